@@ -356,7 +356,7 @@ def test_sound_row_loads_and_missing_file_fails(tmp_path: Path) -> None:
 
     assert ("one", None, None) == (row.id, row.read, row.grpc_code)
     with pytest.raises(Problem, match="cannot be read"):
-        yaml_rows.load(tmp_path / "none.yml")
+        yaml_rows.load_yaml(tmp_path / "none.yml")
 
 
 def test_only_transient_errors_are_retried() -> None:

@@ -50,7 +50,7 @@ def entry(name: str = "bert", **more: Any) -> LedgerEntry:
 
 def file() -> Path:
     """Return where the ledger lies."""
-    return state.prepare_path(ledger.STATE)
+    return state.prepare_state_path(ledger.STATE)
 
 
 def test_an_entry_goes_from_sent_to_gone() -> None:
@@ -111,7 +111,7 @@ def test_newer_entry_survives_removal_of_earlier_request() -> None:
 def test_a_foreign_row_is_kept_and_not_read(row: Any) -> None:
     """A later version, or a person, wrote it: writing others loses nothing of it."""
     row = json.loads(json.dumps(row))
-    state.save(ledger.STATE, {"entries": [row]})
+    state.save_state(ledger.STATE, {"entries": [row]})
     assert [] == ledger.read_entries()
 
     ledger.add_entry(entry("other"))

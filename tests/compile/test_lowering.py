@@ -42,7 +42,7 @@ def lower(
 ) -> list[LoweredProgram]:
     """Return what the programs of a sample file are lowered to, with this Python as the user's."""
     session = Rehearsal(RehearsalRequest(ids=("jax.every_device",), compiler=stub))._session(
-        run_folder.make_folder()
+        run_folder.make_run_folder()
     )
     env = {**session.env, "JAX_NUM_CPU_DEVICES": "8", **(env or {})}
     session = replace(session, python=Path(sys.executable), env=env)

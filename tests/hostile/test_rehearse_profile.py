@@ -126,7 +126,7 @@ def test_both_profiles_live_side_by_side(tmp_path: Path) -> None:
         environments.find_proved(),
         environments.find_proved(environments.COMPILES),
     )
-    assert "rehearsal" not in state.load(environments.STATE)
+    assert "rehearsal" not in state.load_state(environments.STATE)
     assert not made["rehearse"].folder.exists()
     assert ["done"] * 5 == states(make(tmp_path))
     run(make(tmp_path, "rehearse"))

@@ -111,7 +111,7 @@ def test_exercise_imports_lesson_files_also_in_editor(tmp_path: Path) -> None:
     assert ["COUNT = 2\n", "COUNT = 3\n"] == [
         path.with_name(name).read_text() for name in ("words.py", "words.py.old")
     ]
-    assert 1 == len(locations.take_move_notices())
+    assert 1 == len(locations.pop_move_notices())
     clash = replace(lesson, header={**lesson.header, "exercises": ["words"]})
     assert ["the exercise `words` has the name of a file of `code`"] == [
         *code_files.find_mistakes(clash)

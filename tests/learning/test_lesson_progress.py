@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.support.made_lessons import TASK_AND_QUESTION, fence, make_lesson
 from tests.support.processes import HANG_S
-from tpustarter.checking.results.headline import read_summary, summarize
+from tpustarter.checking.results.headline import read_summary, summarize_run
 from tpustarter.checking.results.results import Result, Run, UsedDevices
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
@@ -149,9 +149,9 @@ def test_unknown_entries_are_kept() -> None:
             "a/odder": 3,
         },
     }
-    state.save("progress", copy.deepcopy(before))
+    state.save_state("progress", copy.deepcopy(before))
     lesson_progress.record_lesson_done("a/new")
-    after = state.load("progress")
+    after = state.load_state("progress")
 
     assert lesson_progress.is_done("a/renamed")
     assert not lesson_progress.is_done("a/odd")
@@ -322,7 +322,7 @@ def test_the_last_check_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
         known["verified_on"],
         known["exit_code"],
     )
-    assert summarize(run) == read_summary(known["summary"])
+    assert summarize_run(run) == read_summary(known["summary"])
     assert 1 == known["counts"]["pass"]
     monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
     lesson_progress.record_check(run)

@@ -51,8 +51,8 @@ def _context(
     folder.mkdir()
     log = folder / "zq7train.log"
     log.write_text("\n".join((*telling.TEXTS, *("RuntimeError: " + t for t in telling.TEXTS))))
-    state.save("saved-20261120-100000-tpu", telling.telling_report())
-    state.save("last-check", telling.telling_summary())
+    state.save_state("saved-20261120-100000-tpu", telling.telling_report())
+    state.save_state("last-check", telling.telling_summary())
     with serve(telling.telling_metadata()) as address:
         machine = telling.telling_machine(root, home / "zq7home", address, generation)
         python = telling.hostile_python(tmp_path / "zq7venv", devices)

@@ -379,7 +379,7 @@ def remember(check_id: str, texts: tuple[str, ...] = ("no",), python: str = "") 
         "findings": [finding],
         "log": "\n".join(texts),
     }
-    state.save("last-failures", {"failures": {check_id: kept}})
+    state.save_state("last-failures", {"failures": {check_id: kept}})
 
 
 def test_report_has_files_and_their_outcome_first(tmp_path: Path) -> None:
@@ -505,7 +505,7 @@ def test_invalid_remembered_failures_are_ignored() -> None:
 
     assert ["jax.sorting"] == [one.id for one in collect_failures.list_newest()]
     assert [("JAX-X-Y", "no")] == [(one["code"], one["found"]) for one in kept[0].findings]
-    state.save("last-failures", {"failures": {"jax.sorting": 7, "jax.x": {"findings": [3]}}})
+    state.save_state("last-failures", {"failures": {"jax.sorting": 7, "jax.x": {"findings": [3]}}})
     assert [()] == [one.findings for one in last_failures.read_failures()]
     assert [] == collect_failures.list_newest()
 

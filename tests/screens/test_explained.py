@@ -14,7 +14,7 @@ from tests.support.places import TESTS
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor
 from tests.tui.test_exercise import LESSON, lessons_with_exercise
 from tpustarter.probe.finding import Hint
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.tui.app.device_use import DeviceUse
 from tpustarter.tui.app.heading_place import HeadingPlace
 from tpustarter.tui.app.shell_variables import format_hint

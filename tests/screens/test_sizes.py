@@ -33,7 +33,7 @@ from tests.support.tutor import (
     until,
     write_checks,
 )
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.slices.start_options import StartOptions
 from tpustarter.tui.app.app import TpustarterApp
 from tpustarter.tui.app.heading_place import HeadingPlace

@@ -434,7 +434,7 @@ def test_undo_needs_no_space_on_the_disk(tmp_path: Path, monkeypatch: pytest.Mon
     list(setup.undo())
 
     assert not setup.folder.exists()
-    assert "environment" not in state.load(environments.STATE)
+    assert "environment" not in state.load_state(environments.STATE)
 
 
 def test_an_environment_in_use_is_not_removed(
@@ -498,7 +498,7 @@ def test_folder_in_place_of_python_is_no_python(tmp_path: Path) -> None:
 
 def test_invalid_remembered_path_is_forgotten(tmp_path: Path) -> None:
     """A zero byte in the state is no path."""
-    state.save(environments.STATE, {"environment": "a\0b"})
+    state.save_state(environments.STATE, {"environment": "a\0b"})
 
     assert environments.find_proved() is None
     assert 5 == len(make(tmp_path, tools={"uv": True}).steps)

@@ -12,8 +12,8 @@ import pytest
 from tests.setup.test_run import _MACHINES, IDS, make
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
+from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.checking.plan import environments, interpreters
-from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.machine import frameworks
 from tpustarter.setup.environment import facts, profiles, steps
 
@@ -178,6 +178,6 @@ def test_check_of_framework_runs_in_its_environment(request_: CheckRequest, tmp_
     environments.remember_environment(xla, "torch_xla")
     (tmp_path / "machine").mkdir()
     machine = lay_out(tmp_path / "machine", env={"PATH": "", "HOME": str(tmp_path)})
-    check = SelfCheck(request_, machine=machine, folder=here)
+    check = MachineCheck(request_, machine=machine, folder=here)
 
     assert str(xla / "bin/python") == str(check._interpreter.path)

@@ -89,7 +89,7 @@ def test_request_without_an_answer_is_a_problem(tmp_path: Path, options: dict[st
 def test_packed_probe_fits_and_runs(tmp_path: Path) -> None:
     """It leaves a third of the room in a ConfigMap."""
     packed = tmp_path / "packed.pyz"
-    packed.write_bytes(gke.compress_archive(archive.build_archive(tmp_path / "probe.pyz")))
+    packed.write_bytes(gke.compress_archive(archive.build_probe_archive(tmp_path / "probe.pyz")))
 
     done = subprocess.run([sys.executable, "-I", "-S", packed], capture_output=True, check=False)
 

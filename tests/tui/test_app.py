@@ -21,9 +21,9 @@ from tests.support.tutor import (
     until,
     write_lessons,
 )
+from tpustarter.checking.machine_check import CheckRequest
 from tpustarter.checking.run import runner
 from tpustarter.checking.run.runner import ENDING
-from tpustarter.checking.selfcheck import CheckRequest
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.tui.app.launch import TerminalApp
 from tpustarter.tui.checks.screen import Checks

@@ -104,7 +104,7 @@ def test_first_start_asks_for_path_and_remembers_choice(tmp_path: Path) -> None:
             seen = await press(pilot, "2")
             assert isinstance(pilot.app.screen, Home)
             assert "Path: Another path" in seen
-            assert "other" == state.load("settings")["path"]
+            assert "other" == state.load_state("settings")["path"]
         async with tutor(tmp_path, path=None) as pilot:
             assert isinstance(pilot.app.screen, Home)
             assert "Path: Another path" in on_screen(pilot.app)
@@ -219,7 +219,7 @@ def test_choice_before_machine_is_known_stays(keys: list[str], path: str, tmp_pa
             await settle(pilot)
             assert f"Path: {path}" in on_screen(app)
             chosen = "fresh-tpu-vm" if path == "Another path" else "laptop"
-            assert chosen == state.load("settings")["path"]
+            assert chosen == state.load_state("settings")["path"]
 
     run(journey)
 
@@ -629,7 +629,7 @@ def test_home_names_failures_of_last_checks() -> None:
 @pytest.mark.parametrize("summary", [None, {"passed": 1}, {**asdict(RunSummary()), "failed": "1"}])
 def test_old_state_folder_shows_its_last_check(summary: dict[str, Any] | None) -> None:
     """A file without the numbers, or with damaged ones, is shown as it was written."""
-    shutil.copy(SAMPLES / "old_state/last-check.json", state.prepare_path("last-check"))
+    shutil.copy(SAMPLES / "old_state/last-check.json", state.prepare_state_path("last-check"))
     check = lesson_progress.read_last_check()
     assert check
 

@@ -53,7 +53,7 @@ def test_palette_lists_every_action_with_its_key(tmp_path: Path) -> None:
             await press(pilot, "enter")
             await until(pilot, lambda: pilot.app.theme == "tpustarter-light")
             await settle(pilot)
-            assert "light" == state.load("settings")["theme"]
+            assert "light" == state.load_state("settings")["theme"]
             await press(pilot, "colon", *"open the next")
             await until(pilot, lambda: "Open (Enter)" not in on_screen(pilot.app))
             await press(pilot, "enter")

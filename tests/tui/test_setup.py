@@ -394,17 +394,17 @@ def test_settings_are_remembered_and_followed(tmp_path: Path) -> None:
 
     run(journey)
 
-    saved = state.load("settings")
+    saved = state.load_state("settings")
     assert (4, True) == (saved["devices"], saved["plain"])
 
 
 def test_chosen_python_ranks_right_after_option(tmp_path: Path) -> None:
     """`choose_interpreter` follows the saved choice, unless `--python` is given or it is gone."""
-    state.save("settings", {"python": sys.executable})
+    state.save_state("settings", {"python": sys.executable})
     env = {"PATH": "/usr/bin:/bin", "VIRTUAL_ENV": str(tmp_path)}
     chosen, _ = interpreters.choose_interpreter(None, env, tmp_path)
     assert "chosen in the settings" == chosen.why
 
-    state.save("settings", {"python": str(tmp_path / "gone")})
+    state.save_state("settings", {"python": str(tmp_path / "gone")})
     chosen, _ = interpreters.choose_interpreter(None, env, tmp_path)
     assert "chosen in the settings" != chosen.why

@@ -95,7 +95,7 @@ def _entries(name: str) -> dict[str, Any]:
 
 
 def _load(name: str) -> bytes | None:
-    if locations.find_caller():
+    if locations.find_sudo_caller():
         return None
     with contextlib.suppress(OSError, ValueError, LookupError, RuntimeError):
         file = locations.state_folder_path() / "cache" / name
@@ -106,7 +106,7 @@ def _load(name: str) -> bytes | None:
 
 
 def _folder() -> Path | None:
-    if locations.find_caller():
+    if locations.find_sudo_caller():
         return None
     with contextlib.suppress(OSError, ValueError, LookupError, RuntimeError, Problem):
         return locations.make_folder(locations.state_folder_path() / "cache")

@@ -162,7 +162,7 @@ def wants_json(words: Sequence[str]) -> bool:
     return bool({"--json", "--ndjson"} & {*words}) and words[0] != "run"
 
 
-def format_early_end(words: Sequence[str], code: int) -> str:
+def format_interrupted_output(words: Sequence[str], code: int) -> str:
     """Return the stdout of a run that a signal ended before there was a result.
 
     It is a JSON line where the command line asks for JSON, and empty otherwise.

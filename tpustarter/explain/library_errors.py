@@ -80,7 +80,7 @@ class LibraryError:
 @functools.cache
 def read_libraries(file: Path = FILE) -> tuple[Library, ...]:
     """Read the libraries; raise Problem for a row that cannot be used."""
-    table = yaml_rows.load(file)
+    table = yaml_rows.load_yaml(file)
     if not is_array(table):
         raise Problem(f"`{file.name}` holds no list of libraries")
     return tuple(

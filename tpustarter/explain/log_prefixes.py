@@ -40,7 +40,7 @@ class LogPrefix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 @functools.cache
 def read_prefixes(file: Path = FILE) -> tuple[LogPrefix, ...]:
     """Read the forms; raise Problem for a row that cannot be used."""
-    table: Any = yaml_rows.load(file)
+    table: Any = yaml_rows.load_yaml(file)
     if not isinstance(table, list):
         raise Problem(f"`{file.name}` holds no list of prefixes")
     return tuple(

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.checking.output.results_text import finding_line
 from tpustarter.checking.results.results import FindingFields, read_hint
-from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.explain import program_python
 from tpustarter.explain.ranking import FailureMatch, sort_matches
 from tpustarter.machine import host
@@ -47,13 +47,13 @@ def run_host_checks(python: str = "") -> HostFindings:
 
 def host_checks(
     machine: host.Machine | None = None, checks: Path | None = None, python: str = ""
-) -> SelfCheck:
+) -> MachineCheck:
     """Plan the checks that `collect_findings` runs; raise Problem without a Python for them."""
     request = CheckRequest(ids=("host.*",), level="static", python=python or None)
-    return SelfCheck(request, machine=machine, checks=checks)
+    return MachineCheck(request, machine=machine, checks=checks)
 
 
-def collect_findings(check: SelfCheck, *, of_program: bool = True) -> HostFindings:
+def collect_findings(check: MachineCheck, *, of_program: bool = True) -> HostFindings:
     """Run the host checks to their end, and return their findings."""
     for _ in check.events():
         pass

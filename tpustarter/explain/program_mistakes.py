@@ -83,7 +83,7 @@ class FoundMistake:
 @functools.cache
 def read_mistakes(file: Path = FILE) -> tuple[Mistake, ...]:
     """Read the known mistakes; raise Problem for a row that cannot be used."""
-    table = yaml_rows.load(file)
+    table = yaml_rows.load_yaml(file)
     if not is_array(table):
         raise Problem(f"`{file.name}` holds no list of mistakes")
     return tuple(

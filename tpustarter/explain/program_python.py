@@ -53,7 +53,7 @@ def locate_python(python: str) -> Path | None:
 
 def _is_trusted(executable: Path) -> bool:
     # It is started to be looked at, and whoever wrote the log has named it.
-    trusted = {0, os.getuid(), *(locations.find_caller() or ())[:1]}
+    trusted = {0, os.getuid(), *(locations.find_sudo_caller() or ())[:1]}
     paths = {path for one in (executable, executable.resolve()) for path in (one, *one.parents)}
     for path in paths:
         status = path.stat()

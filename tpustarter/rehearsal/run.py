@@ -227,12 +227,12 @@ class Rehearsal:
         limits = memory_limit.limit_variables(self._machine, self._request.memory_limit_bytes)
         return ProbeSession(
             self._compiler,
-            archive.build_archive(folder / "probe.pyz", self._checks_folder),
+            archive.build_probe_archive(folder / "probe.pyz", self._checks_folder),
             folder,
             {**self._machine.env, **compiler.QUIET, **limits},
             {"platform": "cpu", "root": str(self._machine.root), "uid": self._machine.uid},
             self._redact,
-            drop=locations.find_caller(),
+            drop=locations.find_sudo_caller(),
         )
 
     def _versions(self, first: Compiler) -> dict[str, str]:

@@ -198,7 +198,7 @@ class _Tester:
             folder = stack.enter_context(
                 run_folder.open_run_folder(Redactor(machine.env), lambda: False)
             )
-            env = dict(machine.env) | plan.folder_variables(folder)
+            env = dict(machine.env) | plan.run_folder_variables(folder)
             hold = None
             if framework:
                 env = plan.probe_environment(self._plan, machine.env, folder, framework)

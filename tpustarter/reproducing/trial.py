@@ -74,17 +74,17 @@ def run_file(
     for name, text in program.beside.items():
         (place / name).write_text(text, encoding="utf-8")
     for path in (place, *place.iterdir()):
-        locations.give_to_caller(path)
+        locations.chown_to_caller(path)
     words = [str(bench.python), "-I", "-u", str(file)]
     log = CappedLog(place / "probe-tried.log")
     whole = {**bench.env, **program.env, **env}
     try:
         probe = Probe(
             Path(sys.executable),
-            archive.build_archive(bench.folder / "probe.pyz"),
+            archive.build_probe_archive(bench.folder / "probe.pyz"),
             log,
             env=whole,
-            drop=locations.find_caller(),
+            drop=locations.find_sudo_caller(),
             lease=bench.lease,
             command=words,
             stream=True,

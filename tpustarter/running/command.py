@@ -80,7 +80,7 @@ class LineLog(CappedLog):
 
     def __init__(self, path: Path, redact: Redactor) -> None:
         super().__init__(path)
-        locations.give_to_caller(path)
+        locations.chown_to_caller(path)
         self._redact = redact
         self._pending = b""
         self._in_key = False
@@ -183,7 +183,7 @@ class Command:
                 archive,
                 log,
                 env=env,
-                drop=None if as_root else locations.find_caller(),
+                drop=None if as_root else locations.find_sudo_caller(),
                 lease=keep,
                 command=words,
                 stays=as_root,

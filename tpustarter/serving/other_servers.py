@@ -61,16 +61,16 @@ class OtherServer:
             Problem: the port is taken, the server ends by itself, or it needs no token.
         """
         self._refuse_taken_port()
-        folder = run_folder.make_folder()
+        folder = run_folder.make_run_folder()
         log = LineLog(folder / "server.log", Redactor(self._server.env))
         try:
-            python, own = Path(sys.executable), archive.build_archive(folder / "probe.pyz")
+            python, own = Path(sys.executable), archive.build_probe_archive(folder / "probe.pyz")
             self._probe = Probe(
                 python,
                 own,
                 log,
                 env=self._server.env,
-                drop=locations.find_caller(),
+                drop=locations.find_sudo_caller(),
                 command=self._server.words,
             )
             try:
@@ -80,7 +80,7 @@ class OtherServer:
                 self._probe.close()
         finally:
             log.close()
-            run_folder.remove(folder)
+            run_folder.remove_run_folder(folder)
 
     def _follow(self, ready: Callable[[], None], tell: Callable[[str], None], log: LineLog) -> None:
         probe, deadline, is_ready = self._probe, time.monotonic() + START_S, False

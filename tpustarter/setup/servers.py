@@ -65,7 +65,7 @@ def jupyter_command(
         "allow_origin_pat": "",
         "allow_credentials": str(bool(origin)),
     }
-    if os.geteuid() == 0 and locations.find_caller() is None:
+    if os.geteuid() == 0 and locations.find_sudo_caller() is None:
         options["allow_root"] = "True"
     return (
         str(folder / "bin/jupyter-notebook"),

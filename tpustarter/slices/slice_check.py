@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from tpustarter.checking.machine_check import Event, MachineCheck, PlanMade
 from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.results import headline, verdict
 from tpustarter.checking.run.outcomes import process_ending, result_without_findings
@@ -26,7 +27,6 @@ from tpustarter.checking.run.runner import (
     sort_checks,
     time_limit_s,
 )
-from tpustarter.checking.selfcheck import Event, PlanMade, SelfCheck
 from tpustarter.core import content
 from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
@@ -111,7 +111,7 @@ class _Place(NamedTuple):
         return self.host <= 0
 
 
-class SliceCheck(SelfCheck):
+class SliceCheck(MachineCheck):
     """One host of a run of the self-check on all hosts of a slice."""
 
     def __init__(self, request: CheckRequest, where: SliceRequest, **options: Any) -> None:

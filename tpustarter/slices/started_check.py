@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tpustarter.checking.machine_check import Event, PlanMade
 from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.plan.plan import FrameworkPlan
 from tpustarter.checking.run.runner import LOG_TAIL_CHARACTERS, sort_checks
-from tpustarter.checking.selfcheck import Event, PlanMade
 from tpustarter.core import locations
 from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
@@ -196,7 +196,7 @@ class StartedCheck(SliceCheck):
         """
         checks = [command_fields(one, {}) for one in sort_checks(self.list_shared_checks())]
         folder = locations.make_state_folder()
-        path = archive.build_archive(
+        path = archive.build_probe_archive(
             folder / ARCHIVE,
             self._checks_folder,
             request={

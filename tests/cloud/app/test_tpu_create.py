@@ -70,7 +70,7 @@ def test_unreadable_grant_blocks_request_until_noted_again(
     cloud: FakeCloud, tmp_path: Path
 ) -> None:
     """Enter says so, and the name is asked for once it is noted anew."""
-    damage(state.prepare_path(trc_grant.STATE), "cut off")
+    damage(state.prepare_state_path(trc_grant.STATE), "cut off")
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:

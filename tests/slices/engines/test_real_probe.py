@@ -51,7 +51,7 @@ def begin(hosts: Hosts, folder: Path, ids: tuple[str, ...] = IDS) -> RunningComm
     }
     options = f"-F {hosts.config}"
     request = StartRequest(
-        archive=archive.build_archive(folder / "probe.pyz", None, document),
+        archive=archive.build_probe_archive(folder / "probe.pyz", None, document),
         python=sys.executable,
         hosts=hosts.names,
         options={"ssh": options, "coordinator": ssh.find_coordinator("h0", options)},

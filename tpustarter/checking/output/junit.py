@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 from tpustarter.checking.output.results_text import finding_line, summarize_result
 from tpustarter.checking.results.headline import format_headline
 from tpustarter.checking.results.results import Result, Run
-from tpustarter.checking.results.verdict import verdict, verified_on
+from tpustarter.checking.results.verdict import find_verified_device, judge_run
 from tpustarter.core import locations
 from tpustarter.text.terminal import escape_text
 
@@ -65,7 +65,7 @@ def make_suite(run: Run) -> ET.Element:
     counts = run.count_statuses()
     root = ET.Element(
         "testsuite",
-        name=f"tpustarter on {verified_on(run)}",
+        name=f"tpustarter on {find_verified_device(run)}",
         tests=str(len(run.results)),
         failures=str(counts["fail"]),
         errors=str(counts["error"] + counts["notrun"]),
@@ -75,8 +75,8 @@ def make_suite(run: Run) -> ET.Element:
     )
     properties = ET.SubElement(root, "properties")
     for name, value in (
-        ("verified_on", verified_on(run)),
-        ("verdict", verdict(run)),
+        ("verified_on", find_verified_device(run)),
+        ("verdict", judge_run(run)),
         ("headline", escape_text(format_headline(run))),
         ("python", escape_text(str(run.target.get("python", "")))),
     ):

@@ -60,7 +60,7 @@ LOG_LINES = 12
 """Lines of a process's output shown below an error; all of them with `-v`."""
 
 
-def render(
+def render_results(
     run: Run, *, verbose: bool = False, fold_passes: bool = False, paint: Paint = leave_unpainted
 ) -> str:
     """Return the whole report, without the first line (`format_opening`).
@@ -212,11 +212,11 @@ def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Itera
 
 def _row_finding(result: Result) -> FindingFields | None:
     verdict = result.status if result.status in ("fail", "warn") else None
-    findings = fold_hosts(result.findings)
+    findings = merge_same_findings(result.findings)
     return next((finding for finding in findings if finding["verdict"] == verdict), None)
 
 
-def fold_hosts(findings: Sequence[FindingFields]) -> list[FindingFields]:
+def merge_same_findings(findings: Sequence[FindingFields]) -> list[FindingFields]:
     """Return findings with one in place of those that are the same on several hosts."""
     hosts: dict[str, list[str]] = {}
     alike: dict[str, FindingFields] = {}
@@ -242,7 +242,7 @@ def _worst(result: Result) -> Iterator[str]:
     others = [
         finding
         for verdict in ("fail", "warn")
-        for finding in fold_hosts(result.findings)
+        for finding in merge_same_findings(result.findings)
         if finding != row_finding and finding["verdict"] == verdict
     ]
     for finding in others[:3] if row_finding else ():
@@ -254,7 +254,7 @@ def _worst(result: Result) -> Iterator[str]:
 def _findings(result: Result) -> Iterator[str]:
     row_finding = _row_finding(result)
     hints: set[str] = {next_step.choose_hint(result)} if row_finding else set()
-    for finding in fold_hosts(result.findings):
+    for finding in merge_same_findings(result.findings):
         if finding == row_finding:
             continue
         line = f"{finding['verdict']:<5} {escape_text(finding_line(finding))}"

@@ -109,7 +109,7 @@ def choose_interpreter(
 
 def _saved() -> Interpreter | None:
     with contextlib.suppress(ValueError):  # no path has a zero byte in it
-        path = Path(str(state.load("settings").get("python") or ""))
+        path = Path(str(state.load_state("settings").get("python") or ""))
         if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
             return Interpreter(path, "chosen in the settings", list_installed(path.parents[1]))
     return None

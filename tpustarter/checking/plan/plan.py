@@ -29,7 +29,7 @@ _FORCED_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
 
 
 @dataclass(frozen=True)
-class OtherPython:
+class AlternativePython:
     """A Python that could be tested in place of the one under test."""
 
     shown_path: str
@@ -236,10 +236,10 @@ def probe_environment(
 ) -> dict[str, str]:
     """Return the whole environment of a probe: the user's, with the plan's changes."""
     env = {name: value for name, value in base.items() if name not in plan.unset}
-    return {**env, **framework_variables(plan, framework, base), **folder_variables(folder)}
+    return {**env, **framework_variables(plan, framework, base), **run_folder_variables(folder)}
 
 
-def folder_variables(folder: Path) -> dict[str, str]:
+def run_folder_variables(folder: Path) -> dict[str, str]:
     """Return variables that keep logs, compiled programs and temporary files in a folder."""
     return {
         "TMPDIR": str(run_folder.make_temporary_folder(folder)),
@@ -298,7 +298,7 @@ def explain_missing_framework(
     framework: str,
     python: str,
     installed: Iterable[str],
-    others: Iterable[OtherPython],
+    others: Iterable[AlternativePython],
     *,
     chips: int,
     asked: bool,
@@ -329,11 +329,11 @@ def explain_missing_framework(
     )
 
 
-def explain_unusable(
+def explain_unusable_framework(
     framework: str,
     python: str,
     installed: Mapping[str, str],
-    others: Iterable[OtherPython],
+    others: Iterable[AlternativePython],
     *,
     asked: bool,
     oldest: str = "",
@@ -371,7 +371,7 @@ def explain_unusable(
     return BlockedFramework(what, ExitCode.NOTHING_VERIFIED, hint, reason)
 
 
-def _other_python(others: Iterable[OtherPython], framework: str = "") -> str:
+def _other_python(others: Iterable[AlternativePython], framework: str = "") -> str:
     for python in others:
         for name, version in python.frameworks.items():
             if framework in ("", name):

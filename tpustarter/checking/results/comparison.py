@@ -122,7 +122,7 @@ class RunComparison(msgspec.Struct):
     """Numbers of `results` and `figures` without a change."""
 
 
-def compare(file: str, before: SavedReport, now: SavedReport) -> RunComparison:
+def compare_runs(file: str, before: SavedReport, now: SavedReport) -> RunComparison:
     """Return the changes since `before`, which was read from `file`."""
     earlier, current = _results(before), _results(now)
     results = [

@@ -16,8 +16,8 @@ from tpustarter.checking.results.results import BlockedFramework, FindingFields,
 from tpustarter.checking.run import probe_events
 from tpustarter.checking.run.outcomes import (
     Ending,
+    ignored_stop_ending,
     judge_check,
-    no_stop_ending,
     process_ending,
     read_ending,
     result_without_findings,
@@ -259,7 +259,7 @@ class CheckRunner:
                     tick_s = passed_s + TICK_S
                 event = probe.read(max(0, min(tick_s, limit_s) - passed_s))
                 if event is None and passed_s >= limit_s:
-                    return no_stop_ending(FINISH_S) if finishing else timeout_ending(limit_s)
+                    return ignored_stop_ending(FINISH_S) if finishing else timeout_ending(limit_s)
             kind = event["event"]
             count += kind != "progress"  # not limited in number: the time limit bounds it
             if kind == "finding":
@@ -331,7 +331,7 @@ def time_limit_s(check: Check, target: Mapping[str, Any]) -> float:
     return check.timeout_s + 60 * (minutes or 0)
 
 
-def skip_all(checks: list[Check], blocked: BlockedFramework) -> Iterator[CheckEnded]:
+def skip_all_checks(checks: list[Check], blocked: BlockedFramework) -> Iterator[CheckEnded]:
     """Yield a skip for each check of a framework that is not started at all."""
     for check in sort_checks(checks):
         yield CheckEnded(result_without_findings(check, "skip", blocked.reason, blocked.what))

@@ -159,7 +159,7 @@ def _act_on(chosen: list[Lesson], options: SimpleNamespace) -> None:
     elif options.as_json:
         from tpustarter.cli.learn import lesson_list
 
-        lesson_list.print_document(chosen)
+        lesson_list.print_lessons_as_json(chosen)
     elif options.lesson or options.every:
         from tpustarter.cli.learn import lesson_page
 
@@ -317,7 +317,7 @@ def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
     from tpustarter.cli.learn import next_step as learn_next_step
     from tpustarter.core import short_ids
 
-    path = learn_next_step.find_path(read_paths())
+    path = learn_next_step.find_learning_path(read_paths())
     lesson = content.find_lesson(name, lessons, path.lessons if path else ())
     others = short_ids.list_matches(name, [one.id for one in lessons if one is not lesson])
     if others:
@@ -366,13 +366,13 @@ def _search_claims(text: str) -> None:
 def _recommend(options: SimpleNamespace) -> None:
     from tpustarter.cli.learn import library_choice
 
-    library_choice.recommend(_answers(options), as_json=options.as_json)
+    library_choice.print_recommendation(_answers(options), as_json=options.as_json)
 
 
 def _search(text: str) -> None:
     from tpustarter.cli.learn import search as learn_search
 
-    learn_search.print_hits(text)
+    learn_search.print_search_results(text)
 
 
 def _show_path(path: str) -> None:

@@ -90,7 +90,7 @@ def _judge(exercise: Exercise, *, watch: bool, **options: Any) -> None:
         ):
             judged = judge_once(exercise, session)
         if judged.is_right:
-            learn_next_step.print_after_solved(exercise)
+            learn_next_step.print_end_of_exercise(exercise)
         elif judged.result.status in ("fail", "error"):
             print_help_command(exercise)
     sys.exit(_exit_code(judged))

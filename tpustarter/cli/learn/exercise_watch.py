@@ -65,7 +65,7 @@ def _one(
         while True:
             last_saved = exercises.read_save_stamp(path)
             judged = judge_once(exercise, session)
-            way = learn_next_step.print_after_solved(exercise) if judged.is_right else None
+            way = learn_next_step.print_end_of_exercise(exercise) if judged.is_right else None
             leads_on = way is not None and bool(way.exercise or way.lesson)
             if judged.result.status not in ("fail", "error") and not (leads_on and has_keys):
                 return judged, None

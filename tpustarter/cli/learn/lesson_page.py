@@ -34,7 +34,7 @@ def lesson_lines(lessons: list[Lesson]) -> Iterator[str]:
         lesson_progress.list_done_lessons(),
         lesson_progress.list_read_lessons(),
     )
-    path = learn_next_step.find_path(read_paths())
+    path = learn_next_step.find_learning_path(read_paths())
     for number, lesson in enumerate(lessons):
         if number:
             yield ""

@@ -33,7 +33,7 @@ READ_ON = "pytorch/which-library"
 _COLOURS = {"answer": "green", "heading": "cyan"}
 
 
-def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
+def print_recommendation(given: Mapping[str, str | None], *, as_json: bool) -> None:
     """Print the library for the given answers, and ask for those that are missing.
 
     Args:
@@ -60,7 +60,9 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
             return
         paths = read_paths()
         echo_lines(
-            _describe(advice, content.read_lessons(), paths, learn_next_step.find_path(paths))
+            _describe(
+                advice, content.read_lessons(), paths, learn_next_step.find_learning_path(paths)
+            )
         )
 
 

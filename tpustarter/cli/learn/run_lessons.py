@@ -31,7 +31,7 @@ def run_lessons(lessons: list[Lesson], *, as_json: bool, **options: Any) -> None
     else:
         echo_lines(lesson_run.format_headline(practice))
         if len(lessons) == 1 and practice.run.results:
-            learn_next_step.print_after_run(lessons[0], all_passed=code == ExitCode.OK)
+            learn_next_step.print_end_of_run(lessons[0], all_passed=code == ExitCode.OK)
     if practice.not_kept:
         message = f"warning: what you did is not remembered: {practice.not_kept.full_text}"
         click.echo(escape_text(message), err=True)

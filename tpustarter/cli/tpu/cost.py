@@ -13,7 +13,7 @@ from tpustarter.cli.tpu.options import (
     INDENT,
     choose_project,
     common_options,
-    connect,
+    connect_to_google,
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands
@@ -50,7 +50,7 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
                 schema=cost.SCHEMA if as_json else None,
             )
             return
-        client = connect(where)
+        client = connect_to_google(where)
         queued, nodes = client.queued_resources(zone_name), client.nodes(zone_name)
         rows: list[QueuedResource | TpuNode] = [*queued.items, *nodes.items]
         if trc_grant.is_broken():

@@ -16,9 +16,9 @@ from tpustarter.cli.tpu.options import (
     command_lines,
     common_options,
     confirm,
-    connect,
+    connect_to_google,
+    print_events,
     show_commands,
-    show_events,
     stop_at_signals,
 )
 from tpustarter.cli.tpu.watch import print_usage
@@ -236,7 +236,7 @@ def create_command(**typed: Any) -> None:
     if options.dry_run:
         return
     ledger.require_whole()
-    client = connect(project)
+    client = connect_to_google(project)
     _judge(requests, grant, client)
     name = requests[0].name
     question = f"This is billed from the moment it is there. To ask for it, type `{name}`"
@@ -257,7 +257,7 @@ def _ask(
         f"the request stays; `tpustarter tpu watch {name}` follows it, "
         f"`tpustarter tpu delete {name}` takes it back"
     ):
-        resource = show_events(happening)
+        resource = print_events(happening)
     if resource:
         print_usage(resource)
     else:

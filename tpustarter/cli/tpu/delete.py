@@ -9,10 +9,10 @@ from tpustarter.cli.tpu.options import (
     choose_project,
     common_options,
     confirm,
-    connect,
-    describe_row,
+    connect_to_google,
+    format_tpu_lines,
+    print_events,
     show_commands,
-    show_events,
     stop_at_signals,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
@@ -69,7 +69,7 @@ def delete_command(
     if dry_run:
         _show_what_would_be_sent(name, zone, where)
         return
-    client = connect(where)
+    client = connect_to_google(where)
     doomed = _find(client, name, request.check_zone(zone) if zone else EVERY_ZONE)
     if not doomed:
         click.echo("Nothing is left over, and no name or quota is taken up by an old request.")
@@ -83,7 +83,7 @@ def delete_command(
     kept = 0
     with stop_at_signals("`tpustarter tpu list` shows what is left"):
         for one in doomed:
-            kept += not show_events(
+            kept += not print_events(
                 removal.carry_out_plan(client, one, WallClock(), wait=not no_wait)
             )
     if kept and not no_wait:
@@ -137,7 +137,7 @@ def _find(client: Client, name: str | None, zone: str) -> list[DeletionPlan]:
 def _show(client: Client, doomed: list[DeletionPlan], project: Project) -> None:
     now = WallClock().now()
     for one in doomed:
-        for line in describe_row(inventory.make_row(one, client.project), now):
+        for line in format_tpu_lines(inventory.make_row(one, client.project), now):
             click.echo(line)
         names = ", ".join(escape_text(node.name) for node in one.nodes)
         click.echo(f"      goes with its nodes: {names}" if names else "      it has no nodes")

@@ -56,7 +56,7 @@ def common_options(*, zone: str | None = "The zone.") -> Callable[[_Function], _
     return add
 
 
-def connect(project: Project) -> Client:
+def connect_to_google(project: Project) -> Client:
     """Return Google's client for a project; prints a note if a local server replaces Google."""
     from tpustarter.cloud.api import client
 
@@ -83,7 +83,7 @@ def show_commands(
         schema: The name of the JSON document that was asked for, if any.
     """
     if schema:
-        print_commands(map(shlex.join, commands), schema)
+        print_dry_run_json(map(shlex.join, commands), schema)
         return
     click.echo("The same with gcloud:")
     for command in commands:
@@ -93,7 +93,7 @@ def show_commands(
         click.echo("Nothing was sent.")
 
 
-def print_commands(commands: Iterable[str], schema: str) -> None:
+def print_dry_run_json(commands: Iterable[str], schema: str) -> None:
     """Print the JSON document of a dry run on stdout."""
     redacted = [Redactor(os.environ).redact_text(command) for command in commands]
     print_result({"schema": schema, "commands": redacted, "exit_code": ExitCode.OK})
@@ -124,7 +124,7 @@ def confirm(question: str, expected: str, option: str, *, yes: bool) -> None:
         )
 
 
-def describe_row(row: Tpu, now: datetime) -> Iterator[str]:
+def format_tpu_lines(row: Tpu, now: datetime) -> Iterator[str]:
     """Yield the lines of one TPU: its state, what the state means, and what can be done."""
     age = event_text.format_age(row, now)
     mark = choose_paint(_COLOURS)(row.state.name, row.state.mark)
@@ -187,7 +187,7 @@ def stop_at_signals(hint: str) -> Generator[None]:
             signal.signal(number, handler)
 
 
-def show_events(happening: Generator[events.Event, None, _Result]) -> _Result:
+def print_events(happening: Generator[events.Event, None, _Result]) -> _Result:
     """Print each event as it happens, and return the generator's result."""
     while True:
         try:

@@ -13,7 +13,12 @@ import click
 
 from tpustarter.cli.command_end import stop_at_signals
 from tpustarter.cli.parameters import FiniteRange, StrictCommand
-from tpustarter.cli.tpu.options import choose_project, command_lines, common_options, connect
+from tpustarter.cli.tpu.options import (
+    choose_project,
+    command_lines,
+    common_options,
+    connect_to_google,
+)
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.project_and_zone import Project
@@ -89,7 +94,7 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
         _show_what_would_run(request.check_name(name), zone, project, choice, command)
         return
     path = remote_command.find_program(options["via"])
-    client = connect(project)
+    client = connect_to_google(project)
     nodes = workers.find_nodes(client, name, zone)
     chosen = workers.choose_workers(nodes, choice)
     remote_text.require_route(chosen, options["via"], iap=options["iap"])

@@ -139,7 +139,7 @@ def _mail(file: str | None) -> str:
             read="start/trc-to-first-vm",
             code=ExitCode.USAGE,
         )
-    return read_pasted(sys.stdin.fileno())
+    return read_pasted_text(sys.stdin.fileno())
 
 
 def _read_stdin() -> str:
@@ -150,7 +150,7 @@ def _read_stdin() -> str:
         return data.decode("latin-1")
 
 
-def read_pasted(terminal: int) -> str:
+def read_pasted_text(terminal: int) -> str:
     """Return the text that is pasted into a terminal, until Ctrl-D or a last empty line.
 
     E-mails have empty lines of their own, so one ends the text only if nothing follows at once.

@@ -8,9 +8,9 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
     choose_project,
     common_options,
-    connect,
+    connect_to_google,
+    print_events,
     show_commands,
-    show_events,
     stop_at_signals,
 )
 from tpustarter.cloud.api import errors as api_errors
@@ -48,18 +48,18 @@ def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: 
             dry_run=True,
         )
         return
-    client, clock = connect(where), WallClock()
-    entry = find_entry(client, name, zone)
+    client, clock = connect_to_google(where), WallClock()
+    entry = find_ledger_entry(client, name, zone)
     hint = f"`{name}` stays as it is; take it back with `tpustarter tpu delete {name}`"
     with stop_at_signals(hint):
-        resource = show_events(follow_request(client, entry, clock))
+        resource = print_events(follow_request(client, entry, clock))
     if resource is None:
-        show_events(withdrawal.wait_until_gone(client, entry, clock))
+        print_events(withdrawal.wait_until_gone(client, entry, clock))
         raise removal.make_absent_problem(name)
     print_usage(resource)
 
 
-def find_entry(client: Client, name: str, zone: str | None) -> LedgerEntry:
+def find_ledger_entry(client: Client, name: str, zone: str | None) -> LedgerEntry:
     """Return the entry to follow, from the ledger or else from Google's list; raises Problem."""
     matches = [
         entry

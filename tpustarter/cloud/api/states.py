@@ -56,7 +56,7 @@ class _FileState(StateMeaning, frozen=True, kw_only=True, forbid_unknown_fields=
 @functools.cache
 def read_states(file: Path = FILE) -> dict[str, dict[str, StateMeaning]]:
     """Return the states by table and name; raises Problem for a row that cannot be used."""
-    tables = yaml_rows.load(file)
+    tables = yaml_rows.load_yaml(file)
     expected = get_args(Table)
     if not is_object(tables) or {*tables} != {*expected}:
         raise Problem(f"`{file.name}` does not hold the tables {', '.join(expected)}, each once")

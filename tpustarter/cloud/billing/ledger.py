@@ -90,7 +90,7 @@ def list_unreadable() -> list[Path]:
     try:
         _rows()
     except Problem:
-        present = [state.find_path(STATE)]
+        present = [state.find_state_path(STATE)]
     return [*sorted(locations.state_folder_path().glob(f"{STATE}.broken-*.json")), *present]
 
 
@@ -103,7 +103,7 @@ def require_whole() -> None:
     unread = sum(_read(row) is None for row in rows)
     if not unread and not list_unreadable():
         return
-    file = state.find_path(STATE) if unread else list_unreadable()[-1]
+    file = state.find_state_path(STATE) if unread else list_unreadable()[-1]
     entries = f"{unread} of its {len(rows)} entries cannot be read" if unread else "it is broken"
     raise Problem(
         f"the ledger of TPUs in `{file}` may name one that is billed, and {entries}",
@@ -114,11 +114,11 @@ def require_whole() -> None:
 
 def _rows() -> list[Any]:
     """Return the rows of the file, also those that cannot be read here; raises Problem."""
-    stored = state.load(STATE)
+    stored = state.load_state(STATE)
     rows = stored.get("entries", [])
     if is_array(rows):
         return rows
-    with locations.convert_write_errors(state.find_path(STATE)):
+    with locations.convert_write_errors(state.find_state_path(STATE)):
         state.move_damaged_file(STATE)
     return []
 
@@ -196,7 +196,7 @@ def _change(entry: LedgerEntry, change: Callable[[LedgerEntry | None], _Changed]
         after = change(before)
         kept = [row for row, read in rows if read is None or read.key != entry.key]
         written = [] if after is None else [asdict(after)]
-        state.save(STATE, {"entries": [*kept, *written]})
+        state.save_state(STATE, {"entries": [*kept, *written]})
     return after
 
 

@@ -308,7 +308,7 @@ def save_grant(grant: Grant) -> None:
     with contextlib.suppress(OSError):  # the write below raises the reason
         if is_broken():
             state.move_damaged_file(STATE)
-    state.save(STATE, msgspec.to_builtins(grant))
+    state.save_state(STATE, msgspec.to_builtins(grant))
 
 
 def load_grant() -> Grant | None:
@@ -318,7 +318,7 @@ def load_grant() -> Grant | None:
         Problem: it cannot be read, so nobody knows which requests it would refuse.
     """
     try:
-        saved = state.read_or_raise(STATE)
+        saved = state.read_state_or_raise(STATE)
     except state.UnreadableError as error:
         raise _unreadable(error.why) from error
     if saved is None:
@@ -346,7 +346,8 @@ def is_broken() -> bool:
 
 def _unreadable(why: str) -> Problem:
     return Problem(
-        f"the TRC grant that you had noted in `{state.find_path(STATE)}` cannot be read: {why}",
+        f"the TRC grant that you had noted in `{state.find_state_path(STATE)}` "
+        f"cannot be read: {why}",
         hint="`tpustarter trc FILE` notes it anew from its e-mail, `tpustarter trc --forget` "
         "forgets it, and `tpustarter tpu create` with `--outside-grant` asks for what is billed",
         read="start/trc-to-first-vm",
@@ -368,7 +369,7 @@ def delete_grant() -> bool:
     Raises:
         Problem: it cannot be removed.
     """
-    file = state.prepare_path(STATE)
+    file = state.prepare_state_path(STATE)
     with locations.convert_write_errors(file):
         if is_broken():
             state.move_damaged_file(STATE)

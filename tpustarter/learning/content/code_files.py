@@ -72,7 +72,7 @@ def write_files(lesson: Lesson, folder: Path) -> Path | None:
             if path.exists() and _differs(path, content):
                 locations.move_aside(path, f"{name}.old", why="was changed")
             path.write_text(content, encoding="utf-8")
-        locations.give_to_caller(path)
+        locations.chown_to_caller(path)
     return folder
 
 

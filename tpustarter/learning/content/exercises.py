@@ -189,7 +189,7 @@ def open_file(exercise: Exercise) -> Path:
     if not path.exists():
         with locations.convert_write_errors(path):
             path.write_text(_shipped(exercise), encoding="utf-8")
-        locations.give_to_caller(path)
+        locations.chown_to_caller(path)
     code_files.write_files(exercise.lesson, path.parent)  # so that an editor finds its imports
     return path
 

@@ -108,7 +108,7 @@ def read_guide(folder: Path | None = None) -> LibraryGuide:
     """Read the questions and the rules; raise Problem for a file that cannot be used."""
     file = (folder or locations.content_folder("lessons")) / FILE
     try:
-        return yaml_rows.convert(content.read_yaml(locations.read_text(file)), LibraryGuide)
+        return yaml_rows.convert_value(content.read_yaml(locations.read_text(file)), LibraryGuide)
     except (OSError, ValueError) as error:
         raise Problem(f"cannot read the rules in `{file}`: {error}") from error
 

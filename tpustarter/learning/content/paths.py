@@ -57,7 +57,7 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
         text = locations.read_text(file)
         with cache.open_cache("paths", __file__) as known:
             entries = known.get_or_read(text.encode(), lambda: content.read_yaml(text))
-        for entry in yaml_rows.convert(entries, tuple[_PathEntry, ...]):
+        for entry in yaml_rows.convert_value(entries, tuple[_PathEntry, ...]):
             earlier = {path.id: path.stages for path in paths}
             stages = [stage for item in entry.lessons for stage in _stages(item, earlier)]
             paths.append(LessonPath(entry.id, entry.title, entry.who, _joined(stages)))

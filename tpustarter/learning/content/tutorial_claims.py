@@ -78,7 +78,7 @@ def _parse_claim(entry: object) -> TutorialClaim:
         for key, value in as_object(entry).items()
     }
     try:
-        return yaml_rows.convert(fields, TutorialClaim)
+        return yaml_rows.convert_value(fields, TutorialClaim)
     except ValueError as error:
         raise ValueError(f"`{fields.get('id')}`: {error}") from error
 

@@ -143,7 +143,7 @@ class _CommandEntry(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _parse_entry(row: object) -> DocumentedCommand:
-    entry = yaml_rows.convert(row, _CommandEntry)
+    entry = yaml_rows.convert_value(row, _CommandEntry)
     words, flags = tuple(entry.command.split()), frozenset(entry.flags)
     return DocumentedCommand(words, flags, entry.changes, entry.source)
 

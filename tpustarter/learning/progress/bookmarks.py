@@ -44,8 +44,8 @@ def save_bookmark(lesson_id: str, place: str | None) -> None:
             when = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
             entries[lesson_id] = {"place": place[:MOST_LETTERS], "when": when}
         newest = sorted(entries.items(), key=lambda item: str(item[1].get("when")))[-MOST:]
-        state.save(NAME, {"lessons": dict(newest)})
+        state.save_state(NAME, {"lessons": dict(newest)})
 
 
 def _entries() -> dict[str, dict[str, Any]]:
-    return json_values.entries_of_type(state.load(NAME).get("lessons"), dict[str, Any])
+    return json_values.entries_of_type(state.load_state(NAME).get("lessons"), dict[str, Any])

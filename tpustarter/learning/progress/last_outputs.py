@@ -62,7 +62,7 @@ def read_outputs(lesson_id: str) -> dict[str, SavedOutput]:
 
 
 def _read(lesson_id: str) -> dict[str, SavedOutput]:
-    kept = entries_of_type(state.load(_name(lesson_id)).get("blocks"), SavedOutput)
+    kept = entries_of_type(state.load_state(_name(lesson_id)).get("blocks"), SavedOutput)
     return {block: one for block, one in kept.items() if len(one.text) <= 2 * MOST_CHARACTERS}
 
 
@@ -82,7 +82,7 @@ def save_output(lesson: Lesson, block: Block, result: BlockResult, code: str) ->
         with locations.hold_lock(folder / ".lock", wait_s=LOCK_WAIT_S, busy=busy):
             kept = {**_read(lesson.id), block.id: printed}
             blocks = {name: asdict(kept[name]) for name in kept if name in names}
-            state.save(_name(lesson.id), {"schema": SCHEMA, "blocks": blocks})
+            state.save_state(_name(lesson.id), {"schema": SCHEMA, "blocks": blocks})
             _make_room()
 
 

@@ -321,7 +321,7 @@ def record_check(run: Run) -> None:
     if any(result.reason == "interrupted" for result in run.results):
         return
     with contextlib.suppress(Problem):
-        state.save("last-named-check" if run.ids else "last-check", _summary(run))
+        state.save_state("last-named-check" if run.ids else "last-check", _summary(run))
 
 
 def _summary(run: Run) -> dict[str, Any]:
@@ -340,10 +340,10 @@ def _summary(run: Run) -> dict[str, Any]:
         "python": python,
         "ids": run.ids,
         "counts": run.count_statuses(),
-        "summary": asdict(headline.summarize(run)),
+        "summary": asdict(headline.summarize_run(run)),
         "headline": headline.format_headline(run),
-        "verdict": verdict.verdict(run),
-        "verified_on": verdict.verified_on(run),
+        "verdict": verdict.judge_run(run),
+        "verified_on": verdict.find_verified_device(run),
         "exit_code": int(verdict.exit_code(run)),
         "wrong": wrong,
         "before": {**before, "before": None} if before else None,
@@ -356,9 +356,9 @@ def read_last_check() -> dict[str, Any] | None:
     `before` is the last one in another Python. `headline` is the sentence that was shown then: for
     a bug report, and for files of a version that kept no numbers.
     """
-    return state.load("last-check") or None
+    return state.load_state("last-check") or None
 
 
 def read_last_named_check() -> dict[str, Any] | None:
     """Return the summary of the last run of named checks; `ids` are the names as typed."""
-    return state.load("last-named-check") or None
+    return state.load_state("last-named-check") or None

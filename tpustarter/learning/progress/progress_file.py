@@ -24,16 +24,16 @@ Fields = dict[str, Any]
 
 def read_lessons() -> dict[str, Fields]:
     """Read the stored fields of each lesson, by id."""
-    return parse_lessons(state.load("progress"))
+    return parse_lessons(state.load_state("progress"))
 
 
 def update_lessons(change: Callable[[dict[str, Fields]], None]) -> None:
     """Change the stored fields of lessons under the lock."""
     with _lock():
-        stored = state.load("progress")
+        stored = state.load_state("progress")
         lessons = parse_lessons(stored)
         change(lessons)
-        state.save("progress", {**stored, "schema": SCHEMA, "lessons": lessons})
+        state.save_state("progress", {**stored, "schema": SCHEMA, "lessons": lessons})
 
 
 def _lock() -> contextlib.AbstractContextManager[int]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from tpustarter.checking.results.headline import format_closing, summarize
+from tpustarter.checking.results.headline import format_closing, summarize_run
 from tpustarter.checking.results.results import LEARN_SCHEMA
 from tpustarter.checking.results.status_words import explain_no_tpu
-from tpustarter.checking.results.verdict import is_verdict_missing, verified_on
+from tpustarter.checking.results.verdict import find_verified_device, is_verdict_missing
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
 from tpustarter.learning.drawings.plot import describe_drawing
@@ -130,7 +130,7 @@ def format_headline(practice: BatchRun) -> str:
     run = practice.run
     counts = run.count_statuses()
     total = len(run.results)
-    summary = summarize(run)
+    summary = summarize_run(run)
     clause = phrases.choose_plural(len(practice.lessons), "the lesson says", "their lessons say")
     answers = sum(block.is_try for blocks in practice.blocks.values() for block in blocks)
     how = f", {answers} of them with the lesson's answer," if answers else ""
@@ -179,7 +179,7 @@ def make_document(practice: BatchRun) -> dict[str, Any]:
         "target": run.target or None,
         "lessons": [_lesson_fields(lesson, practice) for lesson in practice.lessons],
         "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,
-        "verified_on": verified_on(run),
+        "verified_on": find_verified_device(run),
         "exit_code": int(practice.exit_code()) if run.target else 0,
     }
 

@@ -181,13 +181,16 @@ def _run(
     for path in (answers, stack_file):
         path.touch()
     for path in (place, script, answers, stack_file):
-        locations.give_to_caller(path)
+        locations.chown_to_caller(path)
     python = context.interpreter.path if context.interpreter else Path(sys.executable)
     files = [str(script), str(answers), str(stack_file)]
     words = [str(python), "-u", "-X", "faulthandler", *files]
     words += ["start" if starts else "leave", *steps]
     log, here = CappedLog(folder / "probe-asked.log"), Path(sys.executable)
-    probe_file, caller = archive.build_archive(folder / "probe.pyz"), locations.find_caller()
+    probe_file, caller = (
+        archive.build_probe_archive(folder / "probe.pyz"),
+        locations.find_sudo_caller(),
+    )
     try:
         probe = Probe(here, probe_file, log, env=env, drop=caller, lease=hold, command=words)
     except OSError as error:

@@ -81,16 +81,16 @@ def write_bundle(report: BugReport, folder: Path) -> Path:
     name, made = make_name(report.document), make_files(report)
     place = folder / name
     try:
-        locations.make_missing(folder)
+        locations.make_missing_folders(folder)
         place.mkdir()
     except OSError as error:
         why = error.strerror or str(error)
         raise Problem(f"cannot make `{place}`: {why}", code=ExitCode.OUTPUT) from error
-    locations.give_to_caller(place)
+    locations.chown_to_caller(place)
     check_runs.remember_names(report.names.list_pseudonyms())
     for file, data in made.items():
         with contextlib.suppress(OSError):  # where it cannot be made, nothing can be put there
-            locations.make_missing((place / file).parent)
+            locations.make_missing_folders((place / file).parent)
         _put(place / file, data)
     packed = folder / f"{name}.tar.gz"
     _put(packed, make_archive(name, made))

@@ -155,7 +155,7 @@ def collect_facts(
 
 def find_home(machine: host.Machine) -> Path:
     """Return the home of the user; under sudo, that of the user who called it."""
-    return locations.caller_home() or Path(machine.env.get("HOME") or Path.home())
+    return locations.sudo_caller_home() or Path(machine.env.get("HOME") or Path.home())
 
 
 def find_uv(env: Mapping[str, str], home: Path, own: Sequence[Path] | None = None) -> Path | None:

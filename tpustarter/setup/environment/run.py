@@ -289,7 +289,7 @@ class Setup:
             return "done", self.profile.remembered.format(folder=self._facts.folder_text)
         if step.file:
             locations.write_user_file(Path(step.file), "".join(f"{line}\n" for line in step.writes))
-            locations.give_to_caller(Path(step.file))
+            locations.chown_to_caller(Path(step.file))
             return "done", f"{self._facts.shorten_path(Path(step.file))} is there"
         if step.id == "prove":
             return (yield from self._prove(step, log))
@@ -303,12 +303,12 @@ class Setup:
     def _run_command(
         self, step: SetupStep, log: LineLog, lock: int
     ) -> Generator[Event, None, _End | None]:
-        work_folder = run_folder.make_folder()
+        work_folder = run_folder.make_run_folder()
         env = {key: value for key, value in self._machine.env.items() if key not in _UNSET_ENV}
         command = Command(
             step.command,
             log,
-            archive=archive.build_archive(work_folder / "probe.pyz"),
+            archive=archive.build_probe_archive(work_folder / "probe.pyz"),
             env={**env, **_SET_ENV},
             keep=lock,
             as_root="root" in step.needs,
@@ -323,7 +323,7 @@ class Setup:
         finally:
             self._running = None
             lines.close()
-            run_folder.remove(work_folder)
+            run_folder.remove_run_folder(work_folder)
         outcome = command.outcome
         if outcome.code == 0:
             return None

@@ -27,7 +27,7 @@ Leave = bool | Collection[tuple[str, ...]]
 
 def find_user() -> dict[str, str]:
     """Return name and numbers of the user; under sudo, those of the user who called it."""
-    if caller := locations.find_caller():
+    if caller := locations.find_sudo_caller():
         import pwd
 
         name = pwd.getpwuid(caller[0]).pw_name

@@ -76,7 +76,7 @@ class HostProcess:
                 probe,
                 self._log,
                 env=env,
-                drop=locations.find_caller(),
+                drop=locations.find_sudo_caller(),
                 command=command.words,
                 stream=True,
                 fed=command.archive is not None,

@@ -103,7 +103,7 @@ class RunningCommands:
         """
         allow_descriptors(len(self._waiting))
         turn_at = time.monotonic() + LOOK_S
-        probe = archive.build_archive(self._folder / "starting.pyz")
+        probe = archive.build_probe_archive(self._folder / "starting.pyz")
         with selectors.DefaultSelector() as selector:
             selector.register(self._wake, selectors.EVENT_READ)
             try:

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from textual.message import Message
 
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 
 LOOK = "look"
 """Reads facts about this machine, lessons and progress."""

@@ -11,7 +11,7 @@ from tpustarter.tui.app.session import AppSession
 from tpustarter.tui.kit.page import Help, Page
 
 if TYPE_CHECKING:
-    from tpustarter.checking.selfcheck import CheckRequest
+    from tpustarter.checking.machine_check import CheckRequest
     from tpustarter.slices.start_options import StartOptions
     from tpustarter.tui.explain.failure import FailedRun
 
@@ -24,7 +24,7 @@ class Navigation:
 
     def open_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
         """Run checks on a screen of their own; the lesson's process ends first."""
-        from tpustarter.checking.selfcheck import CheckRequest
+        from tpustarter.checking.machine_check import CheckRequest
         from tpustarter.tui.checks.screen import Checks
 
         request = request or CheckRequest(devices=self._app.choices.devices)

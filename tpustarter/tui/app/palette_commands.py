@@ -154,7 +154,7 @@ def available_commands(app: AppSession, screen: Screen[Any]) -> Iterator[SystemC
 
 def _anywhere(app: AppSession) -> Iterator[tuple[str, str, Callable[[], object]]]:
     """Yield title, plain command and function of the actions that have no key."""
-    from tpustarter.checking.selfcheck import CheckRequest
+    from tpustarter.checking.machine_check import CheckRequest
 
     go = app.go
     for level, title in (

@@ -22,7 +22,7 @@ from textual.worker import Worker, WorkerState
 
 from tpustarter.learning.progress import course
 from tpustarter.machine.machine import Machine
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.tui.app import messages, settings, theme
 from tpustarter.tui.app.device_use import DeviceUse
 from tpustarter.tui.app.heading_place import HeadingPlace
@@ -30,7 +30,7 @@ from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.terminal.app_internals import AppInternals
 
 if TYPE_CHECKING:
-    from tpustarter.checking.selfcheck import CheckRequest
+    from tpustarter.checking.machine_check import CheckRequest
     from tpustarter.cloud.api.client import Client
     from tpustarter.cloud.api.clock import Clock
     from tpustarter.learning.content.paths import LessonPath

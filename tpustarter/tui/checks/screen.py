@@ -11,14 +11,14 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from tpustarter.checking.machine_check import CheckRequest, Event, MachineCheck, PlanMade
 from tpustarter.checking.results import last_failures, next_step
 from tpustarter.checking.results.results import Result, Run
 from tpustarter.checking.run.runner import CheckStarted
-from tpustarter.checking.selfcheck import CheckRequest, Event, PlanMade, SelfCheck
 from tpustarter.core.content import Check
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import CHECKS, LOOK, EventsArrived, FactsLoaded
 from tpustarter.tui.checks import check_explanation as check_about
@@ -80,7 +80,7 @@ class Checks(Split):
         super().__init__(title or f"Checks, {request.level}")
         self._request = request
         self._list = CheckList()
-        self._selfcheck: SelfCheck | None = None
+        self._selfcheck: MachineCheck | None = None
         self.live_run = self._run = LiveRun[Event | Run | list[Check]](self, CHECKS, self._tick)
         self._about: dict[str, CheckExplanation] = {}
         """The texts about the checks that were marked, by id."""
@@ -103,7 +103,7 @@ class Checks(Split):
         """Run checks, in the worker."""
         app = self.tutor
         app.live.release()
-        selfcheck = SelfCheck(request, machine=app.machine, checks=app.checks)
+        selfcheck = MachineCheck(request, machine=app.machine, checks=app.checks)
         self._selfcheck = selfcheck
         yield selfcheck.checks
         self._run.on_stop(selfcheck.stop)
@@ -113,7 +113,7 @@ class Checks(Split):
         last_failures.save_failures(selfcheck.run)
         yield selfcheck.run
 
-    def _events(self, selfcheck: SelfCheck) -> Iterator[Event]:
+    def _events(self, selfcheck: MachineCheck) -> Iterator[Event]:
         """Yield the events of a run; headings show the holder of the device meanwhile."""
         live = self.tutor.live
         try:

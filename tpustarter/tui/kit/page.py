@@ -217,7 +217,7 @@ class Page(WholeScreen):
     def show_moved_files(self) -> None:
         """Show which files of the user were moved aside, each once."""
         redact = Redactor(os.environ)
-        for sentence in locations.take_move_notices():
+        for sentence in locations.pop_move_notices():
             self.notify(
                 clean_text(f"{redact.redact_text(sentence)}."),
                 severity="warning",
@@ -234,7 +234,7 @@ class Page(WholeScreen):
             return
         from tpustarter.core import crash_report
 
-        what, where = crash_report.write(error)
+        what, where = crash_report.write_crash_report(error)
         self.tutor.broke = self.tutor.broke or crash_report.ReportedCrash(what, where)
         self.notify(
             clean_text(f"tpustarter itself broke: {what}\n{where}"),

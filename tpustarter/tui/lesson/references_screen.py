@@ -13,7 +13,7 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.checking.selfcheck import CheckRequest
+from tpustarter.checking.machine_check import CheckRequest
 from tpustarter.core import content
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, FactsLoaded

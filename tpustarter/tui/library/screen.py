@@ -394,7 +394,7 @@ opens the marked one.
         self.set_focus(line)
 
     def _run_check(self, check: str) -> None:
-        from tpustarter.checking.selfcheck import CheckRequest
+        from tpustarter.checking.machine_check import CheckRequest
 
         request = CheckRequest(ids=(check,), devices=self.tutor.choices.devices)
         self.tutor.go.open_checks(request, f"Check {escape_text(check)}")

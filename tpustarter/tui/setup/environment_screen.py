@@ -15,7 +15,7 @@ from textual.content import Content
 from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.core.problem import Problem
 from tpustarter.machine import host
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.setup.environment import profiles
 from tpustarter.setup.environment.run import Setup, SetupStep, StepEnded, StepStarted
 from tpustarter.text import phrases

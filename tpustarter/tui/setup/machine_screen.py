@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from textual import work
 from textual.binding import Binding, BindingType
 
-from tpustarter.checking.selfcheck import CheckRequest
+from tpustarter.checking.machine_check import CheckRequest
 from tpustarter.core.problem import Problem
 from tpustarter.setup.environment.run import Setup, StepEnded
 from tpustarter.setup.environment.steps import SetupStep

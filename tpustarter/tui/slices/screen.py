@@ -10,11 +10,11 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from tpustarter.checking.machine_check import Event, HostStateChanged, PlanMade
 from tpustarter.checking.output import results_text
 from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.results import headline, last_failures
 from tpustarter.checking.results.results import Run
-from tpustarter.checking.selfcheck import Event, HostSeen, PlanMade
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.slices.slice_check import SliceRequest
@@ -79,7 +79,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         super().__init__(f"All hosts of {escape_text(', '.join(options.names) or 'the slice')}")
         self._options = options
         self._prepared: PreparedStart | None = None
-        self._hosts: dict[int, HostSeen] = {}
+        self._hosts: dict[int, HostStateChanged] = {}
         self._list = CheckList()
         self.live_run = self._run = LiveRun[Event | Run](self, SLICE, self._tick)
 
@@ -122,7 +122,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self._list.begin()
         self._list.add(check.list_shared_checks())
         self._hosts = {
-            one.host: HostSeen(one.host, one.name, "connecting")
+            one.host: HostStateChanged(one.host, one.name, "connecting")
             for one in commands
             if one.host is not None
         }
@@ -155,7 +155,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self.refresh_bindings()
 
     def _follow(self, event: Event | Run) -> None:
-        if isinstance(event, HostSeen):
+        if isinstance(event, HostStateChanged):
             self._hosts[event.host] = event
         elif isinstance(event, Run):
             self._list.end(event)
@@ -283,7 +283,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         return super().check_action(action, parameters)
 
 
-def _name_hosts(hosts: Sequence[HostSeen]) -> str:
+def _name_hosts(hosts: Sequence[HostStateChanged]) -> str:
     if len(hosts) > MOST_NAMED:
         return f"{len(hosts)} hosts"
     numbers = phrases.join_words([str(one.host) for one in hosts])

@@ -55,7 +55,7 @@ def explain_exit(run: Run, code: ExitCode, again: Sequence[str] = ("tpustarter",
         return f"exit {int(code)}: {unknown.id} has no verdict{reason}. Next: {step}"
     all_skipped = bool(run.results) and all(result.status == "skip" for result in run.results)
     summary = (
-        headline.explain_no_claim(headline.summarize(run))
+        headline.explain_no_claim(headline.summarize_run(run))
         if all_skipped
         else "nothing was verified"
     )
@@ -100,7 +100,7 @@ def format_log_hint(run: Run, logs: Sequence[Path]) -> str:
     return f"This says why:\n  {command}"
 
 
-def next_steps(run: Run, code: ExitCode) -> list[str]:
+def next_step_lines(run: Run, code: ExitCode) -> list[str]:
     """Return the lines with the next step for each failure and warning.
 
     The step that the line about the exit code has already is left out.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tpustarter.cli.rebuild_command import rebuild_words
+from tpustarter.cli.rebuild_command import rebuild_arguments
 from tpustarter.core.problem import Problem
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text, wrap
@@ -28,12 +28,12 @@ _WIDE = re.compile(r"^(?:f|s|i|u|float|int|uint)64(?=\[)")
 
 def next_command_lines(rehearsal: Rehearsal, context: click.Context) -> Iterator[str]:
     """Yield the lines with the next command."""
-    results, again = rehearsal.results, shlex.join(rebuild_words(context))
+    results, again = rehearsal.results, shlex.join(rebuild_arguments(context))
     broken = [one for one in results if one["status"] in ("error", "refused")]
     if rehearsal.stopped_by is not None:
         yield from _shown(
             "To go on, type it again; what was compiled already is stored:",
-            shlex.join(rebuild_words(context, fresh=())),
+            shlex.join(rebuild_arguments(context, fresh=())),
         )
     elif broken:
         yield from _after_error(rehearsal, broken[0], context)
@@ -45,7 +45,8 @@ def next_command_lines(rehearsal: Rehearsal, context: click.Context) -> Iterator
         yield from _after_all_fit(rehearsal)
     elif rehearsal.skipped:
         yield from _shown(
-            "Now try a TPU with more devices:", shlex.join(rebuild_words(context, tpus=[_LARGEST]))
+            "Now try a TPU with more devices:",
+            shlex.join(rebuild_arguments(context, tpus=[_LARGEST])),
         )
 
 
@@ -73,7 +74,7 @@ def _after_all_fit(rehearsal: Rehearsal) -> Iterator[str]:
 def _after_error(
     rehearsal: Rehearsal, result: dict[str, Any], context: click.Context
 ) -> Iterator[str]:
-    command = shlex.join(rebuild_words(context))
+    command = shlex.join(rebuild_arguments(context))
     said = f"{result['reason']}\n{result.get('detail') or ''}"
     place = rehearsal.places.get((result.get("check"), result["program"], result["tpu"]), "")
     begin = _fix(place, or_arguments=bool(context.params["arguments"]))
@@ -119,7 +120,7 @@ def _after_too_big(
     if best := verdict.find_larger_tpu(needed, count):
         yield from _shown(
             f"Now make it smaller, or try a TPU with {best.hbm_gib_per_device:.4g} GiB a device:",
-            shlex.join(rebuild_words(context, tpus=[best.name])),
+            shlex.join(rebuild_arguments(context, tpus=[best.name])),
         )
     else:
         yield from _shown(
@@ -149,12 +150,12 @@ def add_next_command(problem: Problem, context: click.Context) -> Problem:
 
     if problem.hint or not isinstance(problem, LoweringProblem):
         return problem
-    command = shlex.join(rebuild_words(context))
+    command = shlex.join(rebuild_arguments(context))
     hint = f"mend it, and type `{command}` again"
     if problem.narrows:
         given = context.params["arguments"]
         narrow = [_WIDE.sub(lambda wide: wide[0].replace("64", "32"), one) for one in given]
-        narrower = shlex.join(rebuild_words(context, arguments=narrow))
+        narrower = shlex.join(rebuild_arguments(context, arguments=narrow))
         hint = (
             f"`{narrower}` compiles what JAX makes of it, and\n"
             f"`JAX_ENABLE_X64=1 {command}` compiles it in 64 bits"

@@ -28,7 +28,7 @@ from tpustarter.checking.run.runner import (
     CheckStarted,
     CheckWaiting,
     FindingReported,
-    skip_all,
+    skip_all_checks,
 )
 from tpustarter.core import content, locations
 from tpustarter.core.content import Check
@@ -56,7 +56,7 @@ HostState = Literal["connecting", "looking", "waiting", "arrived", "running", "m
 
 
 @dataclass(frozen=True)
-class HostSeen:
+class HostStateChanged:
     """A host of a run on many hosts has come into another state; sent where they are started."""
 
     host: int
@@ -67,10 +67,10 @@ class HostSeen:
     """The check that it runs, or why it is missing or has ended."""
 
 
-Event = PlanMade | HostSeen | CheckStarted | CheckWaiting | FindingReported | CheckEnded
+Event = PlanMade | HostStateChanged | CheckStarted | CheckWaiting | FindingReported | CheckEnded
 
 
-class SelfCheck:
+class MachineCheck:
     """One run of the self-check. `events` runs it, `stop` ends it from anywhere."""
 
     def __init__(
@@ -192,7 +192,7 @@ class SelfCheck:
     def _session(self, folder: Path) -> ProbeSession:
         return ProbeSession(
             self._interpreter.path,
-            archive.build_archive(folder / "probe.pyz", self._checks_folder),
+            archive.build_probe_archive(folder / "probe.pyz", self._checks_folder),
             folder,
             dict(self._machine.env),
             {"root": str(self._machine.root), "uid": self._machine.uid},
@@ -225,7 +225,7 @@ class SelfCheck:
             session.env = plan.probe_environment(
                 run_plan, self._machine.env, session.folder, framework
             )
-            session.drop = locations.find_caller()
+            session.drop = locations.find_sudo_caller()
 
     def _start(self, session: ProbeSession) -> CheckRunner:
         self._runner = CheckRunner(session)
@@ -249,7 +249,7 @@ class SelfCheck:
         )
         if blocked:
             self.run.blocked = blocked
-            yield from skip_all(group, blocked)
+            yield from skip_all_checks(group, blocked)
             return
         session.settings = frameworks.list_settings(framework, self._machine.env)
         if self._runner and self._runner.is_warm:
@@ -269,9 +269,9 @@ class SelfCheck:
                     self.run.blocked = BlockedFramework(
                         problem.full_text, problem.code, problem.hint or ""
                     )
-                    yield from skip_all(group, self.run.blocked)
+                    yield from skip_all_checks(group, self.run.blocked)
                     return
-            session.env, session.lease, session.drop = env, lease_fd, locations.find_caller()
+            session.env, session.lease, session.drop = env, lease_fd, locations.find_sudo_caller()
             yield from self._start(session).run(group)
 
     def _left_out(
@@ -294,13 +294,17 @@ class SelfCheck:
         from tpustarter.checking.plan import plan
 
         installed = self.run.target["frameworks"]
-        others = [plan.OtherPython(self._display_path(one), one.frameworks) for one in self._others]
+        others = [
+            plan.AlternativePython(self._display_path(one), one.frameworks) for one in self._others
+        ]
         python = self._display_path(self._interpreter)
         asked = self._request.framework == framework or any(
             not content.is_glob(pattern) for pattern in self._request.ids
         )
         if framework in installed:
-            return plan.explain_unusable(framework, python, installed, others, asked=asked)
+            return plan.explain_unusable_framework(
+                framework, python, installed, others, asked=asked
+            )
         return plan.explain_missing_framework(
             framework, python, installed, others, chips=self.run.host["chips"], asked=asked
         )
