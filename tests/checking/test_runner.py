@@ -30,7 +30,7 @@ from tpustarter.checking.run.runner import (
     sort_checks,
 )
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.machine import limits
+from tpustarter.machine import reached_limits
 from tpustarter.machine.machine import Machine
 from tpustarter.running import lease
 
@@ -45,7 +45,11 @@ OUTCOMES = {
     "hangs_holding_the_gil": ("error", "timeout", "within 2 s"),
     "ignores_term": ("error", "timeout", "within 2 s"),
     "segfaults": ("error", "crashed", "SIGSEGV"),
-    "runs_out_of_files": ("error", "crashed", limits.describe_limit("files", Machine()).what),
+    "runs_out_of_files": (
+        "error",
+        "crashed",
+        reached_limits.describe_limit("files", Machine()).what,
+    ),
     "exits_silently": ("error", "protocol", "without a verdict"),
     "leaves_child": ("pass", None, ""),
     "floods": ("pass", None, ""),

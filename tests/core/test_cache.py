@@ -250,7 +250,7 @@ def test_cache_is_unused_under_sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     data = kept().read_bytes()
     kept().unlink()
     parsed = counted(monkeypatch)
-    monkeypatch.setattr(locations, "find_caller", lambda: (os.getuid(), os.getgid()))
+    monkeypatch.setattr(locations, "find_sudo_caller", lambda: (os.getuid(), os.getgid()))
     content.read_checks(tmp_path)
 
     assert not kept().exists()

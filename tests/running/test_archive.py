@@ -134,7 +134,7 @@ def test_archive_cache_is_unused_under_sudo(
     kept().unlink()
     built = counted(monkeypatch)
     with monkeypatch.context() as patched:
-        patched.setattr(locations, "find_caller", lambda: (os.getuid(), os.getgid()))
+        patched.setattr(locations, "find_sudo_caller", lambda: (os.getuid(), os.getgid()))
         archive.build_probe_archive(tmp_path / "probe.pyz")
         assert not kept().exists()
         kept().write_bytes(data)

@@ -119,9 +119,9 @@ def find_name_problem(error: BaseException) -> Problem | None:
 
 def find_limit_problem(error: BaseException) -> Problem | None:
     """Return the Problem for a limit of this machine that caused an error; None for no limit."""
-    from tpustarter.machine import limits
+    from tpustarter.machine import reached_limits
 
-    limit = limits.find_limit(error)
+    limit = reached_limits.find_limit(error)
     return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT) if limit else None
 
 

@@ -19,7 +19,7 @@ from tpustarter.machine import slices, tpus
 from tpustarter.machine.containers import Container, find_container, shared_memory_gib
 from tpustarter.machine.duration import format_duration
 from tpustarter.machine.generations import Generation
-from tpustarter.machine.locks import LOCK_FILE, LibtpuLock, read_libtpu_lock
+from tpustarter.machine.libtpu_lock import LOCK_FILE, LibtpuLock, read_libtpu_lock
 from tpustarter.machine.machine import Machine, clean_text, multiply_bounds, parse_number
 from tpustarter.machine.metadata import Metadata
 from tpustarter.machine.occupancy import (

@@ -73,7 +73,7 @@ def _gcloud(forward: tuple[str, ...], known: Mapping[str, str]) -> Iterator[Tunn
 
 
 def _answers(machine: Machine) -> dict[str, str]:
-    answers = http_get.get(
+    answers = http_get.fetch_paths(
         metadata.server_address(machine),
         [_TPU, _VM, _ZONE, _WORKER],
         {"Metadata-Flavor": "Google"},

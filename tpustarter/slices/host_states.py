@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from tpustarter.checking.machine_check import HostState, HostStateChanged
 from tpustarter.core.json_values import as_type
 from tpustarter.running.process import Event
-from tpustarter.slices.starting.start_model import HostCommand
+from tpustarter.slices.starting.start_request import HostCommand
 
 OVER: tuple[HostState, ...] = ("missing", "ended")
 """States that a host doesn't leave."""

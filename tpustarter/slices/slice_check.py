@@ -179,7 +179,7 @@ class SliceCheck(MachineCheck):
                     "hosts": self._where.hosts,
                     "host": self._where.host,
                     "wait_s": self._where.wait_s,
-                    "checks": [command_fields(check, session.target) for check in checks],
+                    "checks": [check_command_fields(check, session.target) for check in checks],
                 }
             )
             yield from self._read_events(probe, log.read_since, checks, session.target)
@@ -291,7 +291,7 @@ def _after_arrival(check: Check) -> Check:
     return replace(check, after=(*BEFORE_ANYTHING_WAITS, *check.after))
 
 
-def command_fields(check: Check, target: Mapping[str, object]) -> CheckFields:
+def check_command_fields(check: Check, target: Mapping[str, object]) -> CheckFields:
     """Return the fields of a check that the probe on every host gets."""
     return {
         "id": check.id,

@@ -33,7 +33,7 @@ from tpustarter.checking.run.probe_session import (
 from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import drop_cut_line
-from tpustarter.machine import limits
+from tpustarter.machine import reached_limits
 from tpustarter.running.process import CappedLog, Event, Probe
 
 TICK_S = 1.0
@@ -230,7 +230,7 @@ class CheckRunner:
             if gone and gone["left"]:
                 status, reason, detail, ran_on = end
                 end = (status, reason, f"{detail}; the kernel kept {gone['left']}", ran_on)
-        if end[1] == "crashed" and (limit := limits.find_limit_in_text(log)):
+        if end[1] == "crashed" and (limit := reached_limits.find_limit_in_text(log)):
             end = (end[0], end[1], f"{end[2]}; {limit.what}", end[3])
         result = judge_check(check, findings, end)
         return replace(result, seconds=seconds, log="" if result.status == "pass" else log)

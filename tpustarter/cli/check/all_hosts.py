@@ -138,9 +138,9 @@ def _names(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _start(request: CheckRequest, where: Any, given: Mapping[str, Any]) -> MachineCheck:
+    from tpustarter.slices.remote_slice_check import RemoteSliceCheck
     from tpustarter.slices.start_options import StartOptions, make_engine
-    from tpustarter.slices.started_check import StartedCheck
-    from tpustarter.slices.starting import start_model
+    from tpustarter.slices.starting import start_request
 
     engine = make_engine(
         StartOptions(
@@ -152,13 +152,13 @@ def _start(request: CheckRequest, where: Any, given: Mapping[str, Any]) -> Machi
             python=request.python or "python3",
         )
     )
-    check = StartedCheck(_without_python(request), where, engine)
+    check = RemoteSliceCheck(_without_python(request), where, engine)
     commands = check.prepare()
     if engine.name == "gke":
         click.echo(commands)
         sys.exit(ExitCode.OK)
     click.echo("This starts the run on every host:", err=True)
-    for line in start_model.format_script(commands).splitlines():
+    for line in start_request.format_script(commands).splitlines():
         click.echo(escape_text(line), err=True)
     _ask(given["yes"])
     return check

@@ -53,7 +53,7 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
         client = connect_to_google(where)
         queued, nodes = client.queued_resources(zone_name), client.nodes(zone_name)
         rows: list[QueuedResource | TpuNode] = [*queued.items, *nodes.items]
-        if trc_grant.is_broken():
+        if trc_grant.is_grant_unreadable():
             text = "note: the TRC grant cannot be read, so no chips are taken for covered by it"
             click.echo(text, err=True)
         estimates = cost.estimate_costs(rows, WallClock().now(), trc_grant.find_grant())

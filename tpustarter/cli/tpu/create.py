@@ -29,7 +29,7 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource, Tier, TpuNode
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create import compute_engine, request
-from tpustarter.cloud.create.creation import PATIENCE_S, Creation
+from tpustarter.cloud.create.creation import PATIENCE_S, TpuCreation
 from tpustarter.cloud.create.request import DataDisk, TpuRequest
 from tpustarter.cloud.text import event_text
 from tpustarter.cloud.trc import grant as trc_grant
@@ -235,7 +235,7 @@ def create_command(**typed: Any) -> None:
     )
     if options.dry_run:
         return
-    ledger.require_whole()
+    ledger.require_readable_ledger()
     client = connect_to_google(project)
     _judge(requests, grant, client)
     name = requests[0].name
@@ -251,7 +251,7 @@ def _ask(
 ) -> None:
     name = requests[0].name
     patience_s = float(request.parse_duration(options.patience) or PATIENCE_S)
-    creation = Creation(client, project, WallClock())
+    creation = TpuCreation(client, project, WallClock())
     happening = creation.run(requests, patience_s=patience_s, wait=not options.no_wait)
     with stop_at_signals(
         f"the request stays; `tpustarter tpu watch {name}` follows it, "

@@ -21,7 +21,7 @@ from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing import inventory, ledger
 from tpustarter.cloud.create import request
-from tpustarter.cloud.create.follow import GONE_S
+from tpustarter.cloud.create.follow_request import GONE_S
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.core.problem import ExitCode, Problem
@@ -113,7 +113,7 @@ def _find(client: Client, name: str | None, zone: str) -> list[DeletionPlan]:
     queued, nodes = client.queued_resources(zone), client.nodes(zone)
     if name is None:
         return removal.plan_leftovers(queued.items, nodes.items)
-    doomed = removal.find_plans(queued.items, nodes.items, name)
+    doomed = removal.find_deletion_plans(queued.items, nodes.items, name)
     asked = ledger.find_entries(client.project, name)
     if not doomed and any(zone in (EVERY_ZONE, entry.zone) for entry in asked):
         raise Problem(

@@ -16,7 +16,7 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import choose_project, common_options, print_dry_run_json
 from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.create import request
-from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.text.terminal import WIDTH, Paint, choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:

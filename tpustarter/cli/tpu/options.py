@@ -128,15 +128,15 @@ def format_tpu_lines(row: Tpu, now: datetime) -> Iterator[str]:
     """Yield the lines of one TPU: its state, what the state means, and what can be done."""
     age = event_text.format_age(row, now)
     mark = choose_paint(_COLOURS)(row.state.name, row.state.mark)
-    where = escape_text(event_text.format_place(row)) + (f", {age}" if age else "")
+    where = escape_text(event_text.format_type_and_zone(row)) + (f", {age}" if age else "")
     yield f"{escape_text(row.name)}  {where}  {mark}"
     for sentence in (
         row.state.meaning,
-        *event_text.describe_row(row),
-        event_text.describe_clock(row, now),
+        *event_text.describe_tpu_row(row),
+        event_text.warn_of_wrong_clock(row, now),
     ):
         yield from wrap(escape_text(sentence), INDENT)
-    if workers := event_text.count_workers(row):
+    if workers := event_text.count_worker_states(row):
         yield f"{INDENT}{escape_text(workers)}"
     yield from wrap(row.state.do, f"{INDENT}do  ", f"{INDENT}    ")
 

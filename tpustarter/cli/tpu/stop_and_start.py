@@ -61,7 +61,7 @@ def _send(
         return
     client = connect_to_google(project)
     node = _find(client, name, zone_name)
-    stop_and_start.require_possible(verb, node)
+    stop_and_start.require_can_stop_or_start(verb, node)
     show_commands(
         [gcloud_commands.build_node_command(verb, node.zone, node.name, project)], dry_run=False
     )

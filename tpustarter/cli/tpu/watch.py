@@ -14,13 +14,13 @@ from tpustarter.cli.tpu.options import (
     stop_at_signals,
 )
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api import gcloud_commands, project_and_zone, states
+from tpustarter.cloud.api import gcloud_commands, project_and_zone, resource_states
 from tpustarter.cloud.api.client import EVERY_ZONE, Client
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.cloud.create.follow import follow_request
+from tpustarter.cloud.create.follow_request import follow_request
 from tpustarter.cloud.delete import removal, withdrawal
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.invocation import format_commands
@@ -83,7 +83,7 @@ def find_ledger_entry(client: Client, name: str, zone: str | None) -> LedgerEntr
             code=ExitCode.USAGE,
         )
     one = removal.DeletionPlan(rows[0].zone, rows[0].name, rows[0], ())
-    return removal.make_entry(client.project, one)
+    return removal.make_ledger_entry(client.project, one)
 
 
 def print_usage(resource: QueuedResource) -> None:
@@ -101,8 +101,9 @@ def print_usage(resource: QueuedResource) -> None:
         raise api_errors.make_problem(
             *resource.error, f"Google Cloud did not provide `{resource.name}`"
         )
+    meaning = resource_states.find_resource_state(resource).meaning
     raise Problem(
-        f"`{resource.name}` is {resource.state}: {states.find_resource_state(resource).meaning}",
+        f"`{resource.name}` is {resource.state}: {meaning}",
         hint=f"run `tpustarter tpu delete {resource.name}`, then ask for the TPU again",
         code=ExitCode.FAILED,
     )

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tpustarter.cloud.api import credentials, loopback
+from tpustarter.cloud.api import credentials, local_server
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api import messages as api_messages
+from tpustarter.cloud.api import message_conversion as api_messages
 from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
@@ -41,7 +41,7 @@ _Answer = TypeVar("_Answer")
 
 def find_local_server() -> str | None:
     """Return the local server that replaces Google's, if any; raises Problem for one elsewhere."""
-    return loopback.find_local_server(ENDPOINT)
+    return local_server.find_local_server(ENDPOINT)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def count_chips(resource: Resource) -> int | None:
 def select_counted_by_quota(resources: Iterable[Resource]) -> list[Resource]:
     """Return the resources that count against quota: requests, and nodes without a request here."""
     rows = list(resources)
-    requested = {make_key(row) for row in rows if isinstance(row, QueuedResource)}
+    requested = {make_resource_key(row) for row in rows if isinstance(row, QueuedResource)}
     return [row for row in rows if not (isinstance(row, TpuNode) and _request(row) in requested)]
 
 
@@ -54,11 +54,11 @@ def select_billed(resources: Iterable[Resource]) -> list[Resource]:
     return [
         row
         for row in rows
-        if not (isinstance(row, QueuedResource) and make_key(row) in from_requests)
+        if not (isinstance(row, QueuedResource) and make_resource_key(row) in from_requests)
     ]
 
 
-def make_key(resource: Resource) -> tuple[str, str, str]:
+def make_resource_key(resource: Resource) -> tuple[str, str, str]:
     """Return the key of a resource, which is unique among requests, and among nodes."""
     return (resource.project, resource.zone, resource.name)
 
@@ -69,9 +69,9 @@ def _request(node: TpuNode) -> tuple[str, str, str]:
 
 
 def _named(rows: Sequence[Resource], nodes: Sequence[TpuNode]) -> set[tuple[str, str, str]]:
-    listed = {make_key(node) for node in nodes}
+    listed = {make_resource_key(node) for node in nodes}
     return {
-        make_key(row)
+        make_resource_key(row)
         for row in rows
         if isinstance(row, QueuedResource)
         and any((row.project, row.zone, name) in listed for name in row.nodes)

@@ -94,7 +94,7 @@ def list_unreadable() -> list[Path]:
     return [*sorted(locations.state_folder_path().glob(f"{STATE}.broken-*.json")), *present]
 
 
-def require_whole() -> None:
+def require_readable_ledger() -> None:
     """Raise Problem for a ledger of which a part cannot be read.
 
     That part may name a request that is alive, and a user who sends another one pays for two TPUs.

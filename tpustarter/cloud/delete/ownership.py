@@ -28,7 +28,7 @@ def find_owner(entry: LedgerEntry, resource: QueuedResource) -> Whose:
     if entry.created:
         is_same = resource.created is None or resource.created.isoformat() == entry.created
         return "ours" if is_same else "other"
-    if not is_match(entry, resource):
+    if not matches_request(entry, resource):
         return "other"
     if entry.phase != "sent":
         return "ours"
@@ -49,7 +49,7 @@ def is_same_type(one: str, other: str) -> bool:
     return one == other or _plain(one) == _plain(other)
 
 
-def is_match(entry: LedgerEntry, resource: QueuedResource) -> bool:
+def matches_request(entry: LedgerEntry, resource: QueuedResource) -> bool:
     """Return whether a queued resource has the requested type, tier and nodes, where known."""
     return (
         (not resource.type or is_same_type(entry.type, resource.type))

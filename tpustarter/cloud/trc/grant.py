@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from tpustarter.cloud.api import states
+from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.resources import Tier
 from tpustarter.cloud.billing import chips
 from tpustarter.cloud.billing.chips import Resource
@@ -180,7 +180,7 @@ def chips_in_use(resources: Sequence[Resource], allowances: Sequence[GrantLine])
     """Return the chips under some lines that are in use or requested; None where unknown."""
     total = 0
     for row in chips.select_counted_by_quota(resources):
-        if not (states.find_resource_state(row).held and _may_be_under(row, allowances)):
+        if not (resource_states.find_resource_state(row).held and _may_be_under(row, allowances)):
             continue
         number = chips.count_chips(row)
         if number is None:
@@ -306,7 +306,7 @@ def save_grant(grant: Grant) -> None:
             code=ExitCode.USAGE,
         )
     with contextlib.suppress(OSError):  # the write below raises the reason
-        if is_broken():
+        if is_grant_unreadable():
             state.move_damaged_file(STATE)
     state.save_state(STATE, msgspec.to_builtins(grant))
 
@@ -335,7 +335,7 @@ def find_grant() -> Grant | None:
     return None
 
 
-def is_broken() -> bool:
+def is_grant_unreadable() -> bool:
     """Return whether a stored grant cannot be read."""
     try:
         load_grant()
@@ -371,7 +371,7 @@ def delete_grant() -> bool:
     """
     file = state.prepare_state_path(STATE)
     with locations.convert_write_errors(file):
-        if is_broken():
+        if is_grant_unreadable():
             state.move_damaged_file(STATE)
             return True
         existed = file.exists()

@@ -121,7 +121,7 @@ class Roster:
 
 
 @contextlib.contextmanager
-def receive_facts(place: HostPlace, own: ArrivalFacts, timeout_s: float, waiting: Waiting):
+def receive_host_facts(place: HostPlace, own: ArrivalFacts, timeout_s: float, waiting: Waiting):
     """Take the facts of the other hosts, on host 0; yields the roster once nobody is waited for.
 
     The other hosts have their answer when the block is left, and the port is free again.
@@ -212,7 +212,7 @@ def _are_facts(body: Any) -> TypeGuard[ArrivalFacts]:
         return False
 
 
-def send_facts(
+def send_host_facts(
     place: HostPlace, own: ArrivalFacts, timeout_s: float, failing: Failing
 ) -> ArrivalAnswer:
     """Hand the facts of this host to host 0, and return its answer; tries until the time is over.

@@ -123,7 +123,9 @@ def _of_metadata(machine: host.Machine) -> Iterator[tuple[str, str]]:
         return
     paths = {f"/computeMetadata/v1/{key}": kind for key, kind in _KEYS.items()}
     flavor = {"Metadata-Flavor": "Google"}
-    answers = http_get.get(metadata.server_address(machine), list(paths), flavor, METADATA_S)
+    answers = http_get.fetch_paths(
+        metadata.server_address(machine), list(paths), flavor, METADATA_S
+    )
     for path, answer in answers.items():
         if isinstance(answer, str) or answer.status != 200:
             continue

@@ -2,7 +2,7 @@
 
 There is one module per engine. Each has `build_commands(request)`, a tuple of `HostCommand`: one
 per host (ssh, gcloud), or one for all hosts (Slurm, Open MPI, Ray). It only builds commands, so
-that a front end can show them (`format_script` in `start_model.py`) before anything runs, and what
+that a front end can show them (`format_script` in `start_request.py`) before anything runs, and what
 is shown is what runs. `RunningCommands` in `running_commands.py` runs the commands of every engine.
 
 How a host is ended: the command's stdin brings the probe's zip (`archive`) and stays open behind it

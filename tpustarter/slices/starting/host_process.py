@@ -14,9 +14,9 @@ from pathlib import Path
 from tpustarter.core import locations
 from tpustarter.running.line_splitter import LineSplitter
 from tpustarter.running.process import CappedLog, Probe
-from tpustarter.slices.starting import start_model
-from tpustarter.slices.starting.labels import LabelledLines
-from tpustarter.slices.starting.start_model import (
+from tpustarter.slices.starting import start_request
+from tpustarter.slices.starting.labelled_output import HostLineSplitter
+from tpustarter.slices.starting.start_request import (
     ENDED,
     PLACED,
     REACHED,
@@ -234,7 +234,7 @@ class HostProcess:
         return now - self._lost_at > LOST_S
 
     def _send(self, now: float) -> None:
-        if not len(self._unsent) and now - self._beat_at >= start_model.HEARTBEAT_S:
+        if not len(self._unsent) and now - self._beat_at >= start_request.HEARTBEAT_S:
             self._unsent = memoryview(b"\n")
         while len(self._unsent) and (sent := self.probe.feed(self._unsent)):
             self._unsent = self._unsent[sent:]
@@ -275,7 +275,7 @@ class _OwnLines:
         return [(self._host, text) for text in self._lines.take_rest()]
 
 
-def _lines(command: HostCommand) -> LabelledLines | _OwnLines:
+def _lines(command: HostCommand) -> HostLineSplitter | _OwnLines:
     if command.labels:
-        return LabelledLines(command.labels, MAX_LINE_BYTES)
+        return HostLineSplitter(command.labels, MAX_LINE_BYTES)
     return _OwnLines(command.host)

@@ -17,10 +17,10 @@ from tpustarter.checking.results import headline, last_failures
 from tpustarter.checking.results.results import Run
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress
+from tpustarter.slices.remote_slice_check import RemoteSliceCheck
 from tpustarter.slices.slice_check import SliceRequest
 from tpustarter.slices.start_options import StartOptions, make_engine
-from tpustarter.slices.started_check import StartedCheck
-from tpustarter.slices.starting.start_model import HostCommand
+from tpustarter.slices.starting.start_request import HostCommand
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, SLICE, EventsArrived, FactsLoaded
@@ -45,7 +45,7 @@ WHERE = SliceRequest()
 class PreparedStart:
     """A run that can be started: the commands are made, and none has been run."""
 
-    check: StartedCheck
+    check: RemoteSliceCheck
     commands: tuple[HostCommand, ...]
 
 
@@ -96,7 +96,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
     def _prepare(self) -> None:
         try:
             engine = make_engine(self._options)
-            check = StartedCheck(CheckRequest(), WHERE, engine, checks=self.tutor.checks)
+            check = RemoteSliceCheck(CheckRequest(), WHERE, engine, checks=self.tutor.checks)
             self.post_message(FactsLoaded(PreparedStart(check, check.prepare())))
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
@@ -130,7 +130,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self._show()
         self.refresh_bindings()
 
-    def _play(self, check: StartedCheck) -> Iterator[Event | Run]:
+    def _play(self, check: RemoteSliceCheck) -> Iterator[Event | Run]:
         """Run the checks on the hosts, in the worker."""
         self._run.on_stop(check.stop)
         yield from check.events()

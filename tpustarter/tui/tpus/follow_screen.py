@@ -17,7 +17,13 @@ from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource
-from tpustarter.cloud.create.events import Event, NodeSeen, RequestWithdrawn, StateSeen, TpuReady
+from tpustarter.cloud.create.events import (
+    Event,
+    NodeStateChanged,
+    RequestStateChanged,
+    RequestWithdrawn,
+    TpuReady,
+)
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
@@ -173,7 +179,13 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
 
 
 def _time_of(event: Event, clock: Clock | None) -> str:
-    at = event.at if isinstance(event, StateSeen | NodeSeen) else clock.now() if clock else None
+    at = (
+        event.at
+        if isinstance(event, RequestStateChanged | NodeStateChanged)
+        else clock.now()
+        if clock
+        else None
+    )
     return f"{(at or datetime.now(timezone.utc)).astimezone():%H:%M:%S}  "
 
 

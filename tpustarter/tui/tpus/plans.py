@@ -92,11 +92,11 @@ def plan_switch(client: Client, clock: Clock, tpu: Tpu, project: Project, verb: 
     node = client.node(zone, name)
     if node is None:
         raise removal.make_absent_problem(escape_text(name))
-    stop_and_start.require_possible(verb, node)
+    stop_and_start.require_can_stop_or_start(verb, node)
     work = tpu_work.make_switch(verb, node, project)
     age = event_text.format_age(tpu, clock.now())
     lines = [
-        _head(f"{name}  {event_text.format_place(tpu)}", age),
+        _head(f"{name}  {event_text.format_type_and_zone(tpu)}", age),
         HangingText("", ""),
         *_of_switch(verb, node),
         *_commands(work.commands),
@@ -127,7 +127,9 @@ def _head(text: str, age: str) -> LaidOutLines:
 
 def _of_doomed(one: DeletionPlan, project: Project, now: datetime) -> Iterator[LaidOutLines]:
     row = inventory.make_row(one, project.name)
-    yield _head(f"{row.name}  {event_text.format_place(row)}", event_text.format_age(row, now))
+    yield _head(
+        f"{row.name}  {event_text.format_type_and_zone(row)}", event_text.format_age(row, now)
+    )
     yield HangingText("    ", f"{escape_text(row.state.name)}  {row.state.meaning}")
     names = ", ".join(node.name for node in one.nodes)
     yield HangingText("goes     ", prose(f"its nodes: {names}" if names else "it has no nodes"))
@@ -159,7 +161,7 @@ def can_be_switched(tpu: Tpu) -> Verb | None:
         return None
     for verb in ("stop", "start"):
         try:
-            stop_and_start.require_possible(verb, tpu.nodes[0])
+            stop_and_start.require_can_stop_or_start(verb, tpu.nodes[0])
         except Problem:
             continue
         return verb

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
-from tpustarter.cloud.api import states
+from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing import other_charges, prices
 from tpustarter.cloud.text import event_text, slice_drawing
@@ -73,7 +73,7 @@ def lay_out_states(draft: TpuDraft) -> Iterator[LaidOutLines]:
         return
     width = len(max(WAY, key=len)) + 2
     for name in WAY:
-        state = states.find_state("queued_resources", name)
+        state = resource_states.find_state("queued_resources", name)
         yield HangingText(status_word("stage", name, width), escape_text(state.meaning))
         if state.usually:
             yield HangingText(" " * width, Content.styled(escape_text(state.usually), "$muted"))

@@ -108,7 +108,7 @@ def make_rows(seen: SeenTpus, now: datetime) -> Iterator[Row]:
 def make_row(tpu: Tpu, now: datetime) -> Row:
     """Return the row of a TPU: its name, type and age, and its state with the meaning."""
     label = Content.styled(escape_text(tpu.name), "bold") + f"  {escape_text(tpu.type)}"
-    where = escape_text(event_text.format_place(tpu).removeprefix(tpu.type))
+    where = escape_text(event_text.format_type_and_zone(tpu).removeprefix(tpu.type))
     state = status_word(STYLES.get(tpu.state.mark, ""), escape_text(tpu.state.name))
     meaning = Content.styled(escape_text(tpu.state.meaning), "$muted")
     below = HangingText(Content("  ") + state + "  ", meaning)
@@ -180,7 +180,7 @@ def describe_tpu(
         yield from _of_error(tpu)
     if state.next or state.usually:
         yield _fact("next", f"{state.next} {state.usually}".strip())
-    for sentence in (text for text in event_text.describe_row(tpu) if text):
+    for sentence in (text for text in event_text.describe_tpu_row(tpu) if text):
         yield _fact("", sentence)
     for node in tpu.nodes:
         yield from _slice(node)
@@ -220,7 +220,7 @@ def colour_signs(text: str) -> Content:
 def _name(tpu: Tpu, project: Project | None) -> str:
     is_elsewhere = project is None or tpu.project != project.name
     where = f", in the project {tpu.project}" if is_elsewhere else ""
-    return f"{tpu.name}, {event_text.format_place(tpu)}{where}"
+    return f"{tpu.name}, {event_text.format_type_and_zone(tpu)}{where}"
 
 
 def _of_error(tpu: Tpu) -> Iterator[LaidOutLines]:

@@ -17,7 +17,7 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import remote_text
+from tpustarter.cloud.jobs import remote_command_text
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
@@ -85,7 +85,7 @@ What every worker writes is kept in a file of its own, and the next screen names
             yield line
 
     def _opening(self) -> str:
-        where = event_text.format_place(self._tpu)
+        where = event_text.format_type_and_zone(self._tpu)
         if self._total == 1:
             return f"{where}, which is 1 worker."
         each = self._total // self._slices
@@ -109,7 +109,7 @@ What every worker writes is kept in a file of its own, and the next screen names
 
     def _chosen(self) -> list[Worker]:
         """Return the typed workers; raises Problem if there are none."""
-        return workers.choose_workers(self._tpu.nodes, workers.parse_choice(self._choice))
+        return workers.choose_workers(self._tpu.nodes, workers.parse_worker_choice(self._choice))
 
     @on(Input.Changed)
     def _show(self) -> None:
@@ -130,9 +130,9 @@ What every worker writes is kept in a file of its own, and the next screen names
         command = worker_connection.gcloud_command(first, self._project, text, iap=first.needs_iap)
         for line in event_text.command_lines(command, max(self.size.width - 4, 20)):
             yield HangingText("", clean_text(line))
-        if others := remote_text.describe_other_workers(chosen, self._tpu.nodes):
+        if others := remote_command_text.describe_other_workers(chosen, self._tpu.nodes):
             yield HangingText("", others)
-        for caution in remote_text.list_cautions(chosen, self._tpu.nodes):
+        for caution in remote_command_text.list_warnings(chosen, self._tpu.nodes):
             yield HangingText("", "")
             yield HangingText("", prose(caution))
 

@@ -18,7 +18,7 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import remote_command, remote_text, worker_output
+from tpustarter.cloud.jobs import remote_command, remote_command_text, worker_output
 from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerJob
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
@@ -107,8 +107,8 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         path = remote_command.find_program("gcloud")
         client, _ = tpu_work.connect(self.tutor, self._project.name, self._run.stopped)
         nodes = workers.find_nodes(client, self._tpu.name, self._tpu.zone)
-        chosen = workers.choose_workers(nodes, workers.parse_choice(self._choice))
-        remote_text.require_route(chosen, "gcloud", iap=False)
+        chosen = workers.choose_workers(nodes, workers.parse_worker_choice(self._choice))
+        remote_command_text.require_reachable_workers(chosen, "gcloud", iap=False)
         commands = [self._command(worker) for worker in chosen]
         jobs = [
             WorkerJob(worker.label, (path, *command[1:]), number)
@@ -116,7 +116,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         ]
         folder = worker_output.make_folder(nodes[0].name)
         board = WorkerBoard(job.label for job in jobs)
-        others = remote_text.describe_other_workers(chosen, self._tpu.nodes)
+        others = remote_command_text.describe_other_workers(chosen, self._tpu.nodes)
         yield WorkersStarted(commands[0], others, board, folder)
         began = time.monotonic()
         remote = RemoteCommand(jobs, folder)
@@ -187,11 +187,11 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
 
     def _of_end(self, over: WorkersEnded) -> str:
         endings = self._board.endings
-        told = [f"{remote_text.summarize_endings(endings, over.seconds)}."]
+        told = [f"{remote_command_text.summarize_endings(endings, over.seconds)}."]
         if worst := remote_command.worst_exit_code(endings):
             told.append(f"The worst exit code is {worst}.")
         if any(ended.cut_short for ended in endings):
-            told.append(remote_text.STILL_RUNNING)
+            told.append(remote_command_text.STILL_RUNNING)
         told += over.became
         told.append(f"Output of each worker: {self._folder}")
         return escape_text(" ".join(told))
@@ -244,4 +244,4 @@ def _became(client: Client, chosen: Sequence[Worker], board: WorkerBoard) -> tup
     """Return sentences on a TPU whose workers were not all reached; empty if all were."""
     if all(ended.reached for ended in board.endings):
         return ()
-    return tuple(remote_text.describe_unready(client, chosen))
+    return tuple(remote_command_text.describe_unready_tpus(client, chosen))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.processes import in_bounded_time
-from tpustarter.cloud.trc import mail as trc_mail
+from tpustarter.cloud.trc import grant_mail as trc_mail
 from tpustarter.cloud.trc.grant import GrantLine
 from tpustarter.core.problem import Problem
 
@@ -30,7 +30,7 @@ ONE = GrantLine("v6e", 64, "spot", "us-east1-d")
 
 def rows(text: str) -> tuple[GrantLine, ...]:
     """Return the lines of a grant that a text has."""
-    return trc_mail.parse_mail(text).grant.allowances
+    return trc_mail.parse_grant_mail(text).grant.allowances
 
 
 def test_lines_of_2026_mail_are_read_in_order() -> None:
@@ -92,7 +92,7 @@ def test_cores_are_counted_as_chips() -> None:
 
 def test_unreadable_line_is_reported_and_others_stay() -> None:
     """So a generation that this program does not know loses only its own line."""
-    reading = trc_mail.parse_mail(SIX + "8 spot Cloud TPU v99 chips in zone us-east5-a")
+    reading = trc_mail.parse_grant_mail(SIX + "8 spot Cloud TPU v99 chips in zone us-east5-a")
 
     assert 6 == len(reading.grant.allowances)
     assert any("v99" in note and "left out" in note for note in reading.notes)
@@ -100,7 +100,7 @@ def test_unreadable_line_is_reported_and_others_stay() -> None:
 
 def test_smaller_of_two_contradicting_lines_counts() -> None:
     """An older grant may be quoted below a newer one, and too much is billed."""
-    reading = trc_mail.parse_mail(
+    reading = trc_mail.parse_grant_mail(
         SIX.splitlines()[1] + "\n16 spot Cloud TPU v6e chips in zone us-east1-d"
     )
 
@@ -112,8 +112,8 @@ def test_start_and_duration_come_from_header_and_text() -> None:
     """Where one of them is missing, or named twice, nothing is concluded."""
     header = "Date: Tue, 3 Nov 2026 09:12:00 +0000\n"
     free = "now has access to the following quota free of charge for 30 days:\n"
-    both = trc_mail.parse_mail(header + free + SIX).grant
-    neither = trc_mail.parse_mail(SIX + "for 30 days or for 90 days").grant
+    both = trc_mail.parse_grant_mail(header + free + SIX).grant
+    neither = trc_mail.parse_grant_mail(SIX + "for 30 days or for 90 days").grant
 
     assert (date(2026, 11, 3), 30, date(2026, 12, 3)) == (both.start, both.days, both.end)
     assert (None, None, None) == (neither.start, neither.days, neither.end)
@@ -123,7 +123,7 @@ def test_start_and_duration_come_from_header_and_text() -> None:
 def test_text_without_grant_shows_example_line(text: str) -> None:
     """The error has an example, and the option that needs no e-mail."""
     with pytest.raises(Problem, match="64 spot Cloud TPU v6e chips in zone us-east1-d") as error:
-        trc_mail.parse_mail(text)
+        trc_mail.parse_grant_mail(text)
 
     assert "--allow" in (error.value.hint or "")
 
@@ -173,7 +173,7 @@ _PIECES = st.sampled_from(
 def test_no_text_raises_anything_but_a_problem(text: str) -> None:
     """What is read is sound, and is read the same again from its own lines."""
     try:
-        grant = trc_mail.parse_mail(text).grant
+        grant = trc_mail.parse_grant_mail(text).grant
     except Problem:
         return
     again = "\n".join(
@@ -207,13 +207,13 @@ def test_no_text_raises_anything_but_a_problem(text: str) -> None:
 def test_hostile_texts_take_no_time(text: str) -> None:
     """Every pattern is bounded: twice the text takes about twice as long."""
     with in_bounded_time(), pytest.raises(Problem):
-        trc_mail.parse_mail(text)
+        trc_mail.parse_grant_mail(text)
 
 
 def test_huge_text_is_refused_and_many_lines_cut() -> None:
     """Neither fills the state folder."""
     many = "".join(f"{n} spot Cloud TPU v6e chips in zone us-east{n}-d\n" for n in range(1, 3000))
     with pytest.raises(Problem, match="characters"):
-        trc_mail.parse_mail("x" * 200_001)
+        trc_mail.parse_grant_mail("x" * 200_001)
 
     assert 200 >= len(rows(many))

@@ -58,7 +58,7 @@ _TIERS: dict[str, Tier] = {
 
 
 @dataclass(frozen=True)
-class MailReading:
+class ParsedGrantMail:
     """The grant in an e-mail, with notes on how it was read."""
 
     grant: Grant
@@ -66,7 +66,7 @@ class MailReading:
     """Lines that were not understood, and decisions, in sentences."""
 
 
-def parse_mail(text: str) -> MailReading:
+def parse_grant_mail(text: str) -> ParsedGrantMail:
     """Return the grant in an e-mail; raises Problem for a text without one."""
     if len(text) > MOST_CHARACTERS:
         raise Problem(
@@ -86,7 +86,7 @@ def parse_mail(text: str) -> MailReading:
         numbers = ", ".join(map(str, sorted(sensible)[:5]))
         notes.append(f"Several numbers of days are named ({numbers}): `--days N` sets it.")
     days = sensible.pop() if len(sensible) == 1 else None
-    return MailReading(Grant(tuple(kept), _start(text), days), tuple(notes))
+    return ParsedGrantMail(Grant(tuple(kept), _start(text), days), tuple(notes))
 
 
 def _nothing_found(unread: Iterable[str]) -> Problem:

@@ -14,14 +14,14 @@ from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
-from tpustarter.cloud.create.events import Event, RequestGone, RequestKept, StateSeen
-from tpustarter.cloud.create.follow import is_gone
+from tpustarter.cloud.create.events import Event, RequestGone, RequestMayExist, RequestStateChanged
+from tpustarter.cloud.create.follow_request import is_gone
 from tpustarter.cloud.delete import ownership
 
 _NOT_SHOWN = "Google has not shown it yet"
 
 
-def reconcile(
+def reconcile_ledger(
     client: Client,
     clock: Clock,
     *,
@@ -55,10 +55,10 @@ def reconcile(
         if resource is not None:
             kept = yield from _seen(entry, resource, clock)
         elif any((entry.zone, name) in node_places for name in entry.nodes):
-            yield RequestKept(entry, "its nodes still exist")
+            yield RequestMayExist(entry, "its nodes still exist")
             kept = entry
         elif entry.zone in silent:
-            yield RequestKept(entry, f"Google could not reach `{entry.zone}`")
+            yield RequestMayExist(entry, f"Google could not reach `{entry.zone}`")
             kept = entry
         else:
             kept = yield from _unseen(client, entry, clock)
@@ -76,12 +76,12 @@ def _seen(
         yield RequestGone(entry)
         return None
     if owner == "unclear":
-        yield RequestKept(entry, ownership.UNCLEAR)
+        yield RequestMayExist(entry, ownership.UNCLEAR)
         return entry
     phase = "deleting" if entry.phase == "deleting" else "seen"
     if entry.phase != phase or entry.note or not entry.created:
         entry = ledger.update_entry(entry, phase, created=ownership.format_creation_time(resource))
-    yield StateSeen(entry, resource, clock.now())
+    yield RequestStateChanged(entry, resource, clock.now())
     return entry
 
 
@@ -94,7 +94,7 @@ def _unseen(
     except CloudProblem as problem:
         why = problem.summary
     if why:
-        yield RequestKept(entry, why)
+        yield RequestMayExist(entry, why)
         return entry
     ledger.remove_entry(entry)
     yield RequestGone(entry)

@@ -12,8 +12,8 @@ import shlex
 import subprocess
 
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.slices.starting.shell_line import make_remote_command
-from tpustarter.slices.starting.start_model import HostCommand, StartRequest
+from tpustarter.slices.starting.host_shell_command import make_remote_command
+from tpustarter.slices.starting.start_request import HostCommand, StartRequest
 
 CONNECT_S = 20
 ALIVE_S = 15

@@ -28,7 +28,7 @@ ASK_S = 5.0
 POLL_S = 0.2
 
 
-class OtherServer:
+class ServerProcess:
     """A server in a process of its own; `run` starts it, `stop` ends it from anywhere."""
 
     def __init__(self, server: Server, name: str, what: str, port: int) -> None:

@@ -21,9 +21,9 @@ from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.slices.starting.shell_line import make_remote_command
-from tpustarter.slices.starting.ssh import OPTIONS
-from tpustarter.slices.starting.start_model import HostCommand, StartRequest
+from tpustarter.slices.starting.host_shell_command import make_remote_command
+from tpustarter.slices.starting.ssh_launcher import OPTIONS
+from tpustarter.slices.starting.start_request import HostCommand, StartRequest
 
 KEY = "~/.ssh/google_compute_engine"
 """Private key that gcloud makes where there is none: two of them at a time would mix theirs up."""
@@ -61,13 +61,13 @@ def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
     )
 
 
-def count_command(request: StartRequest) -> tuple[str, ...]:
-    """Return the command whose stdout `count_hosts` reads."""
+def format_count_command(request: StartRequest) -> tuple[str, ...]:
+    """Return the command whose stdout `count_tpu_hosts` reads."""
     words = _tpu_vm(request, "describe", request.options["tpu"])
     return (*words, "--quiet", "--format=json(networkEndpoints,networkConfigs)")
 
 
-def count_hosts(document: bytes) -> int | None:
+def count_tpu_hosts(document: bytes) -> int | None:
     """Return the number of a TPU's hosts, which have an endpoint in each of its networks."""
     try:
         node: Any = json.loads(document)

@@ -19,7 +19,7 @@ from tests.support.tutor import is_alive
 from tpustarter.checking.plan import environments
 from tpustarter.core.problem import Problem
 from tpustarter.machine.machine import Machine
-from tpustarter.serving.other_servers import OtherServer
+from tpustarter.serving.server_process import ServerProcess
 from tpustarter.setup import servers
 
 FAKE = """#!{python}
@@ -75,11 +75,11 @@ def free_port() -> int:
         return one.getsockname()[1]
 
 
-def other(folder: Path, port: int) -> OtherServer:
+def other(folder: Path, port: int) -> ServerProcess:
     """Return the server of an environment."""
     env = {**os.environ, "JUPYTER_TOKEN": "of the user", "JUPYTER_CONFIG_DIR": "/of/the/user"}
     server = servers.make_server("jupyter", folder, Machine(env=env), port=port, root=folder)
-    return OtherServer(server, "Jupyter", "jupyter", port)
+    return ServerProcess(server, "Jupyter", "jupyter", port)
 
 
 def status(url: str) -> int:

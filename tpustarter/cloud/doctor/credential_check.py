@@ -17,7 +17,7 @@ from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.rest import UnansweredError
 from tpustarter.cloud.doctor import observations
 from tpustarter.cloud.doctor.observations import Observation, ProjectFinding, ProjectQuestion
-from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.core.redact import Redactor
 from tpustarter.probe.finding import Hint
 

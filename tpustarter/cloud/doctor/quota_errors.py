@@ -25,7 +25,7 @@ _COMPUTE = {"IN_USE_ADDRESSES": "external addresses", "INSTANCES": "VM instances
 
 
 @dataclass(frozen=True)
-class Quota:
+class ExceededQuota:
     """One quota that a request exceeded."""
 
     name: str
@@ -62,7 +62,7 @@ def describe_quota(name: str) -> str:
     return f"{what}, {tier}" + (f", per {match['where'].lower()}" if match["where"] else "")
 
 
-def parse_quotas(text: str, details: Sequence[Any] = ()) -> tuple[Quota, ...]:
+def parse_quotas(text: str, details: Sequence[Any] = ()) -> tuple[ExceededQuota, ...]:
     """Return the quotas that an error names, each once: those of its text, or else of its details.
 
     Args:
@@ -79,26 +79,26 @@ def parse_quotas(text: str, details: Sequence[Any] = ()) -> tuple[Quota, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _in_text(text: str) -> Iterator[Quota]:
+def _in_text(text: str) -> Iterator[ExceededQuota]:
     for match in _REFUSAL.finditer(text):
         names, limits = match[1].split(","), match[2].split(",")
         places = re.split(", ?", match[3] or "")
         for number, name in enumerate(names):
             limit = limits[min(number, len(limits) - 1)]
-            yield Quota(name, _number(limit), places[min(number, len(places) - 1)])
+            yield ExceededQuota(name, _number(limit), places[min(number, len(places) - 1)])
 
 
-def _in_violation(violation: Any) -> Iterator[Quota]:
+def _in_violation(violation: Any) -> Iterator[ExceededQuota]:
     """Yield the quota of newer fields, which googleapis-common-protos has since 1.66."""
     if name := getattr(violation, "quota_id", "") or getattr(violation, "quota_metric", ""):
         places = getattr(violation, "quota_dimensions", {})
         place = next((f"{key} {places[key]}" for key in ("zone", "region") if key in places), "")
-        yield Quota(name, getattr(violation, "quota_value", None), place)
+        yield ExceededQuota(name, getattr(violation, "quota_value", None), place)
 
 
-def _in_metadata(fields: Any) -> Iterator[Quota]:
+def _in_metadata(fields: Any) -> Iterator[ExceededQuota]:
     if name := fields.get("quota_limit") or fields.get("quota_metric"):
-        yield Quota(name, _number(fields.get("quota_limit_value", "")), "")
+        yield ExceededQuota(name, _number(fields.get("quota_limit_value", "")), "")
 
 
 def _number(text: str) -> int | None:

@@ -18,8 +18,8 @@ from tests.support.processes import until
 from tests.support.slice_hosts import run_started
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
-from tpustarter.slices.started_check import StartedSource
-from tpustarter.slices.starting.start_model import HostCommand
+from tpustarter.slices.remote_slice_check import RemoteEventSource
+from tpustarter.slices.starting.start_request import HostCommand
 
 NO_ROUTE = "ssh: connect to host gone port 22: No route to host"
 SSH = """#!/bin/sh
@@ -102,7 +102,7 @@ def test_host_0_learns_who_gives_up(kind: str, tmp_path: Path) -> None:
     """It says why itself, before its command has ended."""
     other = event(kind, 1, detail="no such JAX") + WAIT
     commands = [shell(0, ECHO + WAIT, tmp_path), shell(1, other, tmp_path)]
-    source = StartedSource(commands, tmp_path, Redactor({}))
+    source = RemoteEventSource(commands, tmp_path, Redactor({}))
 
     told = until(lambda: source.read(1), "a line that host 0 was told") or {}
     source.interrupt()
@@ -117,7 +117,7 @@ def test_reason_of_trying_host_is_known(tmp_path: Path) -> None:
     go = tmp_path / "go"
     tries = "".join(event("trying", 1, detail=text) for text in ("refused", "no answer"))
     other = f"{tries} until [ -e {go} ]; do sleep 0.1; done; exit 3"
-    source = StartedSource(
+    source = RemoteEventSource(
         [shell(0, WAIT, tmp_path), shell(1, other, tmp_path)], tmp_path, Redactor({})
     )
 

@@ -25,10 +25,10 @@ from tpustarter.machine import frameworks, generations
 from tpustarter.running import archive
 from tpustarter.running.process import Event as ProbeEvent
 from tpustarter.slices.host_states import HostStates
-from tpustarter.slices.slice_check import LESSON, SliceCheck, SliceRequest, command_fields
+from tpustarter.slices.slice_check import LESSON, SliceCheck, SliceRequest, check_command_fields
 from tpustarter.slices.slice_results import SliceResults
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_model import (
+from tpustarter.slices.starting.start_request import (
     EndReason,
     HostCommand,
     HostEnded,
@@ -60,7 +60,7 @@ class Engine:
     options: Mapping[str, str]
 
 
-class StartedSource:
+class RemoteEventSource:
     """The events of host 0, read from the output of the commands that started the hosts."""
 
     def __init__(self, commands: Sequence[HostCommand], folder: Path, redact: Redactor) -> None:
@@ -178,7 +178,7 @@ class StartedSource:
             self._started.tell(0, f"{line}\n".encode())
 
 
-class StartedCheck(SliceCheck):
+class RemoteSliceCheck(SliceCheck):
     """A run of the self-check on all hosts, none of which has to be this machine."""
 
     def __init__(
@@ -194,7 +194,7 @@ class StartedCheck(SliceCheck):
         Raises:
             Problem: the engine lacks something, such as the names of the hosts.
         """
-        checks = [command_fields(one, {}) for one in sort_checks(self.list_shared_checks())]
+        checks = [check_command_fields(one, {}) for one in sort_checks(self.list_shared_checks())]
         folder = locations.make_state_folder()
         path = archive.build_probe_archive(
             folder / ARCHIVE,
@@ -206,7 +206,7 @@ class StartedCheck(SliceCheck):
                 "slice": {"wait_s": self._where.wait_s, "checks": checks},
             },
         )
-        module = importlib.import_module(f"tpustarter.slices.starting.{self._engine.name}")
+        module = importlib.import_module(f"tpustarter.slices.starting.{self._engine.name}_launcher")
         self._commands = module.build_commands(
             StartRequest(
                 archive=path,
@@ -222,7 +222,7 @@ class StartedCheck(SliceCheck):
     def _groups(self, folder: Path) -> Iterator[Event]:
         checks = sort_checks(self.list_shared_checks())
         self._planned = len(self.checks)
-        source = StartedSource(self._commands or self.prepare(), folder, self._redact)
+        source = RemoteEventSource(self._commands or self.prepare(), folder, self._redact)
         problem: Problem | None = None
         try:
             try:
@@ -244,7 +244,7 @@ class StartedCheck(SliceCheck):
             raise problem
 
     def _see_hosts(self) -> Iterator[Event]:
-        if isinstance(self._source, StartedSource):  # and not a test's
+        if isinstance(self._source, RemoteEventSource):  # and not a test's
             yield from self._source.hosts.take_changes()
 
     def _take(
@@ -253,7 +253,7 @@ class StartedCheck(SliceCheck):
         source = self._source
         if not self.run.target and event["event"] in ("gone", "interrupted"):
             raise self._explain_early_end(source, event)
-        if isinstance(source, StartedSource):  # and not a test's
+        if isinstance(source, RemoteEventSource):  # and not a test's
             results.unreached = source.unreached
         yield from super()._take(event, results, read_log)
 

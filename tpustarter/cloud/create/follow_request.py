@@ -12,7 +12,7 @@ from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
-from tpustarter.cloud.create.events import Event, RequestGone, SendingPaused, StateSeen
+from tpustarter.cloud.create.events import Event, RequestGone, RequestStateChanged, SendingPaused
 from tpustarter.cloud.delete import ownership
 from tpustarter.text import phrases
 
@@ -79,7 +79,7 @@ def follow_request(
             if resource.state != last:
                 last = resource.state
                 entry = _note(entry, resource)
-                yield StateSeen(entry, resource, answered)
+                yield RequestStateChanged(entry, resource, answered)
             is_impatient = patience_s is not None and waited_s >= patience_s
             if until(resource.state) or (is_impatient and resource.state in ("", *QUEUED)):
                 return resource

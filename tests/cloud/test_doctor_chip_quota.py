@@ -11,9 +11,9 @@ from tests.support.fake_google import PROJECT, ZONE, FakeGoogle, metric, serving
 from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.api.rest import RestClient, UnansweredError
 from tpustarter.cloud.create import request
-from tpustarter.cloud.doctor import chip_limits
+from tpustarter.cloud.doctor import chip_quota
 from tpustarter.cloud.doctor.observations import Observation
-from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 
 
 def examine(tpu: str | None, *metrics: dict[str, Any], zone: str = ZONE) -> Observation:
@@ -21,7 +21,7 @@ def examine(tpu: str | None, *metrics: dict[str, Any], zone: str = ZONE) -> Obse
     project = project_and_zone.Project(PROJECT, "--project")
     subject = WantedTpu(project, zone, request.parse_type(tpu) if tpu else None)
     with serving(FakeGoogle().breaks("consumerQuota", {"metrics": list(metrics)})) as address:
-        return chip_limits.examine_quota(
+        return chip_quota.examine_quota(
             subject, RestClient(AnonymousCredentials(), address=address)
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tpustarter.slices.starting.labels import Labels
+from tpustarter.slices.starting.labelled_output import LabelFormat
 
 PORT = 8476
 """Port of the coordinator where none is given; JAX's own on Cloud TPU."""
@@ -63,7 +63,7 @@ class HostCommand:
     connection is lost."""
     leads: bool = False
     """Whether the others wait until its host was reached: it may make a key that they need."""
-    labels: Labels | None = None
+    labels: LabelFormat | None = None
     """The labels of a command that starts all hosts."""
 
     @property

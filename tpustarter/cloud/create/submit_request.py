@@ -15,7 +15,7 @@ from tpustarter.cloud.api.errors import CloudProblem, make_problem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.cloud.create.events import Event, RequestKept, RequestSent
+from tpustarter.cloud.create.events import Event, RequestMayExist, RequestSent
 from tpustarter.cloud.create.request import TpuRequest
 from tpustarter.cloud.delete import ownership
 
@@ -49,7 +49,7 @@ def submit_request(
                     entry = ledger.update_entry(entry, "sent", LOST)
                     continue
                 if may_exist:
-                    yield RequestKept(ledger.update_entry(entry, "sent", LOST), LOST)
+                    yield RequestMayExist(ledger.update_entry(entry, "sent", LOST), LOST)
                 else:
                     ledger.remove_entry(entry)
                 raise
@@ -82,4 +82,4 @@ def _has_arrived(client: Client, entry: LedgerEntry) -> bool:
         resource = client.queued_resource(entry.zone, entry.name)
     except CloudProblem:
         return False
-    return resource is not None and ownership.is_match(entry, resource)
+    return resource is not None and ownership.matches_request(entry, resource)

@@ -17,7 +17,7 @@ from tpustarter.running.line_splitter import LineSplitter
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelFormat:
     """The labels of an engine."""
 
     pattern: re.Pattern[bytes]
@@ -28,10 +28,10 @@ class Labels:
     """Bytes behind the label after which a line is cut and goes on in the next one."""
 
 
-class LabelledLines:
+class HostLineSplitter:
     """The lines of one stream, by host."""
 
-    def __init__(self, labels: Labels, limit: int) -> None:
+    def __init__(self, labels: LabelFormat, limit: int) -> None:
         """Begin with the labels, and a limit for the bytes of one line."""
         self._labels = labels
         self._limit = limit

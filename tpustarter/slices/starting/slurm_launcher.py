@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 import shlex
 
-from tpustarter.slices.starting.labels import Labels
-from tpustarter.slices.starting.shell_line import make_task_script
-from tpustarter.slices.starting.start_model import HostCommand, StartRequest
+from tpustarter.slices.starting.host_shell_command import make_task_script
+from tpustarter.slices.starting.labelled_output import LabelFormat
+from tpustarter.slices.starting.start_request import HostCommand, StartRequest
 
-LABELS = Labels(re.compile(rb" *(\d+): "), wrap=1024)
+LABELS = LabelFormat(re.compile(rb" *(\d+): "), wrap=1024)
 """SLURM_IO_MAX_MSG_LEN: srun cuts longer lines, and labels each part."""
 OPTIONS = (
     "--ntasks-per-node=1",

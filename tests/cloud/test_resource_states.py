@@ -9,12 +9,12 @@ import pytest
 
 from tests.cloud.real_errors import PROJECT, ZONE, wanted
 from tests.support.fake_cloud import NEVER, channel, serving
-from tpustarter.cloud.api import states
+from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.client import Client
-from tpustarter.cloud.create.follow import ENDS, QUEUED
+from tpustarter.cloud.create.follow_request import ENDS, QUEUED
 from tpustarter.core.problem import ExitCode, Problem
 
-TABLES = states.read_states()
+TABLES = resource_states.read_states()
 EVERY = [(table, state) for table, rows in TABLES.items() for state in rows.values()]
 
 
@@ -37,7 +37,7 @@ def test_table_has_row_for_each_enum_value() -> None:
 
 @pytest.mark.parametrize(("table", "state"), EVERY, ids=lambda one: getattr(one, "name", one))
 def test_every_state_has_meaning_and_advice_in_sentences(
-    table: str, state: states.StateMeaning
+    table: str, state: resource_states.StateMeaning
 ) -> None:
     """Each row has its sources; one that cites reports has a report among them."""
     for text in filter(None, (state.meaning, state.do, state.next, state.usually)):
@@ -51,13 +51,13 @@ def test_every_state_has_meaning_and_advice_in_sentences(
 def test_unrecoverable_states_advise_deletion() -> None:
     """FAILED and SUSPENDED hold name and quota; ACTIVE goes with its nodes."""
     for name in ("FAILED", "SUSPENDED"):
-        state = states.find_state("queued_resources", name)
+        state = resource_states.find_state("queued_resources", name)
         assert ("bad", True, False) == (state.mark, state.held, state.billed)
         assert "delete it" in state.do.lower()
     for name in ("PREEMPTED", "TERMINATED"):
-        assert "bad" == states.find_state("nodes", name).mark
-    assert "refuses to delete" in states.find_state("queued_resources", "PROVISIONING").do
-    assert "together with its nodes" in states.find_state("queued_resources", "ACTIVE").do
+        assert "bad" == resource_states.find_state("nodes", name).mark
+    assert "refuses to delete" in resource_states.find_state("queued_resources", "PROVISIONING").do
+    assert "together with its nodes" in resource_states.find_state("queued_resources", "ACTIVE").do
 
 
 def test_states_agree_with_following_and_billing() -> None:
@@ -82,10 +82,10 @@ def test_next_steps_name_existing_states() -> None:
 
 def test_unknown_state_is_named_and_counts_as_billed() -> None:
     """Unknown is shown as unknown, never as good."""
-    new = states.find_state("nodes", "17")
+    new = resource_states.find_state("nodes", "17")
 
     assert ("17", "unknown", True, True) == (new.name, new.mark, new.billed, new.held)
-    assert "not given" == states.find_state("health", "").name
+    assert "not given" == resource_states.find_state("health", "").name
 
 
 def test_listed_resources_have_state_rows() -> None:
@@ -97,8 +97,8 @@ def test_listed_resources_have_state_rows() -> None:
         cloud.clock.sleep(60)
         resource = client.queued_resources().items[0]
 
-        assert "WAITING_FOR_RESOURCES" == states.find_resource_state(resource).name
-        assert not states.is_leftover(resource)
+        assert "WAITING_FOR_RESOURCES" == resource_states.find_resource_state(resource).name
+        assert not resource_states.is_leftover(resource)
 
 
 def _file(tmp_path: Path, text: str) -> Path:
@@ -150,7 +150,7 @@ def test_broken_state_file_is_one_error(
 ) -> None:
     """Each mistake in the file is named with its row."""
     with pytest.raises(Problem) as caught:
-        states.read_states(_file(tmp_path, _SOUND.replace(*change)))
+        resource_states.read_states(_file(tmp_path, _SOUND.replace(*change)))
 
     assert "`broken.yml`" in caught.value.full_text
     assert expected in caught.value.full_text
@@ -159,7 +159,7 @@ def test_broken_state_file_is_one_error(
 
 def test_sound_state_file_loads(tmp_path: Path) -> None:
     """The file that the broken ones are made from is sound itself."""
-    read = states.read_states(_file(tmp_path, _SOUND))
+    read = resource_states.read_states(_file(tmp_path, _SOUND))
 
     assert ("good", False, True, "") == (
         read["queued_resources"]["ACTIVE"].mark,

@@ -10,7 +10,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from tpustarter.slices.starting.start_model import ENDED, LIFELINE_S, PLACED, REACHED, StartRequest
+from tpustarter.slices.starting.start_request import (
+    ENDED,
+    LIFELINE_S,
+    PLACED,
+    REACHED,
+    StartRequest,
+)
 
 
 def make_remote_command(request: StartRequest, options: Sequence[str]) -> str:

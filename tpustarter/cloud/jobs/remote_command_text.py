@@ -27,7 +27,7 @@ STILL_RUNNING = (
 )
 
 
-def require_route(chosen: Sequence[Worker], via: str, *, iap: bool) -> None:
+def require_reachable_workers(chosen: Sequence[Worker], via: str, *, iap: bool) -> None:
     """Raise Problem where the workers cannot be reached from this machine."""
     node = chosen[0].node
     if via == "ssh":
@@ -56,14 +56,15 @@ def describe_other_workers(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -
     if not labels:
         return ""
     is_every = len(chosen) == _count(nodes) and len(labels) > 1
-    return f"and the same for {f'{labels[0]} to {labels[-1]}' if is_every else join_labels(labels)}"
+    names = f"{labels[0]} to {labels[-1]}" if is_every else join_worker_names(labels)
+    return f"and the same for {names}"
 
 
 def _count(nodes: Sequence[TpuNode]) -> int:
     return sum(max(1, node.workers) for node in nodes)
 
 
-def list_cautions(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> Iterator[str]:
+def list_warnings(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> Iterator[str]:
     """Yield the reasons against running the command like this."""
     total = _count(nodes)
     if total > len(chosen):
@@ -90,17 +91,17 @@ def group_failures(endings: Sequence[WorkerEnded]) -> Iterator[tuple[str, tuple[
         if ended.code:
             found.setdefault(ended.what, []).append(ended)
     for what, same in found.items():
-        yield f"{join_labels([ended.job.label for ended in same])} {what}", same[0].fixes
+        yield f"{join_worker_names([ended.job.label for ended in same])} {what}", same[0].fixes
 
 
-def join_labels(labels: Sequence[str]) -> str:
+def join_worker_names(labels: Sequence[str]) -> str:
     """Return the names of workers; of many the first ones, and the number of the others."""
     if len(labels) <= SHOWN_LABELS:
         return ", ".join(labels)
     return f"{', '.join(labels[:SHOWN_LABELS])} and {len(labels) - SHOWN_LABELS} more"
 
 
-def describe_unready(client: Client, chosen: Sequence[Worker]) -> Iterator[str]:
+def describe_unready_tpus(client: Client, chosen: Sequence[Worker]) -> Iterator[str]:
     """Yield the state of TPUs that are not READY, after a worker was not reached."""
     for zone, name in dict.fromkeys((one.node.zone, one.node.name) for one in chosen):
         with contextlib.suppress(Problem):

@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tpustarter.slices.starting.labels import Labels
-from tpustarter.slices.starting.start_model import (
+from tpustarter.slices.starting.labelled_output import LabelFormat
+from tpustarter.slices.starting.start_request import (
     ENDED,
     LIFELINE_S,
     PLACED,
@@ -24,7 +24,7 @@ from tpustarter.slices.starting.start_model import (
     StartRequest,
 )
 
-LABELS = Labels(re.compile(rb"host (\d+): "))
+LABELS = LabelFormat(re.compile(rb"host (\d+): "))
 DRIVER = Path(__file__).with_name("programs") / "ray_driver.py"
 
 

@@ -31,7 +31,7 @@ class AppWindow(AppService):
         self._variables = variables
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
-        width, height = limit_size(width, height)
+        width, height = limit_terminal_size(width, height)
         environment = {**self._build_environment(width, height), **self._variables}
         environment.pop("NO_COLOR", None)  # the browser has colours, even if this terminal has none
         process = await asyncio.create_subprocess_exec(
@@ -43,7 +43,7 @@ class AppWindow(AppService):
 
     async def set_terminal_size(self, width: int, height: int) -> None:
         """Send the size of the window to the app, in cells."""
-        await super().set_terminal_size(*limit_size(width, height))
+        await super().set_terminal_size(*limit_terminal_size(width, height))
 
     async def stop(self) -> None:
         """Ask the app to end, and kill it if it does not."""
@@ -66,7 +66,7 @@ class AppWindow(AppService):
         return self._process.pid if self._process else None
 
 
-def limit_size(width: object, height: object) -> tuple[int, int]:
+def limit_terminal_size(width: object, height: object) -> tuple[int, int]:
     """Return the nearest size that can be drawn; the values come from the window."""
     columns, lines = (size if isinstance(size, int) else 0 for size in (width, height))
     return min(max(columns, 1), _MOST_COLUMNS), min(max(lines, 1), _MOST_LINES)

@@ -18,7 +18,7 @@ from tpustarter.cloud.api import rest
 from tpustarter.cloud.api.rest import RestClient, UnansweredError
 from tpustarter.cloud.create import zone_and_type
 from tpustarter.cloud.doctor.observations import Observation, ProjectQuestion
-from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.machine.tpus import TpuType
 from tpustarter.text import phrases
 
@@ -33,7 +33,7 @@ _FINITE = msgspec.Meta(ge=-1, le=1e15)
 
 
 @dataclass(frozen=True)
-class ChipLimit:
+class ChipQuota:
     """The limit on one kind of TPU in one place."""
 
     generation: str
@@ -88,14 +88,14 @@ class ComputeRegion(msgspec.Struct):
     quotas: list[RegionQuota] = []
 
 
-def list_limits(metrics: Iterable[QuotaMetric], zone: str) -> list[ChipLimit]:
+def list_limits(metrics: Iterable[QuotaMetric], zone: str) -> list[ChipQuota]:
     """Return the limits that hold in a zone.
 
     Args:
         metrics: `metrics` of services.consumerQuotaMetrics.list.
         zone: The zone in which a TPU is wanted.
     """
-    found: list[ChipLimit] = []
+    found: list[ChipQuota] = []
     for metric in metrics:
         match = _METRIC.fullmatch(metric.metric)
         if not match:
@@ -107,7 +107,7 @@ def list_limits(metrics: Iterable[QuotaMetric], zone: str) -> list[ChipLimit]:
         values = [_at(limit, zone) for limit in _of_chips(metric)]
         if all(value is not None for _, value in values):  # else the kind is not offered there
             found += [
-                ChipLimit(generation, tier, kind, place, value or 0) for place, value in values
+                ChipQuota(generation, tier, kind, place, value or 0) for place, value in values
             ]
     return found
 
@@ -152,7 +152,7 @@ def examine_quota(subject: WantedTpu, google: RestClient) -> Observation:
     return _judge(subject.type, found) if subject.type else _list(found)
 
 
-def _list(found: list[ChipLimit]) -> Observation:
+def _list(found: list[ChipQuota]) -> Observation:
     least: dict[tuple[str, str], list[int]] = defaultdict(list)
     for (generation, tier, _), value in _least(found).items():
         least[generation, tier].append(value)
@@ -166,7 +166,7 @@ def _list(found: list[ChipLimit]) -> Observation:
     return Observation("fail", "the quota of every kind of TPU is 0 in this zone", CONSOLE)
 
 
-def _least(found: list[ChipLimit]) -> dict[tuple[str, str, str], int]:
+def _least(found: list[ChipQuota]) -> dict[tuple[str, str, str], int]:
     """Return the tightest limit of each generation, tier and kind, over zone and region."""
     least: dict[tuple[str, str, str], int] = {}
     for limit in found:
@@ -182,7 +182,7 @@ def _joined(values: list[int]) -> str:
     )
 
 
-def _of_type(tpu: TpuType, found: list[ChipLimit]) -> list[ChipLimit]:
+def _of_type(tpu: TpuType, found: list[ChipQuota]) -> list[ChipQuota]:
     """Return the limits that a type may count against.
 
     v5e has two quotas, for training and for serving with at most 8 chips. Slices of that size were
@@ -199,7 +199,7 @@ def _of_type(tpu: TpuType, found: list[ChipLimit]) -> list[ChipLimit]:
     return found
 
 
-def _judge(tpu: TpuType, found: list[ChipLimit]) -> Observation:
+def _judge(tpu: TpuType, found: list[ChipQuota]) -> Observation:
     """Return whether a type fits, and into which tier.
 
     v4 and v5p are counted in chips or in TensorCores, and the answer does not show in which.
@@ -236,7 +236,7 @@ def _fit(tpu: TpuType, value: int) -> str:
     return "maybe" if value >= tpu.chips else "no"
 
 
-def _describe(tier: str, found: list[ChipLimit]) -> str:
+def _describe(tier: str, found: list[ChipQuota]) -> str:
     """Return `spot 0 in the zone, 64 in the region`; for v5e both kinds, where there are two."""
     kinds: dict[str, list[str]] = defaultdict(list)
     for limit in found:

@@ -23,15 +23,17 @@ import shlex
 import subprocess
 
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.slices.starting.labels import Labels
-from tpustarter.slices.starting.shell_line import make_task_script
-from tpustarter.slices.starting.ssh import strip_user_and_port
-from tpustarter.slices.starting.start_model import HostCommand, StartRequest
+from tpustarter.slices.starting.host_shell_command import make_task_script
+from tpustarter.slices.starting.labelled_output import LabelFormat
+from tpustarter.slices.starting.ssh_launcher import strip_user_and_port
+from tpustarter.slices.starting.start_request import HostCommand, StartRequest
 
 TOLD_SINCE = 5
 """First version that JAX does not recognise, and that gives no host but the first a stdin."""
-LABELS = Labels(re.compile(rb"\[\d+,(\d+)\]<std(?:out|err)>:"), within=True)
-LABELS_5 = Labels(re.compile(rb"\[(?:[^\s\[\]@]+@)?\d+,(\d+)\]<std(?:out|err)>: ?"), within=True)
+LABELS = LabelFormat(re.compile(rb"\[\d+,(\d+)\]<std(?:out|err)>:"), within=True)
+LABELS_5 = LabelFormat(
+    re.compile(rb"\[(?:[^\s\[\]@]+@)?\d+,(\d+)\]<std(?:out|err)>: ?"), within=True
+)
 ASK_S = 10.0
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.cloud.doctor import quota
-from tpustarter.cloud.doctor.quota import Quota
+from tpustarter.cloud.doctor import quota_errors
+from tpustarter.cloud.doctor.quota_errors import ExceededQuota
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from tpustarter.cloud.doctor.quota import Quota
 )
 def test_quota_names_become_words(name: str, expected: str) -> None:
     """Names that were met in public reports become generation, tier and place."""
-    assert expected == quota.describe_quota(name)
+    assert expected == quota_errors.describe_quota(name)
 
 
 def test_text_with_two_quotas_gives_both_with_places() -> None:
@@ -41,7 +41,7 @@ def test_text_with_two_quotas_gives_both_with_places() -> None:
     assert [
         "v2 slices, on-demand, per region: limit 0 in region us-central1",
         "v2 slices, on-demand, per zone: limit 32 in zone us-central1-a",
-    ] == [str(one) for one in quota.parse_quotas(text)]
+    ] == [str(one) for one in quota_errors.parse_quotas(text)]
 
 
 def test_quota_details_replace_missing_text() -> None:
@@ -59,17 +59,19 @@ def test_quota_details_replace_missing_text() -> None:
         metadata={"quota_limit": "CreatePerMinute", "quota_limit_value": "91"},
     )
 
-    assert (Quota(name, 64, "zone us-east1-d"),) == quota.parse_quotas(
+    assert (ExceededQuota(name, 64, "zone us-east1-d"),) == quota_errors.parse_quotas(
         "Resource exhausted", [described]
     )
-    assert (Quota(name, 8, "zone us-east5-a"),) == quota.parse_quotas(
+    assert (ExceededQuota(name, 8, "zone us-east5-a"),) == quota_errors.parse_quotas(
         "Resource exhausted", [fields]
     )
-    assert (Quota("CreatePerMinute", 91),) == quota.parse_quotas("Too many", [info])
-    assert 1 == len(quota.parse_quotas(described.violations[0].description, [described, fields]))
+    assert (ExceededQuota("CreatePerMinute", 91),) == quota_errors.parse_quotas("Too many", [info])
+    assert 1 == len(
+        quota_errors.parse_quotas(described.violations[0].description, [described, fields])
+    )
 
 
 @pytest.mark.parametrize("text", ["", "Quota", "Quota 'x' has been exceeded. Limit: in zone"])
 def test_other_texts_name_no_quota(text: str) -> None:
     """Nothing is guessed."""
-    assert () == quota.parse_quotas(text)
+    assert () == quota_errors.parse_quotas(text)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.slices.starting.start_model import StartRequest
+from tpustarter.slices.starting.start_request import StartRequest
 from tpustarter.text import phrases
 
 NAME = "tpustarter-check"
