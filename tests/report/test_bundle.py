@@ -81,7 +81,7 @@ def test_archive_holds_files_of_manifest(report: BugReport, tmp_path: Path) -> N
 
 def test_same_report_makes_same_archive(report: BugReport) -> None:
     """So a digest of it can be told."""
-    files = bundle.make_files(report)
+    files = bundle.make_bundle_files(report)
 
     assert bundle.make_archive("x", files) == bundle.make_archive("x", files)
 

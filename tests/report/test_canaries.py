@@ -62,8 +62,8 @@ def _context(
 
 def written(report: BugReport) -> dict[str, bytes]:
     """Return everything that leaves: the files, their names, the archive, and what is shown."""
-    files = bundle.make_files(report)
-    name = bundle.make_name(report.document)
+    files = bundle.make_bundle_files(report)
+    name = bundle.make_bundle_name(report.document)
     packed = bundle.make_archive(name, files)
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
         members = {one.name: repr(one.get_info()).encode() for one in tar}

@@ -78,7 +78,9 @@ def free_port() -> int:
 def other(folder: Path, port: int) -> ServerProcess:
     """Return the server of an environment."""
     env = {**os.environ, "JUPYTER_TOKEN": "of the user", "JUPYTER_CONFIG_DIR": "/of/the/user"}
-    server = servers.make_server("jupyter", folder, Machine(env=env), port=port, root=folder)
+    server = servers.make_server_command(
+        "jupyter", folder, Machine(env=env), port=port, root=folder
+    )
     return ServerProcess(server, "Jupyter", "jupyter", port)
 
 

@@ -15,7 +15,7 @@ from tests.support.stubs import make_python
 from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.checking.plan import environments, interpreters
 from tpustarter.machine import frameworks
-from tpustarter.setup.environment import facts, profiles, steps
+from tpustarter.setup.environment import environment_facts, profiles, steps
 
 LINUX = profiles.PROFILES["pytorch-xla"].system
 CHIPS = {"generation": "v6e", "chips": 8}
@@ -74,7 +74,9 @@ def test_python_without_wheel_is_named_before_download(tmp_path: Path) -> None:
     (tools / "python3").symlink_to(tools / "python3.14")
     blocked = make(tmp_path, "pytorch-xla").steps[0]
     profile = profiles.PROFILES["pytorch-xla"]
-    found = facts.collect_facts(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
+    found = environment_facts.collect_facts(
+        profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[]
+    )
     fetched = steps.list_steps(
         steps.find_setup_lesson(profile), replace(found, uv=Path("/usr/bin/uv"))
     )[0]
@@ -119,7 +121,9 @@ def test_system_without_wheel_starts_nothing(tmp_path: Path) -> None:
     """A Mac is told so by the plan, and not by pip."""
     profile = profiles.PROFILES["torchtpu"]
     make(tmp_path, "torchtpu", tools={"uv": True, "python": True})
-    found = facts.collect_facts(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
+    found = environment_facts.collect_facts(
+        profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[]
+    )
     first = steps.list_steps(
         steps.find_setup_lesson(profile), replace(found, system="Darwin arm64")
     )[0]

@@ -65,7 +65,7 @@ def test_first_session_leads_from_home_to_next_lesson(tmp_path: Path) -> None:
             assert "again you" in seen or "pass" in seen
             await press(pilot, "tab", "r")
             await press(pilot, "r")
-            assert lesson_progress.is_done("start/hello")
+            assert lesson_progress.is_lesson_done("start/hello")
 
             seen = await press(pilot, "n")
             assert "Hangs" in seen.splitlines()[0]
@@ -91,7 +91,7 @@ def test_unexpected_output_fails_and_shows_expected(
             assert "hello you" in seen
             assert "expected  hello" in seen
             assert "hello nobody" in seen
-            assert not lesson_progress.is_done("start/hello")
+            assert not lesson_progress.is_lesson_done("start/hello")
 
     run(journey)
 

@@ -11,7 +11,7 @@ from tests.learning.test_exercises import SHIPPED, SOLVED
 from tests.support.gates import wait_for
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_lessons
 from tpustarter.core import locations
-from tpustarter.learning.progress import lesson_progress, merge
+from tpustarter.learning.progress import lesson_progress, progress_merge
 from tpustarter.tui.kit.editor import Editor
 
 LESSON = """# Asks
@@ -67,7 +67,7 @@ def test_digit_answers_question_and_shows_reason(tmp_path: Path) -> None:
             assert "right  Two cores are one device." in seen
 
     run(journey)
-    quizzes = merge.export_progress()["lessons"]["start/asks"]["quizzes"]
+    quizzes = progress_merge.export_progress()["lessons"]["start/asks"]["quizzes"]
 
     assert quizzes["v4"]["right"] is True
 

@@ -122,7 +122,7 @@ def _serve_other(what: str, port: int) -> None:
             code=ExitCode.NOTHING_VERIFIED,
         )
     machine = host.Machine()
-    started = servers.make_server(what, folder, machine, port=port, root=Path.cwd())
+    started = servers.make_server_command(what, folder, machine, port=port, root=Path.cwd())
     server = ServerProcess(started, NAMES[what], what, port)
     signals: list[int] = []
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tpustarter.explain.known_failures import KnownFailure
-from tpustarter.explain.log_scanner import FailureSign, LogScan, SeenFailure
+from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
 from tpustarter.explain.ranking import FailureMatch, sort_matches
 from tpustarter.text import phrases
 
@@ -38,7 +38,7 @@ def add_exit_code(
     causes = [match for match in matches if match.failure.role == "cause"]
     found = {match.failure.id: match for match in matches}
     for one in failures:
-        if code not in one.exit_codes or scan.seen.get(one.id, SeenFailure()).signs.get("unless"):
+        if code not in one.exit_codes or scan.seen.get(one.id, FoundFailure()).signs.get("unless"):
             continue
         if match := found.get(one.id):
             found[one.id] = replace(match, signs=(*match.signs, sign))

@@ -89,7 +89,7 @@ def read_libraries(file: Path = FILE) -> tuple[Library, ...]:
     )
 
 
-def split_path(file: str) -> tuple[str, str]:
+def find_library_of_file(file: str) -> tuple[str, str]:
     """Return the library that a file belongs to, and its path there; empty for a user's own file.
 
     Files of Python itself belong to the library `Python`.
@@ -107,12 +107,12 @@ def split_path(file: str) -> tuple[str, str]:
     return "", ""
 
 
-def is_own(frame: Frame) -> bool:
+def is_user_frame(frame: Frame) -> bool:
     """Return whether a frame is in a file of the user's."""
-    return not split_path(frame.file)[0]
+    return not find_library_of_file(frame.file)[0]
 
 
-def find_raiser(traceback: Traceback) -> Frame | None:
+def find_raising_frame(traceback: Traceback) -> Frame | None:
     """Return the frame that raised an error; None for a traceback without frames.
 
     A `__getattr__` that raises does so because of the line that asked for the attribute.
@@ -121,14 +121,14 @@ def find_raiser(traceback: Traceback) -> Frame | None:
     return frames[-1] if frames else None
 
 
-def find_caller(traceback: Traceback) -> Frame | None:
+def find_last_user_frame(traceback: Traceback) -> Frame | None:
     """Return the last frame in a file of the user's; None where a traceback has none."""
-    return next((one for one in reversed(traceback.frames) if is_own(one)), None)
+    return next((one for one in reversed(traceback.frames) if is_user_frame(one)), None)
 
 
 def find_program_line(traceback: Traceback) -> str:
     """Return the last line of the program that a traceback names; empty where it names none."""
-    own = find_caller(traceback)
+    own = find_last_user_frame(traceback)
     return own.text if own else ""
 
 
@@ -141,13 +141,13 @@ def find_library_error(traceback: Traceback, prefixes: Iterable[Path] = ()) -> L
         traceback: The traceback, with its error.
         prefixes: Folders of Pythons in which the source is looked for, after the traceback's path.
     """
-    raiser = find_raiser(traceback)
+    raiser = find_raising_frame(traceback)
     if raiser is None or not traceback.error:
         return None
     caller = find_program_line(traceback)
-    if traceback.hides_jax and is_own(raiser):
+    if traceback.hides_jax and is_user_frame(raiser):
         return LibraryError("jax", "", "", caller, _issues("jax"))
-    library, rest = split_path(raiser.file)
+    library, rest = find_library_of_file(raiser.file)
     if not library:
         return None
     place = f"{rest}, line {raiser.line}" if raiser.line else rest
@@ -173,7 +173,7 @@ def _issues(library: str) -> str:
 
 def _list_sources(frame: Frame, prefixes: Sequence[Path]) -> Iterator[Path]:
     """Yield the files on this machine that may be the source of a frame."""
-    _, rest = split_path(frame.file)
+    _, rest = find_library_of_file(frame.file)
     named = locations.expand_path(frame.file)
     folders = (one for prefix in prefixes for one in prefix.glob("lib/python3*/site-packages"))
     for path in (*([named] if named.is_absolute() else []), *(one / rest for one in folders)):
@@ -280,7 +280,7 @@ def _find_documentation(
     """Return the innermost documented function of a library in a traceback, and a sentence."""
     kind = traceback.error.partition(":")[0].rpartition(".")[2]
     for frame in reversed(traceback.frames):
-        if split_path(frame.file)[0] != library:
+        if find_library_of_file(frame.file)[0] != library:
             break
         for source in _list_sources(frame, prefixes):
             # Only the nearest one: a class further away may have a method of the same name.

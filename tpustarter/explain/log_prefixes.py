@@ -49,7 +49,7 @@ def read_prefixes(file: Path = FILE) -> tuple[LogPrefix, ...]:
     )
 
 
-class WorkerSplitter:
+class WorkerLogSplitter:
     """The scans of all workers whose lines stand in one log."""
 
     def __init__(self, scanner: Scanner) -> None:

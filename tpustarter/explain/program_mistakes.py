@@ -117,9 +117,9 @@ def find_mistake(
     """
     general = [one for one in read_mistakes() if one.general]
     rows = [*(one for one in read_mistakes() if not one.general), *taught, *general]
-    frame = library_errors.find_raiser(traceback)
+    frame = library_errors.find_raising_frame(traceback)
     raiser, line = (frame.file, frame.code) if frame else ("", "")
-    is_own = frame is None or (library_errors.is_own(frame) and not traceback.hides_jax)
+    is_own = frame is None or (library_errors.is_user_frame(frame) and not traceback.hides_jax)
     fitting = (one for one in rows if _fits(one, last_error, raiser, line))
     mistake = next((one for one in fitting if is_own or one.anywhere), None)
     if mistake is None:
@@ -127,8 +127,8 @@ def find_mistake(
     found = mistake.error.search(last_error)
     values = found.groupdict() if found else {}
     filled = known_failures.fill_placeholders(mistake.command, values)
-    command = pip.format_pip_command(program_python.name_python(filled, python))
-    own = library_errors.find_caller(traceback)
+    command = pip.format_pip_command(program_python.fill_in_python(filled, python))
+    own = library_errors.find_last_user_frame(traceback)
     place, code = (own.place, own.code) if own else ("", "")
     error = _SAYS_SO.sub("", last_error)
     return FoundMistake(mistake, error, place, code, command, is_own and frame is not None)

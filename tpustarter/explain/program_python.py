@@ -63,7 +63,7 @@ def _is_trusted(executable: Path) -> bool:
     return True
 
 
-def name_python(fix: str, python: str) -> str:
+def fill_in_python(fix: str, python: str) -> str:
     """Return a fix with the command of the user's Python, or in words where that is not known."""
     if python:
         return _NAME.sub(lambda _: python, fix)

@@ -170,7 +170,7 @@ def _is_frame(line: str) -> bool:
 
 def read_bare_frames(end_of_log: str) -> Traceback:
     """Return the frames of a log that has no first line of a traceback, as a syntax error has."""
-    lines = [strip_level(line) for line in end_of_log.split("\n")]
+    lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
     last = max((at for at, line in enumerate(lines) if _is_frame(line)), default=len(lines))
     error = next((line.strip() for line in lines[last:] if _RAISED.match(line)), "")
     is_cut = last < len(lines) and not error and _is_cut(lines[last:])
@@ -183,11 +183,11 @@ def read_crash(end_of_log: str) -> Frame | None:
     return next(iter(read_frames([match[1]])), None) if match else None
 
 
-def is_raised(line: str) -> bool:
+def is_exception_line(line: str) -> bool:
     """Return whether a line is an exception, as the last line of a traceback is."""
     return bool(_EXCEPTION.match(line))
 
 
-def strip_level(line: str) -> str:
+def strip_log_prefix(line: str) -> str:
     """Return a line without the process, level, time and file that vLLM prints before it."""
     return line[_LEVEL.match(line).end() :]  # type: ignore[union-attr]

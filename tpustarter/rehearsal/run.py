@@ -103,7 +103,7 @@ class Rehearsal:
         if self._code:
             typed = () if request.tpus == EVERY_GENERATION else request.tpus
             file = request.ids[0].partition(":")[0]
-            resolve.verify_function(self._code, file, request.arguments, typed)
+            resolve.check_function_and_arguments(self._code, file, request.arguments, typed)
         self._program = request.program or user_program.resolve_stablehlo(request.ids, names)
         own = self._code or user_program.require_script(request.script) or self._program
         self._checks = [] if own else resolve.resolve_checks(request.ids, checks)
@@ -283,7 +283,7 @@ class Rehearsal:
         if not self._torch_checks or self.stopped_by is not None:
             return
         ids = tuple(check.id for check in self._torch_checks)
-        code = user_program.OwnFunction(Path("/"), user_program.ENTRY, (), "torch_xla", ids)
+        code = user_program.UserFunction(Path("/"), user_program.ENTRY, (), "torch_xla", ids)
         try:
             python = self._python(Path.cwd(), code.torch)
             env = {**compiling.env, **user_python.torch_xla_variables(code)}

@@ -18,7 +18,7 @@ from tpustarter.reproducing.sources import (
     Key,
     ModuleSource,
     SourcePiece,
-    keep_rows,
+    keep_table_rows,
     parse_module,
 )
 from tpustarter.reproducing.statement_names import NameReference
@@ -47,7 +47,7 @@ class MergedParts:
         return (_PLAIN, name) in self.names
 
 
-def merge(
+def merge_into_one_text(
     check_id: str, *, generation: str | None = None, checks: Path | None = None
 ) -> MergedParts:
     """Merge the `run` of a check with what it needs from other files.
@@ -93,7 +93,7 @@ class _Merger:
                 source.links[local] = (self._read(module), inner)
         for piece in source.pieces:
             if "GENERATIONS" in piece.names:
-                keep_rows(piece, self._generation)
+                keep_table_rows(piece, self._generation)
         self._sources[name] = source
         return name
 
@@ -210,7 +210,7 @@ class _Merger:
             bare = all(not inner and module.partition(".")[0] == name for module, inner in modules)
             if len(modules) > 1 and not bare:
                 raise NotStandalone(f"two of its files call different things `{name}`")
-        return statement_names.import_lines(found, future=future)
+        return statement_names.format_imports(found, future=future)
 
 
 def _edited(piece: SourcePiece, edits: Iterable[tuple[NameReference, str]]) -> list[str]:

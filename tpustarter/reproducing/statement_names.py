@@ -184,7 +184,7 @@ def _bound_in(nodes: Iterable[ast.AST]) -> Iterator[str]:
         yield from _bound_in(ast.iter_child_nodes(node))
 
 
-def import_lines(found: Mapping[str, Iterable[tuple[str, str]]], *, future: bool) -> str:
+def format_imports(found: Mapping[str, Iterable[tuple[str, str]]], *, future: bool) -> str:
     """Return import statements, in the order of the linter.
 
     Args:

@@ -20,7 +20,7 @@ from tpustarter.core.redact import Redactor
 from tpustarter.running import archive, run_folder
 from tpustarter.running.command import LineLog
 from tpustarter.running.process import Event, Probe
-from tpustarter.setup.servers import HOST, Server
+from tpustarter.setup.servers import HOST, ServerCommand
 
 START_S = 120.0
 """Longest wait until a server answers: its first start compiles hundreds of modules."""
@@ -31,7 +31,7 @@ POLL_S = 0.2
 class ServerProcess:
     """A server in a process of its own; `run` starts it, `stop` ends it from anywhere."""
 
-    def __init__(self, server: Server, name: str, what: str, port: int) -> None:
+    def __init__(self, server: ServerCommand, name: str, what: str, port: int) -> None:
         self._server = server
         self._name = name
         self._what = what

@@ -305,9 +305,9 @@ def _lesson_meant(typed: str, lessons: list[Lesson]) -> Lesson | None:
 
 def _export() -> None:
     from tpustarter.checking.output import document
-    from tpustarter.learning.progress import merge
+    from tpustarter.learning.progress import progress_merge
 
-    click.echo(document.format_json_line(merge.export_progress()))
+    click.echo(document.format_json_line(progress_merge.export_progress()))
 
 
 def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
@@ -327,10 +327,10 @@ def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
 
 
 def _import(name: str) -> None:
-    from tpustarter.learning.progress import lesson_progress, merge
+    from tpustarter.learning.progress import lesson_progress, progress_merge
 
     try:
-        imported = merge.read_export(_exported(name))
+        imported = progress_merge.read_export(_exported(name))
     except (FileNotFoundError, PermissionError) as error:
         what = f"cannot read `{name}`: {error.strerror}"
         raise Problem(what, code=ExitCode.USAGE) from error
@@ -340,7 +340,7 @@ def _import(name: str) -> None:
             f"`{name}` is not what `tpustarter learn --export` prints: {why}",
             hint="run `tpustarter learn --export > FILE` on the machine where you learned before",
         ) from error
-    merge.merge_export(imported)
+    progress_merge.merge_export(imported)
     done = sum(1 for record in lesson_progress.read_progress().lessons.values() if record.done)
     click.echo(f"{phrases.format_count(done, 'lesson is', 'lessons are')} done now, there or here")
 

@@ -50,7 +50,7 @@ def watch_exercise(exercise: Exercise, **options: Any) -> AnswerVerdict:
                 break
             exercise = exercises.find_exercise(content.read_lessons(), way.exercise)
             click.echo()
-            show_task(exercise, exercises.open_file(exercise))
+            show_task(exercise, exercises.open_learner_file(exercise))
     if way and way.lesson:
         _read_lesson(way.lesson)
     return judged
@@ -60,7 +60,7 @@ def _one(
     exercise: Exercise, read_key: ReadKey | None, **options: Any
 ) -> tuple[AnswerVerdict, NextStep | None]:
     """Watch one exercise; returns its last verdict and the next step, None to end the watch."""
-    path, has_keys = exercises.open_file(exercise), read_key is not None
+    path, has_keys = exercises.open_learner_file(exercise), read_key is not None
     with contextlib.closing(LessonSession(exercise.lesson, **options)) as session:
         while True:
             last_saved = exercises.read_save_stamp(path)

@@ -54,9 +54,9 @@ def print_recommendation(given: Mapping[str, str | None], *, as_json: bool) -> N
             if len(unanswered) > 1:
                 click.echo(f"\nQuestion {number} of {len(unanswered)}", err=True, nl=False)
             answers[question.id] = _ask(question)
-        advice = library_choice.advise(guide, answers)
+        advice = library_choice.recommend_library(guide, answers)
         if as_json:
-            print_result(library_choice.make_document(advice))
+            print_result(library_choice.make_json_document(advice))
             return
         paths = read_paths()
         echo_lines(

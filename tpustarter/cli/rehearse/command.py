@@ -263,7 +263,7 @@ def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
     from tpustarter.rehearsal.text import rehearsal_text
 
     paint = choose_paint(_COLOURS)
-    echo_lines(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))
+    echo_lines(rehearsal_text.render_rehearsal(rehearsal, verbose=verbose, paint=paint))
     from tpustarter.cli.rehearse import next_command as rehearse_end
 
     if lines := [*rehearse_end.next_command_lines(rehearsal, click.get_current_context())]:

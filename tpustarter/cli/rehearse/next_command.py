@@ -104,7 +104,7 @@ def _after_too_big(
     rehearsal: Rehearsal, too_big: Sequence[dict[str, Any]], context: click.Context
 ) -> Iterator[str]:
     """Yield a TPU on which it fits: one of those asked for, or else the smallest there is."""
-    from tpustarter.rehearsal.text import verdict
+    from tpustarter.rehearsal.text import rehearsal_headline
 
     if _is_own(rehearsal) and (fits := [one for one in rehearsal.results if _fits(one)]):
         smallest = min(fits, key=lambda one: one.get("hbm_limit_bytes") or math.inf)["tpu"]
@@ -117,7 +117,7 @@ def _after_too_big(
         return
     needed = max(one["hbm_bytes"] for one in too_big)
     count = max(topology.devices for topology in rehearsal.topologies)
-    if best := verdict.find_larger_tpu(needed, count):
+    if best := rehearsal_headline.find_larger_tpu(needed, count):
         yield from _shown(
             f"Now make it smaller, or try a TPU with {best.hbm_gib_per_device:.4g} GiB a device:",
             shlex.join(rebuild_arguments(context, tpus=[best.name])),

@@ -59,7 +59,7 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
         estimates = cost.estimate_costs(rows, WallClock().now(), trc_grant.find_grant())
         unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
         if as_json:
-            print_result(cost.make_document(estimates, unreachable))
+            print_result(cost.make_json_document(estimates, unreachable))
             return
         echo_lines(cost_lines(estimates, unreachable))
 

@@ -183,7 +183,7 @@ def _why_unknown(row: Resource, hours: float | None, number: int | None) -> str 
     return None
 
 
-def make_document(
+def make_json_document(
     estimates: Sequence[CostEstimate], unreachable: Sequence[str]
 ) -> dict[str, object]:
     """Return the JSON document, with the sum of the known costs and the names of the others."""

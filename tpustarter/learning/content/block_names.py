@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from tpustarter.learning.content.blocks import Block
 
 
-def find_mistakes(blocks: Sequence[Block]) -> Iterator[tuple[int, str]]:
+def find_unavailable_names(blocks: Sequence[Block]) -> Iterator[tuple[int, str]]:
     """Yield the names that a block needs from one that asks to be changed, with the block's line.
 
     A learner who leaves out such a block, or fills it in wrongly, must be able to run the others.

@@ -56,7 +56,9 @@ class _RenderState:
     """Anchors in the glossary that were linked, each with the path of the glossary in the link."""
 
 
-def render(lesson: Lesson, progress: LessonProgress, following: str | None = None) -> Iterator[str]:
+def render_lesson(
+    lesson: Lesson, progress: LessonProgress, following: str | None = None
+) -> Iterator[str]:
     """Yield the lines of a lesson, with the learner's progress, and the lesson after it."""
     state = _RenderState(lesson.path.parent, lesson)
     yield from _render_head(lesson)
@@ -95,7 +97,7 @@ def render(lesson: Lesson, progress: LessonProgress, following: str | None = Non
 
 def _render_head(lesson: Lesson) -> Iterator[str]:
     yield f"Lesson {lesson.id}, {lesson.header.get('minutes', '?')} minutes"
-    for line in code_files.describe_files(lesson):
+    for line in code_files.describe_code_files(lesson):
         yield from wrap(line, "", "  ")
 
 
@@ -239,7 +241,7 @@ def _link_target(address: str, state: _RenderState) -> str:
     if name.startswith("exercises/"):
         return f" (tpustarter learn --exercise {state.folder.name}/{Path(name).stem})"
     if name.startswith("code/") and state.lesson:
-        return f" ({code_files.print_command(state.lesson, name.removeprefix('code/'))})"
+        return f" ({code_files.format_print_command(state.lesson, name.removeprefix('code/'))})"
     if name.endswith("glossary.md"):
         state.linked_words[heading] = name
         return ""

@@ -94,7 +94,7 @@ def search_claims(claims: Iterable[TutorialClaim], text: str) -> list[TutorialCl
     return [claim for _, claim in sorted(ranked, key=lambda pair: pair[0])]
 
 
-def find_mistakes(
+def find_claim_mistakes(
     claims: Sequence[TutorialClaim], lessons: Sequence[Lesson], check_ids: set[str]
 ) -> Iterator[str]:
     """Yield duplicate ids, missing sources, and lessons, headings or proofs that don't exist."""

@@ -122,7 +122,7 @@ class DocumentedCommand:
     source: str
 
 
-def read_documented(folder: Path | None = None) -> list[DocumentedCommand]:
+def read_documented_commands(folder: Path | None = None) -> list[DocumentedCommand]:
     """Read the documented commands, longest first; raise Problem for a broken file."""
     file = (folder or locations.content_folder("lessons")) / "commands.yml"
     try:
@@ -148,7 +148,7 @@ def _parse_entry(row: object) -> DocumentedCommand:
     return DocumentedCommand(words, flags, entry.changes, entry.source)
 
 
-def find_mistakes(
+def find_undocumented_commands(
     lesson: Lesson, documented: Sequence[DocumentedCommand]
 ) -> Iterator[tuple[int, str]]:
     """Yield the commands of a lesson that no entry covers, each with its line."""

@@ -45,7 +45,7 @@ class SavedOutput:
         return self.code == lesson_progress.hash_code(code)
 
 
-def make_output(code: str, text: str) -> SavedOutput:
+def make_saved_output(code: str, text: str) -> SavedOutput:
     """Return the output of some code as it is kept, cut in the middle if it is long."""
     if len(text) > MOST_CHARACTERS:
         half = MOST_CHARACTERS // 2
@@ -75,7 +75,7 @@ def save_output(lesson: Lesson, block: Block, result: BlockResult, code: str) ->
 
     if result.status in ("skip", "notrun"):
         return
-    printed, names = make_output(code, result.output), {one.id for one in list_blocks(lesson)}
+    printed, names = make_saved_output(code, result.output), {one.id for one in list_blocks(lesson)}
     busy = Problem("another tpustarter is saving what a block printed")
     with contextlib.suppress(Problem, OSError):
         folder = locations.make_folder(locations.make_state_folder() / FOLDER)

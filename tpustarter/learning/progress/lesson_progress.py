@@ -13,7 +13,7 @@ from tpustarter.core.json_values import entries_of_type
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress.progress_file import (
     Fields,
-    format_now,
+    format_current_time,
     parse_count,
     parse_date,
     parse_entries,
@@ -126,11 +126,11 @@ def count_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
 
     parts = [part for part in parse_lesson(lesson) if not part.fold]
     done = [known.status(part.block) == "pass" for part in parts if part.block]
-    done += [is_right(known, part.quiz.id) for part in parts if part.quiz]
+    done += [is_answered_right(known, part.quiz.id) for part in parts if part.quiz]
     return sum(done), len(done)
 
 
-def is_right(known: LessonProgress, question: str) -> bool:
+def is_answered_right(known: LessonProgress, question: str) -> bool:
     """Return whether a question was answered right."""
     return known.quizzes.get(question, QuizRecord()).right
 
@@ -164,7 +164,7 @@ def record_block(lesson: Lesson, block: Block, result: BlockResult, code: str = 
     entry: Fields = {
         "status": result.status,
         "ran_on": msgspec.to_builtins(result.ran_on),
-        "when": format_now(),
+        "when": format_current_time(),
     }
     entry["hash"] = hash_block_code(block)
     if code and (block.is_try or hash_code(code) != hash_block_code(block)):
@@ -184,7 +184,11 @@ def record_edit_failure(lesson: Lesson, block: Block, result: BlockResult, code:
     """Remember a failure of code that was typed into a block which is no task; its status stays."""
     if result.status in ("skip", "notrun"):
         return
-    entry: Fields = {"status": result.status, "typed": hash_code(code), "when": format_now()}
+    entry: Fields = {
+        "status": result.status,
+        "typed": hash_code(code),
+        "when": format_current_time(),
+    }
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})
@@ -207,12 +211,12 @@ def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
     if any(known.status(block) != "pass" for block in blocks if not block.is_try):
         return
     tasks = [known.status(block) == "pass" for block in blocks if block.is_try]
-    asked = [is_right(known, part.quiz.id) for part in parts if part.quiz]
+    asked = [is_answered_right(known, part.quiz.id) for part in parts if part.quiz]
     count = (tasks + asked).count(False)
     if blocks and (is_left or "open" in fields):
         fields["open"] = count
     if (blocks or asked) and not count:
-        fields["done"] = parse_date(fields.get("done")) or format_now()
+        fields["done"] = parse_date(fields.get("done")) or format_current_time()
 
 
 def record_lesson_left(lesson: Lesson) -> None:
@@ -230,7 +234,7 @@ def record_lesson_done(lesson_id: str) -> None:
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
-        fields["done"] = parse_date(fields.get("done")) or format_now()
+        fields["done"] = parse_date(fields.get("done")) or format_current_time()
 
     update_lessons(change)
 
@@ -240,7 +244,7 @@ def list_read_lessons() -> set[str]:
     return {lesson_id for lesson_id, known in read_progress().lessons.items() if known.is_read}
 
 
-def is_done(lesson_id: str) -> bool:
+def is_lesson_done(lesson_id: str) -> bool:
     """Return whether a lesson was done."""
     return read_progress().lessons.get(lesson_id, LessonProgress()).done is not None
 
@@ -291,7 +295,7 @@ def record_quiz_answer(lesson: Lesson, name: str, *, is_right: bool, answer: str
         entry = {
             "right": is_right or known.right,
             "answers": [*answers, *filter(None, [answer])],
-            "when": format_now(),
+            "when": format_current_time(),
         }
         fields["quizzes"] = {**parse_entries(fields.get("quizzes")), name: entry}
         _settle(lesson, fields)
@@ -303,7 +307,7 @@ def _change_exercise(lesson_id: str, name: str, **changes: str | int) -> None:
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
         stored = parse_entries(fields.get("exercises"))
-        entry = {**stored.get(name, {}), **changes, "when": format_now()}
+        entry = {**stored.get(name, {}), **changes, "when": format_current_time()}
         fields["exercises"] = {**stored, name: entry}
 
     update_lessons(change)

@@ -45,7 +45,7 @@ def _lock() -> contextlib.AbstractContextManager[int]:
     return locations.hold_lock(path, wait_s=LOCK_WAIT_S, busy=busy)
 
 
-def format_now() -> str:
+def format_current_time() -> str:
     """Return the current time in UTC, in ISO form."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 

@@ -23,7 +23,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.learning.content import code_files
 from tpustarter.learning.content.blocks import Block
-from tpustarter.learning.drawings.plot import Drawing, parse_drawings
+from tpustarter.learning.drawings.block_drawings import Drawing, parse_drawings
 from tpustarter.learning.run import run_target
 from tpustarter.learning.run.block_output import FLUSH_S, BlockOutput, OutputChunk
 from tpustarter.learning.run.block_results import (
@@ -393,7 +393,7 @@ class LessonSession:
 
     def _make_session(self) -> ProbeSession:
         folder = run_folder.make_run_folder()
-        self._folder = str(code_files.write_files(self.lesson, folder / "code") or "")
+        self._folder = str(code_files.write_code_files(self.lesson, folder / "code") or "")
         # A lesson without a framework gets the user's environment: it may be about that.
         env = {**self._placement.machine.env, **plan.run_folder_variables(folder)}
         if self.lesson.framework:

@@ -58,7 +58,7 @@ def _near(word: str, known: Collection[str]) -> str:
     return next(iter(phrases.near_matches(word, alike)), "")
 
 
-def is_short_for(word: str, other: str) -> bool:
+def is_abbreviation_of(word: str, other: str) -> bool:
     """Return whether a word is another one with letters left out, as bf16 is bfloat16."""
     letters = iter(other.casefold())
     return word[:1] == other[:1].casefold() and all(letter in letters for letter in word)

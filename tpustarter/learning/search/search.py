@@ -138,7 +138,7 @@ class SearchLibrary:
         best = next(iter(hits.values()), None)
         if not (found.term and best and best.in_title and best.id in of_others) or titled:
             return found
-        link = glossary.link_to_word(found.term)
+        link = glossary.format_glossary_link(found.term)
         linking = [
             hits.get(name) or SearchHit("lesson", name, ((one.title, False),), in_title=False)
             for name, one in lessons.items()
@@ -197,7 +197,7 @@ def search(
         if hit.kind == "word"
     }
     asked = " ".join(words)
-    names = [asked, *(other for other in also if search_query.is_short_for(asked, other))]
+    names = [asked, *(other for other in also if search_query.is_abbreviation_of(asked, other))]
     term = next((titles[name] for name in names if name in titles), "")
     return SearchResult(text, ordered, also if ordered else (), meant, term)
 

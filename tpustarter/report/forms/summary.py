@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tpustarter.report.collect.framework_probe import ASIDE
 from tpustarter.report.document import ASKED, Figure
-from tpustarter.report.forms.view import ReportView
+from tpustarter.report.forms.report_view import ReportView
 from tpustarter.text import phrases
 
 _GIB = 1 << 30

@@ -85,7 +85,7 @@ def list_collectors() -> dict[str, Collector]:
     }
 
 
-def admit_sections(
+def accept_sections(
     given: object, reader: ForeignText
 ) -> tuple[list[ReportSection], list[OmittedFact], list[str]]:
     """Return the sections of a report, the fields that were left out, and unknown sections."""

@@ -28,7 +28,7 @@ from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.running import archive, lease, run_folder
 from tpustarter.running.command import Command, LineLog
 from tpustarter.setup import servers
-from tpustarter.setup.environment.facts import EnvironmentFacts
+from tpustarter.setup.environment.environment_facts import EnvironmentFacts
 from tpustarter.setup.environment.steps import SetupStep, State
 
 RELEASE_S = 15.0

@@ -60,7 +60,7 @@ def _stored() -> dict[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Changes:
+class RecordedChanges:
     """The recorded changes of one profile."""
 
     profile: str

@@ -222,7 +222,7 @@ def _of(lesson: Lesson, trouble: list[str], *, is_on_path: bool) -> list[_Listed
     """Return the exercises of a lesson; add a lesson's Problem to `trouble` and return none."""
     try:
         return [
-            _Listed(one, exercises.read_state(one), is_on_path)
+            _Listed(one, exercises.read_exercise_state(one), is_on_path)
             for one in exercises.read_exercises(lesson)
         ]
     except Problem as problem:

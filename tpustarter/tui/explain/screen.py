@@ -123,7 +123,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             yield found, "looking at this machine, without touching the TPU"
             try:
                 program = program_python.locate_python(found.python)
-                checks = machine_evidence.host_checks(
+                checks = machine_evidence.plan_host_checks(
                     app.machine, app.checks, str(program or "") if is_own else ""
                 )
                 self._run.on_stop(checks.stop)

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.setup.environment.steps import SetupStep
-from tpustarter.setup.machine import as_root
+from tpustarter.setup.machine import root_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.page import RELEASE, DialogWindow
@@ -70,7 +70,7 @@ class SeenCommands(ModalScreen[bool]):
         yield HangingText("", prose(self._opening))
         for step in self._steps:
             yield Content("")
-            root = " (as root)" if as_root.NEED in step.needs else ""
+            root = " (as root)" if root_commands.NEED in step.needs else ""
             yield HangingText("", Content.styled(escape_text(step.title), "bold") + root)
             yield HangingText("  $ ", escape_text(self._pasted(step.command)))
 

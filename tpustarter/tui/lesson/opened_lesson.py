@@ -79,7 +79,7 @@ class OpenedLesson:
     @property
     def next_exercise(self) -> Exercise | None:
         """The first unsolved exercise, else the first one; None where there are none."""
-        left = [one for one in self.exercises if exercises.read_state(one) != "pass"]
+        left = [one for one in self.exercises if exercises.read_exercise_state(one) != "pass"]
         return next(iter([*left, *self.exercises]), None)
 
     @property
@@ -115,7 +115,7 @@ class OpenedLesson:
 
     def pieces(self) -> Iterator[LessonPart]:
         """Yield the parts, with hints that name keys where the text asks to try something."""
-        note = format_commands("\n".join(code_files.describe_files(self.lesson)))
+        note = format_commands("\n".join(code_files.describe_code_files(self.lesson)))
         for part in self._with_start():
             if note and part.block:
                 yield replace(part, kind="hint", text=note, block=None)

@@ -8,7 +8,7 @@ from typing import Any
 from textual.content import Content
 
 from tpustarter.rehearsal.result_fields import ProgramArray
-from tpustarter.rehearsal.text import memory_bar, model_estimate, rehearsal_text, verdict
+from tpustarter.rehearsal.text import memory_bar, model_estimate, rehearsal_headline, rehearsal_text
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.explain.failure import FailedRun
 from tpustarter.tui.explain.failure import program_failure as of_program
@@ -69,7 +69,7 @@ def describe_cell(
     if result["status"] == "does-not-fit":
         yield HangingText(_dim_label("try"), ADVICE)
         least = max(result["hbm_bytes"], (result.get("hbm_limit_bytes") or 0) + 1)
-        if best := verdict.find_larger_tpu(least, result.get("devices", 1)):
+        if best := rehearsal_headline.find_larger_tpu(least, result.get("devices", 1)):
             text = f"{best.name} has {best.hbm_gib_per_device:.4g} GiB on a device"
             yield HangingText(_dim_label("or"), f"{text}: rehearse it for that TPU")
         yield HangingText(_dim_label("read"), f"{LESSON} (l)")

@@ -140,7 +140,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def _look(self) -> None:
         checks = content.read_checks(self.tutor.checks)
         programs = [check for check in checks if check.has_programs]
-        has_compiler = compiler.has_compiler(self.tutor.machine)
+        has_compiler = compiler.is_tpu_compiler_installed(self.tutor.machine)
         own = typed_program.find_programs(Path.cwd())
         has_torch = user_python.can_lower("torch_xla", self.tutor.machine, Path.cwd())
         available = RehearsalMeans(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tpustarter.core.problem import Problem
 from tpustarter.rehearsal.compile.compiler import StillCompiling
 from tpustarter.rehearsal.programs.request import RehearsalRequest
-from tpustarter.rehearsal.programs.user_program import is_code
-from tpustarter.rehearsal.text import verdict
+from tpustarter.rehearsal.programs.user_program import names_python_code
+from tpustarter.rehearsal.text import rehearsal_headline
 from tpustarter.rehearsal.text.progress import BAR, RehearsalProgress
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.rehearse.answer_table import RehearsalAnswers
@@ -20,7 +20,7 @@ _CHANGE = "Press e to change the arguments"
 
 def is_own(request: RehearsalRequest) -> bool:
     """Return whether the rehearsal is of a program of the user's, not of checks."""
-    return bool(request.script) or is_code(request.ids[0])
+    return bool(request.script) or names_python_code(request.ids[0])
 
 
 def format_progress(
@@ -56,7 +56,9 @@ def format_headline(
     order = answers.tpus.index
     results = sorted(answers.results, key=lambda result: order(result["tpu"]))
     own, script = is_own(request), bool(request.script)
-    return verdict.format_headline(results, own=own, script=script, stopped_of=stopped_of)
+    return rehearsal_headline.format_headline(
+        results, own=own, script=script, stopped_of=stopped_of
+    )
 
 
 def format_error(problem: Problem, request: RehearsalRequest) -> str:

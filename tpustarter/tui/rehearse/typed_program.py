@@ -139,7 +139,7 @@ def read_typed(
         return TypedProgram(kind, words, NO_JIT if read and not read.jits else "")
     name, *given = words
     try:
-        resolve.verify_function(
+        resolve.check_function_and_arguments(
             user_program.parse_function(name, tuple(given)), name.partition(":")[0], given, ()
         )
     except resolve.UnclearProgram as unclear:
@@ -170,7 +170,7 @@ def _read_words(kind: str, typed: str) -> tuple[str, ...]:
         raise Problem("no file is named", hint=f"for example `{example}`", code=ExitCode.USAGE)
     if kind == SCRIPT:
         user_program.require_script(words)
-    elif user_program.is_code(words[0]):
+    elif user_program.names_python_code(words[0]):
         words = tuple(word for word in words if word != "--arg")  # as the command has it
     else:
         raise Problem(

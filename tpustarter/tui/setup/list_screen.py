@@ -14,8 +14,8 @@ from textual.content import Content
 
 from tpustarter.checking.plan.environments import SERVED
 from tpustarter.core.problem import Problem
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup, SetupStep
 from tpustarter.setup.environment.profiles import MACHINE, PROFILES, Profile
-from tpustarter.setup.environment.run import Setup, SetupStep
 from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, FactsLoaded
@@ -47,7 +47,7 @@ class SetUp:
     """A set-up of the list, with its plan on this machine."""
 
     profile: Profile
-    plan: Setup | None
+    plan: EnvironmentSetup | None
     """None if no plan could be made, or not yet."""
     trouble: str = ""
     """The reason why no plan could be made; empty for none."""
@@ -74,7 +74,7 @@ class SetUp:
         return "begun" if steps.get("environment") == "done" else "not made"
 
     @staticmethod
-    def _state_of_machine(plan: Setup) -> str:
+    def _state_of_machine(plan: EnvironmentSetup) -> str:
         """Return the number of steps left, as they don't depend on each other."""
         states = [step.state for step in plan.steps]
         if left := states.count("todo"):
@@ -163,7 +163,9 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
                     profile.name, machine=app.machine, lessons=app.lessons, told=told
                 )
                 return SetUp(profile, plan)
-            plan = Setup(profile.name, machine=app.machine, lessons=app.lessons, checks=app.checks)
+            plan = EnvironmentSetup(
+                profile.name, machine=app.machine, lessons=app.lessons, checks=app.checks
+            )
         except Problem as problem:
             return SetUp(profile, None, str(problem))
         is_wanted = plan.lesson.id in lessons and profile.name not in SERVED
@@ -268,7 +270,7 @@ def _details(one: SetUp, *, with_commands: bool) -> Iterator[LaidOutLines | Cont
             )
 
 
-def _doing(step: SetupStep, plan: Setup) -> str:
+def _doing(step: SetupStep, plan: EnvironmentSetup) -> str:
     if step.file:
         return f"to {plan.shorten_path(Path(step.file))}: {len(step.writes)} lines"
     return plan.format_command(step.command) if step.command else step.changes

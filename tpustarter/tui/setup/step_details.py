@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.content import Content
 
-from tpustarter.setup.environment.run import Setup, StepEnded
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup, StepEnded
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
@@ -23,7 +23,7 @@ SHOWN_LINES = 4
 _BESIDE = " " * 8
 
 
-def make_step_row(setup: Setup, step: SetupStep, steps: StepList) -> Row:
+def make_step_row(setup: EnvironmentSetup, step: SetupStep, steps: StepList) -> Row:
     """Return the row of a step, with its command or file below it."""
     ended = steps.ended.get(step.id)
     state = "running" if step.id == steps.running else step.state
@@ -38,7 +38,7 @@ def make_step_row(setup: Setup, step: SetupStep, steps: StepList) -> Row:
     return Row(step.id, label, seconds, below, hang=8)
 
 
-def describe_actions(setup: Setup, step: SetupStep) -> Iterator[LaidOutLines]:
+def describe_actions(setup: EnvironmentSetup, step: SetupStep) -> Iterator[LaidOutLines]:
     """Yield the lines that a step writes, or else its command."""
     if not step.file:
         if step.command:
@@ -53,7 +53,7 @@ def describe_actions(setup: Setup, step: SetupStep) -> Iterator[LaidOutLines]:
 
 
 def describe_step(
-    setup: Setup, step: SetupStep, ended: StepEnded | None, *, with_command: bool
+    setup: EnvironmentSetup, step: SetupStep, ended: StepEnded | None, *, with_command: bool
 ) -> Iterator[LaidOutLines | Content]:
     """Yield the result of a step, its command or file, its reason, changes and needs.
 
@@ -86,7 +86,7 @@ def describe_step(
 
 
 def describe_other_steps(
-    setup: Setup, steps: Sequence[SetupStep], marked: SetupStep, *, with_reasons: bool
+    setup: EnvironmentSetup, steps: Sequence[SetupStep], marked: SetupStep, *, with_reasons: bool
 ) -> Iterator[LaidOutLines | Content]:
     """Yield the other steps that the key `y` runs, with their commands or files.
 

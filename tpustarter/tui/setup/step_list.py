@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from tpustarter.setup.environment.run import StepEnded, StepOutput, StepStarted
+from tpustarter.setup.environment.environment_setup import StepEnded, StepOutput, StepStarted
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.tui.kit.safe_text import OutputTail
 

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.learning.content.blocks import Block
-from tpustarter.learning.drawings.plot import Drawing
+from tpustarter.learning.drawings.block_drawings import Drawing
 from tpustarter.learning.progress.drafts import BlockDraft
 from tpustarter.learning.progress.last_outputs import SavedOutput
 from tpustarter.learning.run.block_results import BlockResult

@@ -30,7 +30,7 @@ SMALLEST_CHANGE = 0.02
 
 
 @dataclass(frozen=True)
-class Bars:
+class BarChart:
     """Named numbers that are drawn as bars."""
 
     name: str
@@ -38,7 +38,7 @@ class Bars:
     bars: dict[str, float | None]
 
 
-Drawing = LinePlot | Bars | ArrayLayout
+Drawing = LinePlot | BarChart | ArrayLayout
 
 
 def parse_drawings(value: object, clean: Callable[[str], str]) -> tuple[Drawing, ...]:
@@ -76,13 +76,13 @@ def _lines_of(fields: dict[str, Any], clean: Callable[[str], str]) -> LinePlot:
     return LinePlot(clean(str(fields["x"]["name"])), x, series, int(fields["count"]))
 
 
-def _bars_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Bars:
+def _bars_of(fields: dict[str, Any], clean: Callable[[str], str]) -> BarChart:
     if len(fields["bars"]) > MOST_BARS:
         raise ValueError("more bars than a probe sends")
     bars = {
         clean(str(label))[:MOST_NAME]: _number(value) for label, value in fields["bars"].items()
     }
-    return Bars(clean(str(fields["name"])), bars)
+    return BarChart(clean(str(fields["name"])), bars)
 
 
 def _number(value: Any) -> float | None:
@@ -98,20 +98,20 @@ def draw_as_text(drawing: Drawing, width: int) -> str:
         return "\n".join(
             line for text in describe_drawing(drawing) for line in textwrap.wrap(text, width)
         )
-    if isinstance(drawing, Bars):
+    if isinstance(drawing, BarChart):
         return _draw_bars(drawing, width)
     return draw_curves(drawing, width, has_colours=False).text
 
 
-def has_numbers(drawing: LinePlot | Bars) -> bool:
+def has_numbers(drawing: LinePlot | BarChart) -> bool:
     """Return whether a drawing has a finite number."""
     columns = (
-        [tuple(drawing.bars.values())] if isinstance(drawing, Bars) else drawing.series.values()
+        [tuple(drawing.bars.values())] if isinstance(drawing, BarChart) else drawing.series.values()
     )
     return any(number is not None for column in columns for number in column)
 
 
-def _draw_bars(bars: Bars, width: int) -> str:
+def _draw_bars(bars: BarChart, width: int) -> str:
     """Draw a bar for each number; plotext's have two decimals, and small numbers would read 0."""
     values = {label: value or 0.0 for label, value in bars.bars.items()}
     label_width = max(map(len, values))
@@ -130,7 +130,7 @@ def describe_drawing(drawing: Drawing) -> list[str]:
     """Return the content of a drawing as sentences."""
     if isinstance(drawing, ArrayLayout):
         return describe_layout(drawing)
-    if isinstance(drawing, Bars):
+    if isinstance(drawing, BarChart):
         rows = ", ".join(f"{label} {_short(value)}" for label, value in drawing.bars.items())
         return [f"Bars of {format_variable_name(drawing.name)}: {rows}."]
     over = f" over {format_variable_name(drawing.x_name)}" if drawing.x_name else ""

@@ -11,7 +11,7 @@ import msgspec
 from tpustarter.machine import frameworks
 from tpustarter.machine.frameworks import is_too_old
 from tpustarter.report.clean import name_shapes
-from tpustarter.report.forms.view import ReportView
+from tpustarter.report.forms.report_view import ReportView
 
 GROUPS = (
     "verdict",

@@ -23,7 +23,7 @@ from tpustarter.running import archive, run_folder
 from tpustarter.running.command import Command, LineLog, find_hint
 from tpustarter.setup.environment import made_environment as folders
 from tpustarter.setup.environment import profiles, proof, steps
-from tpustarter.setup.environment.facts import collect_facts, find_home
+from tpustarter.setup.environment.environment_facts import collect_facts, find_home
 from tpustarter.setup.environment.proof import StepProof
 from tpustarter.setup.environment.steps import SetupStep, State
 
@@ -87,7 +87,7 @@ Event = StepStarted | StepOutput | StepEnded
 _End = tuple[State, str]
 
 
-class Setup:
+class EnvironmentSetup:
     """The plan for a profile on this machine. `run` carries it out, `stop` ends it from anywhere.
 
     A stopped set-up can't be run again: make another one to continue.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from tpustarter.checking.results.results import FindingFields
 from tpustarter.explain import known_failures as failures
 from tpustarter.explain import log_scanner, machine_evidence, ranking
-from tpustarter.explain.log_scanner import FailureSign, LogScan, SeenFailure
+from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
 from tpustarter.probe.finding import Verdict
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.collect import frameworks
@@ -38,7 +38,7 @@ class _ScannedText:
         return self.numbers[line - 1] if self.numbers else line
 
 
-def search_again(facts: Facts) -> dict[str, object] | None:
+def rescan_failures(facts: Facts) -> dict[str, object] | None:
     """Return the facts of the section `known` as of today; None without a text to search."""
     scanner = log_scanner.Scanner(failures.read_failures())
     findings = tuple(_findings(facts.checks))
@@ -49,7 +49,7 @@ def search_again(facts: Facts) -> dict[str, object] | None:
         scan = scanner.scan(io.BytesIO(data))
         searched.append(text.source)
         matches = machine_evidence.confirm_matches(
-            _with_then(scan, text), machine_evidence.HostFindings(findings, has_tpu=None)
+            _with_then(scan, text), machine_evidence.MachineEvidence(findings, has_tpu=None)
         )
         rows += [_fields(one, text) for one in matches[: reported_failures.MOST]]
     last = {"lines": facts.known.lines, "last_error": facts.known.last_error}
@@ -110,7 +110,7 @@ def _with_then(scan: LogScan, text: _ScannedText) -> list[ranking.FailureMatch]:
     """Return today's matches of a text, and those of then that still have a sign."""
     found = {one.failure.id: one for one in ranking.rank_failures(scan, failures.read_failures())}
     for failure in failures.read_failures():
-        row, signs = text.then.get(failure.id), scan.seen.get(failure.id, SeenFailure()).signs
+        row, signs = text.then.get(failure.id), scan.seen.get(failure.id, FoundFailure()).signs
         if row is None or signs.get("unless"):
             continue
         shown = [*signs.get("shows", ()), *signs.get("suggests", ())]

@@ -15,7 +15,7 @@ from tpustarter.learning.search.query import MOST_IN_A_ROW
 from tpustarter.learning.search.search import SYNONYMS, SearchLibrary
 
 
-def find_mistakes(folder: Path, lessons: Sequence[Lesson]) -> Iterator[str]:
+def find_synonym_mistakes(folder: Path, lessons: Sequence[Lesson]) -> Iterator[str]:
     """Yield the problems of the synonyms of a folder of lessons; none where it has no such file."""
     file = folder / SYNONYMS
     if not file.exists():

@@ -14,7 +14,7 @@ from tpustarter.checking.results.status_words import explain_no_tpu
 from tpustarter.checking.results.verdict import find_verified_device, is_verdict_missing
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
-from tpustarter.learning.drawings.plot import describe_drawing
+from tpustarter.learning.drawings.block_drawings import describe_drawing
 from tpustarter.learning.run.batch_run import (
     BatchRun,
     BlockEnded,
@@ -167,7 +167,7 @@ def format_reason(practice: BatchRun, code: ExitCode) -> str:
     return f"exit {int(code)}: {worst.id} {what} ({detail}). Next: {next_step}"
 
 
-def make_document(practice: BatchRun) -> dict[str, Any]:
+def make_json_document(practice: BatchRun) -> dict[str, Any]:
     """Return the results of lessons and their blocks as the published document."""
     run = practice.run
     blocked = run.blocked
