@@ -212,7 +212,7 @@ PROGRAM = """
     folder, options, python = sys.argv[1:]
     request = StartRequest(archive=Path(folder, "probe.pyz"), python=python, count=3,
                            options=json.loads(options))
-    for event in RunningCommands(gcloud.build_commands(request), Path(folder)).events():
+    for event in RunningCommands(gcloud_launcher.build_commands(request), Path(folder)).events():
         print(event, flush=True)
 """
 

@@ -123,7 +123,7 @@ PROGRAM = """
     folder, names, options, python = sys.argv[1:]
     request = StartRequest(archive=Path(folder, "probe.pyz"), python=python,
                            hosts=tuple(names.split()), options={"ssh": options})
-    for event in RunningCommands(ssh.build_commands(request), Path(folder)).events():
+    for event in RunningCommands(ssh_launcher.build_commands(request), Path(folder)).events():
         print(event, flush=True)
 """
 
