@@ -77,9 +77,9 @@ def _run() -> Any:
         import gc
 
         gc.disable()  # until the first screen is there, because all that is imported now stays
-        from tpustarter.tui.app.launch import run
+        from tpustarter.tui.app.launch import run_app
 
-        return run()
+        return run_app()
     from tpustarter.cli import cli
     from tpustarter.text.invocation import program_command
 

@@ -10,7 +10,7 @@ from tpustarter.checking.results.results import Result
 from tpustarter.checking.run import known_causes
 from tpustarter.cli.check import closing_lines as check_end
 from tpustarter.core.problem import ExitCode
-from tpustarter.tui.checks.run_list import CheckList
+from tpustarter.tui.checks.check_list import CheckList
 
 BACKEND = (
     "RuntimeError: Unable to initialize backend 'tpu': No TPU found. "

@@ -20,8 +20,8 @@ from tpustarter.learning.content.exercises import Exercise
 from tpustarter.learning.progress.lesson_end import NextStep
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, EventsArrived, FactsLoaded
-from tpustarter.tui.exercise import status_text as exercise_status
-from tpustarter.tui.exercise.judge_answer import AnswerEnd, AnswerJudge, read_end
+from tpustarter.tui.exercise import verdict_text as exercise_status
+from tpustarter.tui.exercise.answer_judge import AnswerEnd, AnswerJudge, read_answer_end
 from tpustarter.tui.exercise.view import ExerciseView
 from tpustarter.tui.explain import failure
 from tpustarter.tui.kit import external_editor
@@ -37,7 +37,7 @@ LESS_THAN_HELP = ("judge", "open", "anew")
 judged there."""
 
 
-class ExercisePage(Page):
+class ExerciseScreen(Page):
     """The screen of one exercise."""
 
     HELP = """
@@ -116,7 +116,7 @@ The lines below `# Judged below` are written again each time, so changing them h
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look_on(self, exercise: Exercise) -> None:
         """Look up the next step after a right answer."""
-        self.post_message(FactsLoaded(read_end(self.tutor, exercise, self._below)))
+        self.post_message(FactsLoaded(read_answer_end(self.tutor, exercise, self._below)))
 
     @property
     def _below(self) -> Page:

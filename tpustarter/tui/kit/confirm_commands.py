@@ -16,10 +16,10 @@ from tpustarter.setup.machine import root_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.page import RELEASE, DialogWindow
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 
 
-class SeenCommands(ModalScreen[bool]):
+class ConfirmCommands(ModalScreen[bool]):
     """The commands and the question.
 
     The answer is True for all of them, False for those without root, and None for nothing.
@@ -63,11 +63,11 @@ class SeenCommands(ModalScreen[bool]):
         self._pasted, self._others = pasted, others
 
     def compose(self) -> Iterable[Widget]:
-        yield DialogWindow(self._title, Static(Stack(self._lines())))
+        yield DialogWindow(self._title, Static(StackedText(self._lines())))
         yield KeyBar(markup=False)
 
     def _lines(self) -> Iterator[LaidOutLines | Content]:
-        yield HangingText("", prose(self._opening))
+        yield HangingText("", style_sentence(self._opening))
         for step in self._steps:
             yield Content("")
             root = " (as root)" if root_commands.NEED in step.needs else ""

@@ -26,7 +26,7 @@ from tpustarter.learning.progress.lesson_end import LessonEnd
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.tui.app.session import AppSession
-from tpustarter.tui.lesson.page.commands_in_text import split_at_command
+from tpustarter.tui.lesson.page.lesson_commands import split_at_command
 from tpustarter.tui.lesson.references import LessonReference, list_references, read_header_list
 
 TRY_IT = "Press Tab to mark a block, e to change it, and Ctrl+R to run it."

@@ -146,7 +146,7 @@ class ExcerptLine(LaidOutLines):
         return [self._label + text.truncate(room, ellipsis=True)]
 
 
-def log_row(path: Path) -> Row:
+def make_log_row(path: Path) -> Row:
     """Return the row of a log whose path was typed into the search."""
     label = Content.assemble("Explain the error in ", (escape_text(path.name), "bold"))
     return Row(LOG, HangingText("", label))

@@ -28,12 +28,12 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import SETUP, EventsArrived, FactsLoaded
 from tpustarter.tui.explain import failure
+from tpustarter.tui.kit.list_with_details import ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.split import Split
-from tpustarter.tui.kit.text_layout import Stack
+from tpustarter.tui.kit.text_layout import StackedText
 from tpustarter.tui.setup import step_details
 from tpustarter.tui.setup.step_list import Event, StepList
 
@@ -41,7 +41,7 @@ KEPT = "What was downloaded stays in the cache of uv or pip, and makes the next 
 """The note on files that undo leaves on disk."""
 
 
-class SetupPlan(Split):
+class EnvironmentSetupScreen(ListWithDetails):
     """A set-up with its steps, before, during and after its run."""
 
     HELP = """
@@ -298,7 +298,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
                 pieces += step_details.describe_other_steps(
                     self._setup, self._left, step, with_reasons=self.has_class("-airy")
                 )
-            self.show_details(Stack(pieces))
+            self.show_details(StackedText(pieces))
 
     def action_details(self) -> None:
         super().action_details()

@@ -18,12 +18,12 @@ from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import SETUP, FactsLoaded
-from tpustarter.tui.kit.confirm_commands import SeenCommands
-from tpustarter.tui.kit.page import Notice
+from tpustarter.tui.kit.confirm_commands import ConfirmCommands
+from tpustarter.tui.kit.page import NoticeSheet
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.setup.environment_screen import SetupPlan
+from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen
 from tpustarter.tui.setup.step_list import Event
-from tpustarter.tui.setup.values_screen import SetupValues
+from tpustarter.tui.setup.values_screen import SetupValuesScreen
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PlannedMachine:
     can_undo: bool
 
 
-class MachinePlan(SetupPlan):
+class MachineSetupScreen(EnvironmentSetupScreen):
     """A set-up of this machine with its steps, before, during and after its run."""
 
     HELP = """
@@ -126,7 +126,7 @@ you do in another place, such as your own computer.
         """Show a problem; if it comes from typed values, the earlier plan stays."""
         if self._planned:
             self.tutor.setup_values.pop(self._profile, None)
-            self.tutor.push_screen(Notice("These values are not used", str(problem)))
+            self.tutor.push_screen(NoticeSheet("These values are not used", str(problem)))
         else:
             self.show_text(clean_text(str(problem)))
 
@@ -188,7 +188,7 @@ you do in another place, such as your own computer.
             opening += (
                 f" `n` runs only what needs no root, which is {others} of {len(steps)} steps."
             )
-        asking = SeenCommands(
+        asking = ConfirmCommands(
             "Run this as root?",
             opening,
             as_it_is,
@@ -214,13 +214,15 @@ you do in another place, such as your own computer.
         self._only = ()
         self._leave = frozenset(step.command for step in steps if root_commands.NEED in step.needs)
         opening = "This puts back what set-up changed, the last change first. Press `y` to do it."
-        asking = SeenCommands("Put this back?", opening, steps, self._planned.setup.format_command)
+        asking = ConfirmCommands(
+            "Put this back?", opening, steps, self._planned.setup.format_command
+        )
         self.tutor.push_screen(asking, self._answered)
 
     def action_values(self) -> None:
         if self._planned and not self._run.is_busy:
             chosen = self._planned.setup.chosen_values
-            self.tutor.push_screen(SetupValues(self._profile, chosen, self._take_values))
+            self.tutor.push_screen(SetupValuesScreen(self._profile, chosen, self._take_values))
 
     def _take_values(self, told: dict[str, str]) -> None:
         self.tutor.setup_values[self._profile] = told

@@ -12,7 +12,13 @@ from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, sentences, status_word
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    LaidOutLines,
+    status_word,
+    style_lines,
+    style_sentence,
+)
 from tpustarter.tui.setup.step_list import StepList
 
 STYLES = {"done": "pass", "running": "run", "failed": "fail", "blocked": "warn", "todo": "wait"}
@@ -28,7 +34,7 @@ def make_step_row(setup: EnvironmentSetup, step: SetupStep, steps: StepList) -> 
     ended = steps.ended.get(step.id)
     state = "running" if step.id == steps.running else step.state
     said = WORDS.get(state, state)
-    label = status_word(STYLES.get(state, ""), said, 8) + prose(
+    label = status_word(STYLES.get(state, ""), said, 8) + style_sentence(
         format_commands(step.title)
     ).stylize("bold")
     # The commands of a step that is done will not run.
@@ -64,7 +70,7 @@ def describe_step(
         with_command: Whether to show its command, which the list shows too.
     """
     if step.note:
-        yield sentences(step.note)
+        yield style_lines(step.note)
     if ended and ended.tail:
         yield Content.styled("its last lines:", "$muted")
         yield from (HangingText("| ", escape_text(line)) for line in ended.tail)
@@ -74,7 +80,7 @@ def describe_step(
     facts = [("why", step.why), ("changes", step.changes), ("needs", ", ".join(step.needs))]
     if step.proof:
         facts.append(("proof", f"the check {step.proof}"))
-    yield from (HangingText(_label(name), prose(text)) for name, text in facts if text)
+    yield from (HangingText(_label(name), style_sentence(text)) for name, text in facts if text)
     yield HangingText(_label("read"), f"{setup.lesson.id} (l)")
     if step.file:
         yield HangingText(
@@ -102,12 +108,14 @@ def describe_other_steps(
         if with_reasons or not number:
             yield Content("")
         if not number:
-            yield prose(f"Press y, and these steps run{too}:")
-        yield HangingText("  ", prose(format_commands(step.title)).stylize("bold"))
-        yield from [*describe_actions(setup, step)] or [HangingText(_BESIDE, prose(step.changes))]
+            yield style_sentence(f"Press y, and these steps run{too}:")
+        yield HangingText("  ", style_sentence(format_commands(step.title)).stylize("bold"))
+        yield from [*describe_actions(setup, step)] or [
+            HangingText(_BESIDE, style_sentence(step.changes))
+        ]
         for text in (step.why, ", ".join(step.needs)) if with_reasons else ():
             if text:
-                yield HangingText(_BESIDE, prose(text).stylize("$muted"))
+                yield HangingText(_BESIDE, style_sentence(text).stylize("$muted"))
 
 
 def _label(name: str) -> Content:

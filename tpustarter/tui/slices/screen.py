@@ -24,14 +24,14 @@ from tpustarter.slices.starting.start_request import HostCommand
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, SLICE, EventsArrived, FactsLoaded
-from tpustarter.tui.checks import end_line as check_end_line
 from tpustarter.tui.checks import rows as check_rows
+from tpustarter.tui.checks import status_line as check_end_line
 from tpustarter.tui.checks.check_details import describe_claim, describe_result
-from tpustarter.tui.checks.run_list import CheckList
+from tpustarter.tui.checks.check_list import CheckList
+from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import Row, RowList
-from tpustarter.tui.kit.split import LOW, Split
-from tpustarter.tui.kit.text_layout import LaidOutLines, Stack, group_heading
+from tpustarter.tui.kit.text_layout import LaidOutLines, StackedText, group_heading
 from tpustarter.tui.slices.host_rows import PREFIX, describe_details, make_host_row
 from tpustarter.tui.slices.start_question import StartQuestion
 
@@ -49,7 +49,7 @@ class PreparedStart:
     commands: tuple[HostCommand, ...]
 
 
-class SliceScreen(Split):
+class SliceScreen(ListWithDetails):
     """One run of the checks on all hosts of a slice."""
 
     HELP = """
@@ -221,13 +221,13 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         marked = self._marked
         self.set_area_title("details", marked.replace(":", " "))
         if marked.startswith(PREFIX):
-            self.show_details(Stack(self._describe_host(int(marked.removeprefix(PREFIX)))))
+            self.show_details(StackedText(self._describe_host(int(marked.removeprefix(PREFIX)))))
         elif group := self._list.find_folds().get(marked):
-            self.show_details(Stack(check_rows.describe_folded(marked, group)))
+            self.show_details(StackedText(check_rows.describe_folded(marked, group)))
         elif check := self._list.checks.get(marked):
             result = self._list.results.get(marked)
             found = describe_result(result, check.source) if result else describe_claim(check)
-            self.show_details(Stack(found))
+            self.show_details(StackedText(found))
         else:
             self.show_details("")
         self.refresh_bindings()

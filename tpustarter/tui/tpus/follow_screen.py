@@ -32,7 +32,7 @@ from tpustarter.tui.app.messages import TPU_WORK, EventsArrived
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.tpu_work import StoppedError, TpuWork
 
@@ -131,7 +131,9 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
     def _add(self, sentences: Iterable[str], label: str) -> None:
         for number, sentence in enumerate(sentences):
             start = label if number == 0 else " " * len(label)
-            self._lines.append(HangingText(Content.styled(start, "$muted"), prose(sentence)))
+            self._lines.append(
+                HangingText(Content.styled(start, "$muted"), style_sentence(sentence))
+            )
 
     def _finish(self) -> None:
         ended = self._ended
@@ -166,7 +168,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
     def _show(self) -> None:
         dropped = len(self._lines) - MOST_LINES
         note = [Content(f"... {dropped} lines above")] if dropped > 0 else []
-        self.query_one("#events", Static).update(Stack([*note, *self._lines[-MOST_LINES:]]))
+        self.query_one("#events", Static).update(StackedText([*note, *self._lines[-MOST_LINES:]]))
         self.call_after_refresh(self.query_one("#page").scroll_end, animate=False)
 
     def action_scroll(self, pages: int) -> None:

@@ -21,7 +21,7 @@ from tpustarter.explain import known_failures
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, status_word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word, style_sentence
 
 STYLES = {"good": "pass", "wait": "wait", "act": "warn", "bad": "fail", "unknown": "notrun"}
 BOXES = {"#": "■", ".": "□"}
@@ -50,7 +50,7 @@ TO_CREATE = (
 
 
 @dataclass(frozen=True)
-class SeenTpus:
+class KnownTpus:
     """The TPUs of a project as far as they are known, and the time of Google's answer."""
 
     tpus: tuple[Tpu, ...] = ()
@@ -79,14 +79,14 @@ def make_key(tpu: Tpu) -> str:
     return f"{tpu.project}/{tpu.zone}/{tpu.name}"
 
 
-def make_rows(seen: SeenTpus, now: datetime) -> Iterator[Row]:
+def make_rows(seen: KnownTpus, now: datetime) -> Iterator[Row]:
     """Yield the problems, and then the TPUs."""
     if seen.needs_project:
-        yield Row(None, HangingText("", prose(NEEDS_PROJECT)))
+        yield Row(None, HangingText("", style_sentence(NEEDS_PROJECT)))
         yield Row(None, "")
         yield from (Row(lesson, title) for lesson, title in TO_A_PROJECT.items())
     for line in seen.trouble.splitlines():
-        yield Row(None, HangingText("", prose(line)))
+        yield Row(None, HangingText("", style_sentence(line)))
     for path in seen.unreadable:
         shown = interpreters.format_path(path, os.environ)
         text = f"The ledger in {escape_text(shown)} cannot be read."
@@ -99,7 +99,7 @@ def make_rows(seen: SeenTpus, now: datetime) -> Iterator[Row]:
     if seen.asked and not seen.tpus:
         name = escape_text(seen.project.name) if seen.project else "this project"
         nothing = f"No TPU and no request for one exists in `{name}`, as far as Google lists them."
-        yield Row(None, HangingText("", prose(nothing)))
+        yield Row(None, HangingText("", style_sentence(nothing)))
         yield Row(None, "")
     if not seen.tpus and not seen.needs_project:
         yield Row(None, HangingText("", TO_CREATE))
@@ -115,7 +115,7 @@ def make_row(tpu: Tpu, now: datetime) -> Row:
     return Row(make_key(tpu), label, event_text.format_age(tpu, now), (below,), Content(where))
 
 
-def format_count(seen: SeenTpus) -> str:
+def format_count(seen: KnownTpus) -> str:
     """Return the number of TPUs and requests as text."""
     requests = sum(not tpu.nodes for tpu in seen.tpus)
     tpus = len(seen.tpus) - requests
@@ -124,7 +124,7 @@ def format_count(seen: SeenTpus) -> str:
     return ", ".join(words) or "Nothing yet"
 
 
-def format_summary(seen: SeenTpus) -> str:
+def format_summary(seen: KnownTpus) -> str:
     """Return the bill and the leftovers in sentences, with the zones that are missing."""
     told: list[str] = [*seen.news]
     chips = sum(tpu.chips for tpu in seen.tpus if tpu.state.billed)
@@ -240,4 +240,4 @@ def _addresses(inside: Sequence[str], outside: Sequence[str]) -> Iterator[LaidOu
 
 
 def _fact(name: str, text: str) -> LaidOutLines:
-    return HangingText(Content.styled(f"{name:<8} ", "$label"), prose(text))
+    return HangingText(Content.styled(f"{name:<8} ", "$label"), style_sentence(text))

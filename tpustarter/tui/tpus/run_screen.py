@@ -26,13 +26,19 @@ from tpustarter.explain import known_failures
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import TPU_RUN, EventsArrived
+from tpustarter.tui.kit.list_with_details import ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import Row, RowList
-from tpustarter.tui.kit.split import Split
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, status_word
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    LaidOutLines,
+    StackedText,
+    status_word,
+    style_sentence,
+)
 from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.tpu_work import StoppedError
-from tpustarter.tui.tpus.worker_board import WorkerBoard, WorkerPart
+from tpustarter.tui.tpus.worker_output import WorkerBoard, WorkerStatus
 
 PAINT_S = 0.2
 """Seconds between two updates of the output."""
@@ -60,7 +66,7 @@ class WorkersEnded:
     problem: Problem | None = None
 
 
-class TpuRunScreen(Split):
+class TpuRunScreen(ListWithDetails):
     """The list of workers, and the output of the marked one."""
 
     HELP = """
@@ -87,7 +93,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         self.live_run = self._run = LiveRun[WorkersStarted | WorkersEnded](
             self, TPU_RUN, self._tick, tick_s=PAINT_S
         )
-        self._painted: list[WorkerPart] = []
+        self._painted: list[WorkerStatus] = []
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -167,7 +173,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         self.set_area_title("rows", phrases.format_count(len(parts), "worker") if parts else "")
         self.show_text(self._headline(parts))
 
-    def _headline(self, parts: Sequence[WorkerPart]) -> str:
+    def _headline(self, parts: Sequence[WorkerStatus]) -> str:
         over, endings = self._over, self._board.endings
         if over and over.problem:
             return "Nothing was run. Press Esc to go back to the command."
@@ -200,7 +206,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
     def _show_output(self) -> None:
         details = self.query_one("#details")
         was_at_end = details.scroll_y >= details.max_scroll_y - 1
-        self.show_details(Stack(self._output()))
+        self.show_details(StackedText(self._output()))
         label = self.query_one(RowList).highlighted_id
         self.set_area_title("details", f"Output of {label}" if label else "")
         if was_at_end or not self.has_class("-details"):
@@ -217,7 +223,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         if part and part.ended:
             for fix in part.ended.fixes:
                 yield HangingText(
-                    "fix  ", prose(f"`{fix}`" if known_failures.is_command(fix) else fix)
+                    "fix  ", style_sentence(f"`{fix}`" if known_failures.is_command(fix) else fix)
                 )
             if part.ended.left_out:
                 yield HangingText("", f"{part.ended.left_out} bytes are not in its file")
@@ -230,7 +236,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         return super().check_action(action, parameters)
 
 
-def _row_of(part: WorkerPart) -> Row:
+def _row_of(part: WorkerStatus) -> Row:
     lines = phrases.format_count(part.count, "line")
     ended = part.ended
     if ended is None:

@@ -11,7 +11,13 @@ from tpustarter.learning.content.exercises import AnswerVerdict, Exercise, State
 from tpustarter.learning.progress.lesson_end import NextStep
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.kit.text_layout import CODE, HangingText, LaidOutLines, prose, status_word
+from tpustarter.tui.kit.text_layout import (
+    CODE,
+    HangingText,
+    LaidOutLines,
+    status_word,
+    style_sentence,
+)
 
 STATES = {
     "new": "Not judged yet",
@@ -105,18 +111,18 @@ def lay_out_end(
         has_seen: Whether the shipped solution is shown.
     """
     if exercise.learned:
-        yield HangingText(status_word("done", "You learned  "), prose(exercise.learned))
+        yield HangingText(status_word("done", "You learned  "), style_sentence(exercise.learned))
         yield Content("")
     first = "Esc, " * is_typing
     if way:
         leads_on = way.exercise or way.lesson
         yield HangingText(
-            status_word("next", f"{first}Enter  " if leads_on else ""), prose(way.text)
+            status_word("next", f"{first}Enter  " if leads_on else ""), style_sentence(way.text)
         )
     if not has_seen:
-        compare = prose("The shipped solution, to compare with yours")
+        compare = style_sentence("The shipped solution, to compare with yours")
         yield HangingText(status_word("next", f"{first}s      "), compare)
-    yield HangingText(status_word("next", f"{first}Esc    "), prose(f"Back to {back}"))
+    yield HangingText(status_word("next", f"{first}Esc    "), style_sentence(f"Back to {back}"))
 
 
 def format_editor_question(editor: str, file: str, leaving: str) -> str:

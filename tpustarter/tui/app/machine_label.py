@@ -8,7 +8,7 @@ from tpustarter.running.device_holder import DeviceHolder
 
 
 @dataclass(frozen=True)
-class HeadingPlace:
+class MachineLabel:
     """A machine or a holder in words, of which those at the end can be left out."""
 
     name: str = ""
@@ -27,20 +27,22 @@ class HeadingPlace:
         fewer = [", ".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
         return [", ".join(parts), ", ".join([self.name, *self.parts]), *fewer, self.name]
 
-    def add_holder(self, holder: DeviceHolder) -> HeadingPlace:
+    def add_holder(self, holder: DeviceHolder) -> MachineLabel:
         """Return the place with a process on its CPU devices, or that process if it has others."""
         if holder.accelerator is None:
             return (
-                replace(self, parts=(*self.parts, str(holder))) if self.name else make_place(holder)
+                replace(self, parts=(*self.parts, str(holder)))
+                if self.name
+                else make_machine_label(holder)
             )
-        return make_place(holder)
+        return make_machine_label(holder)
 
 
-def make_place(holder: DeviceHolder) -> HeadingPlace:
+def make_machine_label(holder: DeviceHolder) -> MachineLabel:
     """Return the place of a process that holds a device."""
     if holder.accelerator is None:
-        return HeadingPlace(str(holder))
-    return HeadingPlace(
+        return MachineLabel(str(holder))
+    return MachineLabel(
         holder.accelerator,
         holder.name,
         (f"pid {holder.pid}",),

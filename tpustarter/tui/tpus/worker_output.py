@@ -19,7 +19,7 @@ KEPT_CHARACTERS = 1000
 
 
 @dataclass
-class WorkerPart:
+class WorkerStatus:
     """The state of one worker."""
 
     label: str
@@ -35,7 +35,7 @@ class WorkerBoard:
 
     def __init__(self, labels: Iterable[str] = ()) -> None:
         self._lock = threading.Lock()
-        self._parts = {label: WorkerPart(label) for label in labels}
+        self._parts = {label: WorkerStatus(label) for label in labels}
 
     def record_event(self, event: Event) -> None:
         """Record some output of a worker, or its end."""
@@ -47,11 +47,11 @@ class WorkerBoard:
             part.count += len(event.lines)
             part.lines.extend(line[:KEPT_CHARACTERS] for line in event.lines[-KEPT_LINES:])
 
-    def read(self) -> list[WorkerPart]:
+    def read(self) -> list[WorkerStatus]:
         """Return the workers in order, without their lines."""
         with self._lock:
             return [
-                WorkerPart(part.label, count=part.count, ended=part.ended)
+                WorkerStatus(part.label, count=part.count, ended=part.ended)
                 for part in self._parts.values()
             ]
 

@@ -12,10 +12,10 @@ from tpustarter.learning.content.blocks import LessonPart
 from tpustarter.learning.progress.lesson_progress import QuizRecord
 from tpustarter.tui.kit.markdown_text import LessonText
 from tpustarter.tui.kit.safe_text import plain_source
-from tpustarter.tui.kit.text_layout import Stack, prose
+from tpustarter.tui.kit.text_layout import StackedText, style_sentence
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
-from tpustarter.tui.lesson.page.folded_parts import FigureView, Fold
+from tpustarter.tui.lesson.page.folded_parts import FigureView, FoldedPart
 from tpustarter.tui.lesson.page.question import QuestionView
 
 
@@ -23,7 +23,9 @@ class KeyHint(Static):
     """A line that the screen adds to a lesson to name a key."""
 
     def __init__(self, piece: LessonPart) -> None:
-        super().__init__(Stack([prose(piece.text).stylize_before("$muted")]), classes="hint")
+        super().__init__(
+            StackedText([style_sentence(piece.text).stylize_before("$muted")]), classes="hint"
+        )
         self.exercise = piece.exercise
         """The name of the exercise that it leads to; empty for none."""
 
@@ -41,7 +43,7 @@ def make_widgets(opened: OpenedLesson, platform: str) -> Iterator[Widget]:
             widgets.append(_widget(piece, opened, platform, count, is_predicted=is_predicted))
             kinds.append(piece.kind)
         if fold:
-            folded = Fold(fold, *widgets)
+            folded = FoldedPart(fold, *widgets)
             if isinstance(last, BlockView) and folded.is_answer:
                 last.answer = folded
             yield folded

@@ -22,7 +22,7 @@ FEWEST = 3
 """The least number of lessons shown of the stage with the next one."""
 
 
-def open_stages(progress: PathProgress, following: str | None, free: int) -> set[int]:
+def choose_open_stages(progress: PathProgress, following: str | None, free: int) -> set[int]:
     """Return the stage with the next lesson, and the stages after it that fit.
 
     Args:

@@ -18,7 +18,7 @@ _CHANGE = "Press e to change the arguments"
 """The key that leads back to the arguments of the user's function."""
 
 
-def is_own(request: RehearsalRequest) -> bool:
+def is_user_program(request: RehearsalRequest) -> bool:
     """Return whether the rehearsal is of a program of the user's, not of checks."""
     return bool(request.script) or names_python_code(request.ids[0])
 
@@ -55,7 +55,7 @@ def format_headline(
     """Return the headline of a rehearsal; of a stopped one, with the planned number."""
     order = answers.tpus.index
     results = sorted(answers.results, key=lambda result: order(result["tpu"]))
-    own, script = is_own(request), bool(request.script)
+    own, script = is_user_program(request), bool(request.script)
     return rehearsal_headline.format_headline(
         results, own=own, script=script, stopped_of=stopped_of
     )
@@ -92,12 +92,12 @@ def format_next_key(
         return "Press Esc to choose a TPU with more devices."
     if "does-not-fit" in came_to and len(answers.tpus) > 1 and not compares:
         return "Press c to compare the TPUs."
-    if "does-not-fit" in came_to and "compiles" in came_to and is_own(request):
+    if "does-not-fit" in came_to and "compiles" in came_to and is_user_program(request):
         return "Make it smaller, or press Esc twice and then u to get a TPU that holds it."
     if "does-not-fit" in came_to and request.arguments:
         return f"{_CHANGE}, or Esc to choose a TPU with more memory."
     if "does-not-fit" in came_to:
         return "Press Esc to choose smaller arrays, or a TPU with more memory."
-    if is_own(request):
+    if is_user_program(request):
         return "To get such a TPU, press Esc twice and then u."
     return "Press Esc to choose other programs, such as one of your own."

@@ -20,13 +20,13 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.explain.failure import FailedRun, program_failure
 from tpustarter.tui.kit.safe_text import OutputTail
-from tpustarter.tui.kit.text_layout import HangingText, prose, status_word
+from tpustarter.tui.kit.text_layout import HangingText, status_word, style_sentence
 from tpustarter.tui.rehearse.answer_details import LABEL, Piece
 
 Event = JittedPlace | ScriptOutput | ProgramWarning | DeviceQuestionsFound | ScriptEnded
 
 
-class Script:
+class RehearsedScript:
     """The state of a script, during its run and after it."""
 
     def __init__(self) -> None:
@@ -67,10 +67,10 @@ class Script:
             )
             if function.compilations >= STORM and 2 * function.compilations > function.calls:
                 yield HangingText(
-                    "  ", prose(f"last change: {function.changed}; read {STORM_LESSON}")
+                    "  ", style_sentence(f"last change: {function.changed}; read {STORM_LESSON}")
                 )
         for remark in self._remarks:
-            yield HangingText(status_word("error", "note", LABEL), prose(remark))
+            yield HangingText(status_word("error", "note", LABEL), style_sentence(remark))
         yield Content.styled("its output:", "$muted")
         yield Content(self._tail.text or "Nothing until now.")
 

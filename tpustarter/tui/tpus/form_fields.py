@@ -23,7 +23,7 @@ ENTER = Binding(
 )
 
 
-class LastWord(Suggester):
+class LastWordSuggester(Suggester):
     """A suggester that completes the last word from a list, which may come later."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class TypedField(SuggestingInput):
     ]
 
     def __init__(self, **options: Any) -> None:
-        self.offered = LastWord()
+        self.offered = LastWordSuggester()
         super().__init__(suggester=self.offered, **options)
         self.cursor_blink = False
 

@@ -25,7 +25,7 @@ from tpustarter.slices.start_options import StartOptions
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, style_sentence
 from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.tpu_work import TpuWork
 
@@ -122,7 +122,7 @@ def _of_switch(verb: Verb, node: TpuNode) -> Iterator[LaidOutLines]:
 
 
 def _head(text: str, age: str) -> LaidOutLines:
-    return HangingText("", prose(f"{text}{f', {age}' if age else ''}"))
+    return HangingText("", style_sentence(f"{text}{f', {age}' if age else ''}"))
 
 
 def _of_doomed(one: DeletionPlan, project: Project, now: datetime) -> Iterator[LaidOutLines]:
@@ -132,7 +132,9 @@ def _of_doomed(one: DeletionPlan, project: Project, now: datetime) -> Iterator[L
     )
     yield HangingText("    ", f"{escape_text(row.state.name)}  {row.state.meaning}")
     names = ", ".join(node.name for node in one.nodes)
-    yield HangingText("goes     ", prose(f"its nodes: {names}" if names else "it has no nodes"))
+    yield HangingText(
+        "goes     ", style_sentence(f"its nodes: {names}" if names else "it has no nodes")
+    )
     yield HangingText("lost     ", _what_is_lost(row))
     if one.is_too_early:
         wait = f"Google refuses to delete it while it is {row.state.name}, so that is waited for."

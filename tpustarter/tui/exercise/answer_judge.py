@@ -18,8 +18,8 @@ from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.tui.app.messages import BLOCK, EventsArrived
 from tpustarter.tui.app.session import AppSession
-from tpustarter.tui.exercise import status_text as exercise_status
-from tpustarter.tui.exercise.list_screen import Exercises
+from tpustarter.tui.exercise import verdict_text as exercise_status
+from tpustarter.tui.exercise.list_screen import ExerciseListScreen
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.safe_text import OutputTail
@@ -134,7 +134,7 @@ class AnswerEnd:
     """The screen to which Esc leads, in words."""
 
 
-def read_end(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerEnd:
+def read_answer_end(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerEnd:
     """Return the lines below a right answer; reads files.
 
     Args:
@@ -150,7 +150,7 @@ def read_end(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerEnd:
             lesson, lesson_progress.read_progress().lessons.get(lesson.id)
         )
         back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
-    if isinstance(below, Exercises) and (other := below.find_next_open(exercise.id)):
+    if isinstance(below, ExerciseListScreen) and (other := below.find_next_open(exercise.id)):
         step = NextStep(f"The next exercise of the list: {other.title}", exercise=other.id)
         end = replace(end, next_step=step)
     return AnswerEnd(end, back or "where you were")

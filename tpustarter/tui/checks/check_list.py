@@ -114,7 +114,7 @@ class CheckList(RunProgress):
         )
 
 
-class CheckMark:
+class MarkedCheck:
     """The marked row, which follows the run until the user moves it, and the one a moment ago."""
 
     def __init__(self) -> None:

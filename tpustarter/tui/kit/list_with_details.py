@@ -15,13 +15,13 @@ from textual.widgets import Static
 from tpustarter.tui.kit import painted_drawings
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import DetailRows, RowList
-from tpustarter.tui.kit.text_layout import sentences
+from tpustarter.tui.kit.text_layout import style_lines
 
 LOW = 18
 """Lines below which a screen shows either the list or the details."""
 
 
-class Split(Page):
+class ListWithDetails(Page):
     """A list, details, and a headline with the state of the work."""
 
     BESIDE: ClassVar[int] = 120
@@ -48,7 +48,7 @@ class Split(Page):
     def show_text(self, text: str, *, where: str = "headline") -> None:
         """Show a text in the line named `where`; an empty text hides that line."""
         line = self.query_one(f"#{where}", Static)
-        line.update(painted_drawings.colour_bar(sentences(text)))
+        line.update(painted_drawings.colour_bar(style_lines(text)))
         line.set_class(not text, "-silent")
 
     def show_details(self, found: VisualType) -> None:
