@@ -173,7 +173,7 @@ class TpustarterApp(AppSession, inherit_bindings=False):
             self.action_leave(ExitCode.INTERRUPTED)
 
     def action_leave(self, code: int) -> None:
-        """Stop running work and quit; `launch.run_app` waits for its end in the restored terminal."""
+        """Stop running work and quit; `run_app` waits for its end in the restored terminal."""
         for screen in self.screen_stack:
             if isinstance(screen, Page):
                 screen.stop_work()

@@ -89,7 +89,7 @@ the mark as the arrow keys do.
         self._facts: MachineFacts | None = None
         self._course: Course | None = None
         self._unfolded: set[int] | None = None
-        """Stages whose lessons are shown; None for the default, see `home_layout.choose_open_stages`."""
+        """Stages whose lessons are shown, or None for those that `choose_open_stages` returns."""
         self._following: str | None = None
         """The next lesson; when it changes, the mark moves to it."""
         self._chooser: PathsScreen | None = None
