@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlanMade:
-    """The plan is made: `run.target` has the Python and the devices."""
+    """Sent when the plan is made: `run.target` then has the Python and the devices."""
 
     run: Run
     plan: plan.FrameworkPlan
@@ -57,7 +57,7 @@ HostState = Literal["connecting", "looking", "waiting", "arrived", "running", "m
 
 @dataclass(frozen=True)
 class HostStateChanged:
-    """A host of a run on many hosts has come into another state; sent where they are started."""
+    """Sent when a host of a slice has changed its state, to the machine that started the run."""
 
     host: int
     name: str

@@ -140,7 +140,7 @@ def _serve_other(what: str, port: int) -> None:
 
 
 def _devices(what: str, env: Mapping[str, str]) -> str:
-    """Return a note on the virtual CPU devices of a notebook; empty where it has none."""
+    """Return a note on the virtual CPU devices of a notebook, or an empty text if it has none."""
     count = env.get("JAX_NUM_CPU_DEVICES")
     if what == "profiler" or not count or count == "1":
         return ""

@@ -98,12 +98,12 @@ def format_error(what: str, hint: str | None, read: str | None = None) -> str:
 
 
 def find_problem(error: BaseException) -> Problem | None:
-    """Return the Problem for an error that the user or this machine caused; None for a bug."""
+    """Return the Problem for an error that the user or this machine caused, or None for a bug."""
     return find_limit_problem(error) or find_name_problem(error)
 
 
 def find_name_problem(error: BaseException) -> Problem | None:
-    """Return the Problem for a file name that this system refuses; None for another error.
+    """Return the Problem for a file name that this system refuses, or None for another error.
 
     `pathlib` raises for such a name even where it only tests whether there is a file.
     """
@@ -118,7 +118,7 @@ def find_name_problem(error: BaseException) -> Problem | None:
 
 
 def find_limit_problem(error: BaseException) -> Problem | None:
-    """Return the Problem for a limit of this machine that caused an error; None for no limit."""
+    """Return the Problem for a limit of this machine that caused an error, or None for no limit."""
     from tpustarter.machine import reached_limits
 
     limit = reached_limits.find_limit(error)

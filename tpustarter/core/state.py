@@ -41,7 +41,7 @@ def find_state_path(name: str) -> Path:
 
 
 def load_state(name: str) -> dict[str, Any]:
-    """Return the state called `name`; empty where there is none, or a damaged one.
+    """Return the state called `name`, or an empty mapping if there is none, or a damaged one.
 
     Nothing is made, so that state can be read where nothing can be written.
 

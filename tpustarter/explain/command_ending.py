@@ -21,7 +21,7 @@ _OUT_OF_MEMORY = "host-memory-out"
 
 
 def describe_exit_code(code: int) -> str:
-    """Return how a command ended, in words; a shell reports a signal as 128 plus its number."""
+    """Describe an exit code in words; a shell reports a signal as 128 plus its number."""
     # A program that exits with 128 plus a number by itself looks the same as one that was killed.
     try:
         name = signal.Signals(code - 128).name

@@ -118,7 +118,7 @@ def _last_error(matches: Sequence[FailureMatch], end_of_log: str, last: Tracebac
 def _complete(
     last_error: str, end_of_log: str, tracebacks: Sequence[Traceback]
 ) -> Traceback | None:
-    """Return the traceback of the last error above one that is cut off; None for no such one."""
+    """Return the traceback of the last error above one that is cut off, or None for no such one."""
     above = [*reversed(tracebacks[:-1]), read_bare_frames(end_of_log.partition(TRACEBACK)[0])]
     return next((one for one in above if one.error and one.error in last_error), None)
 

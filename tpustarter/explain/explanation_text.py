@@ -94,13 +94,13 @@ class Explanation:
 
 
 def find_framework(end_of_log: str) -> str:
-    """Return the framework that a log names last; empty where it names none."""
+    """Return the framework that a log names last, or an empty text if it names none."""
     names: list[str] = _PACKAGE.findall(end_of_log)
     return _LIBRARY.get(names[-1], names[-1]) if names else ""
 
 
 def find_last_error(end_of_log: str) -> str:
-    """Return the last line that looks like an error; empty where none does."""
+    """Return the last line that looks like an error, or an empty text if none does."""
     lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
     for before, line in zip(reversed(["", *lines[:-1]]), reversed(lines), strict=True):
         match = _ERROR.search(line) or (before.startswith("  ") and _RAISED.match(line))

@@ -90,7 +90,7 @@ def read_libraries(file: Path = FILE) -> tuple[Library, ...]:
 
 
 def find_library_of_file(file: str) -> tuple[str, str]:
-    """Return the library that a file belongs to, and its path there; empty for a user's own file.
+    """Return the library of a file and the path there, both empty for a user's own file.
 
     Files of Python itself belong to the library `Python`.
     """
@@ -113,7 +113,7 @@ def is_user_frame(frame: Frame) -> bool:
 
 
 def find_raising_frame(traceback: Traceback) -> Frame | None:
-    """Return the frame that raised an error; None for a traceback without frames.
+    """Return the frame that raised an error, or None for a traceback without frames.
 
     A `__getattr__` that raises does so because of the line that asked for the attribute.
     """
@@ -122,18 +122,18 @@ def find_raising_frame(traceback: Traceback) -> Frame | None:
 
 
 def find_last_user_frame(traceback: Traceback) -> Frame | None:
-    """Return the last frame in a file of the user's; None where a traceback has none."""
+    """Return the last frame in a file of the user's, or None if a traceback has none."""
     return next((one for one in reversed(traceback.frames) if is_user_frame(one)), None)
 
 
 def find_program_line(traceback: Traceback) -> str:
-    """Return the last line of the program that a traceback names; empty where it names none."""
+    """Return the last line of the program that a traceback names, or "" if it names none."""
     own = find_last_user_frame(traceback)
     return own.text if own else ""
 
 
 def find_library_error(traceback: Traceback, prefixes: Iterable[Path] = ()) -> LibraryError | None:
-    """Return the library that raised the error of a traceback; None where the program itself did.
+    """Return the library that raised the error of a traceback, or None if the program itself did.
 
     None also where no error follows the frames: then the last one only made the next call.
 
@@ -184,7 +184,7 @@ def _list_sources(frame: Frame, prefixes: Sequence[Path]) -> Iterator[Path]:
 
 
 def _find_condition(source: Path, frame: Frame, error: str) -> str:
-    """Return the condition of an error that a function raised; empty where it raises another."""
+    """Return the condition of an error that a function raised, or "" if it raises another."""
     found = [
         (_rank(node, line, frame, error), _condition(node, above, text))
         for text, line, function in _functions(source, frame)
@@ -229,7 +229,7 @@ def _walk(
 
 
 def _rank(node: ast.Raise | ast.Assert, line: int, frame: Frame, error: str) -> int:
-    """Return how well a statement fits an error; 0 where it raises another one."""
+    """Return how well a statement fits an error, or 0 if it raises another one."""
     name, _, message = error.partition(": ")
     kind = name.rpartition(".")[2]
     call = node.exc if isinstance(node, ast.Raise) else node.msg

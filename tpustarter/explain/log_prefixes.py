@@ -76,7 +76,7 @@ class WorkerLogSplitter:
         self._number += data.count(b"\n") - 1
 
     def end(self) -> dict[str, LogScan]:
-        """Return the scan of each worker by its name; empty where there are not two of them."""
+        """Return the scan of each worker by its name, or none if there are not two of them."""
         self.take(b"\n")
         if len(self._passes) < 2:
             return {}

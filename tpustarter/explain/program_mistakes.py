@@ -104,7 +104,7 @@ def _pattern(_: type, value: Any) -> re.Pattern[str]:
 def find_mistake(
     last_error: str, traceback: Traceback, taught: Iterable[Mistake] = (), *, python: str = ""
 ) -> FoundMistake | None:
-    """Return the mistake that ended a program; None where its last error is none of them.
+    """Return the known mistake behind the last error of a program, or None.
 
     A package that breaks in a line of its own, by another version of what it uses or without a TPU,
     may raise a KeyError as well. That is no evidence against the program.

@@ -26,7 +26,7 @@ _NAME = re.compile(r"\bPYTHON\b")
 
 
 def find_program_python(end_of_log: str) -> str:
-    """Return the Python whose packages a log names last; empty where it names none."""
+    """Return the Python whose packages a log names last, or an empty text if it names none."""
     found = list(_IN_PYTHON.finditer(end_of_log))
     if not found:
         return ""
@@ -37,7 +37,7 @@ def find_program_python(end_of_log: str) -> str:
 
 
 def locate_python(python: str) -> Path | None:
-    """Return the executable of a Python on this machine; None where it is not here.
+    """Return the executable of a Python on this machine, or None if it is not here.
 
     The environment of tpustarter itself runs no program of the user's, and one that somebody else
     could have put there is not started.

@@ -126,7 +126,7 @@ def _body(lines: Sequence[str], begin: int) -> Iterator[tuple[int, str]]:
 
 
 def _prefix_of(lines: Sequence[str], begin: int) -> re.Pattern[str] | None:
-    """Return a pattern for what stands before each line of a traceback; None for nothing."""
+    """Return a pattern for what stands before each line of a traceback, or None for nothing."""
     text = lines[begin][: lines[begin].index(TRACEBACK)].rstrip()
     if not text:
         return None
@@ -178,7 +178,7 @@ def read_bare_frames(end_of_log: str) -> Traceback:
 
 
 def read_crash(end_of_log: str) -> Frame | None:
-    """Return where Python was as it crashed, which faulthandler prints; None for no such text."""
+    """Return the frames that faulthandler prints when Python crashes, or None if there are none."""
     match = _CRASH.search(end_of_log)
     return next(iter(read_frames([match[1]])), None) if match else None
 

@@ -33,7 +33,7 @@ class ReachedLimit(NamedTuple):
 
 
 def find_limit(error: BaseException | None, machine: Machine | None = None) -> ReachedLimit | None:
-    """Return the limit behind an error, or behind one it came from; None for any other error."""
+    """Return the limit behind an error, or behind one it came from, or None for any other error."""
     machine = machine or Machine()
     while error is not None:
         if kind := _kind(error):
@@ -43,7 +43,7 @@ def find_limit(error: BaseException | None, machine: Machine | None = None) -> R
 
 
 def find_limit_in_text(text: str, machine: Machine | None = None) -> ReachedLimit | None:
-    """Return the limit that a process reached, judged by its last output; None for no limit."""
+    """Return the limit that a process reached, judged by its last output, or None for no limit."""
     kind = next((kind for kind, pattern in _TEXTS.items() if re.search(pattern, text)), None)
     return describe_limit(kind, machine or Machine()) if kind else None
 

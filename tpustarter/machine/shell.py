@@ -19,7 +19,7 @@ from pathlib import Path
 def find_uv_command(
     environ: Mapping[str, str], prefix: str = sys.prefix, base: str = sys.base_prefix
 ) -> str | None:
-    """Return the command that starts uv, as typed in a shell; None where no uv is found.
+    """Return the command that starts uv, as typed in a shell, or None if no uv is found.
 
     Args:
         environ: The variables of this program.

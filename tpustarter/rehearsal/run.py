@@ -69,9 +69,9 @@ Event = (
 
 
 def describe_local_chips(machine: host.Machine) -> str:
-    """Return the chips of this machine, which the compiler must not disturb, in words; else empty.
+    """Describe the TPU chips of this machine in words, or return "" if there are none.
 
-    A device that may be a TPU counts as one.
+    A Google device of unknown kind counts as one.
     """
     if host.chips(machine):
         return "TPU chips"

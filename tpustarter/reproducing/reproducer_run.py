@@ -148,7 +148,7 @@ def parse_traceback(text: str) -> tuple[str, str]:
 
 
 def _difference(block: Block, printed: str, platform: str) -> str:
-    """Return the first difference from the output in the lesson; empty where there is none."""
+    """Return the first difference from the output in the lesson, or "" if there is none."""
     expected = block.expected_on(platform)
     own = printed.rpartition(f"{MARK} {block.id}\n")[2]
     return (describe_mismatch(expected, own) or "") if expected else ""

@@ -85,7 +85,8 @@ class _Merger:
         name = _PLAIN if path == PLAIN else name
         if name in self._sources:
             return name
-        source = parse_module(name, path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        source = parse_module(name, text.replace("StandIn", "") if name == _PLAIN else text)
         for local, (module, inner) in list(source.links.items()):
             if inner and self._path(f"{module}.{inner}").is_file():
                 source.links[local] = (self._read(f"{module}.{inner}"), "")
@@ -140,7 +141,7 @@ class _Merger:
                 yield key
 
     def _key(self, source: ModuleSource, reference: NameReference) -> Key | None:
-        """Return the thing of this program that a reference means; None for anything else."""
+        """Return the thing of this program that a reference means, or None for anything else."""
         if link := source.links.get(reference.name):
             return self._home((link[0], link[1] or reference.attribute))
         return (source.name, reference.name) if source.has_binding(reference.name) else None

@@ -70,7 +70,7 @@ _HINTS = {
 
 
 def find_hint(tail: str, folder: str, python: str) -> str:
-    """Return the hint for a command's last lines; empty where no pattern matches."""
+    """Return the hint for a command's last lines, or an empty text if no pattern matches."""
     fitting = (text for pattern, text in _HINTS.items() if re.search(pattern, tail, re.IGNORECASE))
     return next(fitting, "").format(folder=folder, python=python)
 

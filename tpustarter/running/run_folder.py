@@ -59,7 +59,7 @@ def make_run_folder() -> Path:
 
 
 def make_temporary_folder(folder: Path) -> Path:
-    """Return the folder for a run's temporary files, which is removed with the run.
+    """Make and return a folder for temporary files, inside the folder of a run.
 
     It is made if necessary.
 

@@ -105,7 +105,7 @@ class ServerProcess:
             ready()
 
     def _ask(self) -> http.client.HTTPResponse | None:
-        """Return the answer to a request without the token; None for no answer yet."""
+        """Return the answer to a request without the token, or None for no answer yet."""
         connection = http.client.HTTPConnection(HOST, self._port, timeout=ASK_S)
         try:
             connection.request("GET", self._server.closed or "/")

@@ -37,7 +37,7 @@ class Tunnel:
 
 
 def list_tunnels(port: int, machine: Machine) -> list[Tunnel]:
-    """Return the commands that open a tunnel to a port; none where the browser is on this machine.
+    """Return the commands that open a tunnel to a port, or none if the browser is on this machine.
 
     On Google Cloud this asks the metadata server for the machine's name and zone, for at most a
     second.

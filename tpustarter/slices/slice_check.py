@@ -61,7 +61,7 @@ class EventSource(Protocol):
     """The source of host 0's events: a probe on this host, or a command started elsewhere."""
 
     def read(self, timeout_s: float) -> ProbeEvent | None:
-        """Return the next event; None when none came in time."""
+        """Return the next event, or None if none came in time."""
         ...
 
     def send(self, command: Mapping[str, object]) -> None:

@@ -18,12 +18,12 @@ _HEAD_BYTES = 200
 
 
 def write_report(run: Run, path: Path) -> None:
-    """Write the run to `path`; raises Problem when that cannot be done."""
+    """Write the run to a file; raises Problem if that fails."""
     _write(make_suite(run), path)
 
 
 def reserve_file(path: Path) -> None:
-    """Mark the file as that of an unfinished run; raises Problem if it cannot be written.
+    """Write a report of an unfinished run to the file; raises Problem if that fails.
 
     If this run is killed, no earlier result is left in the file. A file that is no report of this
     program may have been named by mistake, so it is put aside. Nothing is written to a pipe or a
@@ -45,7 +45,7 @@ def _keep_what_is_not_ours(path: Path) -> None:
 
 
 def write_error(what: str, path: Path) -> None:
-    """Write to `path` why there is no result; raises Problem when that cannot be done."""
+    """Write a report with an error in place of results; raises Problem if that fails."""
     root = ET.Element(
         "testsuite", name="tpustarter on none", tests="1", failures="0", errors="1", skipped="0"
     )

@@ -135,7 +135,7 @@ def format_opening(run: Run) -> str:
 
 
 def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
-    """Yield the unwrapped lines of `format_opening`, each with its hanging indent in columns."""
+    """Yield the lines of `format_opening` before they are wrapped, each with its hanging indent."""
     target = run.target
     names = [
         f"{name} {version}"
@@ -191,7 +191,7 @@ def format_waiting(
 
 
 def id_width(ids: Iterable[str]) -> int:
-    """Return the columns for the names of checks, including the space after the longest."""
+    """Return the width of the column of check ids, with the space after the longest."""
     return max(ID_WIDTH, *(len(check_id) + 1 for check_id in ids), 0)
 
 
@@ -217,7 +217,7 @@ def _row_finding(result: Result) -> FindingFields | None:
 
 
 def merge_same_findings(findings: Sequence[FindingFields]) -> list[FindingFields]:
-    """Return findings with one in place of those that are the same on several hosts."""
+    """Merge the findings that are the same on several hosts."""
     hosts: dict[str, list[str]] = {}
     alike: dict[str, FindingFields] = {}
     for number, finding in enumerate(findings):

@@ -44,12 +44,12 @@ def has_python(folder: Path) -> bool:
 
 
 def remember_environment(folder: Path, key: str = TESTED) -> None:
-    """Save this folder as the proved environment for `key`; raises Problem on a full disk."""
+    """Save a folder as the proved environment for `key`; raises Problem on a full disk."""
     state.save_state(STATE, {**state.load_state(STATE), key: str(folder)})
 
 
 def forget_environment(folder: Path) -> None:
-    """Forget the environment in this folder; raises Problem on a full disk."""
+    """Delete the record of the environment in a folder; raises Problem on a full disk."""
     saved = state.load_state(STATE)
     remaining = {
         name: value for name, value in saved.items() if name not in KEYS or value != str(folder)

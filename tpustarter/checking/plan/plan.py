@@ -303,7 +303,7 @@ def explain_missing_framework(
     chips: int,
     asked: bool,
 ) -> BlockedFramework:
-    """Return why nothing of `framework` is started in a Python that lacks it, and what to do.
+    """Return the reason and the hint for a framework that the Python under test lacks.
 
     Args:
         framework: Its import name.
@@ -338,7 +338,7 @@ def explain_unusable_framework(
     asked: bool,
     oldest: str = "",
 ) -> BlockedFramework | None:
-    """Return why nothing is started of a framework that is installed; None where it may be.
+    """Return why nothing is started of a framework that is installed, or None if it may be.
 
     Args:
         framework: Its import name.
@@ -381,7 +381,7 @@ def _other_python(others: Iterable[AlternativePython], framework: str = "") -> s
 
 
 def explain_wrong_platform(framework: str, plan: FrameworkPlan) -> BlockedFramework | None:
-    """Return why a framework cannot be started on the planned devices; None where it can."""
+    """Return why a framework cannot be started on the planned devices, or None if it can."""
     if plan.platform != "gpu" or "gpu" in frameworks.FRAMEWORKS[framework].platforms:
         return None
     return BlockedFramework(
@@ -393,7 +393,7 @@ def explain_wrong_platform(framework: str, plan: FrameworkPlan) -> BlockedFramew
 
 
 def explain_missing_packages(missing: Sequence[str], python: str) -> BlockedFramework:
-    """Return why no block of a lesson is run in a Python that lacks packages, and what to do."""
+    """Return the reason and the hint for packages of a lesson that the Python lacks."""
     wanted = shlex.join(map(interpreters.format_requirement, missing))
     install = pip.format_pip_command(f"{python} -m pip install {wanted}")
     are = phrases.choose_plural(len(missing), "is", "are")

@@ -41,7 +41,7 @@ class RunSummary:
 
 
 def summarize_run(run: Run) -> RunSummary:
-    """Return the counts of a run's claims, and the reasons that its headline names."""
+    """Count the claims of a run by verdict, and collect the reasons that its headline names."""
     counts = run.count_statuses()
     unknown = [result for result in run.results if is_verdict_missing(result)]
     dependent = sum(result.reason == "dependency" for result in unknown)
@@ -63,13 +63,13 @@ def summarize_run(run: Run) -> RunSummary:
 
 
 def read_summary(fields: Mapping[str, Any]) -> RunSummary | None:
-    """Return a summary read from a state file; None for one that is damaged."""
+    """Return a summary read from a state file, or None for one that is damaged."""
     is_whole = asdict(RunSummary()).keys() <= fields.keys()
     return as_type(fields, RunSummary) if is_whole else None
 
 
 def describe_devices(run: Run) -> str:
-    """Return the devices on which claims were shown to hold, in words; empty for none."""
+    """Return the devices on which claims were shown to hold, in words, or "" if there are none."""
     kind = find_verified_device(run)
     device = next(
         (result.ran_on for result in run.results if result.kind == kind and result.ran_on), None
@@ -154,7 +154,7 @@ def explain_no_claim(summary: RunSummary) -> str:
 
 
 def format_closing(summary: RunSummary) -> str:
-    """Return the end of a headline: why the run stopped, and what was not tested."""
+    """Return the end of a headline: the reason for a stop, and the devices not tested."""
     text = ", stopped before the end." if summary.was_stopped else "."
     if summary.not_started:
         text += f" No framework was started: {escape_text(summary.not_started)}."

@@ -36,7 +36,7 @@ def is_nothing_verified(run: Run) -> bool:
 
 
 def judge_run(run: Run) -> Verdict:
-    """Return the verdict of a run; only required checks that apply to this machine decide."""
+    """Return the verdict of a run, which the required checks decide that apply to this machine."""
     required = [result for result in run.results if not result.optional]
     if any(result.status == "fail" for result in required):
         return "unhealthy"
@@ -48,7 +48,7 @@ def judge_run(run: Run) -> Verdict:
 
 
 def exit_code(run: Run) -> ExitCode:
-    """Return the exit code; where several apply, the first in this list wins."""
+    """Return the exit code of a run; of several that apply, the first in this list wins."""
     interrupted = ExitCode.INTERRUPTED if run.stopped_by == signal.SIGINT else ExitCode.TERMINATED
     judged = judge_run(run)
     candidates = (

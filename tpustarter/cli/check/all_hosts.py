@@ -115,7 +115,7 @@ def refuse_contradictions(request: CheckRequest, given: Mapping[str, Any]) -> No
 
 
 def make_check(request: CheckRequest, given: Mapping[str, Any]) -> MachineCheck:
-    """Return the run that the options ask for; where it is to be started elsewhere, after a yes."""
+    """Return the run that the options describe, once the user has confirmed a start elsewhere."""
     if not given["all_hosts"]:
         from tpustarter.checking.machine_check import MachineCheck
 

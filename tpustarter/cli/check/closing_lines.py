@@ -69,7 +69,7 @@ def explain_exit(run: Run, code: ExitCode, again: Sequence[str] = ("tpustarter",
 
 
 def list_left_checks(run: Run) -> list[str]:
-    """Return the ids of checks that a stop left without a result; empty for too many to type."""
+    """Return the ids of checks that a stop left without a result, if few enough to type."""
     names = [result.id for result in run.results if result.status == "notrun"]
     return names if len(names) <= _TYPED else []
 
@@ -83,7 +83,7 @@ def _stopped(run: Run) -> str:
 
 
 def format_log_hint(run: Run, logs: Sequence[Path]) -> str:
-    """Return the command that explains an error, on a line of its own; empty where there is none.
+    """Return the command that explains an error, on a line of its own, or "" if there is none.
 
     An error with a known cause is explained by the lesson of the check that found the cause.
     """
@@ -101,7 +101,7 @@ def format_log_hint(run: Run, logs: Sequence[Path]) -> str:
 
 
 def next_step_lines(run: Run, code: ExitCode) -> list[str]:
-    """Return the lines with the next step for each failure and warning.
+    """Return lines with the next step after each failure and warning.
 
     The step that the line about the exit code has already is left out.
     """
@@ -136,7 +136,7 @@ def _step(result: Result) -> str:
 
 
 def format_next_step(run: Run) -> str:
-    """Return the next step after a run that ended well; empty where the warnings have their own.
+    """Return the next step after a run that ended well, or "" if the warnings have their own.
 
     A user who named checks gets the lesson on them. A user without any lesson so far is sent to the
     tutor, also after a warning.

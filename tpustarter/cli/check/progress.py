@@ -55,7 +55,7 @@ class CheckProgress:
         self.clear()
 
     def follow(self, event: Event) -> None:
-        """Take an event of the run, and rewrite the line with the progress."""
+        """Update the progress by an event of the run, and rewrite its line."""
         self._progress.follow(event)
         if isinstance(event, HostStateChanged):
             self._follow_host(event)

@@ -287,7 +287,7 @@ def _exercise(options: SimpleNamespace) -> None:
 
 
 def _lesson_meant(typed: str, lessons: list[Lesson]) -> Lesson | None:
-    """Return the lesson that was named in place of an exercise; None for an exercise."""
+    """Return the lesson that was named in place of an exercise, or None for an exercise."""
     from tpustarter.core import short_ids
 
     known = [

@@ -66,7 +66,7 @@ def print_end_of_exercise(exercise: Exercise) -> NextStep:
 
 
 def find_next_exercise() -> str | None:
-    """Return the id of the first unsolved exercise of the path; None where all are solved."""
+    """Return the id of the first unsolved exercise of the path, or None if all are solved."""
     from tpustarter.learning.progress import lesson_end
 
     way = lesson_end.find_next_exercise(_path(), content.read_lessons())
@@ -74,7 +74,7 @@ def find_next_exercise() -> str | None:
 
 
 def _path() -> LessonPath | None:
-    """Return the path to follow; None where the paths cannot be read, which `learn` reports."""
+    """Return the path to follow, or None if the paths cannot be read, which `learn` reports."""
     try:
         return find_learning_path(read_paths())
     except Problem:

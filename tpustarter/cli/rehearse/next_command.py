@@ -90,7 +90,7 @@ def _after_error(
 
 
 def _fix(place: str, *, or_arguments: bool = False) -> str:
-    """Return a sentence on the line to fix; empty where none is known.
+    """Return a sentence on the line to fix, or an empty text if none is known.
 
     JAX also names the line where the types of the arguments are wrong, so those may be the cause.
     """

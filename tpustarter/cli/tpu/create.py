@@ -347,7 +347,7 @@ def _request(options: CreateOptions, zone: str) -> TpuRequest:
 
 
 def _default_version(tpu: TpuType) -> str:
-    """Return the documented image; empty for Compute Engine, whose images are of another kind."""
+    """Return the documented image, or "" for Compute Engine, whose images are of another kind."""
     return "" if compute_engine.is_needed(tpu) else request.default_version(tpu)
 
 

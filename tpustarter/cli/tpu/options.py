@@ -66,7 +66,7 @@ def connect_to_google(project: Project) -> Client:
 
 
 def choose_project(typed: str | None, *, dry_run: bool) -> Project:
-    """Return the project; in a dry run a placeholder where none is known."""
+    """Return the project, or in a dry run a placeholder if no project is known."""
     if dry_run and project_and_zone.find_project(typed) is None:
         return project_and_zone.PLACEHOLDER
     return project_and_zone.require_project(typed)
@@ -75,7 +75,7 @@ def choose_project(typed: str | None, *, dry_run: bool) -> Project:
 def show_commands(
     commands: Iterable[tuple[str, ...]], *, dry_run: bool, schema: str | None = None
 ) -> None:
-    """Print the equivalent gcloud commands before anything is sent.
+    """Print the gcloud commands that do the same, before anything is sent.
 
     Args:
         commands: The words of each command.
@@ -100,7 +100,7 @@ def print_dry_run_json(commands: Iterable[str], schema: str) -> None:
 
 
 def confirm(question: str, expected: str, option: str, *, yes: bool) -> None:
-    """Return if the user types the expected text; raises Problem otherwise.
+    """Ask the user to type the expected text; raises Problem for any other text.
 
     Args:
         question: The prompt on stderr.

@@ -87,7 +87,7 @@ def find_ledger_entry(client: Client, name: str, zone: str | None) -> LedgerEntr
 
 
 def print_usage(resource: QueuedResource) -> None:
-    """Print how to use a TPU that is ready; raises Problem for a request that has failed."""
+    """Print the commands for a TPU that is ready; raises Problem for a failed request."""
     if resource.state == "ACTIVE":
         node = resource.nodes[0] if resource.nodes else resource.name
         click.echo("")

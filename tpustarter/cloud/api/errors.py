@@ -195,7 +195,7 @@ def _compiled(row: known_failures.KnownFailure, pattern: str) -> re.Pattern[str]
 
 
 def match_failure(text: str, grpc_code: int | None) -> CloudFailure | None:
-    """Return the row that an error's text matches; one with the same gRPC code comes first."""
+    """Return the known failure that an error's text matches, if possible one with its gRPC code."""
     plain = _plain(text)
     matches = [row for row in read_failures() if _found(row, plain)]
     same_code = [row for row in matches if row.grpc_code in (None, grpc_code)]

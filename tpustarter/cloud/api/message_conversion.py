@@ -171,7 +171,7 @@ def _enum(raw: Any, field: str) -> str:
 
 
 def _time(raw: Any, field: str) -> datetime | None:
-    """Return one of Google's times; None where it is not set, or outside the calendar."""
+    """Return one of Google's times, or None if it is not set, or outside the calendar."""
     if not raw.HasField(field):
         return None
     try:

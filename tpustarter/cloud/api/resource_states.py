@@ -97,7 +97,7 @@ def find_resource_state(resource: QueuedResource | TpuNode) -> StateMeaning:
 
 
 def is_leftover(resource: QueuedResource | TpuNode) -> bool:
-    """Return whether a resource never becomes a TPU, and only holds its name and quota."""
+    """Return whether a resource can't become a TPU any more, but still holds name and quota."""
     if isinstance(resource, QueuedResource):
         return resource.state in ("FAILED", "SUSPENDED")
     return resource.state in ("PREEMPTED", "TERMINATED")

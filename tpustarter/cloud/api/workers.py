@@ -33,7 +33,7 @@ class Worker:
 
     @property
     def address(self) -> str:
-        """Return the worker's external address; empty where it has none."""
+        """Return the worker's external address, or an empty text if it has none."""
         if len(self.node.external_addresses) != max(1, self.node.workers):
             return ""
         return self.node.external_addresses[self.number]

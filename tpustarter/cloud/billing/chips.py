@@ -15,7 +15,7 @@ Resource = QueuedResource | TpuNode
 
 
 def find_type(resource: Resource) -> TpuType | None:
-    """Return the TPU type of each slice of a resource; None for an unknown type."""
+    """Return the TPU type of each slice of a resource, or None for an unknown type."""
     try:
         return tpus.parse_type(resource.type)
     except LookupError:
@@ -31,7 +31,7 @@ def short_type_name(text: str) -> str:
 
 
 def count_chips(resource: Resource) -> int | None:
-    """Return the number of chips in all slices of a resource; None for an unknown type."""
+    """Return the number of chips in all slices of a resource, or None for an unknown type."""
     tpu = find_type(resource)
     if tpu is None:
         return None

@@ -52,7 +52,7 @@ class CostEstimate:
 
     @property
     def usd_per_hour(self) -> float | None:
-        """Return the cost of each further hour on demand; None where it is not known."""
+        """Return the cost of each further hour on demand, or None if it is not known."""
         if self.kind in ("covered", "none"):
             return 0.0
         if self.kind != "priced" or self.price is None or self.chips is None:

@@ -68,7 +68,7 @@ class Tpu:
 
     @property
     def troubles(self) -> tuple[str, ...]:
-        """Return Google's reports on the health of its nodes, in sentences."""
+        """Return a sentence for each health problem that Google reports of the TPU's nodes."""
         found: list[str] = []
         for node in self.nodes:
             if node.health not in ("", "HEALTHY"):
@@ -82,7 +82,7 @@ class Tpu:
         return tuple(found)
 
     def age_s(self, now: datetime) -> float | None:
-        """Return the seconds since the request; None where Google gives no time."""
+        """Return the seconds since the request, or None if Google gives no time."""
         return (now - self.created).total_seconds() if self.created else None
 
     def fields(self, now: datetime) -> dict[str, object]:
@@ -120,7 +120,7 @@ class ProjectOverview:
 
     @property
     def leftovers(self) -> tuple[Tpu, ...]:
-        """Return the rows that never become a TPU."""
+        """Return the rows whose request can't become a TPU any more."""
         return tuple(row for row in self.rows if row.is_leftover)
 
 
@@ -218,7 +218,7 @@ def _order(row: Tpu) -> tuple[int, str, str]:
 
 
 def count_chips(name: str) -> int:
-    """Return the chips of a type; 0 where it is not known."""
+    """Return the chips of a type, or 0 if it is not known."""
     try:
         return tpus.parse_type(name).chips
     except LookupError:

@@ -80,12 +80,12 @@ def find_entries(project: str, name: str) -> list[LedgerEntry]:
 
 
 def reread_entry(entry: LedgerEntry) -> LedgerEntry:
-    """Return an entry as the ledger's file has it now; unchanged if the file lacks it."""
+    """Read an entry again from the ledger's file, or return it unchanged if the file lacks it."""
     return next((row for row in read_entries() if row.key == entry.key), entry)
 
 
 def list_unreadable() -> list[Path]:
-    """Return the ledgers that cannot be read: those that were put aside, and the present one."""
+    """Return the files of ledgers that cannot be read: moved ones, and the present one."""
     present: list[Path] = []
     try:
         _rows()
@@ -124,7 +124,7 @@ def _rows() -> list[Any]:
 
 
 def _read(row: Any) -> LedgerEntry | None:
-    """Return an entry; None for a row that this version did not write."""
+    """Return an entry, or None for a row that this version did not write."""
     try:
         entry = msgspec.convert(row, LedgerEntry)
         is_ours = {*row} <= _FIELDS and entry.request_time.tzinfo and all(entry.key)

@@ -28,7 +28,7 @@ def reconcile_ledger(
     queued_resources: ResourceList[QueuedResource] | None = None,
     nodes: ResourceList[TpuNode] | None = None,
 ) -> Generator[Event, None, list[LedgerEntry]]:
-    """Yield the outcome for each entry of a project, and return the entries that stay.
+    """Compare each entry of a project with Google's list; yield the outcomes, return what stays.
 
     Nothing is sent where the ledger has no entry of the project. No resource is deleted.
 
@@ -69,7 +69,7 @@ def reconcile_ledger(
 def _seen(
     entry: LedgerEntry, resource: QueuedResource, clock: Clock
 ) -> Generator[Event, None, LedgerEntry | None]:
-    """Return the entry of the resource of its name; None if that belongs to someone else."""
+    """Return the entry of the resource of its name, or None if that belongs to someone else."""
     owner = ownership.find_owner(entry, resource)
     if owner == "other":
         ledger.remove_entry(entry)
@@ -102,7 +102,7 @@ def _unseen(
 
 
 def explain_existence(client: Client, entry: LedgerEntry, clock: Clock) -> str:
-    """Return why a resource that is not shown may exist all the same; empty if it does not.
+    """Return the reason to believe that an unlisted resource exists, or "" if there is none.
 
     Raises:
         CloudProblem: Google does not answer.

@@ -62,7 +62,7 @@ class PriceTable:
     prices: tuple[Price, ...]
 
     def find(self, tpu: TpuType, zone: str) -> Price | None:
-        """Return the price of a TPU in a zone; None where the table has none."""
+        """Return the price of a TPU in a zone, or None if the table has none."""
         region = zone.rpartition("-")[0]
         for row in self.prices:
             low, high = row.chips

@@ -105,7 +105,7 @@ class _NeverMadeError(Exception):
 def _look(
     client: Client, entry: LedgerEntry, clock: Clock, *, is_new: bool
 ) -> QueuedResource | None:
-    """Return the queued resource of an entry; None where its name is free or someone else's.
+    """Return the queued resource of an entry, or None if its name is free or someone else's.
 
     One that is still being created, and was never seen, has an empty state.
     """

@@ -20,7 +20,7 @@ UNCLEAR = "something of this name exists, and it may be somebody else's"
 
 
 def find_owner(entry: LedgerEntry, resource: QueuedResource) -> Whose:
-    """Return whether a queued resource of the same name is the one that an entry requested.
+    """Return the owner of a queued resource: the ledger's entry, someone else, or unclear.
 
     It is `unclear` where the request was not answered, and a resource that fits it was created at
     another time than the request was sent.

@@ -46,7 +46,7 @@ class DeletionPlan:
 
     @property
     def is_too_early(self) -> bool:
-        """Return whether Google cannot delete it yet."""
+        """Return whether Google refuses to delete the TPU while it is being made."""
         return self.queued_resource is not None and self.queued_resource.state in UNDELETABLE
 
     def commands(self, project: Project) -> list[tuple[str, ...]]:
@@ -72,12 +72,12 @@ def find_deletion_plans(
 def plan_leftovers(
     queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode]
 ) -> list[DeletionPlan]:
-    """Return the resources that never become a TPU, and only hold their name and quota."""
+    """Return deletion plans for all resources that hold name and quota but never become a TPU."""
     return [one for one in plan_all_deletions(queued_resources, nodes) if is_leftover(one)]
 
 
 def is_leftover(one: DeletionPlan) -> bool:
-    """Return whether a resource never becomes a TPU, and only holds its name and quota."""
+    """Return whether a resource can't become a TPU any more, but still holds name and quota."""
     if one.queued_resource is not None:
         return resource_states.is_leftover(one.queued_resource)
     return all(map(resource_states.is_leftover, one.nodes))
@@ -190,7 +190,7 @@ def find_or_add_entry(project: str, one: DeletionPlan) -> LedgerEntry:
 
 
 def make_ledger_entry(project: str, one: DeletionPlan) -> LedgerEntry:
-    """Return an entry for a TPU that was created elsewhere, without adding it to the ledger."""
+    """Return a ledger entry for a TPU that was created elsewhere, without saving it."""
     resource = one.queued_resource
     made = resource or one.nodes[0]
     return LedgerEntry(
@@ -208,7 +208,7 @@ def make_ledger_entry(project: str, one: DeletionPlan) -> LedgerEntry:
 
 
 def _known(project: str, one: DeletionPlan) -> LedgerEntry | None:
-    """Return the ledger's entry of a plan; None where it has none, or one of another resource."""
+    """Return the ledger's entry of a plan, or None if it has none, or one of another resource."""
     for entry in ledger.read_entries():
         if entry.key == (project, one.zone, one.name):
             resource = one.queued_resource

@@ -24,7 +24,7 @@ STILL_LISTED = "Google has taken the deletion but still lists it"
 def withdraw_request(
     client: Client, entry: LedgerEntry, state: str, why: str, clock: Clock
 ) -> Generator[Event, None, bool]:
-    """Delete the resource of an entry; returns whether Google has accepted the deletion.
+    """Delete the queued resource of an entry, and return whether Google has accepted that.
 
     The entry stays in the ledger unless all of it was seen to be gone.
 

@@ -119,7 +119,7 @@ def _of_chips(metric: QuotaMetric) -> list[QuotaLimit]:
 
 
 def _at(limit: QuotaLimit, zone: str) -> tuple[str, int | None]:
-    """Return the kind of place of a limit, and its value there; None where it does not apply."""
+    """Return the kind of place of a limit, and its value there, or None if it does not apply."""
     place = next((word for word in ("zone", "region") if f"{{{word}}}" in limit.unit), "project")
     here = {"zone": zone, "region": zone.rpartition("-")[0]}.get(place, "")
     if here and limit.supported_locations and here not in limit.supported_locations:

@@ -95,7 +95,7 @@ def _refresh(found: Any) -> None:
 
 
 def _email(found: Any) -> str | None:
-    """Return the address of a service account; None for the credentials of a user."""
+    """Return the address of a service account, or None for the credentials of a user."""
     return getattr(found, "service_account_email", None)
 
 

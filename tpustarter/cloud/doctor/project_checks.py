@@ -51,7 +51,7 @@ class CloudProject(msgspec.Struct):
 
     @property
     def number(self) -> str:
-        """Return the number of the project; empty where Google gave none."""
+        """Return the number of the project, or an empty text if Google gave none."""
         return self.name.rpartition("/")[2]
 
 

@@ -57,7 +57,7 @@ class WantedTpu:
         return "PROJECT"
 
     def gcloud(self, *words: str) -> str:
-        """Return a gcloud command, with the project where gcloud would use another one."""
+        """Return a gcloud command, with `--project` if gcloud is not set to this project."""
         knows = self.project.gcloud_knows and not self.show_names
         return " ".join(("gcloud", *words, *(() if knows else (f"--project={self.project_text}",))))
 

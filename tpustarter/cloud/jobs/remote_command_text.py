@@ -51,7 +51,7 @@ def require_reachable_workers(chosen: Sequence[Worker], via: str, *, iap: bool) 
 
 
 def describe_other_workers(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> str:
-    """Return a text with the other workers of the same command; empty where there are none."""
+    """Return a text with the other workers of the same command, or "" if there is none."""
     labels = [worker.label for worker in chosen[1:]]
     if not labels:
         return ""

@@ -75,7 +75,7 @@ def format_type_and_zone(row: Tpu) -> str:
 
 
 def format_age(row: Tpu, now: datetime) -> str:
-    """Return the time since a TPU was requested; empty where Google or a clock does not say."""
+    """Return the time since a TPU was requested, or "" if that is not known."""
     age_s = row.age_s(now)
     return phrases.format_duration(age_s) if age_s is not None and age_s > -CLOCKS_DIFFER_S else ""
 
@@ -90,7 +90,7 @@ def describe_tpu_row(row: Tpu) -> Iterator[str]:
 
 
 def count_worker_states(row: Tpu) -> str:
-    """Return the number of workers of a slice in each state; empty for a single worker."""
+    """Return the number of workers of a slice in each state, or "" for a single worker."""
     hosts = [host for node in row.nodes for host in slice_drawing.list_hosts(node)]
     return f"{len(hosts)} workers: {slice_drawing.count_states(hosts)}." if len(hosts) > 1 else ""
 

@@ -53,7 +53,7 @@ class DrawingRow:
 
 
 def list_hosts(node: TpuNode) -> list[SliceHost]:
-    """Return the workers of a node; none where neither its type nor Google gives their number."""
+    """Return the workers of a node, or none if neither its type nor Google gives their number."""
     tpu = chips.find_type(node)
     count = tpu.hosts if tpu else node.workers
     return [_host(node, worker) for worker in range(count)]
@@ -100,7 +100,7 @@ def format_type_title(tpu: TpuType) -> str:
 
 
 def draw_rows(node: TpuNode) -> list[DrawingRow]:
-    """Return the drawing of a slice, about 45 columns wide; empty where nothing is known."""
+    """Return the drawing of a slice, about 45 columns wide, or none if nothing is known."""
     return _rows(list_hosts(node), chips.find_type(node))
 
 

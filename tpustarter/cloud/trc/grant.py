@@ -68,7 +68,7 @@ class Grant:
 
     @property
     def end(self) -> date | None:
-        """Return the first day after the grant; None where that is not known."""
+        """Return the first day after the grant, or None if that is not known."""
         if self.start is None or self.days is None:
             return None
         return self.start + timedelta(days=self.days)
@@ -177,7 +177,7 @@ def _notes(request: TpuRequest, grant: Grant, today: date) -> list[str]:
 
 
 def chips_in_use(resources: Sequence[Resource], allowances: Sequence[GrantLine]) -> int | None:
-    """Return the chips under some lines that are in use or requested; None where unknown."""
+    """Return the chips under some lines that are in use or requested, or None if unknown."""
     total = 0
     for row in chips.select_counted_by_quota(resources):
         if not (resource_states.find_resource_state(row).held and _may_be_under(row, allowances)):
@@ -312,7 +312,7 @@ def save_grant(grant: Grant) -> None:
 
 
 def load_grant() -> Grant | None:
-    """Return the stored grant; None where there is none.
+    """Return the stored grant, or None if there is none.
 
     Raises:
         Problem: it cannot be read, so nobody knows which requests it would refuse.
@@ -329,7 +329,7 @@ def load_grant() -> Grant | None:
 
 
 def find_grant() -> Grant | None:
-    """Return the grant for an estimate; None where none can be read."""
+    """Return the grant for an estimate, or None if none can be read."""
     with contextlib.suppress(Problem):
         return load_grant()
     return None

@@ -55,7 +55,7 @@ def _path(lesson: Lesson, name: str) -> Path:
 
 
 def write_code_files(lesson: Lesson, folder: Path) -> Path | None:
-    """Write a lesson's files into a folder, and return it; None for a lesson without any.
+    """Write a lesson's files into a folder, and return it, or None for a lesson without any.
 
     A file that differs was changed by the learner, and is kept as `NAME.old`.
 
@@ -105,7 +105,7 @@ def describe_code_files(lesson: Lesson) -> list[str]:
 
 
 def find_code_file_mistakes(lesson: Lesson) -> Iterator[str]:
-    """Yield the mistakes in the files that a lesson names."""
+    """Yield a sentence for each mistake in the code files that a lesson names."""
     known = list_code_files(lesson)
     for name in sorted({name for name in known if known.count(name) > 1}):
         yield f"`code` names `{name}` twice"

@@ -139,7 +139,7 @@ def find_next_open(exercise: Exercise) -> Exercise | None:
 
 
 def format_position(exercise: Exercise) -> str:
-    """Return an exercise's number in its lesson: `2 of 3`; empty for an only one."""
+    """Return an exercise's number in its lesson: `2 of 3`, or an empty text for an only one."""
     names = [str(name) for name in exercise.lesson.header.get("exercises") or ()]
     return f"{names.index(exercise.name) + 1} of {len(names)}" if len(names) > 1 else ""
 
@@ -380,7 +380,7 @@ def _judge_result(result: BlockResult, own: str, gap: str) -> AnswerVerdict:
 
 
 def reveal_next_hint(exercise: Exercise) -> str | None:
-    """Return the next hint, and remember that it was given; None where no hint is left."""
+    """Return the next hint, and remember that it was given, or None if no hint is left."""
     count = count_given_hints(exercise)
     if count == len(exercise.hints):
         return None
@@ -408,7 +408,7 @@ def solution_lines(exercise: Exercise) -> tuple[int, ...]:
 
 
 def read_save_stamp(path: Path) -> tuple[int, int] | None:
-    """Return the time and size of a file, which change when it is saved; None if it is missing."""
+    """Return the time and size of a file, which change at each save, or None if it is missing."""
     try:
         file_stat = path.stat()
     except OSError:

@@ -234,7 +234,7 @@ def _inline_text(token: Token, state: _RenderState) -> str:
 
 
 def _link_target(address: str, state: _RenderState) -> str:
-    """Return the target of a link in brackets, as an address or a command; empty without one."""
+    """Return the target of a link in brackets, as an address or a command, or "" without one."""
     name, _, heading = address.partition("#")
     if address.startswith("https://"):
         return f" ({address})"

@@ -189,7 +189,7 @@ def make_json_document(advice: LibraryAdvice) -> dict[str, Any]:
 def find_library_guide_mistakes(
     guide: LibraryGuide, lessons: Collection[str], paths: Collection[str]
 ) -> Iterator[str]:
-    """Yield answers without advice, and names or sources that lead nowhere."""
+    """Yield a sentence for each answer without advice, and each broken name or source."""
     for what in (
         *_ambiguous_names(guide),
         *_unknown_answers(guide),

@@ -97,7 +97,7 @@ def search_claims(claims: Iterable[TutorialClaim], text: str) -> list[TutorialCl
 def find_claim_mistakes(
     claims: Sequence[TutorialClaim], lessons: Sequence[Lesson], check_ids: set[str]
 ) -> Iterator[str]:
-    """Yield duplicate ids, missing sources, and lessons, headings or proofs that don't exist."""
+    """Yield a sentence for each duplicate id, missing source and broken link of the claims."""
     by_id = {lesson.id: lesson for lesson in lessons}
     ids = [claim.id for claim in claims]
     for claim in claims:

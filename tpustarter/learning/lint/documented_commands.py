@@ -151,7 +151,7 @@ def _parse_entry(row: object) -> DocumentedCommand:
 def find_undocumented_commands(
     lesson: Lesson, documented: Sequence[DocumentedCommand]
 ) -> Iterator[tuple[int, str]]:
-    """Yield the commands of a lesson that no entry covers, each with its line."""
+    """Yield the commands in a lesson that `commands.yml` does not document, each with its line."""
     for token in parse_tokens("\n".join(source_lines(lesson))):
         if token.type != "fence" or token.info.split()[:1] != ["sh"]:
             continue

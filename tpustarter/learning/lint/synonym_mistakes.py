@@ -16,7 +16,7 @@ from tpustarter.learning.search.search import SYNONYMS, SearchLibrary
 
 
 def find_synonym_mistakes(folder: Path, lessons: Sequence[Lesson]) -> Iterator[str]:
-    """Yield the problems of the synonyms of a folder of lessons; none where it has no such file."""
+    """Yield a sentence for each problem of `synonyms.yml` in a folder of lessons."""
     file = folder / SYNONYMS
     if not file.exists():
         return

@@ -22,7 +22,7 @@ LOCK_WAIT_S = 1.0
 
 
 def read_bookmark(lesson_id: str) -> str | None:
-    """Return the place where a lesson was left; None for its beginning."""
+    """Return the place where a lesson was left, or None for its beginning."""
     with contextlib.suppress(Problem):
         place = _entries().get(lesson_id, {}).get("place")
         return place if isinstance(place, str) and 0 < len(place) <= MOST_LETTERS else None

@@ -55,7 +55,7 @@ def make_saved_output(code: str, text: str) -> SavedOutput:
 
 
 def read_outputs(lesson_id: str) -> dict[str, SavedOutput]:
-    """Return the last outputs of a lesson, by block; none where they cannot be read."""
+    """Return the last outputs of a lesson, by block, or none if they cannot be read."""
     with contextlib.suppress(Problem):
         return _read(lesson_id)
     return {}

@@ -92,7 +92,7 @@ def read_lesson_end(
     *,
     by_id: bool = False,
 ) -> LessonEnd:
-    """Read the end of a lesson from the stored progress.
+    """Return the summary of a lesson and the next step, by the stored progress.
 
     Args:
         lesson: The lesson.
@@ -118,7 +118,7 @@ def read_lesson_end(
 def read_exercise_end(
     exercise: Exercise, path: LessonPath | None, lessons: Sequence[Lesson]
 ) -> ExerciseEnd:
-    """Read the end of a solved exercise from the stored progress."""
+    """Return the summary of a solved exercise and the next step, by the stored progress."""
     records = lesson_progress.read_progress().lessons
     done, read = lesson_progress.list_done_lessons(), lesson_progress.list_read_lessons()
     return ExerciseEnd(
@@ -328,7 +328,7 @@ def suggest_after_exercise(
 
 
 def find_next_exercise(path: LessonPath | None, lessons: Sequence[Lesson]) -> NextStep | None:
-    """Return a path's first exercise that is not solved as a next step; None where all are.
+    """Return a path's first exercise that is not solved as a next step, or None if all are.
 
     Exercises of lessons that are done or read come before all others.
     """

@@ -85,7 +85,7 @@ class LessonProgress:
         return entry.status if entry.hash == hash_block_code(block) else "changed"
 
     def status_of(self, block: Block, code: str) -> str | None:
-        """Return the last status of a block with this code; None where it ran with other code."""
+        """Return the last status of a block with this code, or None if it ran with other code."""
         entry = self.blocks.get(block.id)
         ran = hash_code(code)
         if entry and ran == (entry.typed or (None if block.is_try else hash_block_code(block))):
@@ -286,7 +286,7 @@ def record_hint(lesson_id: str, name: str, count: int) -> None:
 
 
 def record_quiz_answer(lesson: Lesson, name: str, *, is_right: bool, answer: str = "") -> None:
-    """Remember an answer to a question; one that was right once stays right."""
+    """Store an answer to a quiz question, which stays right once it was answered right."""
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})

@@ -103,11 +103,11 @@ class SearchResult:
     """The anchor of the word of the glossary that was typed; empty where it was none."""
 
     def is_named(self, hit: SearchHit) -> bool:
-        """Return whether the id of a lesson or a check was typed."""
+        """Return whether the query is the id of this lesson or check."""
         return hit.kind in ("lesson", "check") and hit.id == self.text.strip().casefold()
 
     def is_asked_for(self, hit: SearchHit) -> bool:
-        """Return whether a hit is the word of the glossary that was typed."""
+        """Return whether the query is this word of the glossary."""
         return hit.kind == "word" and hit.id == self.term
 
     def select_kind(self, kind: Kind) -> list[SearchHit]:
@@ -380,7 +380,7 @@ def _plain(text: str) -> str:
 
 
 def read_synonyms(folder: Path | None = None) -> dict[str, list[str]]:
-    """Read the synonyms of typed words; none where the file cannot be read."""
+    """Read the synonyms of typed words, or none if the file cannot be read."""
     file = (folder or locations.content_folder("lessons")) / SYNONYMS
     try:
         text = locations.read_text(file)

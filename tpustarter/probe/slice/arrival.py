@@ -114,7 +114,7 @@ class Roster:
             self._changed.notify_all()
 
     def wait_for_answer(self, timeout_s: float) -> ArrivalAnswer | None:
-        """Return the answer for a host that has arrived; None where there is none in time."""
+        """Return the answer for a host that has arrived, or None if there is none in time."""
         with self._changed:
             self._changed.wait_for(lambda: self._answer is not None, timeout_s)
         return self._answer

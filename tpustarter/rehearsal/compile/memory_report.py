@@ -28,7 +28,7 @@ _KINDS = {"argument": "argument", "output": "output"}
 
 
 def parse_memory_report(text: str, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the last report in a log as fields of a result; empty without one.
+    """Return the last report in a log as fields of a result, or an empty mapping without one.
 
     `hbm_bytes` is the need of the program on one device, `excess_bytes` the part above the limit,
     `memory` its use, and `buffers` the biggest arrays, in the form of `rehearsal`.

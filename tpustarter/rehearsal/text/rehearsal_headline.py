@@ -80,7 +80,7 @@ def exceeds_memory(result: Mapping[str, Any]) -> bool:
 
 
 def find_larger_tpu(needed_bytes: float, devices: int) -> tpus.Topology | None:
-    """Return the smallest TPU with so many bytes per device and so many devices; else None."""
+    """Return the smallest TPU with so many devices and bytes per device, or None."""
     enough = [
         one
         for one in tpus.TOPOLOGIES

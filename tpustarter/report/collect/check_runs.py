@@ -180,7 +180,7 @@ def _last_good() -> SavedReport | None:
 
 
 def list_findings(context: ReportContext) -> tuple[FindingFields, ...]:
-    """Return all findings of the fresh run; none where there was no run."""
+    """Return all findings of the fresh run, or none if there was no run."""
     results = context.found.checks.results if context.found.checks else ()
     return tuple(finding for result in results for finding in result.findings)
 

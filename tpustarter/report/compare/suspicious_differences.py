@@ -72,7 +72,7 @@ def _same_but_for_names(one: object, other: object) -> bool:
 
 
 def find_only_bad(row: ReportDifference, bad: Callable[[object], bool] = bool) -> str:
-    """Return `A` or `B`, whichever alone has a bad value; empty where both or none has."""
+    """Return `A` or `B`, whichever alone has a bad value, or an empty text if both or none has."""
     found = [key for key, value in (("A", row.a), ("B", row.b)) if bad(value)]
     return found[0] if len(found) == 1 else ""
 

@@ -59,7 +59,7 @@ def _slice(view: ReportView) -> str:
 
 
 def _users(view: ReportView) -> str:
-    """Return the holders of the device; empty where there is no TPU and no lock."""
+    """Return the holders of the device, or an empty text if there is no TPU and no lock."""
     facts = view.facts.tpu
     if facts.lock.state == "absent" and not facts.chips:
         return ""

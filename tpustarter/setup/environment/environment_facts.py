@@ -63,7 +63,7 @@ class EnvironmentFacts:
 
     @property
     def needed_versions(self) -> list[str]:
-        """Name and version of the packages the profile needs; empty unless all are installed."""
+        """Name and version of the packages the profile needs, or none unless all are installed."""
         by_name = {package.split()[0]: package for package in self.installed}
         names = self.profile.packages
         return [by_name[name] for name in names] if by_name.keys() >= set(names) else []

@@ -205,7 +205,7 @@ class EnvironmentSetup:
 
     @property
     def sizes(self) -> tuple[str, str] | None:
-        """Sizes of the remaining download and installation; None where nothing is left."""
+        """Sizes of the remaining download and installation, or None if nothing is left."""
         is_left = any(step.id == "install" and step.state != "done" for step in self.steps)
         return profiles.SIZES.get(self._facts.wheel) if is_left else None
 

@@ -61,7 +61,7 @@ class Marker(msgspec.Struct):
 
 
 def read_marker(folder: Path) -> Marker | None:
-    """Return the marker of a folder; None for a folder without one, or with a copied one.
+    """Return the marker of a folder, or None for a folder without one, or with a copied one.
 
     A marker that is damaged, or of another version, counts as none.
     """
@@ -118,7 +118,7 @@ def prepare_folder(folder: Path, profile: str) -> None:
 
 
 def explain_occupied(folder: Path, display: Callable[[Path], str] = str) -> str | None:
-    """Return why set-up may not make its environment in this folder; None when it may."""
+    """Return why set-up may not make its environment in this folder, or None if it may."""
     quoted = f"`{display(folder)}`"
     if not os.path.lexists(folder):
         parent = folder.parent

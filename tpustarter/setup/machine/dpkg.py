@@ -81,7 +81,7 @@ def _is_there(state: str) -> bool:
 
 
 def read_packages(machine: host.Machine) -> DpkgPackages:
-    """Return the packages on a machine; none where there is no dpkg."""
+    """Return the packages on a machine, or none if there is no dpkg."""
     states: dict[str, str] = {}
     needs: dict[str, tuple[frozenset[str], ...]] = {}
     provided: dict[str, set[str]] = {}

@@ -86,7 +86,7 @@ class MachineSteps:
             ) from error
 
     def build_undo_command(self, step: SetupStep) -> tuple[str, ...]:
-        """Return the command that undoes a step; empty where there is nothing to undo."""
+        """Return the command that undoes a step, or an empty tuple if there is nothing to undo."""
         before, kind = self._changes.read_earlier_settings()[step.id], self.kinds[step.id]
         own = [*(kind.undo(before) if kind else ())]
         words: list[str] = []

@@ -41,7 +41,7 @@ def sudo_prefix(needs: Sequence[str]) -> tuple[str, ...]:
 
 
 def explain_obstacle(command: tuple[str, ...], needs: Sequence[str], leave: Leave) -> str:
-    """Return why a command may not run; empty where it may."""
+    """Return why a command may not run, or an empty text if it may."""
     if NEED not in needs or leave is True:
         return ""
     if not leave:
@@ -50,7 +50,7 @@ def explain_obstacle(command: tuple[str, ...], needs: Sequence[str], leave: Leav
 
 
 def explain_refusal(command: Sequence[str], output: Sequence[str], options: str) -> str:
-    """Return advice where sudo itself ended a command; empty where it did not.
+    """Return advice where sudo itself ended a command, or an empty text if it did not.
 
     Args:
         command: The command that was run.

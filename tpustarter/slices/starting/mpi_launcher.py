@@ -96,7 +96,7 @@ def _place(request: StartRequest, version: int) -> str:
 
 
 def find_version() -> str:
-    """Return the first number of the version of this machine's mpirun; empty if it is not known."""
+    """Return the first number of the version of this machine's mpirun, or "" if it is not known."""
     try:
         done = subprocess.run(
             ["mpirun", "--version"],  # noqa: S607  the same one that the command starts

@@ -153,7 +153,7 @@ class HostEnded:
 
     @property
     def host(self) -> int | None:
-        """The host's number; None for the end of a command that started all of them."""
+        """The host's number, or None for the end of a command that started all of them."""
         return self.command.host if self.labelled is None else self.labelled
 
     @property

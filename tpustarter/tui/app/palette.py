@@ -64,7 +64,7 @@ class ActionLine(LaidOutLines):
 
 
 class _Note(LaidOutLines):
-    """A note on how to type the commands at the right; empty where they are typed as shown."""
+    """A note on how to type the commands at the right, unless they are typed as shown."""
 
     def lines(self, width: int) -> list[Content]:
         said = describe_shell()

@@ -49,7 +49,7 @@ class CheckList(RunProgress):
 
     @property
     def setup(self) -> str:
-        """The first set-up that a result, or the reason of a blocked run, names; empty for none."""
+        """The first set-up that a result or a blocked run names, or "" without one."""
         first = [self.results[name] for name in self.ids() if name in self.results]
         results = [*first, *self.results.values()]  # a folded check may name a set-up too
         hints = [next_step.choose_hint(result) for result in results]

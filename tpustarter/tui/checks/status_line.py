@@ -61,7 +61,7 @@ def format_next_key(run: Run) -> str:
 
 
 def format_help_key(opened: Result | None) -> str:
-    """Return a sentence with the next key on the page of a check; empty for none."""
+    """Return a sentence with the next key on the page of a check, or "" if there is none."""
     if opened is None:
         return ""
     # The page names the cause itself, so a set-up comes before it.

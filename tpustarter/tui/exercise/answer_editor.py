@@ -76,7 +76,7 @@ class LearnerCode(Vertical):
 
     @property
     def last_marked_row(self) -> int:
-        """The row of the screen behind the last line that is marked; 0 where none is."""
+        """The row of the screen behind the last line that is marked, or 0 if none is."""
         if not self._marked:
             return 0
         region = self.query_one(".code").region

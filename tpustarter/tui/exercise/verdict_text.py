@@ -73,7 +73,7 @@ def format_brief_verdict(
 
 
 def format_help_hint(judged: AnswerVerdict | None, *, hints: int, is_typing: bool) -> str:
-    """Return a hint at the help for an answer that is not right; empty where none is wanted."""
+    """Return a hint at the help for an answer that is not right, or "" if none is wanted."""
     if judged is None or judged.is_right:
         return ""
     first = "To see a hint, press Esc and then h." if is_typing else "Press h for a hint."
@@ -90,7 +90,7 @@ def format_lines_above(first_line: int) -> Content:
 
 
 def format_replaced_note(offered: str) -> Content:
-    """Return a note on the code that typing replaces; empty if there is none."""
+    """Return a note on the code that typing replaces, or nothing if it replaces none."""
     if not offered:
         return Content("")
     count = offered.count("\n") + 1

@@ -95,7 +95,7 @@ class ExerciseView(Horizontal):
         self._show("hints", pieces)
 
     def show_solution(self, code: str, numbers: Collection[int]) -> None:
-        """Show the solution, with some lines in bold; empty code hides it."""
+        """Show the solution with some lines in bold, or hide it if the code is empty."""
         rows = [number - 1 for number in numbers]
         shown = WrappedCode(mark_rows(colour_code(clean_text(code)), rows, "bold"))
         panel = self._show("solution", [shown] if code else [])

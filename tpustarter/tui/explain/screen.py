@@ -221,7 +221,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         return replace(part, label=OUTPUT) if is_block_line else part
 
     def _mistake(self, found: Explanation) -> MistakeFound | None:
-        """Return the mistake in the user's own program; None for a check or a step."""
+        """Return the mistake in the user's own program, or None for a check or a step."""
         return found.mistake if self._failed.kind in (BLOCK, ANSWER, PROGRAM, *OWN) else None
 
     def _what_is_there(self, last_error: str) -> Iterator[LaidOutLines | Content]:

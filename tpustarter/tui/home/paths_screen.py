@@ -135,7 +135,7 @@ when you change.
 
     @property
     def _own(self) -> str | None:
-        """The id of the path that is followed; None where the user has not chosen yet."""
+        """The id of the path that is followed, or None if the user has not chosen yet."""
         path = self.tutor.find_path(self._paths)
         return path.id if path and not self._is_first else None
 

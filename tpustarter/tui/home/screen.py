@@ -139,7 +139,7 @@ the mark as the arrow keys do.
         return self.size.width >= BESIDE
 
     def _frame_title(self, progress: PathProgress) -> str:
-        """Return the path as the title of its area; empty if there is no room for all of it."""
+        """Return the path as the title of its area, or "" if there is no room for all of it."""
         title = home_rows.path_title(progress).plain
         has_room = len(title) + CORNERS <= self.query_one(RowList).size.width
         return title if self.size.height >= FRAMED_HEIGHT and has_room else ""
@@ -357,7 +357,7 @@ the mark as the arrow keys do.
             self._follow(suggested if suggested in ids else ids[0])
 
     def _follow(self, path_id: str | None) -> None:
-        """Follow a path; None for the one that suits this machine."""
+        """Follow a path, or None for the one that suits this machine."""
         self._awaits_suggestion = path_id is None
         if path_id is None:
             return

@@ -78,7 +78,7 @@ class OpenedLesson:
 
     @property
     def next_exercise(self) -> Exercise | None:
-        """The first unsolved exercise, else the first one; None where there are none."""
+        """The first unsolved exercise, else the first one, or None if there is none."""
         left = [one for one in self.exercises if exercises.read_exercise_state(one) != "pass"]
         return next(iter([*left, *self.exercises]), None)
 

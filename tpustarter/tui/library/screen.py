@@ -400,7 +400,7 @@ opens the marked one.
         self.tutor.go.open_checks(request, f"Check {escape_text(check)}")
 
     def _leads_to(self, lesson: str, number: int | None) -> FoundLine | None:
-        """Return the line at which a lesson opens; None for its beginning, as for a found title."""
+        """Return the line at which a lesson opens, or None for its beginning."""
         hit = self._hit(lesson)
         return None if hit and number is None and hit.in_title else self._spot(lesson, number)
 

@@ -111,14 +111,14 @@ def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> s
 
 
 def compiler_words(result: dict[str, Any] | None) -> str:
-    """Return the compiler's own words, or the reason of a failure; empty for neither."""
+    """Return the compiler's own words, or the reason of a failure, or an empty text for neither."""
     return clean_text(str(result.get("detail") or result.get("reason") or "")) if result else ""
 
 
 def find_failed_run(
     answers: RehearsalAnswers, program: Program | None, tpu: str
 ) -> FailedRun | None:
-    """Return a refused or broken answer to explain; None if it is neither."""
+    """Return a refused or broken answer to explain, or None if it is neither."""
     result = answers.result(program, tpu)
     if program is None or result is None or result["status"] not in ("refused", "error"):
         return None

@@ -93,15 +93,15 @@ class RehearsalAnswers:
                 self._rows.setdefault((None, entry["name"]), {})
 
     def result(self, program: Program | None, tpu: str) -> dict[str, Any] | None:
-        """Return the answer of a cell; None if there is none."""
+        """Return the answer of a cell, or None if there is none."""
         return self._rows.get(program, {}).get(tpu) if program else None
 
     def seconds(self, program: Program, tpu: str) -> float | None:
-        """Return the seconds for which a cell has been compiling; None if it isn't."""
+        """Return the seconds for which a cell has been compiling, or None if it isn't."""
         return self._seconds.get((program, tpu)) if self.busy else None
 
     def find_skip_reason(self, program: Program, tpu: str) -> str | None:
-        """Return why a cell was left out; None if it was not."""
+        """Return why a cell was left out, or None if it was not."""
         reasons = (
             entry["reason"]
             for entry in self.skipped

@@ -48,12 +48,12 @@ class RehearsalChoice:
         return [*self.typed, *(one for one in self.found if one.file_and_function not in known)]
 
     def program(self, name: str) -> TypedProgram | None:
-        """Return a program of the user's by its name; None if there is none."""
+        """Return a program of the user's by its name, or None if there is none."""
         return next((one for one in self.programs if one.name == name), None)
 
     @property
     def chosen_checks(self) -> list[str]:
-        """The ids of the selected checks in their order; empty for a program of the user's."""
+        """The ids of the selected checks in their order, or none for a program of the user's."""
         if self.own:
             return []
         return [check.id for check in self.checks if check.id in self.wanted]

@@ -54,7 +54,7 @@ class RehearsedScript:
 
     @property
     def failed_run(self) -> FailedRun | None:
-        """The failure to explain; None if it did not break."""
+        """The failure to explain, or None if it did not break."""
         return program_failure("your script", self._tail.text, self._error) if self._error else None
 
     def describe(self) -> Iterator[Piece]:

@@ -147,7 +147,7 @@ def _own_words(program: TypedProgram) -> list[str]:
 
 
 def _chosen_words(choice: RehearsalChoice) -> list[str]:
-    """Return the arguments of a command for the choice; empty if it is nothing or too much."""
+    """Return the arguments of a command for the choice, or none if it is empty or too much."""
     if choice.own:
         return _own_words(choice.own)
     return choice.chosen_checks if len(choice.chosen_checks) <= MOST_NAMED else []

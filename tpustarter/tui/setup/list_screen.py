@@ -83,7 +83,7 @@ class ListedSetup:
 
     @property
     def blocked_reason(self) -> str:
-        """The reason why no step can be done here; empty if some can, or are done."""
+        """The reason why no step can be done here, or an empty text if some can, or are done."""
         if not self.is_machine or self.state != "not here":
             return ""
         steps = self.plan.steps if self.plan else []

@@ -90,7 +90,7 @@ remembered until you undo it.
         self.set_focus(self._line(one))
 
     def _wrong(self, one: StepValue) -> str:
-        """Return why the typed text does not fit; empty if it does, or if nothing is typed."""
+        """Return why the typed text does not fit, or "" if it does, or if nothing is typed."""
         text = self._line(one).value
         if not text:
             return ""

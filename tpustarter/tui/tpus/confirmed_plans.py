@@ -158,7 +158,7 @@ def _commands(commands: Sequence[tuple[str, ...]]) -> Iterator[LaidOutLines]:
 
 
 def can_be_switched(tpu: Tpu) -> Verb | None:
-    """Return the verb that works on the one TPU VM of a row; None if neither does."""
+    """Return the verb that works on the one TPU VM of a row, or None if neither does."""
     if len(tpu.nodes) != 1:
         return None
     for verb in ("stop", "start"):

@@ -71,7 +71,7 @@ def judge_requests(
 
 
 def fetch_tpus_in_use(client: Client) -> list[QueuedResource | TpuNode] | None:
-    """Return the TPUs and requests of a project; None if Google could not reach every zone."""
+    """Return the TPUs and requests of a project, or None if Google could not reach every zone."""
     queued, nodes = client.queued_resources(), client.nodes()
     is_whole = not (queued.unreachable or nodes.unreachable)
     return [*queued.items, *nodes.items] if is_whole else None

@@ -80,7 +80,7 @@ def lay_out_states(draft: TpuDraft) -> Iterator[LaidOutLines]:
 
 
 def _price(draft: TpuDraft) -> str:
-    """Return a sentence on the price for an hour; empty if the type or the zone is not known."""
+    """Return a sentence on the price for an hour, or "" if the type or the zone is not known."""
     tpu, zone = draft.tpu, next(iter(draft.zone_names), "")
     if tpu is None or not zone or draft.errors():
         return ""

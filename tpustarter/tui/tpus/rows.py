@@ -70,7 +70,7 @@ class KnownTpus:
     """Whether Google could not be asked because no project is known."""
 
     def find_tpu(self, key: str | None) -> Tpu | None:
-        """Return the TPU of a row; None if the row has none."""
+        """Return the TPU of a row, or None if the row has none."""
         return next((tpu for tpu in self.tpus if make_key(tpu) == key), None)
 
 

@@ -247,7 +247,7 @@ def _row_of(part: WorkerStatus) -> Row:
 
 
 def _became(client: Client, chosen: Sequence[Worker], board: WorkerBoard) -> tuple[str, ...]:
-    """Return sentences on a TPU whose workers were not all reached; empty if all were."""
+    """Return sentences on a TPU whose workers were not all reached, or none if all were."""
     if all(ended.reached for ended in board.endings):
         return ()
     return tuple(remote_command_text.describe_unready_tpus(client, chosen))

@@ -51,7 +51,7 @@ class TpuDraft:
 
     @property
     def tpu(self) -> TpuType | None:
-        """The typed TPU; None if there is no such type."""
+        """The typed TPU, or None if there is no such type."""
         try:
             return request.parse_type(self.type.strip())
         except Problem:
@@ -89,7 +89,7 @@ class TpuDraft:
         return [field for field in ("name", "type", "zones") if not getattr(self, field).strip()]
 
     def requests(self) -> list[TpuRequest]:
-        """Return the same request for each zone; empty if a field is missing or wrong."""
+        """Return the same request for each zone, or none if a field is missing or wrong."""
         if self.tpu is None or self.errors() or self.list_missing():
             return []
         return self._requests(self.tpu, self.zone_names)
@@ -111,7 +111,7 @@ class TpuDraft:
         ]
 
     def make_sample_request(self) -> TpuRequest | None:
-        """Return a request to show, with capitals for missing texts; None if a field is wrong."""
+        """Return a request to show, with capitals for missing texts, or None for a wrong field."""
         if self.errors() or self.tpu is None:
             return None
         filled = TpuDraft(
@@ -120,7 +120,7 @@ class TpuDraft:
         return filled._requests(self.tpu, self.zone_names[:1] or ["ZONE"])[0]
 
     def commands(self, project: Project | None) -> list[tuple[str, ...]]:
-        """Return the gcloud commands for the first zone; none if type or fields are wrong.
+        """Return the gcloud commands for the first zone, or none if type or fields are wrong.
 
         Raises:
             Problem: It is not known how Compute Engine makes this TPU.
@@ -141,7 +141,7 @@ class TpuDraft:
 
 
 def _problem(check: Callable[[], object]) -> str:
-    """Return the problem that a check raises, as text; empty if it passes."""
+    """Return the problem that a check raises, as text, or an empty text if it passes."""
     try:
         check()
     except Problem as problem:

@@ -260,7 +260,7 @@ class BlockView(Vertical, can_focus=True):
         return self.query_one(".status").region.y < seen.y
 
     def state_outside(self, seen: Region) -> str:
-        """Return the block's name and state; empty if its status line is in sight."""
+        """Return the name and state of a block whose status line is out of sight, or ""."""
         if seen.overlaps(self.query_one(".status").region):
             return ""
         return f"{self.name_on_page}: {self._words().state}"

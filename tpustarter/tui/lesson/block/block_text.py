@@ -98,7 +98,7 @@ def make_block_text(state: BlockState, waiting: Content, *, has_answer: bool) ->
 
 
 def output_title(state: BlockState, words: BlockText) -> str | None:
-    """Return the title of the output; None if the code above it has printed it."""
+    """Return the title of the output, or None if the code above it has printed it."""
     if state.last_result and state.is_other_code:
         if not state.code.is_edited:
             return "output of what you had typed"
@@ -315,7 +315,7 @@ def is_syntax_error(result: BlockResult) -> bool:
 
 
 def _describe_devices(ran_on: UsedDevices | None) -> str:
-    """Return the devices of a run in words; empty if they are not known."""
+    """Return the devices of a run in words, or an empty text if they are not known."""
     if not ran_on:
         return ""
     if ran_on.virtual:

@@ -29,7 +29,7 @@ def complete_commands(text: str) -> str:
 
 
 def describe_shell() -> str:
-    """Return a note on how to type the commands of a list; empty where the name starts them."""
+    """Return a note on how to type the commands of a list, or "" if the name starts them."""
     return "" if program_command() == NAME else IN_SHELL.format(program_command(), NAME)
 
 

@@ -171,7 +171,7 @@ class LessonPage(VerticalScroll):
         return None if runs_first else view
 
     def neighbour(self, step: int) -> BlockView | None:
-        """Return the block after the marked one, or the one before it; None if there is none."""
+        """Return the block after the marked one, or the one before it, or None if there is none."""
         views, marked = self.views, self.marked_block
         if marked:
             index = views.index(marked) + step
@@ -186,7 +186,7 @@ class LessonPage(VerticalScroll):
         return self.marked_block or self.neighbour(1) or self.neighbour(-1)
 
     def next_open(self) -> OpenItem | None:
-        """Return the first open item below, else the first above; None if all are done."""
+        """Return the first open item below, else the first above, or None if all are done."""
         tasks = self._tasks()
         here = next(
             (view for view in (self._jumped_to, self.marked_block) if self._is_here(view)), None
@@ -285,7 +285,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def exercise_in_sight(self) -> str:
-        """The name of the last exercise that a hint in sight leads to; empty for none."""
+        """The name of the last exercise that a hint in sight leads to, or "" if there is none."""
         hints = [hint for hint in self.query(KeyHint) if hint.exercise and self._is_here(hint)]
         return hints[-1].exercise if hints else ""
 

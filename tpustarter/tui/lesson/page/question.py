@@ -55,7 +55,7 @@ class QuestionView(Static):
         return "\n".join([self.quiz.question, *answers])
 
     def answer(self, number: int) -> bool | None:
-        """Record an answer, and return whether it is right; None for a number without an answer."""
+        """Record an answer; return whether it is right, or None for a number without an answer."""
         if not 1 <= number <= len(self.quiz.answers):
             return None
         self._chosen.add(number)
@@ -95,7 +95,7 @@ class QuestionView(Static):
         return f"{', '.join(others)} or {last}"
 
     def _pieces(self) -> Iterator[tuple[int, LaidOutLines]]:
-        """Yield the lines, each with the number of its answer; 0 for lines of no answer."""
+        """Yield the lines, each with the number of its answer, or 0 for lines of no answer."""
         yield 0, HangingText("", style_sentence(self.quiz.question))
         for number, answer in enumerate(self.quiz.answers, 1):
             yield number, HangingText(f"  {number}  ", style_sentence(answer.text))
