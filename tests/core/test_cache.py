@@ -68,10 +68,10 @@ def test_unchanged_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_unchanged_table_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each log that is explained needs a table that takes longer to parse than to search."""
-    first = yaml_rows.load(known_failures.FILE)
+    first = yaml_rows.load_yaml(known_failures.FILE)
     monkeypatch.setattr(content, "read_yaml", None)
 
-    assert first == yaml_rows.load(known_failures.FILE)
+    assert first == yaml_rows.load_yaml(known_failures.FILE)
 
 
 def test_changed_file_with_unchanged_time_is_read_again(

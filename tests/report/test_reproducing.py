@@ -19,7 +19,7 @@ import jsonschema
 import pytest
 
 from tests.report.reproduce_ten import has_no_tpustarter
-from tests.report.test_canaries import _context as telling_context
+from tests.report.test_canaries import make_contexts as telling_context
 from tests.report.test_canaries import leaks
 from tests.support import report_machine as telling
 from tests.support.machines import lay_out
