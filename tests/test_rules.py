@@ -19,7 +19,7 @@ from tests.support.places import TESTS
 from tpustarter.cli import COMMANDS, cli
 from tpustarter.core import content, locations
 from tpustarter.machine import frameworks
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 
 PACKAGE = Path(tpustarter.__file__).parent
 CHECKS = locations.content_folder("checks")
@@ -201,11 +201,11 @@ def framework_lists(package: Path) -> list[str]:
 
 NAMES_FRAMEWORKS = {
     "core/content.py": "tracks of lessons, some of which are called like a framework",
-    "tui/library/rows.py": "the titles of those tracks",
+    "tui/library/lesson_rows.py": "the titles of those tracks",
     "machine/frameworks.py": "the list",
     "probe/adapters.py": "code that asks each of them",
     "report/collect/frameworks.py": "the questions for each of them",
-    "report/forms/trackers.py": "where their bugs are filed",
+    "report/forms/issue_trackers.py": "where their bugs are filed",
     "report/forms/form_headings.py": "the form of each of those trackers",
     "setup/environment/profiles.py": "the packages of one environment, Keras on JAX",
 }
@@ -484,7 +484,7 @@ def test_a_command_loads_no_other() -> None:
 
 def test_probe_archive_holds_only_its_parts(tmp_path: Path) -> None:
     """The zip holds the probe, facts about machines and the checks, and nothing of the rest."""
-    with zipfile.ZipFile(archive.build_probe_archive(tmp_path / "probe.pyz")) as probe:
+    with zipfile.ZipFile(probe_archive.build_probe_archive(tmp_path / "probe.pyz")) as probe:
         names = {name for name in probe.namelist() if name.endswith(".py")}
     wanted = {"__main__.py", *(f"tpustarter/{name}" for name in TRAVELS)}
     for folder in ("probe", "machine"):

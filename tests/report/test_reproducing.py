@@ -19,8 +19,8 @@ import jsonschema
 import pytest
 
 from tests.report.reproduce_ten import has_no_tpustarter
-from tests.report.test_canaries import make_contexts as telling_context
 from tests.report.test_canaries import leaks
+from tests.report.test_canaries import make_contexts as telling_context
 from tests.support import report_machine as telling
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python

@@ -94,10 +94,10 @@ def report(**options: Any) -> None:
         _read(options)
         return
     from tpustarter.report import make_report
-    from tpustarter.report.forms import trackers
+    from tpustarter.report.forms import issue_trackers
 
     with print_errors_as_json(SCHEMA, wanted=options["as_json"]):
-        wanted = trackers.find_tracker(options["tracker"]).id if options["tracker"] else None
+        wanted = issue_trackers.find_tracker(options["tracker"]).id if options["tracker"] else None
         context = _context(options)
         reproduces = _reproduced(options)
         made = make_report.make_report(

@@ -13,7 +13,7 @@ import click
 
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.machine import pip
+from tpustarter.machine import pip_command
 from tpustarter.text.invocation import format_commands, program_command
 from tpustarter.text.terminal import escape_text, format_code
 
@@ -104,7 +104,7 @@ def _install() -> str:
     if " run " in program_command():  # started by uv, which can install the extra
         return "type the same command with `--extra serve` after `uv run`"
     python = shlex.quote(sys.executable)
-    return f"run `{pip.format_pip_command(f'{python} -m pip install textual-serve')}`"
+    return f"run `{pip_command.format_pip_command(f'{python} -m pip install textual-serve')}`"
 
 
 def _serve_other(what: str, port: int) -> None:

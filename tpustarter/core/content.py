@@ -77,7 +77,7 @@ _NEEDS: dict[str, type | tuple[type, ...]] = {
     "platform": str,
     "slices": int,
 }
-"""The needs that `probe/needs.py` knows."""
+"""The needs that `probe/check_needs.py` knows."""
 _REQUIRED = ("FRAMEWORK", "LEVEL", "NEEDS", "TIMEOUT_S", "LESSON", "SOURCE")
 
 

@@ -10,9 +10,9 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tpustarter.explain.failure_ranking import FailureMatch, sort_matches
 from tpustarter.explain.known_failures import KnownFailure
 from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
-from tpustarter.explain.ranking import FailureMatch, sort_matches
 from tpustarter.text import phrases
 
 EXIT_CODE = "exit code"

@@ -13,17 +13,17 @@ from tpustarter.core.problem import Problem
 from tpustarter.explain import (
     command_ending,
     explanation_text,
+    failure_ranking,
     known_failures,
     lesson_failures,
     library_errors,
     machine_evidence,
     program_mistakes,
     program_python,
-    ranking,
 )
 from tpustarter.explain.explanation_text import Explanation, find_last_error
+from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import LogScan
-from tpustarter.explain.ranking import FailureMatch
 from tpustarter.explain.tracebacks import (
     TRACEBACK,
     Traceback,
@@ -62,7 +62,7 @@ def explain_log(
         lesson: The lesson in which it happened, if any.
     """
     failures = known_failures.read_failures()
-    matches = ranking.rank_failures(scan, failures)
+    matches = failure_ranking.rank_failures(scan, failures)
     if end:
         matches = command_ending.add_exit_code(matches, scan, failures, end.code)
         matches = command_ending.add_kills(matches, scan, failures, end.kills)

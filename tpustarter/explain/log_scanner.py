@@ -113,7 +113,7 @@ class _Raw:
     values: dict[str, str]
 
 
-class Scanner:
+class FailureScanner:
     """A search for failures, whose patterns can be used for several logs."""
 
     def __init__(self, failures: Sequence[KnownFailure], clean: Clean | None = None) -> None:
@@ -133,9 +133,9 @@ class Scanner:
             for pattern in getattr(one, part)
         ]
 
-    def start_pass(self) -> LogPass:
+    def start_pass(self) -> LogSearch:
         """Start the pass over one log, which is then given in chunks."""
-        return LogPass(self._searched, self._clean)
+        return LogSearch(self._searched, self._clean)
 
     def scan(self, stream: IO[bytes]) -> LogScan:
         """Search a whole log; raise OSError where it cannot be read."""
@@ -194,7 +194,7 @@ class _Search:
         return min(spans, key=lambda span: (span[0], -span[1]), default=None)
 
 
-class LogPass:
+class LogSearch:
     """The search of one log that is still arriving."""
 
     def __init__(self, searched: Sequence[_Searched], clean: Clean) -> None:

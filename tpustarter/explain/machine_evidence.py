@@ -14,7 +14,7 @@ from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.checking.output.results_text import finding_line
 from tpustarter.checking.results.results import FindingFields, read_hint
 from tpustarter.explain import program_python
-from tpustarter.explain.ranking import FailureMatch, sort_matches
+from tpustarter.explain.failure_ranking import FailureMatch, sort_matches
 from tpustarter.machine import host
 
 NO_TPU = "this machine has no TPU"

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.machine import frameworks
-from tpustarter.probe import adapters, needs
+from tpustarter.probe import adapters, check_needs
 from tpustarter.probe.finding import (
     Finding,
     NoAnswer,
@@ -181,7 +181,7 @@ def _print_traceback(error: BaseException) -> None:
 
 def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, object]:
     framework = command["framework"]
-    unmet = needs.find_unmet_by_plan(command["needs"])
+    unmet = check_needs.find_need_unmet_by_plan(command["needs"])
     if unmet:  # before a framework is imported, which may take longer than the check
         return {"outcome": "unmet", "detail": unmet}
     try:
@@ -197,7 +197,7 @@ def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, object]
     except Exception as error:  # noqa: BLE001
         traceback.print_exc()
         return {"outcome": "load", "detail": clip(describe_error(error))}
-    unmet = needs.find_unmet(framework, command["needs"])
+    unmet = check_needs.find_unmet_need(framework, command["needs"])
     if unmet:
         return {"outcome": "unmet", "detail": unmet}
     try:

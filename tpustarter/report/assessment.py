@@ -22,8 +22,8 @@ from tpustarter.report.document import (
     StalePackage,
     UnansweredSection,
 )
-from tpustarter.report.forms import trackers
-from tpustarter.report.forms.trackers import Tracker
+from tpustarter.report.forms import issue_trackers
+from tpustarter.report.forms.issue_trackers import IssueTracker
 
 NAMED = "you named it with `--for`"
 """The reason for a tracker that the user has chosen."""
@@ -61,8 +61,8 @@ def _stale(packages: Mapping[str, str], python: str) -> list[StalePackage]:
     minor = ".".join(python.split(".")[:2])
     found: list[StalePackage] = []
     for name, version in packages.items():
-        newest = trackers.NEWEST_FOR.get((name, minor)) or trackers.NEWEST.get(name)
-        pinned = trackers.PINNED.get(name) in packages
+        newest = issue_trackers.NEWEST_FOR.get((name, minor)) or issue_trackers.NEWEST.get(name)
+        pinned = issue_trackers.PINNED.get(name) in packages
         if newest and not pinned and is_too_old(name, version, newest):
             found.append(StalePackage(name, version, newest))
     return found
@@ -95,15 +95,15 @@ def _reason(one: FrameworkFacts, facts: Facts, unanswered: Collection[str]) -> s
     return None
 
 
-def _where(facts: Facts, wanted: str | None) -> tuple[Tracker, str]:
+def _where(facts: Facts, wanted: str | None) -> tuple[IssueTracker, str]:
     if wanted:
-        return trackers.find_tracker(wanted), NAMED
+        return issue_trackers.find_tracker(wanted), NAMED
     fails = [one.code for one in facts.checks.findings if one.verdict == "fail"]
     if facts.tpu.chips and re.search(r"HOST-(CHIPS|NODES?|METADATA)", " ".join(fails)):
-        return trackers.find_tracker("cloud-tpu"), (
+        return issue_trackers.find_tracker("cloud-tpu"), (
             "host checks fail on this TPU VM before a framework is involved, and the VM is Google's"
         )
-    tracker = trackers.choose_tracker(list(facts.python.packages))
+    tracker = issue_trackers.choose_tracker(list(facts.python.packages))
     if not facts.python.packages:
         return tracker, "no framework is installed in this Python, so this is a guess"
     hangs = any(one.hung_in for one in facts.frameworks.values())

@@ -19,7 +19,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.run.expected_output import describe_mismatch
 from tpustarter.reproducing.program import MARK, ReproducedFailure, ReproducerFile
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 from tpustarter.running.process import CappedLog, Probe, signal_name
 
 Kind = Literal["holds", "fails", "raises", "hangs", "crashes"]
@@ -81,7 +81,7 @@ def run_file(
     try:
         probe = Probe(
             Path(sys.executable),
-            archive.build_probe_archive(bench.folder / "probe.pyz"),
+            probe_archive.build_probe_archive(bench.folder / "probe.pyz"),
             log,
             env=whole,
             drop=locations.find_sudo_caller(),

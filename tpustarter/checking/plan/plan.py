@@ -17,7 +17,7 @@ from tpustarter.checking.results.results import BlockedFramework
 from tpustarter.checking.results.status_words import NOT_KNOWN
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
-from tpustarter.machine import frameworks, generations, host, pip
+from tpustarter.machine import frameworks, generations, host, pip_command
 from tpustarter.probe.finding import Hint
 from tpustarter.running import run_folder
 from tpustarter.text import phrases
@@ -395,7 +395,7 @@ def explain_wrong_platform(framework: str, plan: FrameworkPlan) -> BlockedFramew
 def explain_missing_packages(missing: Sequence[str], python: str) -> BlockedFramework:
     """Return the reason and the hint for packages of a lesson that the Python lacks."""
     wanted = shlex.join(map(interpreters.format_requirement, missing))
-    install = pip.format_pip_command(f"{python} -m pip install {wanted}")
+    install = pip_command.format_pip_command(f"{python} -m pip install {wanted}")
     are = phrases.choose_plural(len(missing), "is", "are")
     return BlockedFramework(
         f"{phrases.join_words(missing)} {are} not installed in {python}",

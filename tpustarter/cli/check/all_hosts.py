@@ -15,7 +15,7 @@ from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
     from tpustarter.checking.machine_check import MachineCheck
-    from tpustarter.slices.slice_check import HostEnd
+    from tpustarter.slices.slice_check import OtherHostEnd
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -126,7 +126,7 @@ def make_check(request: CheckRequest, given: Mapping[str, Any]) -> MachineCheck:
     return _start(request, where, given) if given["start"] else SliceCheck(request, where)
 
 
-def find_end_on_other_host(check: MachineCheck) -> HostEnd | None:
+def find_end_on_other_host(check: MachineCheck) -> OtherHostEnd | None:
     """Return how the run ended on a host other than 0; None on host 0, which has the report."""
     from tpustarter.slices.slice_check import SliceCheck
 

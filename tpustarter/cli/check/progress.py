@@ -66,7 +66,7 @@ class CheckProgress:
                 (event.seconds, event.progress) if isinstance(event, CheckWaiting) else (0, "")
             )
             platform, name = self._progress.platform, event.check.id
-            activity, usual = results_text.format_waiting(
+            activity, usual = results_text.format_waiting_check(
                 name, seconds, platform=platform, progress=said
             )
             if self.rewrites:

@@ -137,7 +137,7 @@ def _find(client: Client, name: str | None, zone: str) -> list[DeletionPlan]:
 def _show(client: Client, doomed: list[DeletionPlan], project: Project) -> None:
     now = WallClock().now()
     for one in doomed:
-        for line in format_tpu_lines(inventory.make_row(one, client.project), now):
+        for line in format_tpu_lines(inventory.make_tpu_row(one, client.project), now):
             click.echo(line)
         names = ", ".join(escape_text(node.name) for node in one.nodes)
         click.echo(f"      goes with its nodes: {names}" if names else "      it has no nodes")

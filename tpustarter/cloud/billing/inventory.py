@@ -156,7 +156,7 @@ def read_ledger_rows() -> tuple[Tpu, ...]:
     return tuple(_unseen(entry, NOT_LOOKED) for entry in ledger.read_entries())
 
 
-def make_row(one: DeletionPlan, project: str) -> Tpu:
+def make_tpu_row(one: DeletionPlan, project: str) -> Tpu:
     """Return one thing as a row, with the note that the ledger has on it."""
     key = (project, one.zone, one.name)
     return _row(

@@ -60,7 +60,7 @@ def find_path_to_follow(
 
 
 @dataclass(frozen=True)
-class NextInCourse:
+class NextLessonInCourse:
     """The next lesson of the course after one."""
 
     path: LessonPath | None
@@ -83,15 +83,15 @@ def find_first_left(
 
 def find_next_lesson(
     lesson_id: str, path: LessonPath | None, done: Container[str], read: Container[str] = ()
-) -> NextInCourse:
+) -> NextLessonInCourse:
     """Return the next lesson after one; `done` and `read` are as in `find_first_left`."""
     lessons = path.lessons if path else ()
     left = find_first_left((name for name in lessons if name != lesson_id), done, read)
     if lesson_id not in lessons:
         following = left or next(iter(lessons), None)
-        return NextInCourse(path, "back" if following else "end", following)
+        return NextLessonInCourse(path, "back" if following else "end", following)
     after = lessons[lessons.index(lesson_id) + 1 :]
     following = find_first_left(after, done, read) or (None if left else next(iter(after), None))
     if following:
-        return NextInCourse(path, "next", following)
-    return NextInCourse(path, "left" if left else "end", left)
+        return NextLessonInCourse(path, "next", following)
+    return NextLessonInCourse(path, "left" if left else "end", left)

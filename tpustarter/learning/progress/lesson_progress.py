@@ -135,7 +135,7 @@ def is_answered_right(known: LessonProgress, question: str) -> bool:
     return known.quizzes.get(question, QuizRecord()).right
 
 
-def format_mark(lesson: Lesson, known: LessonProgress | None) -> str:
+def format_lesson_mark(lesson: Lesson, known: LessonProgress | None) -> str:
     """Return the mark of a lesson in a list: `done`, `read`, `begun 3 of 5`, or nothing."""
     if known is None or known.done:
         return "done" if known else ""

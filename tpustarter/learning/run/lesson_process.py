@@ -35,7 +35,7 @@ from tpustarter.learning.run.block_results import (
 )
 from tpustarter.learning.run.expected_output import ExpectedOutput
 from tpustarter.machine import frameworks, host
-from tpustarter.running import archive, lease, run_folder
+from tpustarter.running import lease, probe_archive, run_folder
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
 
@@ -406,7 +406,7 @@ class LessonSession:
             env = {**frameworks.FRAMEWORKS[self.lesson.framework].quiet, **env}
         return ProbeSession(
             self._placement.python,
-            archive.build_probe_archive(folder / "probe.pyz"),
+            probe_archive.build_probe_archive(folder / "probe.pyz"),
             folder,
             env,
             plan.make_target(self._placement.plan, self._placement.machine),

@@ -98,7 +98,7 @@ def run_received_checks(place: HostPlace, emit: Emit, run_check: RunCheck) -> En
         signs.close()
 
 
-class Leader:
+class LeadingHost:
     """Host 0 of a run; `members` are the facts of all hosts, by their number."""
 
     def __init__(

@@ -22,7 +22,7 @@ from tpustarter.probe.slice.messages import (
 from tpustarter.probe.slice.shared_checks import (
     INCONCLUSIVE,
     CheckRecorder,
-    Leader,
+    LeadingHost,
     run_received_checks,
 )
 from tpustarter.probe.target import set_target, target
@@ -32,7 +32,7 @@ USAGE = 2
 PATIENCE_S = 10.0
 """Seconds that the other hosts wait longer than host 0, so that they get its answer."""
 
-_leader: Leader | None = None
+_leader: LeadingHost | None = None
 """The run that waits for its verdict, on host 0."""
 _code = 0
 """The exit code on any other host."""
@@ -145,7 +145,7 @@ def _lead(
             shown: list[ArrivalFacts] = [{**facts, "checks": None} for facts in roster.everyone()]
             set_target(replace(target(), members=tuple(shown)))
             emit({"event": "arrived", "missing": roster.missing, "members": shown})
-            _leader = Leader(place, roster.members, emit, run_check)
+            _leader = LeadingHost(place, roster.members, emit, run_check)
             for check in checks:
                 if check["framework"] == "host":
                     _leader.run(check)

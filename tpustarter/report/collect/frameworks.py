@@ -40,7 +40,7 @@ from tpustarter.report.clean.allowed_fields import (
 )
 from tpustarter.report.collect import framework_probe, hardware, software, stacks
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
-from tpustarter.running import archive, lease, run_folder
+from tpustarter.running import lease, probe_archive, run_folder
 from tpustarter.running.process import CappedLog, Probe, signal_name
 
 STEPS: Mapping[str, tuple[str, ...]] = {
@@ -188,7 +188,7 @@ def _run(
     words += ["start" if starts else "leave", *steps]
     log, here = CappedLog(folder / "probe-asked.log"), Path(sys.executable)
     probe_file, caller = (
-        archive.build_probe_archive(folder / "probe.pyz"),
+        probe_archive.build_probe_archive(folder / "probe.pyz"),
         locations.find_sudo_caller(),
     )
     try:

@@ -19,8 +19,8 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import host
-from tpustarter.running import archive, run_folder
-from tpustarter.running.command import Command, LineLog, find_hint
+from tpustarter.running import probe_archive, run_folder
+from tpustarter.running.supervised_command import Command, LineLog, find_output_hint
 from tpustarter.setup.environment import made_environment as folders
 from tpustarter.setup.environment import profiles, proof, steps
 from tpustarter.setup.environment.environment_facts import collect_facts, find_home
@@ -308,7 +308,7 @@ class EnvironmentSetup:
         command = Command(
             step.command,
             log,
-            archive=archive.build_probe_archive(work_folder / "probe.pyz"),
+            archive=probe_archive.build_probe_archive(work_folder / "probe.pyz"),
             env={**env, **_SET_ENV},
             keep=lock,
             as_root="root" in step.needs,
@@ -332,7 +332,7 @@ class EnvironmentSetup:
         last_output = "\n".join([*log.last, outcome.what])
         python = self._facts.python.name if self._facts.python else "python3"
         return "failed", _join_lines(
-            outcome.what, find_hint(last_output, self._facts.folder_text, python)
+            outcome.what, find_output_hint(last_output, self._facts.folder_text, python)
         )
 
     def _record(self, step: SetupStep) -> _End:

@@ -25,8 +25,8 @@ from tpustarter.rehearsal import run as rehearsal
 from tpustarter.rehearsal.programs.request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import rehearsal_text
-from tpustarter.running import archive, lease, run_folder
-from tpustarter.running.command import Command, LineLog
+from tpustarter.running import lease, probe_archive, run_folder
+from tpustarter.running.supervised_command import Command, LineLog
 from tpustarter.setup import servers
 from tpustarter.setup.environment.environment_facts import EnvironmentFacts
 from tpustarter.setup.environment.steps import SetupStep, State
@@ -228,7 +228,7 @@ class ServerProof:
         command = Command(
             self._step.command,
             self._log,
-            archive=archive.build_probe_archive(folder / "probe.pyz"),
+            archive=probe_archive.build_probe_archive(folder / "probe.pyz"),
             env=env,
         )
         self._command = command

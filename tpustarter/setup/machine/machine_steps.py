@@ -120,7 +120,7 @@ class MachineSteps:
         }
 
     def _make_step(self, fields: Mapping[str, Any]) -> SetupStep:
-        values = {name: step_values.fill_in(fields[name], self._texts) for name in fields}
+        values = {name: step_values.fill_in_values(fields[name], self._texts) for name in fields}
         filled = msgspec.convert(values, _StepFields)
         self.after[filled.id] = filled.after
         self._undo[filled.id] = filled.undo
@@ -153,7 +153,7 @@ class MachineSteps:
         if isinstance(filled.look, str):
             raise ValueError(f"no kind of look is called `{filled.look}`")
         home = str(find_home(self._machine))
-        return step_kinds.make_kind(
+        return step_kinds.make_step_kind(
             filled.look, f"{self._profile} {filled.id}", self._machine, home
         )
 

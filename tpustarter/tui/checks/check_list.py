@@ -14,7 +14,7 @@ from tpustarter.checking.run_progress import RunProgress
 from tpustarter.core.content import Check
 from tpustarter.probe.finding import Hint
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.checks import rows as check_rows
+from tpustarter.tui.checks import check_rows
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import status_word
 
@@ -73,7 +73,7 @@ class CheckList(RunProgress):
         """Return the ids of the rows in order: worst first, then the running check, then others."""
         if self.lists_all and not self.run:
             return list(self.checks)
-        raised = known_causes.rank_causes(self.results.values(), check_rows.sort_key)
+        raised = known_causes.rank_causes(self.results.values(), check_rows.check_sort_key)
         ids = sorted(
             self.checks, key=lambda one: known_causes.make_sort_key(one, self._rank(one), raised)
         )
@@ -82,7 +82,7 @@ class CheckList(RunProgress):
     def _rank(self, check: str) -> known_causes.Rank:
         if check == self.running:
             return check_rows.RUNNING
-        return check_rows.sort_key(self.results.get(check))
+        return check_rows.check_sort_key(self.results.get(check))
 
     def row(self, check: str, width: int, *, has_names: bool = False) -> Row:
         """Return the row of a check or a fold.

@@ -146,7 +146,7 @@ def read_answer_end(tutor: AppSession, exercise: Exercise, below: Page) -> Answe
     end, back = lesson_end.read_exercise_end(exercise, path, lessons), below.CALLED
     if isinstance(below, LessonScreen):  # maybe not the lesson of this exercise
         lesson = next(one for one in lessons if one.id == below.lesson)
-        mark = lesson_progress.format_mark(
+        mark = lesson_progress.format_lesson_mark(
             lesson, lesson_progress.read_progress().lessons.get(lesson.id)
         )
         back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"

@@ -313,7 +313,7 @@ The lines below `# Judged below` are written again each time, so changing them h
     def action_explain(self) -> None:
         if self._exercise and (judged := self._judging.judged):
             session = self.tutor.live.session
-            shown = failure.answer_failure(judged.result, self._exercise.lesson, session)
+            shown = failure.make_answer_failure(judged.result, self._exercise.lesson, session)
             self.tutor.go.open_explanation(shown)
 
     def action_hint(self) -> None:

@@ -313,7 +313,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         if ended := self._failed_step():
             why = "a command of this set-up is running" if self._run.is_busy else ""
             self.tutor.go.open_explanation(
-                failure.step_failure(escape_text(ended.step.title), ended), why_no_look=why
+                failure.make_step_failure(escape_text(ended.step.title), ended), why_no_look=why
             )
 
     def _failed_step(self) -> StepEnded | None:

@@ -21,7 +21,7 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.list_with_details import ListWithDetails
-from tpustarter.tui.kit.row_list import AwaitedDetailRows, DetailRows, Row, RowList
+from tpustarter.tui.kit.row_list import DelayedDetailRows, DetailRows, Row, RowList
 from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
@@ -109,7 +109,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
 """
     BESIDE = 150
     """A row tells the purpose of a set-up; the details fit below the list."""
-    ROWS = AwaitedDetailRows
+    ROWS = DelayedDetailRows
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("l", "lesson", "lesson", tooltip="tpustarter learn, the lesson of this set-up"),
     ]

@@ -328,7 +328,7 @@ scripts and several slices.
         if yes:
             self.tutor.tpu_draft = None
             self.tutor.replace_screen(
-                FollowScreen(tpu_work.make_creation(judged.requests, project))
+                FollowScreen(tpu_work.make_creation_work(judged.requests, project))
             )
 
     def stop_work(self) -> bool:

@@ -101,7 +101,7 @@ def find_project(row: Tpu) -> Project:
     return Project(row.project, "the ledger")
 
 
-def find_plan(client: Client, row: Tpu) -> DeletionPlan:
+def find_resources_of_row(client: Client, row: Tpu) -> DeletionPlan:
     """Return the present request and nodes of a row; raises Problem if Google lists neither."""
     queued, nodes = client.queued_resources(row.zone), client.nodes(row.zone)
     for one in removal.plan_all_deletions(queued.items, nodes.items):
@@ -116,7 +116,7 @@ def find_plan(client: Client, row: Tpu) -> DeletionPlan:
     )
 
 
-def make_watch(row: Tpu) -> TpuWork:
+def make_watch_work(row: Tpu) -> TpuWork:
     """Return the work of following the TPU or request of a row."""
     project, name = find_project(row), escape_text(row.name)
 
@@ -152,7 +152,7 @@ def _entry_of(client: Client, row: Tpu) -> LedgerEntry:
     return removal.make_ledger_entry(client.project, DeletionPlan(row.zone, row.name, resource, ()))
 
 
-def make_deletion(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
+def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
     """Return the work of deleting TPUs and requests, one after the other."""
     name = phrases.choose_plural(
         len(doomed), f"`{escape_text(doomed[0].name)}`", f"{len(doomed)} leftovers"
@@ -210,7 +210,7 @@ def _of_deletion_left(doomed: Sequence[DeletionPlan], events: Sequence[Event], n
     )
 
 
-def make_switch(verb: Verb, node: TpuNode, project: Project) -> TpuWork:
+def make_stop_or_start_work(verb: Verb, node: TpuNode, project: Project) -> TpuWork:
     """Return the work of stopping or starting a TPU VM."""
     name = escape_text(node.name)
 
@@ -227,7 +227,7 @@ def make_switch(verb: Verb, node: TpuNode, project: Project) -> TpuWork:
     return TpuWork(f"{verb.capitalize()} {name}", doing, project, (command,), begin, left)
 
 
-def make_creation(requests: Sequence[TpuRequest], project: Project) -> TpuWork:
+def make_creation_work(requests: Sequence[TpuRequest], project: Project) -> TpuWork:
     """Return the work of creating a TPU in the first zone that has capacity."""
     name = requests[0].name
 

@@ -51,7 +51,7 @@ Folds = dict[str, list[Result] | list[Check]]
 """The checks that share a row, by the id of that row: results, or checks that have not run."""
 
 
-def sort_key(result: Result | None) -> known_causes.Rank:
+def check_sort_key(result: Result | None) -> known_causes.Rank:
     """Return the sort key of a check: worst status first, then checks without a verdict."""
     if result is None:
         return len(WORST_FIRST), False

@@ -69,7 +69,7 @@ _HINTS = {
 """Hints by pattern of the last lines of a failed command; the first match wins."""
 
 
-def find_hint(tail: str, folder: str, python: str) -> str:
+def find_output_hint(tail: str, folder: str, python: str) -> str:
     """Return the hint for a command's last lines, or an empty text if no pattern matches."""
     fitting = (text for pattern, text in _HINTS.items() if re.search(pattern, tail, re.IGNORECASE))
     return next(fitting, "").format(folder=folder, python=python)
