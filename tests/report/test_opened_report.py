@@ -72,9 +72,9 @@ def test_reopened_report_of_hostile_machine_is_unchanged(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Texts that are cleaned a second time are clean, and pseudonyms keep their numbers."""
-    from tests.report.test_canaries import _context
+    from tests.report.test_canaries import make_contexts
 
-    for context in _context(tmp_path, home, monkeypatch, "v5e", "raises"):
+    for context in make_contexts(tmp_path, home, monkeypatch, "v5e", "raises"):
         made = make_report.make_report(context)
         now = opened_report.open_report(bundle.write_bundle(made, tmp_path / "out"))
         before = {one["name"]: one["facts"] for one in made.document["sections"]}
