@@ -114,7 +114,7 @@ class MachineCheck:
         )
 
     def stop(self, number: int = signal.SIGINT) -> None:
-        """End the run; what was not run is reported as interrupted.
+        """End the run, and report the checks that were not run as interrupted.
 
         Once every check has ended this does nothing: the processes have ended already.
         """

@@ -65,7 +65,7 @@ class WorkerLogSplitter:
         """The numbers that the lines of each worker have in the whole log, counted from 1."""
 
     def take(self, chunk: bytes) -> None:
-        """Search the next bytes of the log."""
+        """Search the next bytes of a log."""
         data = self._rest + chunk
         end = data.rfind(b"\n")
         data, self._rest = data[: end + 1], data[end:]

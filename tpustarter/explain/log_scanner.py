@@ -220,7 +220,7 @@ class LogSearch:
         self._wasted = 0
 
     def feed(self, chunk: bytes) -> None:
-        """Search the next bytes of the log."""
+        """Search the next bytes of a log."""
         if piece := self._reader.feed(chunk):
             self._search(piece)
 

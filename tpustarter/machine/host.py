@@ -314,7 +314,7 @@ def has_nvidia_gpu(machine: Machine) -> bool:
 
 
 def find_unmet_host_need(machine: Machine, needs: Mapping[str, Any]) -> str | None:
-    """Return why a check does not apply here, with the value found, or None if it does.
+    """Return a need of a check that this host does not meet, with the value found, or None.
 
     The keys `chips` (a number), `container` and `google_cloud` are judged here, others are not.
     """

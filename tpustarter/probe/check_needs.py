@@ -12,7 +12,7 @@ from tpustarter.probe.target import target
 
 
 def find_need_unmet_by_plan(needs: Mapping[str, Any]) -> str | None:
-    """Return a need that the planned devices of this run cannot meet, before any are started."""
+    """Return a need that the planned devices can't meet, or None; starts no device."""
     platform = needs.get("platform", target().platform)
     if platform == target().platform or target().platform not in ("tpu", "gpu", "cpu"):
         return None
@@ -20,7 +20,7 @@ def find_need_unmet_by_plan(needs: Mapping[str, Any]) -> str | None:
 
 
 def find_unmet_need(framework: str, needs: Mapping[str, Any]) -> str | None:
-    """Return the first need this machine does not meet, with the value found, or None."""
+    """Return the first need that this machine does not meet, with the value found, or None."""
     device_needs = {
         key: needs[key] for key in ("devices", "platform", "generation") if key in needs
     }

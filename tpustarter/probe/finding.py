@@ -136,7 +136,7 @@ def compare(code: str, name: str, found: Value, expected: Value, **fields: Any) 
 
 
 def clip(value: Any) -> Any:
-    """Return long text cut, and a value that JSON cannot hold (NumPy's, NaN) as a plain one."""
+    """Convert a value for JSON: cut long text, and make NumPy's numbers and NaN plain values."""
     if isinstance(value, str):
         return cut_text(value, MAX_TEXT)
     if value is None or isinstance(value, bool | int):
@@ -149,7 +149,7 @@ def clip(value: Any) -> Any:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return an exception as one line; one without a readable message has only its name."""
+    """Return the name and, if readable, the message of an exception, as one line."""
     return f"{type(error).__name__}: {error_message(error) or 'no message'}"
 
 
@@ -160,7 +160,7 @@ def missing_module_fields(error: BaseException) -> dict[str, str]:
 
 
 def error_message(error: BaseException) -> str:
-    """Return the message of an exception; exceptions of other packages may be empty, or broken."""
+    """Return the message of an exception, which may be empty or fail to be read."""
     try:
         return str(error).strip()
     except Exception:  # noqa: BLE001  whatever it raises, there is no message

@@ -103,7 +103,7 @@ def make_check_file(
     *,
     checks: Path | None = None,
 ) -> ReproducerFile:
-    """Make the file of a check; raise NotStandalone where the check needs more than its text."""
+    """Make the reproducer of a check; raise NotStandalone if the check needs other files."""
     merged = standalone.merge_into_one_text(check.id, generation=place.generation, checks=checks)
     env = {**place.env, **(_expected(place) if merged.has_name("target") else {})}
     name = check.id.replace(".", "_")
@@ -163,7 +163,7 @@ def make_block_file(
     failure: ReproducedFailure | None,
     place: FailurePlace,
 ) -> ReproducerFile:
-    """Make the file of a block: the blocks above it that it needs, then itself."""
+    """Make the reproducer of a block, with the blocks above that it needs."""
     name = "_".join((*lesson.id.split("/"), block.id)).replace("-", "_")
     above = _needed(blocks, block)
     files = lesson_files.find_needed_files(lesson, [one.code for one in (*above, block)])

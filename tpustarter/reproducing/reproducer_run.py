@@ -140,7 +140,7 @@ def _outcome(
 
 
 def parse_traceback(text: str) -> tuple[str, str]:
-    """Return the type of a traceback's exception, and the function that raised it."""
+    """Return the exception type of a traceback, and the name of the function that raised it."""
     frames, errors = list(_FRAME.finditer(text)), list[str]()
     if frames:
         errors = _ERROR.findall(text, frames[-1].end())

@@ -108,7 +108,7 @@ def _without_jit(program: ReproducerFile) -> Variant:
 
 
 def compare_outcomes(tried: Sequence[TriedVariant]) -> str:
-    """Return one sentence that compares the outcomes."""
+    """Compare the outcomes of the variants in one sentence."""
     ran = [(one.variant.told, one.outcome) for one in tried if one.outcome]
     if not ran:
         return "It was not run."

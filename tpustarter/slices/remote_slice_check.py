@@ -86,7 +86,7 @@ class RemoteEventSource:
         return {**self._failing, **self._unreached}
 
     def read(self, timeout_s: float) -> ProbeEvent | None:  # noqa: ARG002  the commands give the beat
-        """Return the next event of host 0; None about once a second where there is none."""
+        """Return the next event of host 0, or None if none came for about a second."""
         if self._is_stopped:
             return {"event": "interrupted"}
         for item in self._events:

@@ -35,14 +35,14 @@ def suggest_path(
 
 
 def choose_path(path_id: str) -> None:
-    """Remember the path that the learner chose; raise Problem if it cannot be saved."""
+    """Save the path that the learner chose; raise Problem if that fails."""
     state.save_state("settings", {**state.load_state("settings"), "path": path_id})
 
 
 def find_path_to_follow(
     paths: Iterable[LessonPath], *, on_tpu: bool, chosen: str | None = None
 ) -> LessonPath | None:
-    """Return the path that the learner chose, else the one for this kind of machine.
+    """Return the path that the learner chose, or else the path for this kind of machine.
 
     Args:
         paths: All paths; without any, None is returned.
@@ -76,7 +76,7 @@ class NextLessonInCourse:
 def find_first_left(
     lessons: Iterable[str], done: Container[str], read: Container[str] = ()
 ) -> str | None:
-    """Return the id of the first lesson neither done nor read, else of the first not done."""
+    """Return the id of the first lesson neither done nor read, or else of the first not done."""
     left = [name for name in lessons if name not in done]
     return next((name for name in left if name not in read), next(iter(left), None))
 

@@ -41,7 +41,7 @@ class SavedOutput:
     """The hash of the code that printed it, see `lesson_progress.hash_code`."""
 
     def is_of(self, code: str) -> bool:
-        """Return whether some code has printed it."""
+        """Return whether this output was printed by the given code."""
         return self.code == lesson_progress.hash_code(code)
 
 

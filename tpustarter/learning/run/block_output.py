@@ -107,7 +107,7 @@ class BlockOutput:
         return "".join(text for name, text in self._pieces if name == "stdout")
 
     def add(self, name: str, data: bytes) -> Iterator[OutputChunk]:
-        """Take output of `stdout` or `stderr`, and yield the lines that are whole now."""
+        """Add output of `stdout` or `stderr`, and yield the lines that are complete now."""
         text = self._decoders[name].decode(data)
         if self._remaining > 0:
             text, beyond = text[: self._remaining], text[self._remaining :]
@@ -118,7 +118,7 @@ class BlockOutput:
             self._ends[name].add(self._count, text)
 
     def flush(self, *, final: bool = False) -> Iterator[OutputChunk]:
-        """Yield the whole words of an unfinished line, and in time the last one.
+        """Yield the whole words of an unfinished line, and after a while its last word.
 
         At the end everything is yielded, half a character too.
         """

@@ -84,7 +84,7 @@ def _number(name: str, value: Any) -> float | None:
 
 
 def select_evenly(count: int, most: int) -> list[int]:
-    """Return the positions to keep, at most `most`: the first, the last, and evenly between."""
+    """Return at most `most` positions: the first, the last, and others evenly between."""
     if count <= most:
         return list(range(count))
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]

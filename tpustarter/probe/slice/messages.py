@@ -51,7 +51,7 @@ class CheckRecord(TypedDict):
 
 
 class HeartbeatMessage(TypedDict):
-    """A host's sign of life: how many it has given, and the number of the check that it runs."""
+    """A heartbeat of a host: its count, and the number of the check that the host runs."""
 
     count: int
     at: int

@@ -116,7 +116,7 @@ class LeadingHost:
         """Exit code of what has run so far: 1 for a failure, 3 for a check without a verdict."""
 
     def connected(self) -> None:
-        """Begin to show that this host lives; called once JAX has connected all of them."""
+        """Start the heartbeats of this host; called once JAX has connected all hosts."""
         self._signs = Heartbeat(self._place)
 
     def can_run(self, check: CheckFields) -> bool:

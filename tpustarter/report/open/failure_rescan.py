@@ -39,7 +39,7 @@ class _ScannedText:
 
 
 def rescan_failures(facts: Facts) -> dict[str, object] | None:
-    """Return the facts of the section `known` as of today; None without a text to search."""
+    """Return the facts of the section `known` as of today, or None without a text to search."""
     scanner = log_scanner.FailureScanner(failures.read_failures())
     findings = tuple(_findings(facts.checks))
     rows: list[dict[str, object]] = []

@@ -35,7 +35,7 @@ class CheckList(RunProgress):
         """Whether folded checks are listed one by one."""
 
     def begin(self) -> None:
-        """Prepare for a run; the results of the last one are kept."""
+        """Prepare for a run, and keep the results of the last run."""
         self._began, self.running, self.run = time.monotonic(), None, None
 
     def add(self, checks: Iterable[Check]) -> None:
@@ -43,7 +43,7 @@ class CheckList(RunProgress):
         self.checks |= {check.id: check for check in checks}
 
     def end(self, run: Run) -> None:
-        """Keep the finished run; nothing is running any more."""
+        """Keep the finished run, and mark no check as running."""
         self.running, self.run = None, run
         self.warm.clear()
 
@@ -124,7 +124,7 @@ class MarkedCheck:
         """The row marked before that, and the time at which it was left."""
 
     def is_following(self, chosen: str | None) -> bool:
-        """Return whether the mark follows the run: it stops once the user moves it."""
+        """Return whether the mark follows the run, until the user moves it."""
         return chosen in (None, self._marked)
 
     def find_row(self, known: CheckList, ids: Sequence[str]) -> str | None:
@@ -139,5 +139,5 @@ class MarkedCheck:
 
     @property
     def seen_row(self) -> str:
-        """The row that the user may still take for the marked one; empty after a moment."""
+        """The row that was marked until a moment ago, or an empty text."""
         return self._left if time.monotonic() - self._left_at < SEEN_S else ""

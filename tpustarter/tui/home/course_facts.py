@@ -60,7 +60,7 @@ class Course:
         ]
 
     def find_next_exercise(self, progress: PathProgress) -> str | None:
-        """Return the first unlocked exercise on a path; None without any."""
+        """Return the first unlocked exercise on a path, or None without any."""
         return next(iter(self.list_unlocked_exercises(progress)), None)
 
     def list_unlocked_exercises(self, progress: PathProgress) -> list[str]:

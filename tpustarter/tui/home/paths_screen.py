@@ -129,7 +129,7 @@ when you change.
 
     @property
     def _suggested(self) -> str | None:
-        """The id of the path that suits this machine; None while that is not known."""
+        """The id of the path that suits this machine, or None while that is not known."""
         name = self._facts.suggestion[0] if self._facts else None
         return name if name in [path.id for path in self._paths] else None
 

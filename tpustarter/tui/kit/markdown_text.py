@@ -42,7 +42,7 @@ class Colours(HighlightTheme):
 
 
 def colour_code(text: str, language: str = "python") -> Content:
-    """Return code with its colours."""
+    """Return code coloured by its syntax."""
     lexer = language.split(maxsplit=1)[0] if language.split() else "text"
     return highlight(text.rstrip("\n"), language=lexer, theme=Colours)
 

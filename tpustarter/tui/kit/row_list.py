@@ -104,7 +104,7 @@ class RowList(OptionList):
 
     @property
     def highlighted_id(self) -> str | None:
-        """The id of the highlighted row; None without one."""
+        """The id of the highlighted row, or None without one."""
         option = self.highlighted_option
         return option.id if option else None
 

@@ -58,7 +58,7 @@ def format_position(page: LessonPage) -> str:
 def list_action_conditions(
     page: LessonPage, opened: OpenedLesson | None, *, running: bool
 ) -> dict[str, Callable[[], bool]]:
-    """Return, by action, a function that tells whether it works now; others always work.
+    """Return functions by action that decide whether the action works now.
 
     Args:
         page: The lesson's page.
@@ -113,7 +113,7 @@ def _has_failed(page: LessonPage) -> bool:
 
 
 def is_failed_task(page: LessonPage) -> bool:
-    """Return whether the marked block is a task that was tried and has not passed."""
+    """Return whether the marked block is a task whose last try has failed."""
     view = page.marked_block
     is_tried = bool(
         view and view.block.is_try and view.state.has_ended and not view.state.has_passed

@@ -160,7 +160,7 @@ def _commands(commands: Sequence[tuple[str, ...]]) -> Iterator[LaidOutLines]:
 
 
 def can_be_switched(tpu: Tpu) -> Verb | None:
-    """Return the verb that works on the one TPU VM of a row, or None if neither does."""
+    """Return `stop` or `start`, whichever the single TPU VM of a row allows, or None."""
     if len(tpu.nodes) != 1:
         return None
     for verb in ("stop", "start"):

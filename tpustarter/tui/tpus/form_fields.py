@@ -39,7 +39,7 @@ class LastWordSuggester(Suggester):
 
 
 def find_last_word(value: str) -> str:
-    """Return the word that is being typed: behind the last space or comma."""
+    """Return the word that is being typed, after the last space or comma."""
     return value.replace(",", " ").rpartition(" ")[2]
 
 

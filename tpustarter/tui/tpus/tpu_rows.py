@@ -80,7 +80,7 @@ def make_row_id(tpu: Tpu) -> str:
 
 
 def make_tpu_rows(seen: KnownTpus, now: datetime) -> Iterator[Row]:
-    """Yield the problems, and then the TPUs."""
+    """Yield the rows of the problems, then those of the TPUs."""
     if seen.needs_project:
         yield Row(None, HangingText("", style_sentence(NEEDS_PROJECT)))
         yield Row(None, "")

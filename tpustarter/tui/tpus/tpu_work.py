@@ -117,7 +117,7 @@ def find_resources_of_row(client: Client, row: Tpu) -> DeletionPlan:
 
 
 def make_watch_work(row: Tpu) -> TpuWork:
-    """Return the work of following the TPU or request of a row."""
+    """Make the work that follows the TPU or request of a row through its states."""
     project, name = find_project(row), escape_text(row.name)
 
     def begin(client: Client, clock: Clock) -> Happening:
@@ -153,7 +153,7 @@ def _entry_of(client: Client, row: Tpu) -> LedgerEntry:
 
 
 def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
-    """Return the work of deleting TPUs and requests, one after the other."""
+    """Make the work that deletes TPUs and requests, one after the other."""
     name = phrases.choose_plural(
         len(doomed), f"`{escape_text(doomed[0].name)}`", f"{len(doomed)} leftovers"
     )
@@ -211,7 +211,7 @@ def _of_deletion_left(doomed: Sequence[DeletionPlan], events: Sequence[Event], n
 
 
 def make_stop_or_start_work(verb: Verb, node: TpuNode, project: Project) -> TpuWork:
-    """Return the work of stopping or starting a TPU VM."""
+    """Make the work that stops or starts a TPU VM."""
     name = escape_text(node.name)
 
     def begin(client: Client, clock: Clock) -> Happening:
@@ -228,7 +228,7 @@ def make_stop_or_start_work(verb: Verb, node: TpuNode, project: Project) -> TpuW
 
 
 def make_creation_work(requests: Sequence[TpuRequest], project: Project) -> TpuWork:
-    """Return the work of creating a TPU in the first zone that has capacity."""
+    """Make the work that creates a TPU in the first zone with capacity."""
     name = requests[0].name
 
     def begin(client: Client, clock: Clock) -> Happening:

@@ -58,7 +58,7 @@ class BlockText:
     """The line below all output."""
 
     def is_like(self, other: BlockText) -> bool:
-        """Return whether the other texts look the same; any note counts as a difference."""
+        """Return whether these texts look like the other ones; texts with a note never do."""
         pairs = ((self.title, other.title), (self.last, other.last))
         are_like = all(one.plain == two.plain and one.spans == two.spans for one, two in pairs)
         return are_like and not self.note and not other.note
@@ -310,7 +310,7 @@ class QuotedLines(LaidOutLines):
 
 
 def is_syntax_error(result: BlockResult) -> bool:
-    """Return whether the code is not valid Python, so that its output holds only the place."""
+    """Return whether the error of a block is a syntax error in its code."""
     return result.exception in ("SyntaxError", "IndentationError", "TabError")
 
 
