@@ -157,7 +157,7 @@ def read_ledger_rows() -> tuple[Tpu, ...]:
 
 
 def make_tpu_row(one: DeletionPlan, project: str) -> Tpu:
-    """Return one thing as a row, with the note that the ledger has on it."""
+    """Return a TPU, request or ledger entry as a row, with the note of the ledger."""
     key = (project, one.zone, one.name)
     return _row(
         one, next((entry for entry in ledger.read_entries() if entry.key == key), None), project

@@ -139,7 +139,7 @@ def explain_occupied(folder: Path, display: Callable[[Path], str] = str) -> str 
 
 
 def is_filled(folder: Path) -> bool:
-    """Return whether a folder of set-up has more in it than the marker."""
+    """Return whether a folder of set-up contains more than its marker."""
     return any(path.name != MARKER for path in folder.iterdir())
 
 

@@ -42,7 +42,7 @@ MOST_LINES = 500
 
 @dataclass(frozen=True)
 class WorkEnded:
-    """The work is over; there is none where the user has stopped waiting for it."""
+    """Sent when the work has ended, unless the user has stopped waiting for it."""
 
     result: object = None
     problem: Problem | None = None
