@@ -30,7 +30,7 @@ from tpustarter.report.clean import name_shapes
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.report.forms import bundle
-from tpustarter.report.open import opened_report, rescan
+from tpustarter.report.open import failure_rescan, opened_report
 from tpustarter.report.open.accepted_facts import ForeignText
 
 
@@ -118,7 +118,7 @@ def test_quotes_are_searched_for_current_failures(
     rows = failures.read_failures()
     old = next(one for one in rows if one.id == "tpu-in-use-by-pid")
     new = replace(old, id="a-new-row", aliases=(), what="it is called differently", confirm=())
-    monkeypatch.setattr(rescan.failures, "read_failures", lambda: (new,))
+    monkeypatch.setattr(failure_rescan.failures, "read_failures", lambda: (new,))
     now = opened_report.open_report(HANGS)
 
     assert ["a-new-row"] == [one["id"] for one in now["first"]["known"]]
@@ -131,7 +131,7 @@ def test_current_exclusion_removes_failure(tmp_path: Path, monkeypatch: pytest.M
     """Though its own line is still there."""
     old = next(one for one in failures.read_failures() if one.id == "tpu-in-use-by-pid")
     monkeypatch.setattr(
-        rescan.failures, "read_failures", lambda: (replace(old, unless=("not so at all",)),)
+        failure_rescan.failures, "read_failures", lambda: (replace(old, unless=("not so at all",)),)
     )
     one = copy.deepcopy(DOCUMENT)
     rows = one["sections"][-1]["facts"]["matches"]
