@@ -137,7 +137,7 @@ def test_tpu_commands_load_google_only_for_requests() -> None:
     words = "'tpu', 'create', 'bert', '--type', 'v6e-8', '--zone', 'us-central1-b', '--dry-run'"
     loaded = loaded_by(CHECK_RUN.replace("'check', 'host.space', '--json'", words))
 
-    assert "tpustarter.cloud.create.creation" in loaded
+    assert "tpustarter.cloud.create.tpu_creation" in loaded
     assert [] == [name for name in loaded if is_google(name)]
 
 
@@ -207,7 +207,7 @@ NAMES_FRAMEWORKS = {
     "report/collect/frameworks.py": "the questions for each of them",
     "report/forms/issue_trackers.py": "where their bugs are filed",
     "report/forms/form_headings.py": "the form of each of those trackers",
-    "setup/environment/profiles.py": "the packages of one environment, Keras on JAX",
+    "setup/environment/setup_profiles.py": "the packages of one environment, Keras on JAX",
 }
 """Modules that may name frameworks side by side, and what they name. CONTRIBUTING lists them."""
 
@@ -571,8 +571,8 @@ MAY_READ = {
     "rehearsal/compile/memory_report.py _name": "labels are those of XLA's own report",
     "report/forms/fact_listing.py format_sections": "a published report names a field with a dot",
     "report/open/accepted_facts.py read_left_out": "it reads a report of another machine",
-    "reproducing/reproducer_run.py is_same_failure": "a saved failure has no other name of its exception",
-    "setup/programs/prove_profiler.py fetch": "it is the path of an address",
+    "reproducing/reproducer_run.py is_same_failure": "a saved failure names no exception otherwise",
+    "setup/programs/prove_profiler.py fetch_json": "it is the path of an address",
     "tui/library/search_details.py describe_word": "the glossary has paragraphs",
 }
 """Functions that take one apart all the same, and why."""

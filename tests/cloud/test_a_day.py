@@ -28,7 +28,7 @@ from tests.support.fake_cloud import NEVER, SOON, serving
 from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger_reconciliation import reconcile_ledger
-from tpustarter.cloud.create.creation import TpuCreation
+from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.cloud.delete import removal
 
 FULL, NO_QUOTA, QUEUE, FLAKY, GOOD = ZONES = [

@@ -16,7 +16,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.report import assessment, make_report
 from tpustarter.report.clean.allowed_fields import NOT_TOLD
 from tpustarter.report.collect.collectors import ReportContext
-from tpustarter.report.document import Facts, ReportSection, read_facts
+from tpustarter.report.document import ReportFacts, ReportSection, read_facts
 from tpustarter.report.forms import issue_trackers, markdown_form, report_questions, report_summary
 from tpustarter.report.forms.report_view import ReportView
 
@@ -400,7 +400,7 @@ def test_facts_cannot_become_markup(document: dict[str, Any]) -> None:
     assert "`````" in fence
 
 
-def told(sections: dict[str, dict[str, Any]]) -> Facts:
+def told(sections: dict[str, dict[str, Any]]) -> ReportFacts:
     """Return the facts of sections that were answered."""
     return read_facts(
         ReportSection(name, "", "answered", facts=facts) for name, facts in sections.items()

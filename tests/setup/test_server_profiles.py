@@ -16,7 +16,7 @@ from tests.support.stubs import make_python
 from tpustarter.checking.plan import environments, interpreters
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode
-from tpustarter.setup import servers
+from tpustarter.setup import server_commands
 from tpustarter.setup.environment import proof
 from tpustarter.setup.environment.environment_setup import EnvironmentSetup
 
@@ -119,7 +119,7 @@ def test_kernel_without_tpu_has_devices_of_lesson(
     machine: dict[str, Any], count: dict[str, str], tmp_path: Path
 ) -> None:
     """Eight, as many as most newcomers' TPUs have, unless the user has said how many."""
-    assert count == servers.virtual_devices(lay_out(tmp_path, **machine))
+    assert count == server_commands.virtual_devices(lay_out(tmp_path, **machine))
 
 
 def test_kernel_that_keeps_tpu_is_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,9 +18,9 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create import request
-from tpustarter.cloud.create.creation import TpuCreation
 from tpustarter.cloud.create.events import Event
 from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.core.problem import Problem
 
 PROJECT = Project("my-project", "--project")

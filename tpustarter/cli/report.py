@@ -159,10 +159,10 @@ def _refuse_what_makes_a_report(context: click.Context) -> None:
 
 def _reproduced(options: dict[str, Any]) -> tuple[str, ...] | None:
     """Return the ids to reproduce, None for no reproducers; raises Problem for an unknown id."""
-    from tpustarter.report.collect import failures
+    from tpustarter.report.collect import reproducible_failures
 
     for one in options["reproduces"]:
-        failures.find_reproducer(one)
+        reproducible_failures.find_reproducer(one)
     return None if options["no_reproduce"] else options["reproduces"]
 
 

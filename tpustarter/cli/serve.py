@@ -112,7 +112,7 @@ def _serve_other(what: str, port: int) -> None:
     from tpustarter.cli.command_end import stop_at_signals
     from tpustarter.machine import host
     from tpustarter.serving.server_process import ServerProcess
-    from tpustarter.setup import servers
+    from tpustarter.setup import server_commands
 
     folder = environments.find_proved(environments.SERVED[what])
     if folder is None:
@@ -122,7 +122,7 @@ def _serve_other(what: str, port: int) -> None:
             code=ExitCode.NOTHING_VERIFIED,
         )
     machine = host.Machine()
-    started = servers.make_server_command(what, folder, machine, port=port, root=Path.cwd())
+    started = server_commands.make_server_command(what, folder, machine, port=port, root=Path.cwd())
     server = ServerProcess(started, NAMES[what], what, port)
     signals: list[int] = []
 

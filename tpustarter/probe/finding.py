@@ -106,7 +106,7 @@ class Finding:
         """Return the fields, and those of the hint, as JSON-ready values, with long text cut."""
         hint = Hint.of(self.hint)
         named = {"command": hint.command, "setup": hint.setup, "ends": hint.ends}
-        return {key: clip(value) for key, value in (asdict(self) | named).items()}
+        return {key: shorten_for_json(value) for key, value in (asdict(self) | named).items()}
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def compare(code: str, name: str, found: Value, expected: Value, **fields: Any) 
     return Finding(code, name, "fail", found, expected, **fields)
 
 
-def clip(value: Any) -> Any:
+def shorten_for_json(value: Any) -> Any:
     """Convert a value for JSON: cut long text, and make NumPy's numbers and NaN plain values."""
     if isinstance(value, str):
         return cut_text(value, MAX_TEXT)
@@ -145,7 +145,7 @@ def clip(value: Any) -> Any:
         value = value.item()
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)  # JSON has neither NaN nor infinity
-    return value if isinstance(value, int) else clip(str(value))
+    return value if isinstance(value, int) else shorten_for_json(str(value))
 
 
 def describe_error(error: BaseException) -> str:

@@ -73,7 +73,7 @@ def describe_local_chips(machine: host.Machine) -> str:
 
     A Google device of unknown kind counts as one.
     """
-    if host.chips(machine):
+    if host.list_chips(machine):
         return "TPU chips"
     unknown = host.unknown_google_devices(machine)
     return f"what may be TPU chips ({', '.join(unknown)})" if unknown else ""

@@ -12,11 +12,11 @@ import msgspec
 
 from tpustarter.machine.frameworks import is_too_old
 from tpustarter.report.document import (
-    Facts,
     FrameworkFacts,
-    Hang,
+    FrameworkHang,
     KnownFailureRow,
     KnownMatch,
+    ReportFacts,
     ReportJudgement,
     ReportSection,
     StalePackage,
@@ -30,7 +30,7 @@ NAMED = "you named it with `--for`"
 
 
 def judge_facts(
-    facts: Facts, unanswered: Sequence[ReportSection], wanted: str | None
+    facts: ReportFacts, unanswered: Sequence[ReportSection], wanted: str | None
 ) -> ReportJudgement:
     """Judge the facts of a report.
 
@@ -77,15 +77,15 @@ def _known(matches: Sequence[KnownFailureRow]) -> list[KnownMatch]:
     return [msgspec.convert(one, KnownMatch, from_attributes=True) for one in kept[:3]]
 
 
-def _hung(facts: Facts, unanswered: Collection[str]) -> list[Hang]:
+def _hung(facts: ReportFacts, unanswered: Collection[str]) -> list[FrameworkHang]:
     return [
-        Hang(name, one.hung_in, one.waited_s, _reason(one, facts, unanswered))
+        FrameworkHang(name, one.hung_in, one.waited_s, _reason(one, facts, unanswered))
         for name, one in facts.frameworks.items()
         if one.hung_in
     ]
 
 
-def _reason(one: FrameworkFacts, facts: Facts, unanswered: Collection[str]) -> str | None:
+def _reason(one: FrameworkFacts, facts: ReportFacts, unanswered: Collection[str]) -> str | None:
     if "Metadata" in one.native_stack:
         return "its native stack shows that libtpu waits for the metadata server"
     if facts.tpu.chips and "metadata" in unanswered:
@@ -95,7 +95,7 @@ def _reason(one: FrameworkFacts, facts: Facts, unanswered: Collection[str]) -> s
     return None
 
 
-def _where(facts: Facts, wanted: str | None) -> tuple[IssueTracker, str]:
+def _where(facts: ReportFacts, wanted: str | None) -> tuple[IssueTracker, str]:
     if wanted:
         return issue_trackers.find_tracker(wanted), NAMED
     fails = [one.code for one in facts.checks.findings if one.verdict == "fail"]

@@ -18,7 +18,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.run.expected_output import describe_mismatch
-from tpustarter.reproducing.program import MARK, ReproducedFailure, ReproducerFile
+from tpustarter.reproducing.reproducer_file import MARK, ReproducedFailure, ReproducerFile
 from tpustarter.running import probe_archive
 from tpustarter.running.process import CappedLog, Probe, signal_name
 

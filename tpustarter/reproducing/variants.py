@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tpustarter.machine import frameworks
-from tpustarter.reproducing.program import FailurePlace, ReproducerFile
+from tpustarter.reproducing.reproducer_file import FailurePlace, ReproducerFile
 from tpustarter.reproducing.reproducer_run import TrialOutcome
 from tpustarter.text import phrases
 

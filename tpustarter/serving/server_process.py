@@ -20,7 +20,7 @@ from tpustarter.core.redact import Redactor
 from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.process import Event, Probe
 from tpustarter.running.supervised_command import LineLog
-from tpustarter.setup.servers import HOST, ServerCommand
+from tpustarter.setup.server_commands import HOST, ServerCommand
 
 START_S = 120.0
 """Longest wait until a server answers: its first start compiles hundreds of modules."""

@@ -93,7 +93,7 @@ class CheckProgress:
         room = min(self._width() - 1, _MOST)
         line = self._line(f"{activity}, {usual}" if usual else activity, room)
         if bars.count_columns(line) > room:
-            line = bars.shorten(self._line(activity, room), room)
+            line = bars.shorten_to_columns(self._line(activity, room), room)
         self._write(self._erasing() + line)
         self._shown = bars.count_columns(line)
 

@@ -29,8 +29,8 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource, Tier, TpuNode
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create import compute_engine, request
-from tpustarter.cloud.create.creation import PATIENCE_S, TpuCreation
 from tpustarter.cloud.create.request import DataDisk, TpuRequest
+from tpustarter.cloud.create.tpu_creation import PATIENCE_S, TpuCreation
 from tpustarter.cloud.text import event_text
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant

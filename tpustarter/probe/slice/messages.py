@@ -26,14 +26,14 @@ class CheckCommand(CheckFields):
     do: Literal["check"]
 
 
-class Verdict(TypedDict):
+class SliceVerdict(TypedDict):
     """The end of a run: its exit code and its headline."""
 
     code: int
     headline: str
 
 
-class EndCommand(Verdict):
+class EndCommand(SliceVerdict):
     """Host 0's last message."""
 
     do: Literal["end"]

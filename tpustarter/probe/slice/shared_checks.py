@@ -22,7 +22,7 @@ from tpustarter.probe.slice.messages import (
     Event,
     HeartbeatMessage,
     RunCheck,
-    Verdict,
+    SliceVerdict,
 )
 
 ALIVE_S = 1.0
@@ -177,7 +177,7 @@ class LeadingHost:
         elif is_undecided:
             self.code = self.code or INCONCLUSIVE
 
-    def end(self, message: Verdict) -> None:
+    def end(self, message: SliceVerdict) -> None:
         """Send all hosts the end of the run, and disconnect."""
         if self._signs is None:
             return

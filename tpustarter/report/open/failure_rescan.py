@@ -18,7 +18,7 @@ from tpustarter.probe.finding import Verdict
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.collect import frameworks
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.document import CheckFacts, Facts, KnownFailureRow
+from tpustarter.report.document import CheckFacts, KnownFailureRow, ReportFacts
 
 _SURENESS: tuple[failure_ranking.Confidence, ...] = ("possible", "likely", "confirmed")
 
@@ -38,7 +38,7 @@ class _ScannedText:
         return self.numbers[line - 1] if self.numbers else line
 
 
-def rescan_failures(facts: Facts) -> dict[str, object] | None:
+def rescan_failures(facts: ReportFacts) -> dict[str, object] | None:
     """Return the facts of the section `known` as of today, or None without a text to search."""
     scanner = log_scanner.FailureScanner(failures.read_failures())
     findings = tuple(_findings(facts.checks))
@@ -64,7 +64,7 @@ def find_current_id(name: str) -> str:
     )
 
 
-def _texts(facts: Facts) -> Iterator[_ScannedText]:
+def _texts(facts: ReportFacts) -> Iterator[_ScannedText]:
     rows = [one for one in facts.known.matches if one.id and one.quote]
     then = {
         source: {find_current_id(one.id): one for one in rows if one.source == source}

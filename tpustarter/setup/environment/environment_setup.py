@@ -22,7 +22,7 @@ from tpustarter.machine import host
 from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.supervised_command import Command, LineLog, find_output_hint
 from tpustarter.setup.environment import made_environment as folders
-from tpustarter.setup.environment import profiles, proof, steps
+from tpustarter.setup.environment import proof, setup_profiles, steps
 from tpustarter.setup.environment.environment_facts import collect_facts, find_home
 from tpustarter.setup.environment.proof import StepProof
 from tpustarter.setup.environment.steps import SetupStep, State
@@ -118,7 +118,7 @@ class EnvironmentSetup:
         """
         self._machine = machine or host.Machine()
         home = find_home(self._machine)
-        self.profile = profiles.find_profile(profile)
+        self.profile = setup_profiles.find_profile(profile)
         # abspath: `..` is removed and links are kept, as in the path a person typed.
         self.folder = Path(os.path.abspath(folder or home / self.profile.folder))  # noqa: PTH100
         if not str(self.folder).isprintable():
@@ -207,7 +207,7 @@ class EnvironmentSetup:
     def sizes(self) -> tuple[str, str] | None:
         """Sizes of the remaining download and installation, or None if nothing is left."""
         is_left = any(step.id == "install" and step.state != "done" for step in self.steps)
-        return profiles.SIZES.get(self._facts.wheel) if is_left else None
+        return setup_profiles.SIZES.get(self._facts.wheel) if is_left else None
 
     def shorten_path(self, path: Path) -> str:
         """Return a path as a person would type it."""

@@ -27,7 +27,7 @@ from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.running import lease, probe_archive, run_folder
 from tpustarter.running.supervised_command import Command, LineLog
-from tpustarter.setup import servers
+from tpustarter.setup import server_commands
 from tpustarter.setup.environment.environment_facts import EnvironmentFacts
 from tpustarter.setup.environment.steps import SetupStep, State
 
@@ -219,7 +219,7 @@ class ServerProof:
 
     def _run(self, folder: Path) -> Iterator[str]:
         env = {
-            **servers.list_variables(self._facts.folder, self._machine),
+            **server_commands.list_variables(self._facts.folder, self._machine),
             "JUPYTER_DATA_DIR": str(folder),
             "IPYTHONDIR": str(folder),
         }

@@ -17,7 +17,7 @@ import msgspec
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
-from tpustarter.setup import servers
+from tpustarter.setup import server_commands
 from tpustarter.setup.environment.environment_facts import find_home
 from tpustarter.setup.environment.steps import SetupStep, State
 from tpustarter.setup.machine import root_commands, step_kinds, step_values
@@ -115,7 +115,7 @@ class MachineSteps:
             "home": str(find_home(self._machine)),
             **root_commands.find_user(),
             "python": sys.executable,
-            "programs": str(servers.PROGRAMS),
+            "programs": str(server_commands.PROGRAMS),
             **told,
         }
 

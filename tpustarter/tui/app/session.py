@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tpustarter.learning.content.paths import LessonPath
     from tpustarter.learning.progress.drafts import BlockDraft
     from tpustarter.slices.start_options import StartOptions
-    from tpustarter.tui.explain.failure import FailedRun
+    from tpustarter.tui.explain.failed_run import FailedRun
     from tpustarter.tui.tpus.tpu_draft import TpuDraft
 
     Connect = Callable[[str, Clock], Client]

@@ -33,7 +33,7 @@ from tpustarter.tui.checks.check_details import (
 from tpustarter.tui.checks.check_explanation import CheckExplanation
 from tpustarter.tui.checks.check_list import CheckList, MarkedCheck
 from tpustarter.tui.checks.check_rows import STOPPED, WORDS
-from tpustarter.tui.explain import failure
+from tpustarter.tui.explain import failed_run
 from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import RowList
@@ -314,7 +314,7 @@ class ChecksScreen(ListWithDetails):
             platform = run.target.get("platform") if run else ""
             why = "checks are running" if self._run.is_busy else ""
             self.tutor.go.open_explanation(
-                failure.make_check_failure(result, platform), why_no_look=why
+                failed_run.make_check_failure(result, platform), why_no_look=why
             )
 
     def _failed_result(self) -> Result | None:

@@ -186,7 +186,7 @@ class Page(WholeScreen):
         """Explain pasted text of more than one word, unless the focus is where text is typed."""
         is_typed = self.focused is not None and self.focused.check_consume_key("y", "y")
         if len(event.text.split()) > 1 and not is_typed:
-            from tpustarter.tui.explain.failure import read_failure
+            from tpustarter.tui.explain.failed_run import read_failure
 
             event.stop()
             self.tutor.go.open_explanation(read_failure(event.text))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from textual.content import Content, Span
 
 from tpustarter.learning.drawings.block_drawings import Drawing, draw_as_text, has_numbers
-from tpustarter.learning.drawings.curves import LinePlot, Plot, draw_curves
+from tpustarter.learning.drawings.curves import DrawnCurves, LinePlot, draw_curves
 from tpustarter.text import bars
 from tpustarter.tui.kit.safe_text import clean_text
 
@@ -40,7 +40,7 @@ def paint_drawings(shown: Iterable[Drawing], width: int, *, has_colours: bool) -
     )
 
 
-def _curves(plot: Plot) -> Content:
+def _curves(plot: DrawnCurves) -> Content:
     colours = (Span(start, end, CURVES[curve % len(CURVES)]) for start, end, curve in plot.curves)
     frames = [Span(*run.span(), "$muted") for run in _RUN.finditer(plot.text) if run[1]]
     return Content(plot.text, [*frames, *colours])

@@ -11,10 +11,9 @@ from tpustarter.checking.machine_check import CheckRequest
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import EventsArrived
-from tpustarter.tui.explain import failure
+from tpustarter.tui.explain import failed_run
 from tpustarter.tui.kit.heading import Heading
-from tpustarter.tui.lesson import available_actions
-from tpustarter.tui.lesson import keys as lesson_keys
+from tpustarter.tui.lesson import available_actions, lesson_keys
 from tpustarter.tui.lesson.available_actions import EnterAction
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.block.draft_saver import DraftSaver
@@ -296,7 +295,7 @@ class LessonRunScreen(LessonScreen):
         view = self._page.marked_block
         if self._opened and view and view.state.result:
             name, session = view.block.name, self.tutor.live.session
-            shown = failure.make_block_failure(
+            shown = failed_run.make_block_failure(
                 name, view.state.result, self._opened.lesson, session
             )
             why = "a block is running" if self._player.turn else ""

@@ -21,7 +21,7 @@ from tpustarter.learning.search.search import SearchLibrary, SearchResult
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, SEARCH, FactsLoaded
 from tpustarter.tui.app.session import find_session
-from tpustarter.tui.explain.failure import find_file, read_failure
+from tpustarter.tui.explain.failed_run import find_file, read_failure
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.home.course_facts import Course
 from tpustarter.tui.kit.markdown_text import LessonText

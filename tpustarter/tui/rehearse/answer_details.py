@@ -10,8 +10,8 @@ from textual.content import Content
 from tpustarter.rehearsal.result_fields import ProgramArray
 from tpustarter.rehearsal.text import memory_bar, model_estimate, rehearsal_headline, rehearsal_text
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.explain.failure import FailedRun
-from tpustarter.tui.explain.failure import make_program_failure as of_program
+from tpustarter.tui.explain.failed_run import FailedRun
+from tpustarter.tui.explain.failed_run import make_program_failure as of_program
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word, style_sentence
 from tpustarter.tui.rehearse import memory_picture

@@ -18,7 +18,7 @@ from tpustarter.rehearsal.text import script_text
 from tpustarter.rehearsal.text.script_text import STORM, STORM_LESSON
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.explain.failure import FailedRun, make_program_failure
+from tpustarter.tui.explain.failed_run import FailedRun, make_program_failure
 from tpustarter.tui.kit.safe_text import OutputTail
 from tpustarter.tui.kit.text_layout import HangingText, status_word, style_sentence
 from tpustarter.tui.rehearse.answer_details import LABEL, Piece

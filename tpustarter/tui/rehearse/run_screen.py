@@ -29,7 +29,7 @@ from tpustarter.rehearsal.run import (
 from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import REHEARSE, EventsArrived, FactsLoaded
-from tpustarter.tui.explain.failure import FailedRun, make_program_failure
+from tpustarter.tui.explain.failed_run import FailedRun, make_program_failure
 from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow

@@ -100,7 +100,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
         """Yield the events of the work and its end, in the worker."""
         stopped = self._run.stopped
         try:
-            client, clock = tpu_work.connect(self.tutor, self._what.project.name, stopped)
+            client, clock = tpu_work.make_client(self.tutor, self._what.project.name, stopped)
             happening = self._what.begin(client, clock)
             while True:
                 event = next(happening)

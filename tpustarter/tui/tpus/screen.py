@@ -150,7 +150,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
     def _look(self, before: KnownTpus, stopped: threading.Event) -> KnownTpus:
         """Return Google's list; raises Problem if there is no answer."""
         project = project_and_zone.require_project(None)
-        client, clock = tpu_work.connect(self.tutor, project.name, stopped)
+        client, clock = tpu_work.make_client(self.tutor, project.name, stopped)
         found = inventory.fetch_overview(client, clock)
         left = {entry.key for entry in ledger.read_entries()}
         news = tuple(
@@ -296,7 +296,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         stopped: threading.Event,
     ) -> None:
         try:
-            client, clock = tpu_work.connect(self.tutor, project.name, stopped)
+            client, clock = tpu_work.make_client(self.tutor, project.name, stopped)
             self.post_message(FactsLoaded(make(client, clock)))
         except StoppedError:
             self.post_message(FactsLoaded(CloudAnswer(self._number, None)))

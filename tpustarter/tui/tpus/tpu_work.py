@@ -21,7 +21,6 @@ from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.cloud.create.creation import TpuCreation
 from tpustarter.cloud.create.events import (
     Event,
     NodeStateChanged,
@@ -34,6 +33,7 @@ from tpustarter.cloud.create.events import (
 )
 from tpustarter.cloud.create.follow_request import follow_request
 from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.cloud.delete import removal, stop_and_start
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.cloud.delete.stop_and_start import Verb
@@ -85,7 +85,7 @@ class TpuWork:
     """Returns the state after these events, for a user who stops waiting."""
 
 
-def connect(app: AppSession, project: str, stopped: threading.Event) -> tuple[Client, Clock]:
+def make_client(app: AppSession, project: str, stopped: threading.Event) -> tuple[Client, Clock]:
     """Return the client of a project, and the clock that it waits by."""
     clock = StoppableClock(app.clock, stopped)
     if app.connect:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tpustarter.core.content import Check, Lesson
 from tpustarter.learning.content.blocks import Block
-from tpustarter.reproducing import lesson_files, standalone, statement_names
+from tpustarter.reproducing import lesson_files, merged_code, statement_names
 from tpustarter.text.terminal import escape_text
 
 WIDTH = 98
@@ -104,7 +104,7 @@ def make_check_file(
     checks: Path | None = None,
 ) -> ReproducerFile:
     """Make the reproducer of a check; raise NotStandalone if the check needs other files."""
-    merged = standalone.merge_into_one_text(check.id, generation=place.generation, checks=checks)
+    merged = merged_code.merge_into_one_text(check.id, generation=place.generation, checks=checks)
     env = {**place.env, **(_expected(place) if merged.has_name("target") else {})}
     name = check.id.replace(".", "_")
     program = ReproducerFile(
