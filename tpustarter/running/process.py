@@ -206,7 +206,7 @@ class Probe:
             os.close(self._control)
 
     def begin_end(self) -> None:
-        """Tell the supervisor to end the process, without waiting as `end` does."""
+        """Ask the supervisor to end the process, without waiting as `end` does."""
         with contextlib.suppress(OSError):
             if self._process.stdin:
                 self._process.stdin.close()

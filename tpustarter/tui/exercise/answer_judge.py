@@ -135,7 +135,7 @@ class AnswerEnd:
 
 
 def read_answer_end(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerEnd:
-    """Read what the lines below a right answer need, and return these lines.
+    """Return the lines below a right answer, after reading the next step from files.
 
     Args:
         tutor: The app, with the path and the folder of the lessons.
