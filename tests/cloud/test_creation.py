@@ -414,5 +414,5 @@ def test_creation_without_wait_is_accepted_and_recorded(cloud: ZonesCloud) -> No
     _, resource = walk(cloud, everywhere(), wait=False)
 
     assert resource is None
-    assert ["taken"] == [entry.phase for entry in ledger.read_entries()]
+    assert ["taken"] == [entry.phase for entry in ledger.read_ledger()]
     assert [FIRST] == requested(cloud)

@@ -25,7 +25,7 @@ from tpustarter.core import content, state
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.rehearsal.compile import compiler
-from tpustarter.setup.environment import environment_facts, proof, setup_profiles, steps
+from tpustarter.setup.environment import environment_facts, environment_proof, setup_profiles, steps
 from tpustarter.setup.environment.environment_setup import EnvironmentSetup, StepOutput
 
 TOOLS = {"uv": True, "compiler": True}
@@ -60,7 +60,7 @@ def test_the_plan_brings_libtpu_on_every_machine(on_tpu: bool, tmp_path: Path) -
         "rehearse",
         "jax.devices_visible",
         "--tpu",
-        proof.TPU,
+        environment_proof.TPU,
         *beside,
         "--compiler",
         str(setup.folder),

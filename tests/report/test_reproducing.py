@@ -38,7 +38,7 @@ from tpustarter.report.forms import bundle, markdown_form
 from tpustarter.report.open import opened_report
 from tpustarter.reproducing import merged_code, reproducer_file, reproducer_run, variants
 from tpustarter.reproducing.reproducer_file import FailurePlace, ReproducedFailure, ReproducerFile
-from tpustarter.reproducing.reproducer_run import FileTrials, TrialOutcome
+from tpustarter.reproducing.reproducer_run import TrialEnvironment, TrialOutcome
 from tpustarter.reproducing.variants import TriedVariant, Variant
 
 FRAMEWORKS = ("jax", "torch_xla", "torch_tpu")
@@ -160,7 +160,9 @@ def tried(tmp_path: Path, made: ReproducerFile, body: str, limit_s: float = 120)
     """Run a file where JAX adds as it is told."""
     place = tmp_path / "run"
     place.mkdir()
-    bench = FileTrials(python_of(tmp_path / "venv", body).path, place, {"PATH": "/usr/bin:/bin"})
+    bench = TrialEnvironment(
+        python_of(tmp_path / "venv", body).path, place, {"PATH": "/usr/bin:/bin"}
+    )
     return reproducer_run.run_file(made, bench, {}, limit_s)
 
 

@@ -17,7 +17,7 @@ from tpustarter.checking.plan import environments, interpreters
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode
 from tpustarter.setup import server_commands
-from tpustarter.setup.environment import proof
+from tpustarter.setup.environment import environment_proof
 from tpustarter.setup.environment.environment_setup import EnvironmentSetup
 
 TOOLS = {"uv": True, "libtpu": "0.0.50.1", "kind": "TPU v6 lite", "count": 8}
@@ -124,7 +124,7 @@ def test_kernel_without_tpu_has_devices_of_lesson(
 
 def test_kernel_that_keeps_tpu_is_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program is content, and yet a process has the chips afterwards."""
-    monkeypatch.setattr(proof, "RELEASE_S", 0.5)
+    monkeypatch.setattr(environment_proof, "RELEASE_S", 0.5)
     (tmp_path / "held").mkdir()
     held = lay_out(tmp_path / "held", "v6e", chips=8, holder={"pid": 4242})
     make(tmp_path, "jupyter", tools=TOOLS, generation="v6e", chips=8)

@@ -105,7 +105,7 @@ def two_zones(seed: int = 2) -> Generator[ZonesCloud]:
 
 def in_ledger() -> set[tuple[str, str]]:
     """Return zone and name of what the ledger has."""
-    return {(entry.zone, entry.name) for entry in ledger.read_entries()}
+    return {(entry.zone, entry.name) for entry in ledger.read_ledger()}
 
 
 class CrashError(BaseException):

@@ -18,8 +18,8 @@ from tpustarter.text.invocation import format_commands, program_command
 from tpustarter.text.terminal import escape_text, format_code
 
 if TYPE_CHECKING:
-    from tpustarter.serving.server import TutorServer
     from tpustarter.serving.tunnel import Tunnel
+    from tpustarter.serving.tutor_server import TutorServer
 
 PORTS = {"tutor": 8765, "jupyter": 8888, "colab": 8888, "profiler": 6006}
 """Services with their default ports, which are the same at each start, so that a tunnel fits again.
@@ -87,7 +87,7 @@ def _serve_tutor(port: int) -> None:
 
 def _tutor(port: int) -> TutorServer:
     try:
-        from tpustarter.serving.server import TutorServer
+        from tpustarter.serving.tutor_server import TutorServer
     except ModuleNotFoundError as error:
         raise Problem(
             f"`textual-serve` is missing in `{sys.executable}`: there is no module `{error.name}`",

@@ -48,7 +48,7 @@ def add_exit_code(
     return sort_matches(found.values())
 
 
-def add_kills(
+def add_out_of_memory_kills(
     matches: Sequence[FailureMatch],
     scan: LogScan,
     failures: Sequence[KnownFailure],

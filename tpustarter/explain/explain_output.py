@@ -65,7 +65,7 @@ def explain_log(
     matches = failure_ranking.rank_failures(scan, failures)
     if end:
         matches = command_ending.add_exit_code(matches, scan, failures, end.code)
-        matches = command_ending.add_kills(matches, scan, failures, end.kills)
+        matches = command_ending.add_out_of_memory_kills(matches, scan, failures, end.kills)
     tracebacks = read_tracebacks(scan.last, scan.lines)
     own = _own_error(matches, tracebacks)
     if python is None:

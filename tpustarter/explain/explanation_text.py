@@ -9,7 +9,7 @@ from enum import Enum, auto
 from typing import Any
 
 from tpustarter.core.problem import ExitCode
-from tpustarter.core.redact import drop_cut_line
+from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.explain import known_failures, program_python
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.library_errors import PYTHON, LibraryError
@@ -107,7 +107,7 @@ def find_last_error(end_of_log: str) -> str:
         if match:
             # What a progress bar has drawn before it, in the same line, tells nothing.
             start = max(0, match.start() - _LONGEST // 2) if len(line) > _LONGEST else 0
-            part = drop_cut_line(line[start:]) if start else line
+            part = drop_incomplete_line(line[start:]) if start else line
             return " ".join(part[:_LONGEST].split())
     return ""
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import IO, Any, Literal
 
-from tpustarter.core.redact import Redactor, drop_cut_line, drop_cut_word
+from tpustarter.core.redact import Redactor, drop_incomplete_line, drop_incomplete_word
 from tpustarter.explain import log_reader
 from tpustarter.explain.known_failures import KnownFailure, generalise_pattern
 
@@ -329,9 +329,9 @@ class LogSearch:
         kept = b"".join(self._last)
         last = _text(kept[-(LAST + WINDOW) :])
         if len(kept) > LAST + WINDOW:
-            last = drop_cut_line(last)
+            last = drop_incomplete_line(last)
         last = self._clean(last)
-        return last if len(last) <= LAST else drop_cut_line(last[-LAST:])
+        return last if len(last) <= LAST else drop_incomplete_line(last[-LAST:])
 
 
 def _end_of_line(data: bytes, position: int) -> int:
@@ -355,7 +355,7 @@ def _quote(raw: _Raw, pattern: Any, clean: Clean) -> str:
     begin = max(line_start, start - QUOTED // 2)
     before, rest = text[begin:start], text[start : min(line_end, begin + QUOTED)]
     if begin > line_start or (not line_start and not raw.lines.is_begun):
-        before = drop_cut_line(before)
+        before = drop_incomplete_line(before)
     if begin + QUOTED < line_end or not is_ended:
-        rest = rest[: end - start] + drop_cut_word(rest[end - start :])
+        rest = rest[: end - start] + drop_incomplete_word(rest[end - start :])
     return " ".join((before + rest).split())

@@ -20,7 +20,7 @@ from tpustarter.machine.containers import Container, find_container, shared_memo
 from tpustarter.machine.duration import format_duration
 from tpustarter.machine.generations import Generation
 from tpustarter.machine.libtpu_lock import LOCK_FILE, LibtpuLock, read_libtpu_lock
-from tpustarter.machine.machine import Machine, clean_text, multiply_bounds, parse_number
+from tpustarter.machine.machine import Machine, clean_text, multiply_topology_bounds, parse_number
 from tpustarter.machine.metadata import Metadata
 from tpustarter.machine.occupancy import (
     TpuProcess,
@@ -58,7 +58,7 @@ __all__ = [
     "list_device_nodes",
     "list_tpu_processes",
     "metadata",
-    "multiply_bounds",
+    "multiply_topology_bounds",
     "other_google_devices",
     "parse_number",
     "read_device_node",
@@ -282,7 +282,7 @@ def count_visible_devices(machine: Machine, metadata: Metadata | None = None) ->
         return None
     names = ("TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES")
     limits = [len(_metadata.split_entries(machine.env.get(name))) for name in names]
-    limits.append(multiply_bounds(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS")) or 0)
+    limits.append(multiply_topology_bounds(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS")) or 0)
     return min(reachable, *(limit or reachable for limit in limits)) * tpu.devices_per_chip
 
 

@@ -122,7 +122,7 @@ def parse_number(text: str | None, base: int = 10) -> int | None:
         return None
 
 
-def multiply_bounds(bounds: str | None) -> int | None:
+def multiply_topology_bounds(bounds: str | None) -> int | None:
     """Return the product of bounds such as `2,2,1`, or None if they are not plausible."""
     total = 1
     for part in (bounds or "").split(","):

@@ -36,7 +36,7 @@ from tpustarter.report.collect.reproducible_failures import WantedReproducer
 from tpustarter.reproducing import reproducer_file, reproducer_run, variants
 from tpustarter.reproducing.merged_code import NotStandalone
 from tpustarter.reproducing.reproducer_file import FailurePlace, ReproducedFailure, ReproducerFile
-from tpustarter.reproducing.reproducer_run import FileTrials
+from tpustarter.reproducing.reproducer_run import TrialEnvironment
 from tpustarter.reproducing.variants import TriedVariant
 from tpustarter.running import lease, run_folder
 
@@ -195,7 +195,7 @@ class _Tester:
         return f"{framework} is not installed in the Python under test" if missing else ""
 
     @contextlib.contextmanager
-    def _bench(self, framework: str) -> Generator[FileTrials]:
+    def _bench(self, framework: str) -> Generator[TrialEnvironment]:
         """Make a folder, and lease the device where it is not the CPU; raise Problem."""
         machine = self._context.machine
         with contextlib.ExitStack() as stack:
@@ -210,10 +210,10 @@ class _Tester:
                 env = frameworks.remove_settings(env, settings)
             if framework and self._plan.platform != "cpu":
                 hold = stack.enter_context(lease.hold_device_lease("tpustarter report", machine))
-            yield FileTrials(self._python, folder, env, hold)
+            yield TrialEnvironment(self._python, folder, env, hold)
 
     def _run_all(
-        self, made: ReproducerFile, wanted: Sequence[variants.Variant], bench: FileTrials
+        self, made: ReproducerFile, wanted: Sequence[variants.Variant], bench: TrialEnvironment
     ) -> Iterator[TriedVariant]:
         why = ""
         for one in wanted:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.core import locations
-from tpustarter.core.redact import drop_cut_line
+from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.machine.machine import cut_text
 from tpustarter.probe.supervisor import FED, KILL_WAIT_S, STAYS, TERM_GRACE_S
 
@@ -75,7 +75,7 @@ class CappedLog:
         """Return the output after `position` as text, or its last lines where it is too long."""
         length = min(self.size - position, len(self._recent))
         text = bytes(self._recent[len(self._recent) - length :]).decode("utf-8", "replace")
-        return text if length == self.size - position else drop_cut_line(text)
+        return text if length == self.size - position else drop_incomplete_line(text)
 
     def close(self) -> None:
         """Write the last lines below the first, with the number of bytes left out between them.

@@ -17,7 +17,7 @@ from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem, find_limit_problem
-from tpustarter.core.redact import KEY_BEGIN, KEY_END, Redactor, drop_cut_word
+from tpustarter.core.redact import KEY_BEGIN, KEY_END, Redactor, drop_incomplete_word
 from tpustarter.running.process import CappedLog, Probe, signal_name
 from tpustarter.text.terminal import escape_text
 
@@ -110,7 +110,7 @@ class LineLog(CappedLog):
     def _add(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace")
         if len(line) >= MAX_LINE_BYTES:
-            text = drop_cut_word(text)
+            text = drop_incomplete_word(text)
         was_in_key = self._in_key
         begins = was_in_key or bool(KEY_BEGIN.search(text))
         self._in_key = begins and not KEY_END.search(text)

@@ -30,7 +30,7 @@ from tpustarter.checking.run.runner import (
 from tpustarter.core import content
 from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.core.redact import drop_cut_line
+from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.probe.slice.messages import CheckFields
 from tpustarter.running.process import Event as ProbeEvent
 from tpustarter.slices import host_facts
@@ -258,7 +258,7 @@ class SliceCheck(MachineCheck):
         return f"no verdict within {limit_s:g} s{last}"
 
     def _tail(self, read_log: Callable[[int], str]) -> str:
-        return self._redact.redact_text(drop_cut_line(read_log(0)))[-LOG_TAIL_CHARACTERS:]
+        return self._redact.redact_text(drop_incomplete_line(read_log(0)))[-LOG_TAIL_CHARACTERS:]
 
     def _arrive(self) -> Iterator[Event]:
         """Describe the devices of all hosts, now that they are known; yields what follows."""

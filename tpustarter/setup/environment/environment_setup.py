@@ -21,10 +21,10 @@ from tpustarter.core.redact import Redactor
 from tpustarter.machine import host
 from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.supervised_command import Command, LineLog, find_output_hint
+from tpustarter.setup.environment import environment_proof, setup_profiles, steps
 from tpustarter.setup.environment import made_environment as folders
-from tpustarter.setup.environment import proof, setup_profiles, steps
 from tpustarter.setup.environment.environment_facts import collect_facts, find_home
-from tpustarter.setup.environment.proof import StepProof
+from tpustarter.setup.environment.environment_proof import StepProof
 from tpustarter.setup.environment.steps import SetupStep, State
 
 SCHEMA = "tpustarter.setup/1"
@@ -359,7 +359,7 @@ class EnvironmentSetup:
         return "done", ", ".join(versions or facts.installed)
 
     def _prove(self, step: SetupStep, log: LineLog) -> Generator[Event, None, _End]:
-        make_proof = proof.PROOFS[self.profile.command]
+        make_proof = environment_proof.PROOFS[self.profile.command]
         running_proof = make_proof(step, self._facts, self._machine, self._checks)
         self._running = running_proof
         if self._stopped:

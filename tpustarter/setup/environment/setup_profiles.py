@@ -1,6 +1,6 @@
 """The environments that set-up can make: the purpose of each, and the settings that follow from it.
 
-The steps of a profile are in the header of a lesson; its proof is in `proof`.
+The steps of a profile are in the header of a lesson; its proof is in `environment_proof`.
 """
 
 from __future__ import annotations

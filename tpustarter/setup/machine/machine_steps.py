@@ -76,7 +76,9 @@ class MachineSteps:
         """The header's own commands that undo a step."""
         try:
             declared = select_steps(lesson.header["setups"][profile], only, profile)
-            self.values = self._choose(step_values.read_declared(lesson.header, declared), told)
+            self.values = self._choose(
+                step_values.read_declared_values(lesson.header, declared), told
+            )
             self._texts = self._fill_ins()
             for fields in declared:
                 self.steps.append(self._make_step(fields))

@@ -93,7 +93,7 @@ class _ValueFields(msgspec.Struct):
             raise ValueError("a value has neither `matches` nor `is`")
 
 
-def read_declared(header: Mapping[str, object], steps: object) -> list[StepValue]:
+def read_declared_values(header: Mapping[str, object], steps: object) -> list[StepValue]:
     """Return the values in a lesson's header that these steps, or their defaults, use."""
     every = msgspec.convert(header.get("values") or {}, dict[str, _ValueFields])
     used = set(_NAME.findall(repr(steps)))

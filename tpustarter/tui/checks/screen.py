@@ -155,7 +155,7 @@ class ChecksScreen(ListWithDetails):
         else:
             self._list.follow(event)
             if isinstance(event, PlanMade):
-                self.show_text(check_end_line.format_target(event.run), where="opening")
+                self.show_text(check_end_line.format_run_target(event.run), where="opening")
 
     def _finish(self) -> None:
         if self._list.run is None:  # it broke, or its request was refused

@@ -122,7 +122,7 @@ def read_course(folder: Path | None) -> Course:
     from tpustarter.learning.progress import drafts, lesson_progress
 
     known = Course({}, [], frozenset())
-    known = replace(known, tpus=len(ledger.read_entries()), unread=len(ledger.list_unreadable()))
+    known = replace(known, tpus=len(ledger.read_ledger()), unread=len(ledger.list_unreadable()))
     try:
         known = replace(known, last=lesson_progress.read_last_check())
         lessons = {lesson.id: lesson for lesson in content.read_lessons(folder)}

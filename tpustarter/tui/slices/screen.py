@@ -162,7 +162,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         else:
             self._list.follow(event)
             if isinstance(event, PlanMade):
-                self.show_text(check_end_line.format_target(event.run), where="opening")
+                self.show_text(check_end_line.format_run_target(event.run), where="opening")
 
     def _tick(self) -> None:
         run = self._list.run

@@ -152,7 +152,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         project = project_and_zone.require_project(None)
         client, clock = tpu_work.make_client(self.tutor, project.name, stopped)
         found = inventory.fetch_overview(client, clock)
-        left = {entry.key for entry in ledger.read_entries()}
+        left = {entry.key for entry in ledger.read_ledger()}
         news = tuple(
             f"`{escape_text(tpu.name)}` in {escape_text(tpu.zone)} is gone, "
             "and nothing of it is billed."

@@ -206,11 +206,11 @@ def _slice(node: TpuNode) -> Iterator[LaidOutLines]:
             yield _fact("slice", slice_drawing.format_title(node))
         state = status_word(STYLES.get(row.mark, ""), escape_text(row.words))
         yield HangingText(
-            Content(f"{' ' * 9}{row.label}  ") + colour_signs(row.signs) + "  ", state
+            Content(f"{' ' * 9}{row.label}  ") + colour_slice_drawing(row.signs) + "  ", state
         )
 
 
-def colour_signs(text: str) -> Content:
+def colour_slice_drawing(text: str) -> Content:
     """Return the hosts or chips of a slice, each in the colour of its state."""
     return Content("").join(
         Content.styled(BOXES.get(sign, sign), SIGN_STYLES.get(sign, "$muted")) for sign in text

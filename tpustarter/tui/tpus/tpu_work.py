@@ -143,7 +143,7 @@ def make_watch_work(row: Tpu) -> TpuWork:
 
 def _entry_of(client: Client, row: Tpu) -> LedgerEntry:
     """Return the ledger's entry of a row, or a new one; raises Problem if there is no request."""
-    for entry in ledger.read_entries():
+    for entry in ledger.read_ledger():
         if entry.key == (client.project, row.zone, row.name):
             return entry
     resource = client.queued_resource(row.zone, row.name)
