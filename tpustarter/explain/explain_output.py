@@ -77,9 +77,7 @@ def explain_log(
         scan.lines,
         last_error,
         python,
-        has_failed=bool(end and end.code)
-        or TRACEBACK in scan.last
-        or is_exception_line(last_error),
+        has_failed=_has_failed(scan, end, last_error),
         has_own_error=bool(own),
         framework=explanation_text.find_framework(scan.last),
         is_cut=last.is_cut and not own,
@@ -96,6 +94,10 @@ def explain_log(
         found = replace(found, last_error=traceback.error)
     own_line = "" if mistake or library else library_errors.find_program_line(traceback)
     return replace(found, mistake=mistake, library=library, own_line=own_line)
+
+
+def _has_failed(scan: LogScan, end: CommandEnd | None, last_error: str) -> bool:
+    return bool(end and end.code) or TRACEBACK in scan.last or is_exception_line(last_error)
 
 
 def _last_error(matches: Sequence[FailureMatch], end_of_log: str, last: Traceback) -> str:

@@ -175,12 +175,8 @@ def _lead(
             _leader.run(check)
     except Exception as error:  # noqa: BLE001  JAX's own: a host is gone, or never connected
         traceback.print_exc()
-        lost = {
-            "id": current,
-            "why": "connection",
-            "detail": shorten_for_json(describe_error(error)),
-        }
-        emit({"event": "lost", "lost": None, **lost})
+        detail = shorten_for_json(describe_error(error))
+        emit({"event": "lost", "lost": None, "id": current, "why": "connection", "detail": detail})
         os._exit(INCONCLUSIVE)  # what JAX does at a normal end waits for the other hosts
     emit({"event": "checked-all"})
     return _leader.code

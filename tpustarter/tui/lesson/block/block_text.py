@@ -171,9 +171,8 @@ def make_result_text(
         return BlockText("pass", status_word("pass", "pass") + raises + where)
     if result.status in ("fail", "error") and is_try:
         first = "" if is_edited else f"; change it first{'' if is_editing else ', with e'}"
-        where_to_look = (
-            style_sentence(ANSWER_TYPING if is_editing else ANSWER) if has_answer else Content()
-        )
+        told = ANSWER_TYPING if is_editing else ANSWER
+        where_to_look = style_sentence(told) if has_answer else Content()
         reason = tuple(_reason(result, is_task=True))
         title = status_word("warn", "not yet") + where + first
         return BlockText(f"not yet{line}", title, reason, where_to_look)
@@ -185,9 +184,8 @@ def make_result_text(
             ran = Content(f"ran{where}; it prints something else now")
             return BlockText(f"ran{line}", ran, (note,))
         return BlockText(f"not yet{line}", status_word("warn", "not yet") + where, (note,))
-    label = _LABELS[result.status]
-    title = status_word(result.status, label) + where
-    return BlockText(f"{label}{line}", title, tuple(_reason(result)))
+    title = status_word(result.status, _LABELS[result.status]) + where
+    return BlockText(f"{_LABELS[result.status]}{line}", title, tuple(_reason(result)))
 
 
 def _missing(result: BlockResult) -> str:
