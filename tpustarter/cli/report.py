@@ -192,16 +192,19 @@ def _say(text: str) -> None:
 
 
 def _show_and_write(made: BugReport, folder: Path, *, yes: bool) -> None:
+    import msgspec
+
+    from tpustarter.report.document import ReportDocument
     from tpustarter.report.forms import bundle, markdown_form
 
-    document = made.document
-    click.echo(markdown_form.render_markdown(document, limit=sys.maxsize), nl=False)
-    counts = {kind: number for kind, number in document["replacements"].items() if number}
+    document = msgspec.convert(made.document, ReportDocument)
+    click.echo(markdown_form.render_markdown(made.document, limit=sys.maxsize), nl=False)
+    counts = {kind: number for kind, number in document.replacements.items() if number}
     replaced = ", ".join(f"{number} x {kind}" for kind, number in counts.items()) or "nothing"
     click.echo(f"\nReplaced in this text: {replaced}.", err=True)
-    if document["left_out"]:
+    if document.left_out:
         click.echo(
-            f"Left out or without an answer: {len(document['left_out'])}, named above and "
+            f"Left out or without an answer: {len(document.left_out)}, named above and "
             "in the manifest.",
             err=True,
         )
@@ -217,7 +220,7 @@ def _show_and_write(made: BugReport, folder: Path, *, yes: bool) -> None:
     shown = escape_text(Redactor(os.environ).redact_text(str(packed)))
     click.echo(
         f"Written: {shown.removesuffix('.tar.gz')}/report.md and {shown}. Read them once "
-        f"more, then file at {document['first']['file_at']}.",
+        f"more, then file at {document.first.file_at}.",
         err=True,
     )
     sys.exit(ExitCode.OK)

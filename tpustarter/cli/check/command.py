@@ -17,6 +17,7 @@ from tpustarter.cli.check import all_hosts
 from tpustarter.cli.command_end import print_errors_as_json, print_result, stop_at_signals
 from tpustarter.cli.parameters import FiniteRange, StrictCommand
 from tpustarter.core import content
+from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.text import phrases
@@ -207,7 +208,7 @@ def _error_in(junit: Path | None) -> Generator[None]:
         yield
     except Exception as error:
         with contextlib.suppress(Problem):
-            xml.write_error(document.error_fields(error)["error"]["what"], junit)
+            xml.write_error(str(as_object(document.error_fields(error)["error"])["what"]), junit)
         raise
 
 
