@@ -94,7 +94,7 @@ class Rehearsal:
         self._checks_folder = checks
         self._redact = Redactor(self._machine.env)
         # Several names may stand for one TPU: v5litepod-8 is v5e-8.
-        self.topologies = [_topology(name) for name in request.tpus]
+        self.topologies = [_topology(name, request.slices) for name in request.tpus]
         self.topologies = list({topology.name: topology for topology in self.topologies}.values())
         self._code = user_program.resolve_function(
             request.ids, request.arguments, request.framework
@@ -369,14 +369,17 @@ class Rehearsal:
         return interpreters.format_path(path, self._machine.env, Path.cwd())
 
 
-def _topology(name: str) -> tpus.Topology:
+def _topology(name: str, slices: int) -> tpus.Topology:
     try:
-        return tpus.find_topology(name)
+        return tpus.find_topology(name, slices)
     except LookupError as error:
-        names = ", ".join(one.name for one in tpus.TOPOLOGIES)
-        hint = f"a rehearsal compiles for {names}"
+        hint = "name a type, such as `v5p-64`, or a topology, such as `v5p:2x4x4`"
         raise Problem(str(error), hint=hint, code=ExitCode.USAGE) from error
 
 
 def _fields(topology: tpus.Topology) -> dict[str, Any]:
-    return {**vars(topology), "arguments": dict(topology.arguments)}
+    return {
+        **vars(topology),
+        "arguments": dict(topology.arguments),
+        "hbm_bytes": topology.hbm_bytes,
+    }

@@ -14,10 +14,11 @@ import click
 from tpustarter.checking.results.results import REHEARSAL_SCHEMA
 from tpustarter.cli.command_end import print_errors_as_json, print_result, stop_at_signals
 from tpustarter.cli.echo import echo_lines
-from tpustarter.cli.parameters import FiniteRange, StrictCommand
+from tpustarter.cli.parameters import FiniteRange, StrictCommand, split_names
 from tpustarter.core import content
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
+from tpustarter.machine.tpus import MOST_SLICES
 from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ A PROGRAM is one of these:
                     example inputs
   FILE.mlirbc       a StableHLO file, such as torch_xla writes
   ID                a check; 'jax.*' stands for every check of JAX
+
+--tpu takes every slice that the compiler knows, from one chip to a whole pod: its type, such as
+v5p-64, or its topology, such as v5p:2x4x4. --slices 2, or the name 2xv5e-8, compiles for two
+slices, whose programs talk over the data-center network where a collective spans both.
 
 Arguments from programs(devices) may be pytrees, and may have shardings. A PyTorch module is
 lowered with torch_xla or torchax for one device: once its forward pass, and once a training
@@ -81,7 +86,14 @@ Exit codes:
     "--tpu",
     "tpus",
     metavar="NAME[,NAME...]",
-    help="TPUs to compile for.  [default: one of each generation]",
+    help="TPUs to compile for, by type or topology.  [default: one of each generation]",
+)
+@click.option(
+    "--slices",
+    type=click.IntRange(1, MOST_SLICES),
+    default=1,
+    metavar="N",
+    help="How many slices of each TPU, joined by the data-center network.",
 )
 @click.option(
     "--arg",
@@ -161,8 +173,7 @@ def _asked(
 
     if not (ids or script):
         raise _nothing_named(tpus)
-    listed = tuple(name.strip() for name in (tpus or "").split(",") if name.strip())
-    names = listed or (("",) if tpus else EVERY_GENERATION)
+    names = split_names(tpus) or EVERY_GENERATION
     script_command = (script, *ids) if script else ()
     return Rehearsal(
         RehearsalRequest(ids=() if script else ids, script=script_command, tpus=names, **options)
@@ -170,8 +181,8 @@ def _asked(
 
 
 def _anything(tpus: str | None, as_json: bool, options: dict[str, Any]) -> bool:  # noqa: FBT001
-    given = (value for name, value in options.items() if name != "timeout_s")
-    return as_json or tpus is not None or any(given)
+    given = (value for name, value in options.items() if name not in ("timeout_s", "slices"))
+    return as_json or tpus is not None or options["slices"] > 1 or any(given)
 
 
 def _nothing_named(tpus: str | None) -> Problem:

@@ -23,7 +23,7 @@ from typing import Any
 from tpustarter.probe.finding import clip, describe_error, error_message
 from tpustarter.probe.rehearse import hlo, lowering_errors
 
-FORMAT = 4
+FORMAT = 5
 """Version of stored results; to be raised when one would differ from a fresh result."""
 LARGEST = 8
 """Most values in memory that are named, biggest first."""
@@ -93,6 +93,7 @@ def _difference(devices: list[Any], expected: Mapping[str, Any]) -> str | None:
     actual = {
         "devices": len(devices),
         "processes": len({device.process_index for device in devices}),
+        "slices": len({getattr(device, "slice_index", 0) for device in devices}),
         "hbm_gib_per_device": _hbm_gib(devices[0]),
     }
     wrong = [
@@ -197,7 +198,7 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
         "seconds": 0.0,
         "cached": False,
         "key": None,
-        "hbm_limit_bytes": int(topology["hbm_gib_per_device"] * GIB),
+        "hbm_limit_bytes": topology["hbm_bytes"],
     }
     began = time.monotonic()
     try:

@@ -150,7 +150,7 @@ def tpu_fields(topologies: Sequence[tpus.Topology]) -> dict[str, dict[str, Any]]
     """Return the TPUs' fields for the probe: number of devices, kind, and cores of one."""
     fields: dict[str, dict[str, Any]] = {}
     for topology in topologies:
-        row = tpus.parse_type(topology.name).generation
+        row = topology.type.generation
         cores = (row.cores_per_chip or 1) // (row.devices_per_chip or 1)
         fields[topology.name] = {
             "devices": topology.devices,

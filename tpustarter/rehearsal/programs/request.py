@@ -27,6 +27,8 @@ class RehearsalRequest:
     framework: str | None = None
     """`jax`, or the library that lowers the function's PyTorch module; None to detect it."""
     tpus: tuple[str, ...] = EVERY_GENERATION
+    slices: int = 1
+    """Slices of each TPU."""
     python: str | None = None
     """The Python for the user's own file; None to choose one."""
     compiler: str | None = None

@@ -82,9 +82,7 @@ def exceeds_memory(result: Mapping[str, Any]) -> bool:
 def find_larger_tpu(needed_bytes: float, devices: int) -> tpus.Topology | None:
     """Return the smallest TPU with so many bytes per device and so many devices; else None."""
     enough = [
-        one
-        for one in tpus.TOPOLOGIES
-        if one.hbm_gib_per_device * 2**30 >= needed_bytes and one.devices >= devices
+        one for one in tpus.TOPOLOGIES if one.hbm_bytes >= needed_bytes and one.devices >= devices
     ]
     return min(enough, key=lambda one: (one.devices, one.hbm_gib_per_device), default=None)
 
