@@ -484,7 +484,7 @@ def test_a_command_loads_no_other() -> None:
 
 def test_probe_archive_holds_only_its_parts(tmp_path: Path) -> None:
     """The zip holds the probe, facts about machines and the checks, and nothing of the rest."""
-    with zipfile.ZipFile(archive.build_archive(tmp_path / "probe.pyz")) as probe:
+    with zipfile.ZipFile(archive.build_probe_archive(tmp_path / "probe.pyz")) as probe:
         names = {name for name in probe.namelist() if name.endswith(".py")}
     wanted = {"__main__.py", *(f"tpustarter/{name}" for name in TRAVELS)}
     for folder in ("probe", "machine"):

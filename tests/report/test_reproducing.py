@@ -19,8 +19,7 @@ import jsonschema
 import pytest
 
 from tests.report.reproduce_ten import has_no_tpustarter
-from tests.report.test_canaries import _context as telling_context
-from tests.report.test_canaries import leaks
+from tests.report.test_canaries import leaks, make_contexts
 from tests.support import report_machine as telling
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
@@ -425,7 +424,7 @@ def test_no_canary_in_report_with_reproducers(
     result = BlockResult(block.id, "error", "exception", "\n".join(telling.TEXTS))
     lesson_progress.record_block(lesson, block, result)
     hung = "It was not run, because jax did not come back from `jax.devices()`."
-    for context in telling_context(tmp_path, home, monkeypatch, None, devices):
+    for context in make_contexts(tmp_path, home, monkeypatch, None, devices):
         report = make_report.make_report(context)
         section = next(o for o in report.document["sections"] if o["name"] == "reproducers")
         rows = {one["id"]: one for one in section["facts"]["files"]}

@@ -144,7 +144,7 @@ def find_by_pci(device: int, subsystem: int | None) -> Generation | None:
 
 
 def find_by_device_kind(kind: str) -> Generation | None:
-    """Return the generation with this device kind in JAX, such as `TPU v5 lite`; None for none."""
+    """Return the generation that JAX calls by this device kind, such as `TPU v5 lite`, or None."""
     return next((row for row in GENERATIONS if kind in row.device_kinds), None)
 
 
@@ -227,13 +227,13 @@ def list_slices(row: Generation) -> Iterator[TpuType]:
 
 
 def find_hbm_bytes(row: Generation) -> int | None:
-    """Return the bytes that the compiler lets a program use on one device; None if unknown."""
+    """Return the bytes that the compiler lets a program use on a device, or None if unknown."""
     known = _DESCRIBED.get(row.name)
     return None if known is None else int(known.hbm_gib * 2**30)
 
 
 def find_sides(row: Generation, chips: int) -> tuple[int, ...] | None:
-    """Return the chips of a slice in each direction; None where no slice has so many.
+    """Return the chips of a slice in each direction, or None if no slice has so many.
 
     They are those of the box that is most like a square or a cube. Source:
     https://github.com/AI-Hypercomputer/maxtext src/maxtext/utils/accelerator_to_spec_map.py (read

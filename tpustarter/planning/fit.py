@@ -82,7 +82,7 @@ def list_tensor_sizes(model: ModelShape) -> list[TensorSize]:
 
 
 def _refuse_tensor(model: ModelShape, size: int) -> str | None:
-    """Return why a model cannot be sharded over so many devices; None where it can."""
+    """Return why a model cannot be sharded over so many devices, or None if it can."""
     if model.heads % size:
         return f"{model.heads} heads do not divide by {size}"
     if not model.latent and model.kv_heads % size and size % model.kv_heads:
@@ -150,7 +150,7 @@ def _plan_generation(
 
 
 def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuFit | None:
-    """Return the plan for a TPU; None where its devices do not divide, or are not known."""
+    """Return the plan for a TPU, or None if its devices do not divide, or are not known."""
     hbm = tpus.find_hbm_bytes(tpu.generation)
     if tpu.devices is None or hbm is None:
         return None

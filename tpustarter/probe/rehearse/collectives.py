@@ -64,7 +64,7 @@ class Collective(NamedTuple):
 
     @property
     def received_bytes(self) -> float | None:
-        """The bytes that each device receives at least in one run; None where that is unknown.
+        """The bytes that each device receives at least in one run, or None if unknown.
 
         Of an all-reduce they are those of a reduce-scatter and an all-gather.
         """
@@ -104,7 +104,7 @@ def list_collectives(text: str) -> list[Collective]:
 
 
 def count_partitions(header: str) -> int | None:
-    """Return the devices that the first line of a module names; None where it names none."""
+    """Return the devices that the first line of a module names, or None if it names none."""
     number = _after(header, "num_partitions=") or _after(header, "replica_count=")
     return int(number) if number.isdecimal() and len(number) < _DEPTH else None
 
@@ -230,7 +230,7 @@ def _count_bytes(kind: str, dims: str) -> int:
 
 
 def _count_runs(computations: Computations, entry: str) -> dict[str, int | None]:
-    """Return how often each computation runs, through static loops; None where that is unknown."""
+    """Return how often each computation runs, through static loops, or None if unknown."""
     runs: dict[str, int | None] = {entry: 1}
     callers: Counter[str] = Counter()
     calls = {name: list(_list_calls(computations, lines)) for name, lines in computations.items()}
@@ -290,7 +290,7 @@ class _Values(NamedTuple):
 def _count_trips(
     computations: Computations, outside: Mapping[str, HloInstruction], loop: HloInstruction
 ) -> int | None:
-    """Return how often a loop runs that counts from a constant to a constant; None for others."""
+    """Return how often a loop from a constant to a constant runs, or None for others."""
     condition = computations.get(_after(loop.rest, " condition=%"))
     body = computations.get(_after(loop.rest, " body=%"))
     if not condition or not body:
@@ -339,7 +339,7 @@ def _evaluate(
     index: int | None = None,
     left: int = _DEPTH,
 ) -> int | _Item | None:
-    """Return an integer, or an element of a loop's values with what is added; else None.
+    """Return an integer, an element of a loop's values with what is added, or None.
 
     `index` chooses an element of a tuple.
     """
@@ -407,7 +407,7 @@ def split_sections(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def parse_instruction(text: str) -> HloInstruction | None:
-    """Return the instruction in a line of text; None for any other text."""
+    """Return the instruction in a line of text, or None for any other text."""
     name, _, right = text.partition(" = ")
     end = find_closing_bracket(right, 0) if right.startswith("(") else right.find(" ")
     opened = right.find("(", end)
