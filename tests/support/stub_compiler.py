@@ -163,7 +163,8 @@ class Module(bytes):
             type=SimpleNamespace(inputs=[0], results=[0]),
         )
         self.body = SimpleNamespace(operations=[main])
-        self.operation = SimpleNamespace(attributes={})
+        parts = {"mhlo.num_partitions": SimpleNamespace(value=8)} if b"eight" in artifact else {}
+        self.operation = SimpleNamespace(attributes=parts)
 
 
 hlo = SimpleNamespace(deserialize_portable_artifact=lambda context, artifact: Module(artifact))

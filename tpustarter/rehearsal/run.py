@@ -39,6 +39,7 @@ from tpustarter.rehearsal.programs.user_program import (
     ScriptEnded,
     ScriptOutput,
 )
+from tpustarter.rehearsal.saved_files import SavedFiles
 from tpustarter.rehearsal.text import progress
 from tpustarter.running import archive, run_folder
 from tpustarter.running.process import Probe
@@ -109,6 +110,7 @@ class Rehearsal:
         self._checks = [] if own else resolve.resolve_checks(request.ids, checks)
         self._torch_checks = [check for check in self._checks if check.framework == "torch_xla"]
         self._compiler = self._found()
+        self.saved_files = SavedFiles(request.save) if request.save else None
         self._jobs = CompilerPool()
         self._lowering: Probe | None = None
         self.functions: list[JittedPlace] = []
@@ -256,7 +258,8 @@ class Rehearsal:
                     why = f"it needs {needed} devices, and {topology.name} has {topology.devices}"
                     self.skipped.append({"name": check.id, "tpu": topology.name, "reason": why})
                     continue
-                yield CompileTask(check.id, topology.name, _fields(topology), {"check": check.id})
+                source = {"check": check.id, **self._saving(topology, check.id)}
+                yield CompileTask(check.id, topology.name, _fields(topology), source)
 
     def _lower_own(self, compiling: ProbeSession) -> Iterator[CompileTask | Event]:
         most = max(topology.devices for topology in self.topologies)
@@ -319,10 +322,10 @@ class Rehearsal:
                 exported.program,
                 topology.name,
                 _fields(topology),
-                {**exported.source, **check},
+                {**exported.source, **check, **self._saving(topology, exported.check)},
                 exported.notes,
             )
-            needed = int(exported.source["lowered"]["devices"]) if exported.source else 1
+            needed = int(exported.source["lowered"]["devices"] or 1) if exported.source else 1
             if needed > topology.devices:
                 why = f"it needs {needed} devices, and {topology.name} has {topology.devices}"
                 self.skipped.append({"name": exported.program, "tpu": topology.name, "reason": why})
@@ -338,6 +341,11 @@ class Rehearsal:
                 task, exported.program, exported.error, detail=exported.traceback
             )
             yield RehearsalAnswer(compiler.add_notes(failure | {"status": status}, exported.notes))
+
+    def _saving(self, topology: tpus.Topology, check: str | None) -> dict[str, str]:
+        if self.saved_files is None:
+            return {}
+        return {"save": str(self.saved_files.tpu_folder(topology.name, check))}
 
     def _remember_probe(self, probe: Probe) -> None:
         self._lowering = probe

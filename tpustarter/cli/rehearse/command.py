@@ -42,7 +42,8 @@ A PROGRAM is one of these:
                     a name, a function and its arguments
   FILE.py:make      a function that returns a PyTorch module and its
                     example inputs
-  FILE.mlirbc       a StableHLO file, such as torch_xla writes
+  FILE.mlirbc       a StableHLO file of any framework, for one device or
+                    several; FILE.mlir is the same as text
   ID                a check; 'jax.*' stands for every check of JAX
 
 --tpu takes every slice that the compiler knows, from one chip to a whole pod: its type, such as
@@ -127,6 +128,11 @@ Exit codes:
 @click.option("--fresh", is_flag=True, help="Compile again, even where an answer is stored.")
 @click.option(
     "--beside-tpu", is_flag=True, help="Allow a rehearsal on a machine that has TPU chips."
+)
+@click.option(
+    "--save",
+    metavar="FOLDER",
+    help="Write each program before and after compiling, its memory, and the whole report.",
 )
 @click.option("--list", "listing", is_flag=True, help="List the checks that can be compiled.")
 @click.option(
@@ -268,6 +274,10 @@ def _ends_with_a_command() -> Generator[None]:
 
 
 def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
+    if rehearsal.saved_files:
+        from tpustarter.rehearsal.text.report_files import write_report
+
+        write_report(rehearsal, rehearsal.saved_files)
     if as_json:
         print_result(rehearsal.document())
         return

@@ -222,7 +222,8 @@ class Compiler:
             yield result
             return
         flags = f"{self._session.env.get('LIBTPU_INIT_ARGS', '')} {FLAGS}".strip()
-        command = self._command(task, []) | {"only": [result["program"]], "cache": None}
+        changed = {"only": [result["program"]], "cache": None, "save": None}
+        command = self._command(task, []) | changed
         self._memory_probe, log = start_probe(
             self._session, {**OUTSPOKEN, "LIBTPU_INIT_ARGS": flags}, stream=True
         )

@@ -39,5 +39,7 @@ class RehearsalRequest:
     """Whether to compile again where an answer is stored."""
     beside_tpu: bool = False
     """Whether to continue on a machine that has TPU chips."""
+    save: str | None = None
+    """The folder that gets the texts of the programs and the report; None for none."""
     memory_limit_bytes: int | None = None
     """Limit for all processes together; None for a share of the available memory."""
