@@ -147,13 +147,14 @@ def _programs(
 
 
 def tpu_fields(topologies: Sequence[tpus.Topology]) -> dict[str, dict[str, Any]]:
-    """Return the TPUs' fields for the probe: number of devices, kind, and cores of one."""
+    """Return the TPUs' fields for the probe: devices, slices, and the kind and cores of a device."""
     fields: dict[str, dict[str, Any]] = {}
     for topology in topologies:
         row = topology.type.generation
         cores = (row.cores_per_chip or 1) // (row.devices_per_chip or 1)
         fields[topology.name] = {
             "devices": topology.devices,
+            "slices": topology.slices,
             "kind": row.device_kinds[0],
             "cores": cores,
         }
