@@ -62,7 +62,7 @@ class Topology:
 
 
 class _Described(NamedTuple):
-    """What the compiler describes of a generation."""
+    """The compiler's description of a generation."""
 
     dimensions: int
     """Directions in which its chips are linked."""

@@ -15,6 +15,8 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.probe.rehearse.rehearsal import format_folder_name
 
+Fields = dict[str, Any]
+
 
 class SavedFiles:
     """A folder of the user that gets the files of one rehearsal."""
@@ -37,12 +39,12 @@ class SavedFiles:
         folder = self.folder / format_folder_name(tpu)
         return folder / check if check else folder
 
-    def write_memory(self, result: dict[str, Any], text: str) -> None:
+    def write_memory(self, result: Fields, text: str) -> None:
         """Write the memory of one program beside its texts."""
         folder = self.tpu_folder(result["tpu"], result["check"])
         self._write(folder / format_folder_name(result["program"]) / "memory.txt", text)
 
-    def write_report(self, document: dict[str, Any], table: str) -> None:
+    def write_report(self, document: Fields, table: str) -> None:
         """Write the JSON document, and the table in Markdown."""
         self._write(self.folder / "rehearsal.json", json.dumps(document, indent=1) + "\n")
         self._write(self.folder / "rehearsal.md", table)

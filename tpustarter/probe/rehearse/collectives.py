@@ -78,7 +78,7 @@ class Collective(NamedTuple):
         return (2 if self.kind == "all-reduce" else 1) * self.bytes * others / self.group_size
 
 
-Computations = Mapping[str, Mapping[str, HloInstruction]]
+Computations = Mapping[str, dict[str, HloInstruction]]
 """The instructions of each computation, by name; the last of them is its root."""
 
 
@@ -175,7 +175,7 @@ def _kind(line: HloInstruction) -> tuple[str, str]:
     return kind if kind in KINDS else "", ICI
 
 
-def _keeps_a_part(name: str, lines: Mapping[str, HloInstruction]) -> bool:
+def _keeps_a_part(name: str, lines: dict[str, HloInstruction]) -> bool:
     # The compiler also names such a computation `all-reduce-scatter`.
     sums = {line.name for line in lines.values() if line.op == "all-reduce"}
     for line in lines.values():
@@ -245,15 +245,17 @@ def _count_runs(computations: Computations, entry: str) -> dict[str, int | None]
         name = left.pop()
         for called, trips in calls.get(name, ()):
             before, each = runs.get(called, 0), runs[name]
-            known = before is not None and each is not None and trips is not None
-            runs[called] = before + each * trips if known else None
+            if before is None or each is None or trips is None:
+                runs[called] = None
+            else:
+                runs[called] = before + each * trips
             callers[called] -= 1
             left += [called] if callers[called] == 0 else []
     return runs
 
 
 def _list_calls(
-    computations: Computations, lines: Mapping[str, HloInstruction]
+    computations: Computations, lines: dict[str, HloInstruction]
 ) -> Iterator[tuple[str, int | None]]:
     for line in lines.values():
         attributes = line.rest.partition(", metadata={")[0]
@@ -276,19 +278,19 @@ def _list_calls(
 class _Item(NamedTuple):
     """An element of the values that a loop hands on, and what is added to it."""
 
-    index: int
+    position: int
     added: int
 
 
 class _Values(NamedTuple):
     """A computation and the values of its parameters, or of a loop whose values are unknown."""
 
-    lines: Mapping[str, HloInstruction]
+    lines: dict[str, HloInstruction]
     arguments: tuple[tuple[_Values, str], ...] | None
 
 
 def _count_trips(
-    computations: Computations, outside: Mapping[str, HloInstruction], loop: HloInstruction
+    computations: Computations, outside: dict[str, HloInstruction], loop: HloInstruction
 ) -> int | None:
     """Return how often a loop from a constant to a constant runs, or None for others."""
     condition = computations.get(_after(loop.rest, " condition=%"))
@@ -306,9 +308,9 @@ def _count_trips(
     counter, limit = [*sides, None, None][:2]
     if not isinstance(counter, _Item) or not isinstance(limit, int):
         return None
-    step = _evaluate(computations, _Values(body, None), _root(body).name, counter.index)
-    first = _evaluate(computations, _Values(outside, None), loop.name, counter.index)
-    if not isinstance(step, _Item) or step.index != counter.index or not isinstance(first, int):
+    step = _evaluate(computations, _Values(body, None), _root(body).name, counter.position)
+    first = _evaluate(computations, _Values(outside, None), loop.name, counter.position)
+    if not (isinstance(step, _Item) and isinstance(first, int)) or step[0] != counter[0]:
         return None
     far = limit - counter.added - first
     if direction in ("GT", "GE"):
@@ -318,7 +320,7 @@ def _count_trips(
     return max(0, -(-(far + direction.endswith("E")) // step.added))
 
 
-def _root(lines: Mapping[str, HloInstruction]) -> HloInstruction:
+def _root(lines: dict[str, HloInstruction]) -> HloInstruction:
     return next(reversed(lines.values()))
 
 

@@ -14,6 +14,8 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
+Module = Any
+"""A module of MLIR, whose types JAX does not publish."""
 PORTABLE = b"StableHLO_v"
 """Part of the first bytes of a portable artifact."""
 
@@ -42,7 +44,7 @@ def format_text(artifact: bytes) -> str:
 
 
 @contextlib.contextmanager
-def _read_module(artifact: bytes) -> Generator[Any]:
+def _read_module(artifact: bytes) -> Generator[Module]:
     # A portable artifact, or MLIR of the StableHLO dialect as bytecode or text.
     mlir = importlib.import_module("jax._src.interpreters.mlir")
     dialect = importlib.import_module("jax._src.lib.mlir.dialects").hlo
@@ -54,7 +56,7 @@ def _read_module(artifact: bytes) -> Generator[Any]:
             yield ir.Module.parse(artifact, context=context)
 
 
-def list_argument_names(module: Any) -> list[str]:
+def list_argument_names(module: Module) -> list[str]:
     """Return the names that a program gives its arguments, such as `params['w']`, if any."""
     places = (str(argument.location) for argument in _main(module).arguments)
     return [named[1] if (named := _NAMED.fullmatch(place)) else "" for place in places]
@@ -99,18 +101,18 @@ def compile_for_devices(devices: list[Any], artifact: bytes, lowered: Mapping[st
         return devices[0].client.compile(module, client.DeviceList(tuple(devices)), options)
 
 
-def _main(module: Any) -> Any:
+def _main(module: Module) -> Any:
     return next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
 
 
-def _count_parts(module: Any) -> tuple[int, int]:
+def _count_parts(module: Module) -> tuple[int, int]:
     attributes: dict[str, Any] = module.operation.attributes
     names = ("mhlo.num_replicas", "mhlo.num_partitions")
     replicas, partitions = (attributes[n].value if n in attributes else 1 for n in names)
     return replicas, partitions
 
 
-def _list_shardings(module: Any, name: str) -> list[str]:
+def _list_shardings(module: Module, name: str) -> list[str]:
     """Return the name of the sharding of each argument or result; empty for one without."""
     main = _main(module)
     count = len(main.type.inputs if name == "arg_attrs" else main.type.results)
@@ -128,7 +130,7 @@ def _has_shardy(shardings: list[list[str]]) -> bool:
     return names != {"mhlo.sharding"}
 
 
-def _alias(module: Any, aliases: Sequence[Sequence[int]]) -> None:
+def _alias(module: Module, aliases: Sequence[Sequence[int]]) -> None:
     # XLA reads from attributes of the arguments which output takes their memory.
     ir = importlib.import_module("jax._src.lib.mlir").ir
     main = _main(module)

@@ -147,7 +147,7 @@ def _programs(
 
 
 def tpu_fields(topologies: Sequence[tpus.Topology]) -> dict[str, dict[str, Any]]:
-    """Return the TPUs' fields for the probe: devices, slices, and the kind and cores of a device."""
+    """Return the TPUs' fields for the probe: devices, slices, and a device's kind and cores."""
     fields: dict[str, dict[str, Any]] = {}
     for topology in topologies:
         row = topology.type.generation

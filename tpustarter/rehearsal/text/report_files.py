@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from tpustarter.rehearsal.run import Rehearsal
-from tpustarter.rehearsal.saved_files import SavedFiles
+from tpustarter.rehearsal.saved_files import Fields, SavedFiles
 from tpustarter.rehearsal.text.rehearsal_headline import format_headline, format_label
 from tpustarter.rehearsal.text.rehearsal_text import (
     WORDS,
@@ -44,7 +43,7 @@ def write_report(rehearsal: Rehearsal, files: SavedFiles) -> None:
             files.write_memory(result, "\n".join(_memory_lines(result)) + "\n")
 
 
-def format_markdown(results: Sequence[dict[str, Any]]) -> str:
+def format_markdown(results: Sequence[Fields]) -> str:
     """Return a table with a row for each program and TPU, and the headline below it."""
     rows = [_COLUMNS, ("---",) * len(_COLUMNS), *map(_row, results)]
     lines = [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in rows]
@@ -52,7 +51,7 @@ def format_markdown(results: Sequence[dict[str, Any]]) -> str:
     return "\n".join([*lines, "", format_headline(results, own=own), ""])
 
 
-def _row(result: dict[str, Any]) -> tuple[str, ...]:
+def _row(result: Fields) -> tuple[str, ...]:
     memory = result.get("memory", {})
     parts = [memory.get(name) for name in ("arguments", "outputs", "temporaries")]
     sizes = [result.get("hbm_bytes"), result["hbm_limit_bytes"], *parts]
@@ -70,7 +69,7 @@ def _row(result: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _memory_lines(result: dict[str, Any]) -> Iterator[str]:
+def _memory_lines(result: Fields) -> Iterator[str]:
     yield f"{format_label(result)} for {result['tpu']}, bytes of one device"
     yield from memory_bars([result])
     for name, size in result.get("memory", {}).items():
