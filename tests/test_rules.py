@@ -571,8 +571,8 @@ MAY_READ = {
     "rehearsal/compile/memory_report.py _name": "labels are those of XLA's own report",
     "report/forms/fact_listing.py format_sections": "a published report names a field with a dot",
     "report/open/accepted_facts.py read_left_out": "it reads a report of another machine",
-    "reproducing/trial.py is_same_failure": "a saved failure has no other name of its exception",
-    "setup/programs/prove_profiler.py fetch": "it is the path of an address",
+    "reproducing/reproducer_run.py is_same_failure": "a saved failure names its exception only so",
+    "setup/programs/prove_profiler.py fetch_json": "it is the path of an address",
     "tui/library/search_details.py describe_word": "the glossary has paragraphs",
 }
 """Functions that take one apart all the same, and why."""
