@@ -118,6 +118,8 @@ class Rehearsal:
         self.asked: tuple[str, ...] = ()
         """Places where a script asks for its device, outside of jitted code."""
         self.script_error: str | None = None
+        self.script_ended_early = False
+        """Whether the script was ended by the limit of the request."""
         self.script_missing = ""
         """The module that a script imported in vain."""
         self.script_place = ""
@@ -220,6 +222,7 @@ class Rehearsal:
             "skipped": self.skipped,
             "functions": [vars(function) for function in self.functions],
             "script_error": self.script_error,
+            "script_ended_early": self.script_ended_early,
             "script_python": self.script_python,
             "asked": list(self.asked),
             "exit_code": int(self.exit_code),
@@ -269,7 +272,9 @@ class Rehearsal:
             session = replace(compiling, python=self._python(Path.cwd()), env=env)
             self.script_python = self._display_path(session.python)
             words = self._request.script
-            events = lowering.run_script(words, session, topologies, self._remember_probe)
+            events = lowering.run_script(
+                words, session, topologies, self._remember_probe, self._request.until
+            )
         elif self._code:
             python = self._python(self._code.file.parent, self._code.torch)
             session = replace(
@@ -370,7 +375,7 @@ class Rehearsal:
             self.asked = event.places
         elif isinstance(event, ScriptEnded):
             self.script_error, self.script_missing = event.error, event.missing_module
-            self.script_place = event.place
+            self.script_place, self.script_ended_early = event.place, event.ended_early
         return event
 
     def _display_path(self, path: Path) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import shlex
 import sys
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +59,9 @@ parameters.
 --script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices. It also compiles each
 function that the script passes to jax.jit, once for each set of shapes. It doesn't see pmap,
 operations outside jit, or functions that call back into Python. The output of the script goes
-to stderr.
+to stderr. --until ends the script early, as one that trains for hours needs: before its first
+call is computed, or after some calls or seconds. With --zeros its jitted functions return zeros
+of the right shape and sharding, and compute nothing.
 
 Your functions are lowered as on a TPU, so they see the backend and the kind of device of a
 TPU, and a note tells you if they read them. A script itself runs on a CPU, and the report says
@@ -105,6 +108,15 @@ Exit codes:
 )
 @click.option(
     "--script", metavar="FILE.py", help="Run a script, and compile what it passes to jax.jit."
+)
+@click.option(
+    "--until",
+    metavar="LIMIT",
+    help="End the script at its first call of a jitted function ('first'), after '20 calls' of "
+    "them, or after 90 seconds ('90').",
+)
+@click.option(
+    "--zeros", is_flag=True, help="Let jitted functions of the script return zeros uncomputed."
 )
 @click.option(
     "--framework",
@@ -174,13 +186,24 @@ def rehearse(
 def _asked(
     ids: tuple[str, ...], tpus: str | None, script: str | None, options: dict[str, Any]
 ) -> Rehearsal:
-    from tpustarter.rehearsal.programs.request import EVERY_GENERATION, RehearsalRequest
+    from tpustarter.rehearsal.programs.request import (
+        EVERY_GENERATION,
+        RehearsalRequest,
+        ScriptLimit,
+        parse_limit,
+    )
     from tpustarter.rehearsal.run import Rehearsal
 
     if not (ids or script):
         raise _nothing_named(tpus)
     names = split_names(tpus) or EVERY_GENERATION
     script_command = (script, *ids) if script else ()
+    until, zeros = options.pop("until"), options.pop("zeros")
+    if (until is not None or zeros) and not script:
+        name = "--zeros" if zeros else "--until"
+        raise Problem(f"`{name}` needs `--script`", code=ExitCode.USAGE)
+    limit = ScriptLimit() if until is None else parse_limit(until)
+    options["until"] = replace(limit, zeros=zeros)
     return Rehearsal(
         RehearsalRequest(ids=() if script else ids, script=script_command, tpus=names, **options)
     )

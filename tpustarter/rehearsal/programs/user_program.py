@@ -153,6 +153,8 @@ class ScriptEnded:
     """The module that it imported in vain, if that was the error."""
     place: str = ""
     """The line of the script that the error came through, `train.py:12`."""
+    ended_early: bool = False
+    """Whether a limit of the request ended it."""
 
 
 def names_python_code(text: str) -> bool:
