@@ -35,7 +35,7 @@ Arguments = dict[str, str | int | tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Topology:
-    """Arguments for the TPU compiler, and the TPU that it then describes."""
+    """Arguments for the TPU compiler, and the TPU that they describe."""
 
     name: str
     """The type, such as `v5p-64`; the topology where a type has another one; `2xv5e-8` for two."""
