@@ -15,9 +15,8 @@ TRACEBACK = "Traceback (most recent call last"
 """The first line of a traceback; a log may be cut in the middle of it."""
 _HIDDEN_BY_JAX = "JAX has removed its internal frames"
 _NAMES = r"(?:[A-Za-z_]\w*\.)"
-_RAISED = re.compile(rf"{_NAMES}*[A-Z]\w*(?:: .*|:?$)|{_NAMES}+\w*error(?:: .*|$)")
+_RAISED = re.compile(rf"(?P<name>{_NAMES}*[A-Z]\w*)(?:: .*|:?$)|{_NAMES}+\w*error(?:: .*|$)")
 """The line with which a traceback ends: the name of the exception, and its message."""
-_EXCEPTION = re.compile(rf"{_NAMES}*\w*(?:Error|Exception)(?:: |$)")
 _LEVEL = re.compile(
     r"^(?:\([^()\n]{0,80}\bpid=\d+[^()\n]{0,40}\)\s?)?"
     r"(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s\d\d-\d\d\s\d\d:\d\d:\d\d\s\[?[\w./]{1,80}:\d+\]\s?)?"
@@ -96,7 +95,7 @@ def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
     found: list[Traceback] = []
     for begin in begins:
         body = list(_body(last_lines, begin))
-        end = next((at for at, (_, line) in enumerate(body) if _RAISED.match(line)), len(body))
+        end = next((at for at, (_, line) in enumerate(body) if is_last_line(line)), len(body))
         error, number = (body[end][1].strip(), body[end][0]) if end < len(body) else ("", begin)
         after = " ".join(line for _, line in body[end + 1 : end + 4])
         found.append(
@@ -172,7 +171,7 @@ def read_bare_frames(end_of_log: str) -> Traceback:
     """Return the frames of a log that has no first line of a traceback, as a syntax error has."""
     lines = [strip_level(line) for line in end_of_log.split("\n")]
     last = max((at for at, line in enumerate(lines) if _is_frame(line)), default=len(lines))
-    error = next((line.strip() for line in lines[last:] if _RAISED.match(line)), "")
+    error = next((line.strip() for line in lines[last:] if is_last_line(line)), "")
     is_cut = last < len(lines) and not error and _is_cut(lines[last:])
     return Traceback(tuple(read_frames(lines)), error, len(lines), is_cut=is_cut)
 
@@ -183,9 +182,18 @@ def read_crash(end_of_log: str) -> Frame | None:
     return next(iter(read_frames([match[1]])), None) if match else None
 
 
+def is_last_line(line: str) -> bool:
+    """Return whether a line can be the last one of a traceback, whatever its exception is called.
+
+    Other lines have this form too, so it tells something only below a frame.
+    """
+    return bool(_RAISED.match(line))
+
+
 def is_raised(line: str) -> bool:
-    """Return whether a line is an exception, as the last line of a traceback is."""
-    return bool(_EXCEPTION.match(line))
+    """Return whether a line is an exception by its name, wherever it stands."""
+    match = _RAISED.match(line)
+    return bool(match and (match["name"] or "").endswith(("Error", "Exception")))
 
 
 def strip_level(line: str) -> str:
