@@ -68,10 +68,10 @@ def explain_log(
         matches = command_ending.add_exit_code(matches, scan, failures, end.code)
         matches = command_ending.add_kills(matches, scan, failures, end.kills)
     tracebacks = read_tracebacks(scan.last, scan.lines)
-    own = _own_error(matches, tracebacks)
+    last = tracebacks[-1] if tracebacks else read_bare_frames(scan.last)
+    own = _own_error(matches, tracebacks or [last])
     if python is None:
         python = program_python.find_program_python(scan.last)
-    last = tracebacks[-1] if tracebacks else read_bare_frames(scan.last)
     last_error = own.error if own else _last_error(matches, scan.last, last)
     found = Explanation(
         tuple(matches),

@@ -35,6 +35,8 @@ _ERROR = re.compile(
     r"(?:Error|Exception|Interrupt|\b(?:FATAL|Fatal|F\d{4}|[Ee]rror|ERROR|[Ff]ailed|FAILED|"
     r"[Aa]borted|Killed))\b"
 )
+_QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*: ")
+"""An exception with its module, such as `torch._dynamo.exc.InvalidBackend: `."""
 _PACKAGE = re.compile(r"\b(jax|torch|tensorflow)(?:lib|_xla)?[./]")
 """Names a framework, in a path or before a dot."""
 _LIBRARY = {"torch": "torch_xla"}
@@ -102,7 +104,7 @@ def find_last_error(end_of_log: str) -> str:
     lines = [strip_level(line) for line in end_of_log.split("\n")]
     for before, line in zip(reversed(["", *lines[:-1]]), reversed(lines), strict=True):
         match = _ERROR.search(line)
-        if match or (before.startswith("  ") and is_last_line(line)):
+        if match or _QUALIFIED.match(line) or (before.startswith("  ") and is_last_line(line)):
             # What a progress bar has drawn before it, in the same line, tells nothing.
             begin = match.start() if match else 0
             start = max(0, begin - _LONGEST // 2) if len(line) > _LONGEST else 0
