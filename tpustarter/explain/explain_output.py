@@ -69,7 +69,7 @@ def explain_log(
         matches = command_ending.add_kills(matches, scan, failures, end.kills)
     tracebacks = read_tracebacks(scan.last, scan.lines)
     last = tracebacks[-1] if tracebacks else read_bare_frames(scan.last)
-    own = _own_error(matches, tracebacks or [last])
+    own = _own_error(matches, tracebacks or ([last] if is_raised(last.error) else []))
     if python is None:
         python = program_python.find_program_python(scan.last)
     last_error = own.error if own else _last_error(matches, scan.last, last)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 TRACEBACK = "Traceback (most recent call last"
@@ -85,6 +85,8 @@ class Traceback:
 def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
     """Return the tracebacks of a log, of those that follow from each other each by itself.
 
+    What stands above the first line of a traceback may be one whose own first line is cut off.
+
     Args:
         end_of_log: The last lines of the log.
         lines: How many lines the log has.
@@ -93,6 +95,9 @@ def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
     before = lines - len(last_lines) + (not last_lines[-1])
     begins = [number for number, line in enumerate(last_lines) if TRACEBACK in line]
     found: list[Traceback] = []
+    cut = read_bare_frames("\n".join(last_lines[: begins[0]])) if begins else None
+    if cut and cut.frames and is_raised(cut.error):
+        found.append(replace(cut, line=before + cut.line))
     for begin in begins:
         body = list(_body(last_lines, begin))
         end = next((at for at, (_, line) in enumerate(body) if is_last_line(line)), len(body))
@@ -171,9 +176,11 @@ def read_bare_frames(end_of_log: str) -> Traceback:
     """Return the frames of a log that has no first line of a traceback, as a syntax error has."""
     lines = [strip_level(line) for line in end_of_log.split("\n")]
     last = max((at for at, line in enumerate(lines) if _is_frame(line)), default=len(lines))
-    error = next((line.strip() for line in lines[last:] if is_last_line(line)), "")
+    end = next((at for at in range(last, len(lines)) if is_last_line(lines[at])), len(lines))
+    error = lines[end].strip() if end < len(lines) else ""
     is_cut = last < len(lines) and not error and _is_cut(lines[last:])
-    return Traceback(tuple(read_frames(lines)), error, len(lines), is_cut=is_cut)
+    number = min(end + 1, len(lines))
+    return Traceback(tuple(read_frames(lines)), error, number, is_cut=is_cut)
 
 
 def read_crash(end_of_log: str) -> Frame | None:
