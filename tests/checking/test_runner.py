@@ -15,8 +15,9 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support.places import REPOSITORY
-from tests.support.processes import HANG_S, until
+from tests.support.processes import until
 from tests.support.sessions import SAMPLES, make_session, run_samples, sample
+from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.checking.results.headline import format_headline
 from tpustarter.checking.results.results import Result
 from tpustarter.checking.run import runner as runner_module
@@ -28,9 +29,8 @@ from tpustarter.checking.run.runner import (
     FindingReported,
     sort_checks,
 )
-from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.machine import limits
+from tpustarter.machine import reached_limits
 from tpustarter.machine.machine import Machine
 from tpustarter.running import lease
 
@@ -45,7 +45,11 @@ OUTCOMES = {
     "hangs_holding_the_gil": ("error", "timeout", "within 2 s"),
     "ignores_term": ("error", "timeout", "within 2 s"),
     "segfaults": ("error", "crashed", "SIGSEGV"),
-    "runs_out_of_files": ("error", "crashed", limits.describe_limit("files", Machine()).what),
+    "runs_out_of_files": (
+        "error",
+        "crashed",
+        reached_limits.describe_limit("files", Machine()).what,
+    ),
     "exits_silently": ("error", "protocol", "without a verdict"),
     "leaves_child": ("pass", None, ""),
     "floods": ("pass", None, ""),
@@ -288,7 +292,7 @@ def test_two_stops_at_once_end_a_soaking_check(tmp_path: Path) -> None:
 
 def test_stop_after_last_check_stops_nothing() -> None:
     """The processes are let go by then; a run that is whole is not called stopped."""
-    check = SelfCheck(CheckRequest(ids=("host.passes",)), checks=SAMPLES)
+    check = MachineCheck(CheckRequest(ids=("host.passes",)), checks=SAMPLES)
     for event in check.events():
         if isinstance(event, CheckEnded):
             assert check.is_over
@@ -304,26 +308,6 @@ def test_second_stop_ends_unresponsive_soaking_check(tmp_path: Path) -> None:
 
     assert [(one.status, one.reason) for one in results] == [("notrun", "interrupted")] * 2
     assert len(results[0].findings) == 1
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-@pytest.mark.parametrize("name", ["ignores_term", "hangs_holding_the_gil"])
-def test_no_process_outlives_its_parent(name: str, number: int, tmp_path: Path) -> None:
-    """However the parent dies, its probe ends, though its check never would."""
-    program = (
-        "import sys; from pathlib import Path; from dataclasses import replace\n"
-        "from tests.support.sessions import make_session, sample\n"
-        "from tpustarter.checking.run.runner import CheckRunner\n"
-        f"check = replace(sample({name!r}), timeout_s=600)\n"
-        f"list(CheckRunner(make_session(Path({str(tmp_path)!r}))).run([check]))\n"
-    )
-    env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    parent = subprocess.Popen([sys.executable, "-c", program], env=env)
-    until_asleep(tmp_path)
-    parent.send_signal(number)
-    parent.wait(timeout=HANG_S)
-
-    until_ended(f"{tmp_path}/probe.pyz")
 
 
 def test_a_killed_supervisor_takes_the_child_with_it(tmp_path: Path) -> None:
@@ -427,13 +411,13 @@ def test_early_process_learns_its_target_later(tmp_path: Path) -> None:
 STARTS = """
 import subprocess, sys
 from tpustarter.checking.plan.check_request import CheckRequest
-from tpustarter.checking.selfcheck import SelfCheck
+from tpustarter.checking.machine_check import MachineCheck
 popen, loaded = subprocess.Popen, []
 def record(*words, **options):
     loaded.append("tpustarter.checking.plan.plan" in sys.modules)
     return popen(*words, **options)
 subprocess.Popen = record
-list(SelfCheck(CheckRequest(level="static")).events())
+list(MachineCheck(CheckRequest(level="static")).events())
 print(loaded, "tpustarter.checking.plan.plan" in sys.modules)
 """
 

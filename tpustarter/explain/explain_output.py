@@ -28,7 +28,7 @@ from tpustarter.explain.ranking import FailureMatch
 from tpustarter.explain.tracebacks import (
     TRACEBACK,
     Traceback,
-    is_raised,
+    is_exception_line,
     read_bare_frames,
     read_crash,
     read_tracebacks,
@@ -69,7 +69,7 @@ def explain_log(
         matches = command_ending.add_kills(matches, scan, failures, end.kills)
     tracebacks = read_tracebacks(scan.last, scan.lines)
     last = tracebacks[-1] if tracebacks else read_bare_frames(scan.last)
-    own = _own_error(matches, tracebacks or ([last] if is_raised(last.error) else []))
+    own = _own_error(matches, tracebacks or ([last] if is_exception_line(last.error) else []))
     if python is None:
         python = program_python.find_program_python(scan.last)
     last_error = own.error if own else _last_error(matches, scan.last, last)
@@ -78,7 +78,9 @@ def explain_log(
         scan.lines,
         last_error,
         python,
-        has_failed=bool(end and end.code) or TRACEBACK in scan.last or is_raised(last_error),
+        has_failed=bool(end and end.code)
+        or TRACEBACK in scan.last
+        or is_exception_line(last_error),
         has_own_error=bool(own),
         framework=explanation_text.find_framework(scan.last),
         is_cut=last.is_cut and not own,
@@ -122,13 +124,13 @@ def _last_error(matches: Sequence[FailureMatch], end_of_log: str, last: Tracebac
         return found
     others = (line for line in end_of_log.split("\n") if not line.strip() or not is_harmless(line))
     other = last.error or find_last_error("\n".join(others))
-    return other if is_raised(other) or last.error or last.is_cut else found
+    return other if is_exception_line(other) or last.error or last.is_cut else found
 
 
 def _complete(
     last_error: str, end_of_log: str, tracebacks: Sequence[Traceback]
 ) -> Traceback | None:
-    """Return the traceback of the last error above one that is cut off; None for no such one."""
+    """Return the traceback of the last error above one that is cut off, or None for no such one."""
     above = [*reversed(tracebacks[:-1]), read_bare_frames(end_of_log.partition(TRACEBACK)[0])]
     return next((one for one in above if one.error and one.error in last_error), None)
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.checking.output.results_text import finding_line
 from tpustarter.checking.results.results import FindingFields, read_hint
-from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.explain import program_python
 from tpustarter.explain.ranking import FailureMatch, sort_matches
 from tpustarter.machine import host
@@ -25,7 +25,7 @@ _OF_PYTHON = ("HOST-FRAMEWORKS-", "HOST-PYTHON-")
 
 
 @dataclass(frozen=True)
-class HostFindings:
+class MachineEvidence:
     """The findings of the host checks on this machine."""
 
     findings: tuple[FindingFields, ...]
@@ -39,10 +39,10 @@ class HostFindings:
 class HostChecks:
     """The host checks that can confirm a failure, for the Python of the program that failed."""
 
-    check: SelfCheck
+    check: MachineCheck
     of_program: bool
 
-    def collect(self) -> HostFindings:
+    def collect(self) -> MachineEvidence:
         """Run them to their end, and return their findings."""
         for _ in self.check.events():
             pass
@@ -50,7 +50,7 @@ class HostChecks:
         facts = self.check.run.host
         has_tpu = bool(facts.get("chips") or facts.get("unknown_google_devices"))
         found = tuple(finding for result in results for finding in result.findings)
-        return HostFindings(found, has_tpu, self.of_program)
+        return MachineEvidence(found, has_tpu, self.of_program)
 
 
 def plan_host_checks(
@@ -70,7 +70,7 @@ def plan_host_checks(
     """
     program = None if is_tested else program_python.locate_python(python)
     request = CheckRequest(ids=("host.*",), level="static", python=str(program or "") or None)
-    check = SelfCheck(request, machine=machine, checks=checks)
+    check = MachineCheck(request, machine=machine, checks=checks)
     return HostChecks(check, of_program=is_tested or program is not None)
 
 
@@ -79,7 +79,9 @@ def can_confirm(matches: Sequence[FailureMatch]) -> bool:
     return any(match.failure.confirm or match.failure.without_tpu for match in matches)
 
 
-def confirm_matches(matches: Sequence[FailureMatch], machine: HostFindings) -> list[FailureMatch]:
+def confirm_matches(
+    matches: Sequence[FailureMatch], machine: MachineEvidence
+) -> list[FailureMatch]:
     """Return the matches with the evidence of this machine, in their order after that.
 
     A log may come from another machine. Such logs are made on machines with a TPU, so only one that
@@ -88,7 +90,7 @@ def confirm_matches(matches: Sequence[FailureMatch], machine: HostFindings) -> l
     return sort_matches([_looked_at(match, machine) for match in matches])
 
 
-def _looked_at(match: FailureMatch, machine: HostFindings) -> FailureMatch:
+def _looked_at(match: FailureMatch, machine: MachineEvidence) -> FailureMatch:
     wanted = [code.partition(" ") for code in match.failure.confirm]
     seen = [
         (finding, word)

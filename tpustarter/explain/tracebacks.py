@@ -96,7 +96,7 @@ def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
     begins = [number for number, line in enumerate(last_lines) if TRACEBACK in line]
     found: list[Traceback] = []
     cut = read_bare_frames("\n".join(last_lines[: begins[0]])) if begins else None
-    if cut and cut.frames and is_raised(cut.error):
+    if cut and cut.frames and is_exception_line(cut.error):
         found.append(replace(cut, line=before + cut.line))
     for begin in begins:
         body = list(_body(last_lines, begin))
@@ -130,7 +130,7 @@ def _body(lines: Sequence[str], begin: int) -> Iterator[tuple[int, str]]:
 
 
 def _prefix_of(lines: Sequence[str], begin: int) -> re.Pattern[str] | None:
-    """Return a pattern for what stands before each line of a traceback; None for nothing."""
+    """Return a pattern for what stands before each line of a traceback, or None for nothing."""
     text = lines[begin][: lines[begin].index(TRACEBACK)].rstrip()
     if not text:
         return None
@@ -174,7 +174,7 @@ def _is_frame(line: str) -> bool:
 
 def read_bare_frames(end_of_log: str) -> Traceback:
     """Return the frames of a log that has no first line of a traceback, as a syntax error has."""
-    lines = [strip_level(line) for line in end_of_log.split("\n")]
+    lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
     last = max((at for at, line in enumerate(lines) if _is_frame(line)), default=len(lines))
     end = next((at for at in range(last, len(lines)) if is_last_line(lines[at])), len(lines))
     error = lines[end].strip() if end < len(lines) else ""
@@ -184,7 +184,7 @@ def read_bare_frames(end_of_log: str) -> Traceback:
 
 
 def read_crash(end_of_log: str) -> Frame | None:
-    """Return where Python was as it crashed, which faulthandler prints; None for no such text."""
+    """Return the frames that faulthandler prints when Python crashes, or None if there are none."""
     match = _CRASH.search(end_of_log)
     return next(iter(read_frames([match[1]])), None) if match else None
 
@@ -197,12 +197,12 @@ def is_last_line(line: str) -> bool:
     return bool(_RAISED.match(line))
 
 
-def is_raised(line: str) -> bool:
+def is_exception_line(line: str) -> bool:
     """Return whether a line is an exception by its name, wherever it stands."""
     match = _RAISED.match(line)
     return bool(match and (match["name"] or "").endswith(("Error", "Exception")))
 
 
-def strip_level(line: str) -> str:
+def strip_log_prefix(line: str) -> str:
     """Return a line without the process, level, time and file that vLLM prints before it."""
     return line[_LEVEL.match(line).end() :]  # type: ignore[union-attr]
