@@ -13,18 +13,18 @@ from tpustarter.core.problem import Problem
 from tpustarter.explain import (
     command_ending,
     explanation_text,
+    failure_ranking,
     known_failures,
     lesson_failures,
     library_errors,
     machine_evidence,
     program_mistakes,
     program_python,
-    ranking,
 )
 from tpustarter.explain.explanation_text import Explanation, find_last_error
+from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import LogScan
-from tpustarter.explain.program_mistakes import Mistake
-from tpustarter.explain.ranking import FailureMatch
+from tpustarter.explain.program_mistakes import ProgramMistake
 from tpustarter.explain.tracebacks import (
     TRACEBACK,
     Traceback,
@@ -63,10 +63,10 @@ def explain_log(
         lesson: The lesson in which it happened, if any.
     """
     failures = known_failures.read_failures()
-    matches = ranking.rank_failures(scan, failures)
+    matches = failure_ranking.rank_failures(scan, failures)
     if end:
         matches = command_ending.add_exit_code(matches, scan, failures, end.code)
-        matches = command_ending.add_kills(matches, scan, failures, end.kills)
+        matches = command_ending.add_out_of_memory_kills(matches, scan, failures, end.kills)
     tracebacks = read_tracebacks(scan.last, scan.lines)
     last = tracebacks[-1] if tracebacks else read_bare_frames(scan.last)
     own = _own_error(matches, tracebacks or ([last] if is_exception_line(last.error) else []))
@@ -78,9 +78,7 @@ def explain_log(
         scan.lines,
         last_error,
         python,
-        has_failed=bool(end and end.code)
-        or TRACEBACK in scan.last
-        or is_exception_line(last_error),
+        has_failed=_has_failed(scan, end, last_error),
         has_own_error=bool(own),
         framework=explanation_text.find_framework(scan.last),
         is_cut=last.is_cut and not own,
@@ -94,7 +92,7 @@ def explain_log(
 
 
 def _explain_program(
-    found: Explanation, traceback: Traceback, named: Sequence[Mistake]
+    found: Explanation, traceback: Traceback, named: Sequence[ProgramMistake]
 ) -> Explanation:
     """Return an explanation with the mistake of the program and the library that raised it."""
     errors = dict.fromkeys(filter(None, (found.last_error, traceback.error)))
@@ -108,6 +106,10 @@ def _explain_program(
     return replace(
         found, last_error=last_error, mistake=mistake, library=library, own_line=own_line
     )
+
+
+def _has_failed(scan: LogScan, end: CommandEnd | None, last_error: str) -> bool:
+    return bool(end and end.code) or TRACEBACK in scan.last or is_exception_line(last_error)
 
 
 def _last_error(matches: Sequence[FailureMatch], end_of_log: str, last: Traceback) -> str:
