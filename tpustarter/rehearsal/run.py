@@ -199,6 +199,11 @@ class Rehearsal:
         return bool(self._request.script)
 
     @property
+    def returns_zeros(self) -> bool:
+        """Return whether the jitted functions of the script computed nothing."""
+        return self._request.until.zeros
+
+    @property
     def exit_code(self) -> ExitCode:
         """Return the exit code: 0 when all compile, 1 when some cannot, 3 without a verdict."""
         if self.stopped_by is not None:
