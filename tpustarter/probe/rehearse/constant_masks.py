@@ -1,0 +1,227 @@
+"""Values that a trace fixes before anything runs: index arithmetic, constant masks, and zeros.
+
+A causal mask is such a value: `iota >= iota`. A score that it hides is set to a number so low that
+its exponential is zero, and a product with that zero adds nothing. An array here has the rank of the
+value in the trace, and the size 1 along an axis on which it is the same everywhere.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+MOST = 2**26
+"""Elements of the largest array that is worked out; of a larger mask nothing is known."""
+LOW = -1e4
+"""A number from which on its exponential is zero in every type of a TPU."""
+
+_NUMPY = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "max": "maximum",
+    "min": "minimum",
+    "neg": "negative",
+    "ge": "greater_equal",
+    "gt": "greater",
+    "le": "less_equal",
+    "lt": "less",
+    "eq": "equal",
+    "ne": "not_equal",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "not": "invert",
+}
+"""Operations on numbers that are known, by the name of their primitive in JAX."""
+PASSING = {
+    "convert_element_type",
+    "copy",
+    "copy_p",
+    "name",
+    "reduce_precision",
+    "sharding_constraint",
+    "stop_gradient",
+}
+"""Operations whose result has the numbers of their operand."""
+_KEEP_ZERO = {"neg", "abs", "sign", "sqrt", "sin", "tanh", "integer_pow", "square"}
+
+
+class Fact(NamedTuple):
+    """Knowledge about one value of a trace; None for none."""
+
+    known: Any = None
+    """The numbers themselves."""
+    nonzero: Any = None
+    """A mask that is False where the value is zero."""
+    high: Any = None
+    """A mask that is False where the exponential of the value is zero."""
+
+    @property
+    def support(self) -> float:
+        """The share of elements that may differ from zero."""
+        return 1.0 if self.nonzero is None else float(self.nonzero.mean())
+
+
+NOTHING = Fact()
+
+
+def make_known(value: Any) -> Fact:
+    """Return the fact of a constant; nothing for one that is large or no number."""
+    numpy = importlib.import_module("numpy")
+    if getattr(value, "size", 1) > MOST or str(getattr(value, "dtype", "")).startswith("key<"):
+        return NOTHING
+    try:
+        array = numpy.asarray(value)
+        # JAX's small floats are no numbers of NumPy's own.
+        array = array.astype(float) if array.dtype.kind not in "biu" else array
+    except (TypeError, ValueError, RuntimeError):
+        return NOTHING
+    return _with_masks(array)
+
+
+def derive(
+    name: str,
+    params: Mapping[str, Any],
+    facts: Sequence[Fact],
+    shapes: Sequence[Sequence[int]],
+    shape: Sequence[int],
+) -> Fact:
+    """Return what is known about the result of an operation.
+
+    Args:
+        name: Its primitive.
+        params: The primitive's parameters.
+        facts: Facts about the operands.
+        shapes: Shapes of the operands.
+        shape: Shape of the result.
+    """
+    numpy = importlib.import_module("numpy")
+    if name == "iota":
+        axis = params["dimension"]
+        sizes = [1] * len(shape)
+        sizes[axis] = shape[axis]
+        return Fact(known=numpy.arange(shape[axis]).reshape(sizes))
+    if facts and name in _NUMPY and all(fact.known is not None for fact in facts):
+        numbers = [fact.known for fact in facts]
+        if math.prod(numpy.broadcast_shapes(*(one.shape for one in numbers))) > MOST:
+            return NOTHING
+        return _with_masks(getattr(numpy, _NUMPY[name])(*numbers))
+    if name in PASSING:
+        return facts[0]
+    if name in ("broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose"):
+        return Fact(*(_move(one, name, params, shapes[0], shape) for one in facts[0]))
+    if name == "select_n" and len(facts) == 3:
+        return _select(*facts)
+    return _pass_masks(name, facts)
+
+
+def _with_masks(array: Any) -> Fact:
+    nonzero = array != 0
+    high = array > LOW if array.dtype.kind == "f" else None
+    return Fact(
+        array,
+        None if nonzero.all() else nonzero,
+        None if high is None or high.all() else high,
+    )
+
+
+def _pass_masks(name: str, facts: Sequence[Fact]) -> Fact:
+    if name in ("exp", "exp2", "logistic"):
+        return Fact(nonzero=facts[0].high)
+    if name in _KEEP_ZERO:
+        return Fact(nonzero=facts[0].nonzero)
+    if name == "mul":
+        return Fact(nonzero=_both(facts[0].nonzero, facts[1].nonzero), high=_scaled(facts))
+    if name == "div":
+        return Fact(nonzero=facts[0].nonzero, high=_scaled(facts))
+    if name in ("add", "add_any"):
+        return Fact(nonzero=_either(facts), high=_both(facts[0].high, facts[1].high))
+    if name == "sub":
+        return Fact(nonzero=_either(facts), high=facts[0].high)
+    return NOTHING
+
+
+def _scaled(facts: Sequence[Fact]) -> Any:
+    # A low number stays low when it is multiplied with one that is no less than 0.01.
+    high, other = facts[0].high, facts[1].known
+    return high if high is not None and other is not None and (other >= 0.01).all() else None
+
+
+def _both(first: Any, second: Any) -> Any:
+    # Where both are needed; None needs everything.
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second
+
+
+def _either(facts: Sequence[Fact]) -> Any:
+    first, second = facts[0].nonzero, facts[1].nonzero
+    return None if first is None or second is None else first | second
+
+
+def _select(chosen: Fact, false: Fact, true: Fact) -> Fact:
+    numpy = importlib.import_module("numpy")
+    mask = chosen.known
+    if mask is None:
+        return NOTHING
+    mask = mask != 0
+    if false.known is not None and true.known is not None:
+        return _with_masks(numpy.where(mask, true.known, false.known))
+    return Fact(
+        nonzero=_hide(mask, false.nonzero, true.nonzero, false.known, true.known, zero=True),
+        high=_hide(mask, false.high, true.high, false.known, true.known, zero=False),
+    )
+
+
+def _hide(mask: Any, false: Any, true: Any, low: Any, other: Any, *, zero: bool) -> Any:
+    # Elements that stay, where one side of a choice is a constant that hides.
+    def hides(known: Any) -> bool:
+        return known is not None and bool(((known == 0) if zero else (known <= LOW)).all())
+
+    if hides(low):
+        return mask if true is None else mask & true
+    if hides(other):
+        return ~mask if false is None else ~mask & false
+    return None
+
+
+def _move(
+    array: Any, name: str, params: Mapping[str, Any], before: Sequence[int], after: Sequence[int]
+) -> Any:
+    if array is None or array.ndim != len(before):
+        return None if array is None or array.size != 1 else array.reshape([1] * len(after))
+    if name == "transpose":
+        return array.transpose(params["permutation"])
+    if name == "broadcast_in_dim":
+        sizes = [1] * len(after)
+        for axis, target in enumerate(params["broadcast_dimensions"]):
+            sizes[target] = array.shape[axis]
+        return array.reshape(sizes)
+    return _reshape(array, before, after)
+
+
+def _reshape(array: Any, before: Sequence[int], after: Sequence[int]) -> Any:
+    # Axes of both shapes are grouped so that the groups have as many elements.
+    sizes: list[int] = []
+    left, right = 0, 0
+    while left < len(before) or right < len(after):
+        first, second = left, right
+        left, right = min(left + 1, len(before)), min(right + 1, len(after))
+        while (a := math.prod(before[first:left])) != (b := math.prod(after[second:right])):
+            if (a < b and left == len(before)) or (a > b and right == len(after)):
+                return None
+            left, right = (left + 1, right) if a < b else (left, right + 1)
+        group, target = array.shape[first:left], list(after[second:right])
+        wide = [size for size in group if size != 1]
+        if not wide:
+            sizes += [1] * len(target)
+        elif wide == [size for size in target if size != 1]:
+            sizes += target
+        elif list(group) == list(before[first:left]):
+            sizes += target
+        else:
+            return None
+    return array.reshape(sizes)
