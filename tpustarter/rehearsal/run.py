@@ -13,6 +13,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tpustarter.checking.plan import interpreters
 from tpustarter.checking.results.results import REHEARSAL_SCHEMA
 from tpustarter.checking.run.probe_session import ProbeSession
@@ -20,6 +22,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import host, tpus
+from tpustarter.rehearsal import lower_bound
 from tpustarter.rehearsal.compile import answer_cache, compiler, lowering, memory_limit
 from tpustarter.rehearsal.compile.compiler import (
     Compiler,
@@ -100,6 +103,12 @@ class Rehearsal:
             request.ids, request.arguments, request.framework
         )
         names = tuple(topology.name for topology in self.topologies)
+        if request.measured_s is not None and len(names) > 1:
+            raise Problem(
+                f"a measured time is that of one TPU, and {len(names)} are asked for",
+                hint="name the one that it was measured on with `--tpu`",
+                code=ExitCode.USAGE,
+            )
         if self._code:
             typed = () if request.tpus == EVERY_GENERATION else request.tpus
             file = request.ids[0].partition(":")[0]
@@ -319,7 +328,7 @@ class Rehearsal:
                 exported.program,
                 topology.name,
                 _fields(topology),
-                {**exported.source, **check},
+                {**exported.source, **check, "work": msgspec.to_builtins(exported.work)},
                 exported.notes,
             )
             needed = int(exported.source["lowered"]["devices"]) if exported.source else 1
@@ -355,6 +364,7 @@ class Rehearsal:
         self.progress.follow(event)
         if isinstance(event, RehearsalAnswer):
             answer_cache.save_answer(event.result)
+            event = RehearsalAnswer(lower_bound.add_bound(event.result, self._request.measured_s))
             self.results.append(event.result)
         elif isinstance(event, JittedPlace):
             self.functions.append(event)

@@ -10,7 +10,7 @@ from typing import Any
 from tpustarter.rehearsal.programs import other_sizes
 from tpustarter.rehearsal.result_fields import CollectiveOperation, MatrixProduct, ProgramArray
 from tpustarter.rehearsal.run import Rehearsal
-from tpustarter.rehearsal.text import memory_bar, model_estimate, script_text
+from tpustarter.rehearsal.text import bound_text, memory_bar, model_estimate, script_text
 from tpustarter.rehearsal.text.verdict import exceeds_memory, format_headline, format_label
 from tpustarter.text import phrases
 from tpustarter.text.terminal import WIDTH, Paint, cut_text, escape_text, leave_unpainted, wrap
@@ -181,10 +181,13 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
     lines += memory_bars(group, _INDENT) if facts else []
     lines += _noted(group)
     for result in group if verbose else group[:1]:
-        texts = [str(note) for note in list_notes(result, verbose=verbose)] if facts else []
+        alone = verbose or len(group) == 1
+        notes = list_notes(result, verbose=verbose, bound=alone) if facts else []
+        texts = [str(note) for note in notes]
         if texts and len(group) > 1:
             others = [] if verbose else [peer for peer in group if _differ(result, peer)]
             texts[:1] = [f"{_memory(answer)}, for {answer['tpu']}" for answer in (result, *others)]
+            texts += [] if verbose else _bounds(group)
         for fact in texts:
             lines += wrap(escape_text(fact), _INDENT, hang=f"{_INDENT}  ")
     return lines
@@ -245,6 +248,12 @@ def _noted(group: list[dict[str, Any]]) -> list[str]:
     ]
 
 
+def _bounds(group: Sequence[dict[str, Any]]) -> list[str]:
+    each = [f"{one['tpu']} {text}" for one in group if (text := bound_text.summarize_bound(one))]
+    text = f"{', '.join(each)}. Lower bounds from documented peaks, not measured"
+    return [str(ProgramNote(bound_text.AT_BEST, text))] if each else []
+
+
 def _differ(first: dict[str, Any], second: dict[str, Any]) -> bool:
     smaller, larger = sorted(result["memory"]["temporaries"] for result in (first, second))
     return larger > smaller * 1.25 and larger - smaller > 2**20
@@ -280,8 +289,16 @@ class ProgramNote:
         return f"{self.label:<{_NOTE_LABEL}}{gap}{self.text}"
 
 
-def list_notes(result: dict[str, Any], *, verbose: bool = False) -> list[ProgramNote]:
-    """Return the facts worth knowing about a program that compiles."""
+def list_notes(
+    result: dict[str, Any], *, verbose: bool = False, bound: bool = True
+) -> list[ProgramNote]:
+    """Return the facts worth knowing about a program that compiles.
+
+    Args:
+        result: The compiler's answer.
+        verbose: Whether all facts are wanted.
+        bound: Whether the lower bound on its time is among them.
+    """
     lines = [_memory(result)]
     lines += [ProgramNote("padding", text) for text in describe_padding(result["buffers"])]
     buffers: list[ProgramArray] = result["buffers"]
@@ -300,6 +317,8 @@ def list_notes(result: dict[str, Any], *, verbose: bool = False) -> list[Program
     if wide:
         text = f"{phrases.join_words(wide)}: no TPU has it, so each operation becomes many"
         lines.append(ProgramNote("slow", text))
+    if bound:
+        lines += [ProgramNote(*n) for n in bound_text.list_bound_notes(result, verbose=verbose)]
     if verbose:
         lines.append(ProgramNote("model", model_estimate.format_estimate(result)))
         texts = format_sizes([buffer["laid_out_bytes"] for buffer in result["buffers"]])

@@ -8,7 +8,14 @@ from typing import Any
 from textual.content import Content
 
 from tpustarter.rehearsal.result_fields import ProgramArray
-from tpustarter.rehearsal.text import memory_bar, model_estimate, rehearsal_text, verdict
+from tpustarter.rehearsal.text import (
+    bound_text,
+    memory_bar,
+    model_estimate,
+    rehearsal_text,
+    roofline,
+    verdict,
+)
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.explain.failure import FailedRun
 from tpustarter.tui.explain.failure import program_failure as of_program
@@ -25,6 +32,7 @@ ADVICE = "smaller batch, bfloat16, jax.checkpoint, or shard over more devices"
 BAR, WIDE_BAR, WIDEST_BAR = 20, 36, 60
 """Columns of the memory bar in the comparison of TPUs: the least, the width up to which it takes
 the place of the last columns, and the most."""
+WIDEST_ROOFLINE = 72
 BEFORE_BAR = 6
 """Columns of the table that are kept in favour of a wide bar."""
 WIDE_ENOUGH = 72
@@ -63,6 +71,7 @@ def describe_cell(
         yield HangingText(_dim_label("model"), prose(model_estimate.format_estimate(result)))
     if result["status"] in ("compiles", "does-not-fit"):
         yield from _memory(result)
+        yield RooflinePicture(result)
     if result["status"] != "compiles":
         for line in rehearsal_text.describe_padding(buffers):
             yield HangingText(_dim_label("padding"), prose(line))
@@ -96,6 +105,17 @@ def _memory(result: dict[str, Any]) -> Iterator[Piece]:
             continue
         letter = memory_picture.paint_letter(part)
         yield HangingText(Content(" " * LABEL + " ") + letter + " ", escape_text(text))
+
+
+class RooflinePicture(LaidOutLines):
+    """A program on the roofline of its TPU; nothing for one without a bound."""
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        self._result = result
+
+    def lines(self, width: int) -> list[Content]:
+        lines = roofline.draw_roofline(self._result, min(width, WIDEST_ROOFLINE))
+        return [Content(line).truncate(max(width, 1), ellipsis=True) for line in lines]
 
 
 def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> str:
@@ -140,6 +160,7 @@ class ProgramComparison(LaidOutLines):
         "needs",
         "it has",
         "temporaries",
+        "at best",
         "estimate",
         "arguments",
         "code",
@@ -218,6 +239,7 @@ class ProgramComparison(LaidOutLines):
         inside, *parts = [sizes.get((tpu, name), "?") for name in _PARTS]
         model_ms = (result.get("compiler_model_seconds") or 0) * 1e3
         model = f"{model_ms:.0f} ms" if model_ms >= 100 else f"{model_ms:.3g} ms"
+        best = bound_text.summarize_bound(result)
         compiled = "stored" if result["cached"] else f"{result['seconds']:.1f} s"
         needs, limit = sizes[tpu, "needs"], sizes[tpu, "it has"]
         return [
@@ -226,6 +248,7 @@ class ProgramComparison(LaidOutLines):
             needs,
             limit,
             inside,
+            best.partition(" (")[0] or "-",
             model if model_ms else "-",
             *parts,
             compiled,

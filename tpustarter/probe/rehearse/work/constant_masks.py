@@ -1,8 +1,8 @@
 """Values that a trace fixes before anything runs: index arithmetic, constant masks, and zeros.
 
 A causal mask is such a value: `iota >= iota`. A score that it hides is set to a number so low that
-its exponential is zero, and a product with that zero adds nothing. An array here has the rank of the
-value in the trace, and the size 1 along an axis on which it is the same everywhere.
+its exponential is zero, and a product with that zero adds nothing. An array here has the rank of
+the value in the trace, and the size 1 along an axis on which it is the same everywhere.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+Numbers = Any
+"""A NumPy array; a Python without a framework need not have NumPy."""
 MOST = 2**26
 """Elements of the largest array that is worked out; of a larger mask nothing is known."""
 LOW = -1e4
@@ -52,11 +54,11 @@ _KEEP_ZERO = {"neg", "abs", "sign", "sqrt", "sin", "tanh", "integer_pow", "squar
 class Fact(NamedTuple):
     """Knowledge about one value of a trace; None for none."""
 
-    known: Any = None
+    known: Numbers | None = None
     """The numbers themselves."""
-    nonzero: Any = None
+    nonzero: Numbers | None = None
     """A mask that is False where the value is zero."""
-    high: Any = None
+    high: Numbers | None = None
     """A mask that is False where the exponential of the value is zero."""
 
     @property
@@ -68,7 +70,7 @@ class Fact(NamedTuple):
 NOTHING = Fact()
 
 
-def make_known(value: Any) -> Fact:
+def make_known(value: object) -> Fact:
     """Return the fact of a constant; nothing for one that is large or no number."""
     numpy = importlib.import_module("numpy")
     if getattr(value, "size", 1) > MOST or str(getattr(value, "dtype", "")).startswith("key<"):
@@ -104,8 +106,8 @@ def derive(
         sizes = [1] * len(shape)
         sizes[axis] = shape[axis]
         return Fact(known=numpy.arange(shape[axis]).reshape(sizes))
-    if facts and name in _NUMPY and all(fact.known is not None for fact in facts):
-        numbers = [fact.known for fact in facts]
+    numbers = [fact.known for fact in facts if fact.known is not None]
+    if numbers and name in _NUMPY and len(numbers) == len(facts):
         if math.prod(numpy.broadcast_shapes(*(one.shape for one in numbers))) > MOST:
             return NOTHING
         return _with_masks(getattr(numpy, _NUMPY[name])(*numbers))
@@ -118,7 +120,7 @@ def derive(
     return _pass_masks(name, facts)
 
 
-def _with_masks(array: Any) -> Fact:
+def _with_masks(array: Numbers) -> Fact:
     nonzero = array != 0
     high = array > LOW if array.dtype.kind == "f" else None
     return Fact(
@@ -144,20 +146,20 @@ def _pass_masks(name: str, facts: Sequence[Fact]) -> Fact:
     return NOTHING
 
 
-def _scaled(facts: Sequence[Fact]) -> Any:
+def _scaled(facts: Sequence[Fact]) -> Numbers | None:
     # A low number stays low when it is multiplied with one that is no less than 0.01.
     high, other = facts[0].high, facts[1].known
     return high if high is not None and other is not None and (other >= 0.01).all() else None
 
 
-def _both(first: Any, second: Any) -> Any:
+def _both(first: Numbers | None, second: Numbers | None) -> Numbers | None:
     # Where both are needed; None needs everything.
     if first is None or second is None:
         return second if first is None else first
     return first & second
 
 
-def _either(facts: Sequence[Fact]) -> Any:
+def _either(facts: Sequence[Fact]) -> Numbers | None:
     first, second = facts[0].nonzero, facts[1].nonzero
     return None if first is None or second is None else first | second
 
@@ -170,27 +172,35 @@ def _select(chosen: Fact, false: Fact, true: Fact) -> Fact:
     mask = mask != 0
     if false.known is not None and true.known is not None:
         return _with_masks(numpy.where(mask, true.known, false.known))
+    zero, low = (_hides(false, zero=True), _hides(true, zero=True)), (_hides(false), _hides(true))
     return Fact(
-        nonzero=_hide(mask, false.nonzero, true.nonzero, false.known, true.known, zero=True),
-        high=_hide(mask, false.high, true.high, false.known, true.known, zero=False),
+        nonzero=_keep(mask, zero, false.nonzero, true.nonzero),
+        high=_keep(mask, low, false.high, true.high),
     )
 
 
-def _hide(mask: Any, false: Any, true: Any, low: Any, other: Any, *, zero: bool) -> Any:
-    # Elements that stay, where one side of a choice is a constant that hides.
-    def hides(known: Any) -> bool:
-        return known is not None and bool(((known == 0) if zero else (known <= LOW)).all())
+def _hides(fact: Fact, *, zero: bool = False) -> bool:
+    # Whether a side of a choice is zero everywhere, or lower than any score.
+    known = fact.known
+    return known is not None and bool(((known == 0) if zero else (known <= LOW)).all())
 
-    if hides(low):
-        return mask if true is None else mask & true
-    if hides(other):
-        return ~mask if false is None else ~mask & false
-    return None
+
+def _keep(
+    mask: Numbers, hides: tuple[bool, bool], false: Numbers | None, true: Numbers | None
+) -> Numbers | None:
+    # The elements that stay.
+    if hides[0]:
+        return _both(mask, true)
+    return _both(~mask, false) if hides[1] else None
 
 
 def _move(
-    array: Any, name: str, params: Mapping[str, Any], before: Sequence[int], after: Sequence[int]
-) -> Any:
+    array: Numbers | None,
+    name: str,
+    params: Mapping[str, Any],
+    before: Sequence[int],
+    after: Sequence[int],
+) -> Numbers | None:
     if array is None or array.ndim != len(before):
         return None if array is None or array.size != 1 else array.reshape([1] * len(after))
     if name == "transpose":
@@ -203,7 +213,7 @@ def _move(
     return _reshape(array, before, after)
 
 
-def _reshape(array: Any, before: Sequence[int], after: Sequence[int]) -> Any:
+def _reshape(array: Numbers, before: Sequence[int], after: Sequence[int]) -> Numbers | None:
     # Axes of both shapes are grouped so that the groups have as many elements.
     sizes: list[int] = []
     left, right = 0, 0
@@ -218,9 +228,7 @@ def _reshape(array: Any, before: Sequence[int], after: Sequence[int]) -> Any:
         wide = [size for size in group if size != 1]
         if not wide:
             sizes += [1] * len(target)
-        elif wide == [size for size in target if size != 1]:
-            sizes += target
-        elif list(group) == list(before[first:left]):
+        elif wide == [size for size in target if size != 1] or group == tuple(before[first:left]):
             sizes += target
         else:
             return None
