@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-Numbers = Any
-"""A NumPy array; a Python without a framework need not have NumPy."""
-MOST = 2**26
+from tpustarter.probe.rehearse.work import banded
+from tpustarter.probe.rehearse.work.banded import Array, Banded, compare_indices
+
+Numbers = Array
+"""A NumPy array, or a banded one."""
+MOST = 2**22
 """Elements of the largest array that is worked out; of a larger mask nothing is known."""
 LOW = -1e4
 """A number from which on its exponential is zero in every type of a TPU."""
@@ -64,10 +67,26 @@ class Fact(NamedTuple):
     @property
     def support(self) -> float:
         """The share of elements that may differ from zero."""
-        return 1.0 if self.nonzero is None else float(self.nonzero.mean())
+        return 1.0 if self.nonzero is None else measure_share(self.nonzero)
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether every index along every axis has an element that may differ from zero."""
+        mask = self.nonzero
+        if mask is None or isinstance(mask, Banded):
+            return mask is None or mask.is_everywhere()
+        axes = range(mask.ndim)
+        return all(mask.any(tuple(one for one in axes if one != axis)).all() for axis in axes)
 
 
 NOTHING = Fact()
+
+
+def measure_share(mask: Numbers) -> float:
+    """Return the share of elements that are true."""
+    numpy = importlib.import_module("numpy")
+    count = mask.count_nonzero() if isinstance(mask, Banded) else numpy.count_nonzero(mask)
+    return int(count) / max(1, mask.size)
 
 
 def make_known(value: object) -> Fact:
@@ -78,7 +97,7 @@ def make_known(value: object) -> Fact:
     try:
         array = numpy.asarray(value)
         # JAX's small floats are no numbers of NumPy's own.
-        array = array.astype(float) if array.dtype.kind not in "biu" else array
+        array = array.astype("float32") if array.dtype.kind not in "biu" else array
     except (TypeError, ValueError, RuntimeError):
         return NOTHING
     return _with_masks(array)
@@ -100,17 +119,29 @@ def derive(
         shapes: Shapes of the operands.
         shape: Shape of the result.
     """
+    try:
+        found = _derive(name, params, facts, shapes, shape)
+    except ValueError:  # a mask of a shape that is not followed
+        return NOTHING
+    return NOTHING if all(one is None for one in found) else found
+
+
+def _derive(
+    name: str,
+    params: Mapping[str, Any],
+    facts: Sequence[Fact],
+    shapes: Sequence[Sequence[int]],
+    shape: Sequence[int],
+) -> Fact:
     numpy = importlib.import_module("numpy")
     if name == "iota":
         axis = params["dimension"]
         sizes = [1] * len(shape)
         sizes[axis] = shape[axis]
-        return Fact(known=numpy.arange(shape[axis]).reshape(sizes))
+        return Fact(known=numpy.arange(shape[axis], dtype="int32").reshape(sizes))
     numbers = [fact.known for fact in facts if fact.known is not None]
     if numbers and name in _NUMPY and len(numbers) == len(facts):
-        if math.prod(numpy.broadcast_shapes(*(one.shape for one in numbers))) > MOST:
-            return NOTHING
-        return _with_masks(getattr(numpy, _NUMPY[name])(*numbers))
+        return _compute(getattr(numpy, _NUMPY[name]), numbers)
     if name in PASSING:
         return facts[0]
     if name in ("broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose"):
@@ -120,8 +151,36 @@ def derive(
     return _pass_masks(name, facts)
 
 
+def _compute(function: Callable[..., Numbers], numbers: Sequence[Numbers]) -> Fact:
+    numpy = importlib.import_module("numpy")
+    if len(numbers) == 2 and (mask := compare_indices(function, *numbers)) is not None:
+        return _with_masks(mask)
+    wide = [one for one in numbers if one.size != 1]
+    if any(isinstance(one, Banded) for one in wide) and len({one.shape for one in wide}) == 1:
+        return _with_masks(function(*numbers))
+    if math.prod(numpy.broadcast_shapes(*(one.shape for one in numbers))) > MOST:
+        return NOTHING
+    return _with_masks(function(*numbers))
+
+
+def add_axis(fact: Fact) -> Fact:
+    """Return the fact about values that are stacked along a first axis."""
+    return Fact(*(None if one is None else one.reshape((1, *one.shape)) for one in fact))
+
+
+def take_slice(fact: Fact) -> Fact:
+    """Return the fact about each slice along the first axis, where all slices are alike."""
+    return Fact(
+        *(
+            one.reshape(one.shape[1:]) if one is not None and one.shape[:1] == (1,) else None
+            for one in fact
+        )
+    )
+
+
 def _with_masks(array: Numbers) -> Fact:
-    nonzero = array != 0
+    numpy = importlib.import_module("numpy")
+    nonzero = array if array.dtype.kind == "b" else numpy.not_equal(array, 0)
     high = array > LOW if array.dtype.kind == "f" else None
     return Fact(
         array,
@@ -154,24 +213,32 @@ def _scaled(facts: Sequence[Fact]) -> Numbers | None:
 
 def _both(first: Numbers | None, second: Numbers | None) -> Numbers | None:
     # Where both are needed; None needs everything.
-    if first is None or second is None:
+    if first is None or second is None or first is second:
         return second if first is None else first
-    return first & second
+    return first & second if _fit(first, second) else first
 
 
 def _either(facts: Sequence[Fact]) -> Numbers | None:
     first, second = facts[0].nonzero, facts[1].nonzero
-    return None if first is None or second is None else first | second
+    if first is None or second is None or not _fit(first, second):
+        return None
+    return first | second
+
+
+def _fit(first: Numbers, second: Numbers) -> bool:
+    # Whether both masks together are small enough.
+    wide = [one for one in (first, second) if one.size != 1]
+    banded = all(isinstance(one, Banded) for one in wide) and len({one.shape for one in wide}) < 2
+    numpy = importlib.import_module("numpy")
+    return banded or math.prod(numpy.broadcast_shapes(first.shape, second.shape)) <= MOST
 
 
 def _select(chosen: Fact, false: Fact, true: Fact) -> Fact:
-    numpy = importlib.import_module("numpy")
     mask = chosen.known
-    if mask is None:
+    if mask is None or mask.dtype.kind != "b":
         return NOTHING
-    mask = mask != 0
     if false.known is not None and true.known is not None:
-        return _with_masks(numpy.where(mask, true.known, false.known))
+        return _compute(_choose, [mask, true.known, false.known])
     zero, low = (_hides(false, zero=True), _hides(true, zero=True)), (_hides(false), _hides(true))
     return Fact(
         nonzero=_keep(mask, zero, false.nonzero, true.nonzero),
@@ -179,10 +246,17 @@ def _select(chosen: Fact, false: Fact, true: Fact) -> Fact:
     )
 
 
+def _choose(mask: Numbers, true: Numbers, false: Numbers) -> Numbers:
+    numpy = importlib.import_module("numpy")
+    inputs = (mask, true, false)
+    is_banded = any(isinstance(one, Banded) for one in inputs)
+    return banded.apply(numpy.where, *inputs) if is_banded else numpy.where(*inputs)
+
+
 def _hides(fact: Fact, *, zero: bool = False) -> bool:
     # Whether a side of a choice is zero everywhere, or lower than any score.
-    known = fact.known
-    return known is not None and bool(((known == 0) if zero else (known <= LOW)).all())
+    stays = fact.nonzero if zero else fact.high
+    return fact.known is not None and stays is not None and not stays.any()
 
 
 def _keep(

@@ -96,28 +96,60 @@ def open_program(called: CalledProgram) -> Jaxpr:
     return inner
 
 
+class KnownResults:
+    """Results that were derived already: the layers of a model derive the same mask again."""
+
+    def __init__(self) -> None:
+        self._results: dict[tuple[object, ...], tuple[Fact, Sequence[Fact]]] = {}
+
+    def derive(self, equation: Equation, facts: Sequence[Fact]) -> Fact:
+        """Return what is known about the one result of an equation."""
+        name, params = equation.primitive.name, equation.params
+        if name != "iota" and all(fact is NOTHING for fact in facts):
+            return NOTHING
+        shapes = tuple(_shape(value) for value in equation.invars)
+        shape = _shape(equation.outvars[0])
+        decisive = [params.get(key) for key in ("dimension", "broadcast_dimensions", "permutation")]
+        key = (name, str(decisive), shapes, shape, *map(id, facts))
+        if key not in self._results:
+            result = constant_masks.derive(name, params, facts, shapes, shape)
+            self._results[key] = result, facts  # the operands are kept, as their ids are the key
+        return self._results[key][0]
+
+    def read_literal(self, value: object) -> Fact:
+        """Return what is known about a number that stands in the program."""
+        key = ("literal", str(getattr(value, "dtype", type(value))), str(value))
+        if key not in self._results:
+            self._results[key] = constant_masks.make_known(value), ()
+        return self._results[key][0]
+
+
 class Frame:
     """A jaxpr in one place where it is called, with the facts that hold there."""
 
-    def __init__(self, jaxpr: Jaxpr, facts: dict[TraceValue, Fact]) -> None:
+    def __init__(self, jaxpr: Jaxpr, facts: dict[TraceValue, Fact], known: KnownResults) -> None:
         self.jaxpr = jaxpr
         self.facts = facts
+        self.known = known
         self.inner: dict[int, list[Frame]] = {}
         """The programs that an equation calls, by the number of the equation."""
 
     def read_fact(self, value: TraceValue) -> Fact:
         """Return what is known about a value."""
         if is_literal(value):
-            return constant_masks.make_known(getattr(value, "val"))  # noqa: B009  of literals alone
+            return self.known.read_literal(getattr(value, "val"))  # noqa: B009  of literals alone
         return self.facts.get(value, NOTHING)
 
 
-def look_at(called: CalledProgram, facts: Sequence[Fact] = ()) -> Frame:
+def look_at(
+    called: CalledProgram, facts: Sequence[Fact] = (), results: KnownResults | None = None
+) -> Frame:
     """Return the frame of a program, and of all that it calls.
 
     Args:
         called: The program.
         facts: Facts about its arguments; empty where nothing is known.
+        results: Results that were derived already; None for a program that nothing calls.
     """
     jaxpr = open_program(called)
     given = facts if len(facts) == len(jaxpr.invars) else [NOTHING] * len(jaxpr.invars)
@@ -125,36 +157,40 @@ def look_at(called: CalledProgram, facts: Sequence[Fact] = ()) -> Frame:
     for value, constant in zip(jaxpr.constvars, getattr(called, "consts", ()), strict=False):
         if str(getattr(constant, "dtype", "")).startswith(("bool", "int")):  # a mask, no weight
             known[value] = constant_masks.make_known(constant)
-    frame = Frame(jaxpr, known)
+    frame = Frame(jaxpr, known, results or KnownResults())
     for number, equation in enumerate(jaxpr.eqns):
-        results = _derive_results(frame, number, equation)
-        frame.facts |= {
-            value: fact
-            for value, fact in zip(equation.outvars, results, strict=False)
-            if fact is not NOTHING
-        }
+        derived = _derive_results(frame, number, equation)
+        for value, fact in zip(equation.outvars, derived, strict=False):
+            if fact is not NOTHING:
+                frame.facts[value] = fact
     return frame
 
 
 def _derive_results(frame: Frame, number: int, equation: Equation) -> Sequence[Fact]:
-    name, params = equation.primitive.name, equation.params
+    name, params, known = equation.primitive.name, equation.params, frame.known
     operands = [frame.read_fact(value) for value in equation.invars]
     if name in CALLS and (body := read_body(params)):
-        inner = look_at(body, operands)
+        inner = look_at(body, operands, known)
         frame.inner[number] = [inner]
         return [inner.read_fact(value) for value in inner.jaxpr.outvars]
     if name in LOOPS:
         bodies = _list_bodies(name, params, operands)
-        frame.inner[number] = [look_at(body, given) for body, given in bodies]
-        return ()
+        frame.inner[number] = [look_at(body, given, known) for body, given in bodies]
+        return _stacked_facts(frame.inner[number][0], params) if name == "scan" else ()
     if len(equation.outvars) != 1:
         return operands if name == "optimization_barrier" else ()
-    shapes = [_shape(value) for value in equation.invars]
-    return (constant_masks.derive(name, params, operands, shapes, _shape(equation.outvars[0])),)
+    return (known.derive(equation, operands),)
 
 
 def _shape(value: TraceValue) -> tuple[int, ...]:
     return getattr(value.aval, "shape", ())
+
+
+def _stacked_facts(body: Frame, params: Mapping[str, Any]) -> list[Fact]:
+    # A mask hides the same elements of a result in every turn.
+    carries: int = params["num_carry"]
+    facts = [body.read_fact(value) for value in body.jaxpr.outvars[carries:]]
+    return [NOTHING] * carries + [constant_masks.add_axis(fact) for fact in facts]
 
 
 def _list_bodies(
@@ -162,8 +198,9 @@ def _list_bodies(
 ) -> list[tuple[CalledProgram, Sequence[Fact]]]:
     # Only what is the same in every turn of a loop is known inside.
     if name == "scan":
-        kept = params["num_consts"]
-        return [(params["jaxpr"], [*facts[:kept], *[NOTHING] * (len(facts) - kept)])]
+        constants, carries = params["num_consts"], params["num_carry"]
+        slices = [constant_masks.take_slice(fact) for fact in facts[constants + carries :]]
+        return [(params["jaxpr"], [*facts[:constants], *[NOTHING] * carries, *slices])]
     if name == "while":
         first, second = params["cond_nconsts"], params["body_nconsts"]
         carry = [NOTHING] * (len(facts) - first - second)

@@ -31,7 +31,7 @@ from tpustarter.probe.rehearse.work.tally import MatrixType, WorkTally
 MOST_PASSES = 4
 """Times that the body of a loop is looked at until its carry's need no longer grows."""
 DEAREST = "the branch of a `cond` with most FLOPs is taken"
-_ALIVE = 1
+_ALIVE = 1.0
 """The need of a value that is read, of which nobody knows how much."""
 _REMATERIALIZED = "rematted_computation"
 """The scope that JAX gives to operations that `jax.checkpoint` computes again."""
@@ -85,9 +85,13 @@ _PRECISIONS = {"HIGH": 3, "HIGHEST": 6, "BF16_BF16_F32_X3": 3, "BF16_BF16_F32_X6
 `jax.lax.DotAlgorithmPreset` (read 2026-11)."""
 
 
+class Spread(float):
+    """A need of elements in every row and every column, such as a causal mask leaves."""
+
+
 def trace_needs(
-    frame: Frame, results: Sequence[int], tally: WorkTally | None, *, again: bool = False
-) -> list[int]:
+    frame: Frame, results: Sequence[float], tally: WorkTally | None, *, again: bool = False
+) -> list[float]:
     """Return the need of each argument, and add the work to a tally.
 
     Args:
@@ -96,17 +100,19 @@ def trace_needs(
         tally: Where the work is added; None for needs alone.
         again: Whether it is a part that `jax.checkpoint` computes again.
     """
-    needs: dict[TraceValue, int] = {}
+    needs: dict[TraceValue, float] = {}
 
     def require(var: TraceValue, count: float) -> None:
-        if not is_literal(var):
-            needs[var] = max(needs.get(var, 0), min(math.ceil(count), count_elements(var)))
+        if not is_literal(var) and (before := needs.get(var, 0.0)) <= count:
+            spread = isinstance(before, Spread) and before == count
+            kind = Spread if spread or isinstance(count, Spread) else float
+            needs[var] = kind(min(math.ceil(count), count_elements(var)))
 
     for var, count in zip(frame.jaxpr.outvars, results, strict=True):
         require(var, count)
     for number in reversed(range(len(frame.jaxpr.eqns))):
         equation = frame.jaxpr.eqns[number]
-        wanted = [needs.get(var, 0) for var in equation.outvars]
+        wanted = [needs.get(var, 0.0) for var in equation.outvars]
         if not any(wanted) and not equation.effects:
             continue
         scope = str(getattr(equation.source_info, "name_stack", ""))
@@ -115,7 +121,7 @@ def trace_needs(
         inner = frame.inner.get(number, [])
         for var, count in zip(equation.invars, rule(step, inner), strict=True):
             require(var, count)
-    return [needs.get(var, 0) for var in frame.jaxpr.invars]
+    return [needs.get(var, 0.0) for var in frame.jaxpr.invars]
 
 
 @dataclass
@@ -124,7 +130,7 @@ class _Step:
 
     frame: Frame
     equation: Equation
-    wanted: Sequence[int]
+    wanted: Sequence[float]
     tally: WorkTally | None
     again: bool
 
@@ -142,6 +148,11 @@ class _Step:
         """The largest share of a result that is needed."""
         pairs = zip(self.wanted, self.equation.outvars, strict=True)
         return max((count / max(1, count_elements(var)) for count, var in pairs), default=0.0)
+
+    @property
+    def row_share(self) -> float:
+        """The share of the rows, and of the columns, of a result that is needed."""
+        return 1.0 if any(isinstance(count, Spread) for count in self.wanted) else self.share
 
     def fact(self, number: int) -> Fact:
         return self.frame.read_fact(self.equation.invars[number])
@@ -162,13 +173,13 @@ class _Step:
         passes = max(_PRECISIONS.get(name, 1) for name in names)
         return left, right, passes if left == right == "f32" else 1
 
-    def leave_out(self, what: str) -> list[int]:
+    def leave_out(self, what: str) -> list[float]:
         """Record a part that is not counted; its operands are read, nobody knows how much."""
         if self.tally is not None:
             self.tally.unknown.add(what)
         return [_ALIVE for _ in self.equation.invars]
 
-    def run(self, frame: Frame, wanted: Sequence[int], tally: WorkTally | None) -> list[int]:
+    def run(self, frame: Frame, wanted: Sequence[float], tally: WorkTally | None) -> list[float]:
         """Return the needs of a program that the equation calls."""
         return trace_needs(frame, wanted, tally, again=self.again)
 
@@ -183,13 +194,23 @@ def _count_elements(step: _Step, _inner: Sequence[Frame]) -> list[float]:
     if step.tally is not None and name not in _MOVES:
         elements = max([*sizes, *(count_elements(var) for var in step.equation.outvars)], default=0)
         step.tally.other += step.share * elements
-    shares = [step.share] * len(sizes)
+    spread = any(isinstance(count, Spread) for count in step.wanted)
+    hiding = [constant_masks.NOTHING] * len(sizes)
     if name == "mul":
-        shares = [min(step.share, step.fact(1 - number).support) for number in (0, 1)]
-    elif name == "select_n" and (mask := step.fact(0).known) is not None and len(sizes) == 3:
-        true = float((mask != 0).mean())
-        shares = [step.share, min(step.share, 1 - true), min(step.share, true)]
-    return [share * size for share, size in zip(shares, sizes, strict=True)]
+        hiding = [step.fact(1), step.fact(0)]
+    elif name == "select_n" and (mask := step.fact(0).nonzero) is not None and len(sizes) == 3:
+        hiding[1:] = [Fact(nonzero=~mask), Fact(nonzero=mask)]
+    return [
+        _limit(fact, step.share, size, spread=spread)
+        for fact, size in zip(hiding, sizes, strict=True)
+    ]
+
+
+def _limit(fact: Fact, share: float, size: int, *, spread: bool) -> float:
+    # The need of an operand where only elements count that another operand does not hide.
+    if fact.support >= share:
+        return Spread(share * size) if spread else share * size
+    return Spread(fact.support * size) if fact.is_everywhere else fact.support * size
 
 
 def _count_dot(step: _Step, _inner: Sequence[Frame]) -> list[float]:
@@ -197,10 +218,15 @@ def _count_dot(step: _Step, _inner: Sequence[Frame]) -> list[float]:
     shape = step.equation.invars[0].aval.shape
     terms = math.prod(shape[int(axis)] for axis in contracted)
     elements = count_elements(step.equation.outvars[0])
-    supports = step.fact(0).support, step.fact(1).support
+    facts = step.fact(0), step.fact(1)
     full = 2.0 * terms * elements
-    step.count_products(full, full * step.share * min(supports))
-    return [step.share * size * min(supports) for size in step.sizes]
+    step.count_products(full, full * step.share * min(fact.support for fact in facts))
+    needs: list[float] = []
+    for own, other, size in zip(facts, facts[::-1], step.sizes, strict=True):
+        hidden = own.support * (1.0 if other.is_everywhere else other.support)
+        count = step.row_share * size * hidden
+        needs.append(Spread(count) if own.support < 1 and own.is_everywhere else count)
+    return needs
 
 
 def _count_ragged_dot(step: _Step, _inner: Sequence[Frame]) -> list[float]:
@@ -274,7 +300,7 @@ def _count_kernel(step: _Step, _inner: Sequence[Frame]) -> list[float]:
     info = step.params.get("name_and_src_info") or step.params.get("name")
     name = getattr(info, "name", info) or "without a name"
     if estimate is None:
-        return list[float](step.leave_out(f"the kernel `{name}`, which gives no cost estimate"))
+        return step.leave_out(f"the kernel `{name}`, which gives no cost estimate")
     kinds = [format_kind(var.aval.dtype) for var in step.equation.invars]
     kind = next((one for one in kinds if one.startswith(("f", "bf"))), "bf16")
     flops = float(estimate.flops)
@@ -282,13 +308,13 @@ def _count_kernel(step: _Step, _inner: Sequence[Frame]) -> list[float]:
     if step.tally is not None:
         step.tally.kernels += flops
         step.tally.notes.add(f"the kernel `{name}` needs the FLOPs of its own cost estimate")
-    return [float(_ALIVE) for _ in step.equation.invars]
+    return [_ALIVE for _ in step.equation.invars]
 
 
 def _count_call(step: _Step, inner: Sequence[Frame]) -> list[float]:
     if not inner or len(inner[0].jaxpr.invars) != len(step.equation.invars):
-        return list[float](step.leave_out(f"`{step.equation.primitive.name}`"))
-    return list[float](step.run(inner[0], step.wanted, step.tally))
+        return step.leave_out(f"`{step.equation.primitive.name}`")
+    return step.run(inner[0], step.wanted, step.tally)
 
 
 def _count_scan(step: _Step, inner: Sequence[Frame]) -> list[float]:
@@ -308,7 +334,7 @@ def _count_scan(step: _Step, inner: Sequence[Frame]) -> list[float]:
     if step.tally is not None:
         step.tally.add_part(tally, length)
     if not length:
-        return [0.0] * first + list[float](step.wanted[:carries]) + [0.0] * len(needs)
+        return [0.0] * first + [*step.wanted[:carries]] + [0.0] * len(needs)
     end = first + carries
     return [*map(float, needs[:end]), *(float(length * count) for count in needs[end:])]
 
@@ -431,7 +457,7 @@ def _need_update(step: _Step, _inner: Sequence[Frame]) -> list[float]:
     rest = [float(size) for size in step.sizes[1:]]
     rest[at - 1] = float(min(update, count))
     kept = max(0, count - update)
-    return [float(kept) if kept or not scatters else float(_ALIVE), *rest]
+    return [float(kept) if kept or not scatters else _ALIVE, *rest]
 
 
 def _need_parts(step: _Step, _inner: Sequence[Frame]) -> list[float]:

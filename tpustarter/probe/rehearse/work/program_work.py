@@ -74,7 +74,7 @@ def _list_donated(traced: Any, count: int) -> set[int]:
     return {n for n, flag in enumerate(flags) if flag} if len(flags) == count else set()
 
 
-def _device_bytes(value: TraceValue, leaf: object, need: int, devices: int) -> float:
+def _device_bytes(value: TraceValue, leaf: object, need: float, devices: int) -> float:
     # Without a sharding the compiler may choose one, and at best each device has its own part.
     sharding = getattr(leaf, "sharding", None)
     if getattr(sharding, "memory_kind", None) not in (None, "device", "unpinned_host"):
