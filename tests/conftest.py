@@ -20,7 +20,8 @@ os.environ["TPUSTARTER_COMMAND"] = "tpustarter"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import tpustarter
-from tpustarter.core import locations, redact
+from tpustarter.core import locations, redact, yaml_rows
+from tpustarter.explain import known_failures, library_errors, log_prefixes, program_mistakes
 from tpustarter.learning.content import paths, tutorial_claims
 from tpustarter.learning.search import index, search
 from tpustarter.running import archive, run_folder
@@ -121,8 +122,12 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
         search.read_synonyms()
         paths.read_paths()
         tutorial_claims.read_claims()
-        redact.Redactor({}).redact_text("looks like a token: abc123def456ghi789")
-    return folder / "state" / "cache"
+        for table in (known_failures, program_mistakes, library_errors, log_prefixes):
+            yaml_rows.load(table.FILE)
+        redact.Redactor({}).redact_text(f"a word like a token, {'a1' * 20}")
+    made = folder / "state" / "cache"
+    assert {"probe", "search", "secrets", "synonyms"} <= {file.name for file in made.iterdir()}
+    return made
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support.places import REPOSITORY
-from tests.support.processes import HANG_S, until
+from tests.support.processes import until
 from tests.support.sessions import SAMPLES, make_session, run_samples, sample
 from tpustarter.checking.results.headline import format_headline
 from tpustarter.checking.results.results import Result
@@ -304,26 +304,6 @@ def test_second_stop_ends_unresponsive_soaking_check(tmp_path: Path) -> None:
 
     assert [(one.status, one.reason) for one in results] == [("notrun", "interrupted")] * 2
     assert len(results[0].findings) == 1
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-@pytest.mark.parametrize("name", ["ignores_term", "hangs_holding_the_gil"])
-def test_no_process_outlives_its_parent(name: str, number: int, tmp_path: Path) -> None:
-    """However the parent dies, its probe ends, though its check never would."""
-    program = (
-        "import sys; from pathlib import Path; from dataclasses import replace\n"
-        "from tests.support.sessions import make_session, sample\n"
-        "from tpustarter.checking.run.runner import CheckRunner\n"
-        f"check = replace(sample({name!r}), timeout_s=600)\n"
-        f"list(CheckRunner(make_session(Path({str(tmp_path)!r}))).run([check]))\n"
-    )
-    env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    parent = subprocess.Popen([sys.executable, "-c", program], env=env)
-    until_asleep(tmp_path)
-    parent.send_signal(number)
-    parent.wait(timeout=HANG_S)
-
-    until_ended(f"{tmp_path}/probe.pyz")
 
 
 def test_a_killed_supervisor_takes_the_child_with_it(tmp_path: Path) -> None:

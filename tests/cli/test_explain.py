@@ -148,26 +148,6 @@ def test_unknown_log_gets_next_things_to_collect(log: str | bytes) -> None:
     assert b"No known failure" in done.stdout or b"is empty" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("/nowhere/train.log",), b"cannot be read: No such file"),
-        (("/",), b"is a folder"),
-        (("/proc/self/mem",), b"cannot be read"),
-        (("ValueError: shapes do not fit",), b"run `tpustarter explain` without a file"),
-        (("ValueError: " + "x " * 3000,), b"run `tpustarter explain` without a file"),
-    ],
-)
-def test_unreadable_log_is_single_error(arguments: tuple[str, ...], expected: bytes) -> None:
-    """With 2, and as a document too."""
-    done = typed("explain", *arguments)
-    assert (2, b"") == (done.returncode, done.stdout)
-    assert expected in done.stderr
-    assert b"Traceback" not in done.stderr
-    document = json.loads(typed("explain", "--json", *arguments).stdout)
-    assert "tpustarter.explain/1" == document["schema"]
-
-
 def test_secrets_and_escape_sequences_are_removed() -> None:
     """A log may hold anything."""
     secrets = [f"ghp_{letter * 36}" for letter in "ab"]

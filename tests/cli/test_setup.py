@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import signal
 import subprocess
 import sys
 from importlib import resources
@@ -17,7 +16,6 @@ import pytest
 from tests.support.fake_tools import behave, calls, lay_tools
 from tests.support.machines import lay_out
 from tests.support.places import SUPPORT
-from tests.support.processes import until
 from tpustarter.checking.plan import environments
 from tpustarter.machine import host
 from tpustarter.setup.environment.run import Setup
@@ -213,66 +211,6 @@ def test_shown_commands_can_be_pasted(machine: host.Machine) -> None:
 def test_help_has_example(machine: host.Machine) -> None:
     """Help says what is done and gives an example."""
     assert "Example: tpustarter setup jax --yes" in setup(machine, "--help").stdout
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signal_stops_command_and_exits_3(number: int, machine: host.Machine) -> None:
-    """Ctrl-C, TERM and HUP end what runs, and say how to go on."""
-    behave(tools_of(machine), pip={"sleep": 600})
-    with subprocess.Popen(
-        words(machine, "-", "--yes"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        for line in process.stdout:
-            if "pip works" in line:
-                process.send_signal(number)
-        said = process.stderr.read()
-    pid = int((tools_of(machine) / "pid").read_text())
-
-    assert 3 == process.returncode
-    done = "exit 3: install: stopped before it was done, and the 2 steps that are done are kept. "
-    assert f"{done}Next: `tpustarter setup " in said
-    assert not Path(f"/proc/{pid}").exists()
-
-
-@pytest.mark.parametrize("verb", ["venv", "pip"])
-def test_killed_run_leaves_no_command_and_resumes(verb: str, machine: host.Machine) -> None:
-    """SIGKILL in the middle of a command, one that ignores TERM: only that step is done again."""
-    behave(tools_of(machine), **{verb: {"sleep": 600, "ignore_term": True}})
-    process = subprocess.Popen(words(machine, "-", "--yes"), stdout=subprocess.DEVNULL)
-    note = tools_of(machine) / "pid"
-    half = Path(machine.env["HOME"], "tpu", "bin", "half")
-    until(half.exists, "what a command has half done")
-    pid = int(note.read_text())
-    process.kill()
-    process.wait()
-
-    behave(tools_of(machine))
-    done = setup(machine, "--yes")  # waits for what is still ending
-    assert 0 == done.returncode, done.stdout + done.stderr
-    assert not Path(f"/proc/{pid}").exists()
-    assert ["done"] * 5 == states(machine)
-    assert {"venv": ["venv", "venv", "pip"], "pip": ["venv", "pip", "pip"]}[verb] == calls(
-        tools_of(machine)
-    )
-    assert (verb == "pip") == half.exists()  # a half-made environment is made from nothing
-
-
-def test_kill_during_proof_repeats_proof_alone(machine: host.Machine) -> None:
-    """Nothing is made or installed again."""
-    with subprocess.Popen(
-        words(machine, "-", "--yes"), stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith("run     prove"):
-                process.kill()
-
-    assert ["done", "done", "done", "todo", "todo"] == states(machine)
-    assert environments.find_proved() is None
-    assert 0 == setup(machine, "--yes").returncode
-    assert ["venv", "pip"] == calls(tools_of(machine))
 
 
 @pytest.mark.skipif(

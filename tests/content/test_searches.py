@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from tests.learning.test_search import LIBRARY, SHELF, SYNONYMS, first
 from tests.support.searches import SEARCHES
+from tpustarter.core import content
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.search import search
 from tpustarter.learning.search.linear_search import PassageScan
@@ -51,3 +56,51 @@ def test_path_lessons_come_first_where_relevant() -> None:
 
     assert on_path >= before + 20, (on_path, before, own)
     assert off <= 12, (off, others)
+
+
+@given(st.text())
+@settings(deadline=None, max_examples=60)
+def test_any_typed_text_can_be_searched(typed: str) -> None:
+    """Nothing in it is an operator of the index."""
+    assert LIBRARY.search(typed).text == typed
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        '"',
+        "a OR b",
+        "NEAR(",
+        "title:x",
+        "*",
+        "-x",
+        "^x",
+        "a AND",
+        "{}",
+        pytest.param("a" * 100_000, id="a long word"),
+    ],
+)
+def test_operators_are_words(typed: str) -> None:
+    """As FTS5 would read them."""
+    LIBRARY.search(typed)
+
+
+def test_synonym_finds_its_word() -> None:
+    """Each leads to a lesson; a key with several words is one that can be typed."""
+    assert {} == {
+        word: others
+        for word, others in SYNONYMS.items()
+        if not any(LIBRARY.search(str(other)).select_kind("lesson") for other in others)
+    }
+    assert {word: word for word in SYNONYMS} == {word: word.casefold() for word in SYNONYMS}
+    assert content.read_lessons()
+
+
+def test_broad_search_drops_weakest_hits() -> None:
+    """At least three are shown, and of all searches of newcomers no answer is lost."""
+    found = {typed: first(LIBRARY.search(typed), 99) for typed, _ in SEARCHES}
+    kept = sum(len({*found[typed]} & {*answers}) for typed, answers in SEARCHES)
+
+    assert 76 <= kept
+    assert sum(map(len, found.values())) / len(found) < len(content.read_lessons()) / 9
+    assert len(found["checkpoint"]) >= 3

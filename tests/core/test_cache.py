@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter.core import cache, content, locations
+from tpustarter.core import cache, content, locations, yaml_rows
+from tpustarter.explain import known_failures
 
 pytestmark = pytest.mark.first_use
 
@@ -63,6 +64,14 @@ def test_unchanged_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.Monke
 
     assert first == (content.read_checks(tmp_path), content.read_checks(), content.read_lessons())
     assert count == len(parsed)
+
+
+def test_unchanged_table_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each log that is explained needs a table that takes longer to parse than to search."""
+    first = yaml_rows.load(known_failures.FILE)
+    monkeypatch.setattr(content, "read_yaml", None)
+
+    assert first == yaml_rows.load(known_failures.FILE)
 
 
 def test_changed_file_with_unchanged_time_is_read_again(

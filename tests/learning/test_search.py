@@ -7,12 +7,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.support.made_lessons import make_lesson
 from tests.support.searches import SEARCHES
-from tpustarter.core import content, locations
+from tpustarter.core import locations
 from tpustarter.core.content import Check
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.content.tutorial_claims import TutorialClaim
@@ -240,33 +238,6 @@ def test_short_or_different_words_get_no_guess(typed: str, library: SearchLibrar
     assert "" == library.search(typed).meant
 
 
-@given(st.text())
-@settings(deadline=None, max_examples=60)
-def test_any_typed_text_can_be_searched(typed: str) -> None:
-    """Nothing in it is an operator of the index."""
-    assert LIBRARY.search(typed).text == typed
-
-
-@pytest.mark.parametrize(
-    "typed",
-    [
-        '"',
-        "a OR b",
-        "NEAR(",
-        "title:x",
-        "*",
-        "-x",
-        "^x",
-        "a AND",
-        "{}",
-        pytest.param("a" * 100_000, id="a long word"),
-    ],
-)
-def test_operators_are_words(typed: str) -> None:
-    """As FTS5 would read them."""
-    LIBRARY.search(typed)
-
-
 def test_index_is_kept_and_rebuilt_for_changed_texts(tmp_path: Path) -> None:
     """A kept one that SQLite refuses costs time and nothing else."""
     if not hasattr(sqlite3.Connection, "serialize"):
@@ -293,27 +264,6 @@ def test_broken_synonyms_cost_themselves(text: str, tmp_path: Path) -> None:
     (tmp_path / "synonyms.yml").write_text(text)
 
     assert search.read_synonyms(tmp_path) == ({"nan": ["1"]} if "nan" in text else {})
-
-
-def test_synonym_finds_its_word() -> None:
-    """Each leads to a lesson; a key with several words is one that can be typed."""
-    assert {} == {
-        word: others
-        for word, others in SYNONYMS.items()
-        if not any(LIBRARY.search(str(other)).select_kind("lesson") for other in others)
-    }
-    assert {word: word for word in SYNONYMS} == {word: word.casefold() for word in SYNONYMS}
-    assert content.read_lessons()
-
-
-def test_broad_search_drops_weakest_hits() -> None:
-    """At least three are shown, and of all searches of newcomers no answer is lost."""
-    found = {typed: first(LIBRARY.search(typed), 99) for typed, _ in SEARCHES}
-    kept = sum(len({*found[typed]} & {*answers}) for typed, answers in SEARCHES)
-
-    assert 76 <= kept
-    assert sum(map(len, found.values())) / len(found) < len(content.read_lessons()) / 9
-    assert len(found["checkpoint"]) >= 3
 
 
 @pytest.mark.parametrize(

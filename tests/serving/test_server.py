@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -22,7 +21,7 @@ import pytest
 from tests.support.processes import HANG_S, until, until_async
 from tests.support.tutor import is_alive
 from tpustarter.core.problem import ExitCode
-from tpustarter.serving.server import MOST_WINDOWS, names_loopback
+from tpustarter.serving.server import names_loopback
 from tpustarter.serving.window import limit_size
 
 ROOT = Path(__file__).parents[2]
@@ -216,55 +215,6 @@ def test_plain_textual_serve_lets_foreign_page_start_app(
             assert started
 
     asyncio.run(body())
-
-
-def test_number_of_open_windows_is_limited() -> None:
-    """One more is refused, and what is sent that is no message closes its own window alone."""
-
-    async def body(server: Server, client: aiohttp.ClientSession) -> None:
-        await status(client, server.url)
-        url = server.origin + "/ws"
-        sockets = [await client.ws_connect(url, origin=server.origin) for _ in range(MOST_WINDOWS)]
-        for socket in sockets:
-            await socket.receive_bytes(timeout=HANG_S)
-        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-            await client.ws_connect(url, origin=server.origin)
-        assert 503 == refused.value.status
-        before = {*server.apps()}
-        assert MOST_WINDOWS == len(before)
-
-        for socket, nonsense in zip(sockets, ("{", "7", "[]", '["resize", {}]'), strict=True):
-            await socket.send_str(nonsense)
-        for socket in sockets:
-            while not socket.closed:
-                await socket.receive(timeout=HANG_S)
-        until(lambda: not server.apps(), "the end of the apps")
-        assert 200 == (await status(client, server.origin + "/"))[0]
-
-    with_server(body)
-
-
-@pytest.mark.parametrize(
-    ("number", "code"),
-    [
-        (signal.SIGINT, ExitCode.INTERRUPTED),
-        (signal.SIGTERM, ExitCode.TERMINATED),
-        (signal.SIGKILL, -signal.SIGKILL),
-    ],
-)
-def test_no_app_outlives_the_server(number: signal.Signals, code: int) -> None:
-    """However the server ends: an app without one sees that nobody talks to it any more."""
-
-    async def body(server: Server, client: aiohttp.ClientSession) -> None:
-        await status(client, server.url)
-        async with client.ws_connect(server.origin + "/ws", origin=server.origin) as socket:
-            await socket.receive_bytes(timeout=HANG_S)
-            [app] = server.apps()
-            server.process.send_signal(number)
-            assert code == await asyncio.to_thread(server.process.wait, HANG_S)
-        until(lambda: not is_alive(app), "the end of the app")
-
-    with_server(body)
 
 
 def test_taken_port_is_one_error() -> None:

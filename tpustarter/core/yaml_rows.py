@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import msgspec
 
-from tpustarter.core import content, locations
+from tpustarter.core import cache, content, locations
 from tpustarter.core.json_values import is_array, is_object
 from tpustarter.core.problem import Problem
 
@@ -27,7 +27,9 @@ _PLACE = re.compile(r"^(?P<reason>.*?)(?: - at `\$\.?(?P<place>(?P<field>\w*).*)
 def load(file: Path) -> Any:
     """Return the value of a YAML file; raises Problem for one that cannot be read."""
     try:
-        return content.read_yaml(locations.read_text(file))
+        text = locations.read_text(file)
+        with cache.open_cache(f"table-{file.stem}", content.__file__) as known:
+            return known.get_or_read(text.encode(), lambda: content.read_yaml(text))
     except (OSError, ValueError) as error:
         raise Problem(f"`{file.name}` cannot be read: {error}") from error
 
