@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +157,8 @@ def rehearse(
         return
     with print_errors_as_json(REHEARSAL_SCHEMA, wanted=as_json):
         rehearsal = _asked(ids, tpus, script, options)
+        if plot is not None and not plot.exists():
+            _write_plot(plot, [])  # a path that cannot be written must not cost a whole run
         shown = _Shown(rehearsal, quiet=as_json)
         with stop_at_signals(rehearsal.stop), _ends_with_a_command():
             try:
@@ -165,11 +167,15 @@ def rehearse(
             finally:  # also after an error or Ctrl-C
                 shown.clear()
         if plot is not None:
-            from tpustarter.rehearsal.text import roofline
-
-            locations.write_user_file(plot, roofline.draw_svg(rehearsal.results))
+            _write_plot(plot, rehearsal.results)
         _report(rehearsal, verbose=verbose, as_json=as_json)
     sys.exit(rehearsal.exit_code)
+
+
+def _write_plot(path: Path, results: Sequence[dict[str, Any]]) -> None:
+    from tpustarter.rehearsal.text import roofline
+
+    locations.write_user_file(path, roofline.draw_svg(results))
 
 
 def _asked(

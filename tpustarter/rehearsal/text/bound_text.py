@@ -13,9 +13,9 @@ from tpustarter.text import phrases
 AT_BEST, FLOPS, MFU = "at best", "FLOPs", "MFU"
 """Labels of notes: the bound, the work behind it, and a measured time."""
 _LIMITS = {
-    "matrix unit": ("the matrix units take", "FLOP"),
-    "HBM": ("the HBM takes", "B"),
-    "links": ("the links to other chips take", "B"),
+    "matrix unit": ("the matrix units", "FLOP"),
+    "HBM": ("the HBM", "B"),
+    "links": ("the links to other chips", "B"),
 }
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
@@ -57,8 +57,9 @@ def list_bound_notes(result: dict[str, Any], *, verbose: bool = False) -> Iterat
         largest = next(one for one in bound.limits if one.name == bound.limiter)
         what, unit = _LIMITS[largest.name]
         amount = format_amount(largest.amount, unit)
-        text = f"{format_time(bound.seconds)} a run: so long {what} for {amount} a device at "
-        text += f"{_peaks(largest)}. A lower bound from documented peaks, not measured"
+        text = f"{format_time(bound.seconds)} a run, limited by {what}: {amount} a device at "
+        without = f", without {phrases.join_words(work.unknown, most=2)}" if work.unknown else ""
+        text += f"{_peaks(largest)}{without}. A lower bound from documented peaks, not measured"
         yield AT_BEST, text
         if verbose:
             yield from _details(result, work, bound)
@@ -76,14 +77,16 @@ def _missing(work: ProgramWork | None) -> str:
 
 
 def _peaks(limit: TimeLimit) -> str:
-    return " and ".join(f"{one.value:.4g} {one.unit} ({one.name})" for one in limit.peaks)
+    kinds = limit.name == "matrix unit"
+    each = (f"{one.value:.4g} {one.unit}" + f" ({one.name})" * kinds for one in limit.peaks)
+    return " and ".join(each)
 
 
 def _details(result: dict[str, Any], work: ProgramWork, bound: LowerBound) -> Iterator[BoundNote]:
     for limit in bound.limits:
         amount = format_amount(limit.amount, _LIMITS[limit.name][1])
         sources = ", ".join(dict.fromkeys(peak.source for peak in limit.peaks))
-        text = f"{limit.name} {format_time(limit.seconds)} for {amount} a device"
+        text = f"{limit.name}: {format_time(limit.seconds)} for {amount} a device"
         yield AT_BEST, f"{text} at {_peaks(limit)}, by {sources}"
     yield FLOPS, _count_text(work)
     yield from ((FLOPS, f"not counted: {part}") for part in work.unknown)
@@ -93,15 +96,15 @@ def _details(result: dict[str, Any], work: ProgramWork, bound: LowerBound) -> It
 
 
 def _count_text(work: ProgramWork) -> str:
-    text = f"{format_amount(work.flops, 'FLOP')} in matrix products of all devices"
     parts = [
-        (work.rematerialized_flops, "computed again by jax.checkpoint"),
-        (work.flops - work.least_flops, "in masked scores and dearer branches, not in the bound"),
-        (work.kernel_flops, "by the cost estimates of kernels"),
+        (work.rematerialized_flops, "what jax.checkpoint computes again"),
+        (work.flops - work.least_flops, "masked scores and dearer branches, not in the bound"),
+        (work.kernel_flops, "what kernels claim"),
     ]
-    listed = [f"{100 * part / work.flops:.0f} % of them {what}" for part, what in parts if part > 0]
-    listed.append(f"{format_amount(work.other_operations, 'other operations')}, not in the bound")
-    return f"{text}; {phrases.join_words(listed)}"
+    listed = [f"{100 * part / work.flops:.0f} % are {what}" for part, what in parts if part > 0]
+    listed.insert(0, f"{format_amount(work.flops, 'FLOP')} in matrix products of all devices")
+    others = f"{format_amount(work.other_operations, '').strip()} other operations"
+    return f"{'; '.join(listed)}. {others} are not in the bound"
 
 
 def _compare(result: dict[str, Any], work: ProgramWork) -> str:
@@ -110,21 +113,25 @@ def _compare(result: dict[str, Any], work: ProgramWork) -> str:
     return (
         f"the compiler counts {counted} and {moved} on one device, and the trace "
         f"{format_amount(work.flops / work.devices, 'FLOP')}: the compiler's figures have other "
-        "operations and temporaries, too, but the body of a loop only once, and nothing of kernels"
+        "operations and temporaries, too, but the body of a loop once, and nothing of a kernel"
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
 def _utilization(found: Utilization, work: ProgramWork, bound: LowerBound | None) -> str:
     least = "at least " if work.unknown else ""
     text = (
-        f"{least}{100 * found.mfu:.3g} % of the {found.peak_type} peak of all devices at "
+        f"{least}{_percent(found.mfu)} of the {found.peak_type} peak of all devices at "
         f"{format_time(found.measured_seconds)} a run"
     )
     more = [
         (found.mfu_unmasked, "without scores that a mask hides"),
         (found.hfu, "with what is computed again (HFU)"),
     ]
-    others = [f"{100 * share:.3g} % {what}" for share, what in more if share != found.mfu]
+    others = [f"{_percent(share)} {what}" for share, what in more if share != found.mfu]
     text += f" ({', '.join(others)})" if others else ""
     if bound and found.measured_seconds < bound.seconds:
         text += (

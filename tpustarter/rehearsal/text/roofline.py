@@ -103,11 +103,16 @@ def draw_roofline(result: dict[str, Any], width: int) -> list[str]:
         for number, row in enumerate(rows)
     ]
     lines.append(f"{'':>{left - 2}} └{'─' * columns}")
-    ends = f"{low:.3g}", f"{high:.3g} FLOP/byte"
+    ends = _number(low), f"{_number(high)} FLOP/byte"
     lines.append(f"{'':>{left}}{ends[0]}{ends[1]:>{columns - len(ends[0])}}")
-    mark = f"{_PROGRAM} {point.intensity:.3g} FLOP/byte, corner at {point.ridge:.3g}"
+    places = _number(point.intensity), _number(point.ridge)
+    mark = f"{_PROGRAM} {places[0]} FLOP/byte, corner at {places[1]}"
     lines.append(f"{mark}; {_MEASURED} measured" if point.measured_rate else mark)
     return [line.rstrip() for line in lines]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _range(points: Sequence[RooflinePoint]) -> tuple[float, float]:
