@@ -117,13 +117,14 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kept_archives.keep_archives()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TPUSTARTER_HOME", str(folder / "state"))
-        archive.build_archive(folder / "probe.pyz")
+        archive.build_probe_archive(folder / "probe.pyz")
         index.open_index(search.read_sources())
         search.read_synonyms()
         paths.read_paths()
         tutorial_claims.read_claims()
         for table in (known_failures, program_mistakes, library_errors, log_prefixes):
-            yaml_rows.load(table.FILE)
+            yaml_rows.load_yaml(table.FILE)
+        redact._maintained.cache_clear()  # tests were collected, which may have read the patterns
         redact.Redactor({}).redact_text(f"a word like a token, {'a1' * 20}")
     made = folder / "state" / "cache"
     assert {"probe", "search", "secrets", "synonyms"} <= {file.name for file in made.iterdir()}
@@ -152,11 +153,11 @@ def home(
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("TPUSTARTER_HOME", str(folder / "state"))
-    locations.take_move_notices()  # what another test put aside
+    locations.pop_move_notices()  # what another test put aside
     yield folder
     if not {"warm", "session"} & {*request.fixturenames}:  # whose process outlives a test
         for run in list(run_folder._marks):
-            run_folder.remove(run)
+            run_folder.remove_run_folder(run)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -484,7 +484,7 @@ def test_a_command_loads_no_other() -> None:
 
 def test_probe_archive_holds_only_its_parts(tmp_path: Path) -> None:
     """The zip holds the probe, facts about machines and the checks, and nothing of the rest."""
-    with zipfile.ZipFile(archive.build_archive(tmp_path / "probe.pyz")) as probe:
+    with zipfile.ZipFile(archive.build_probe_archive(tmp_path / "probe.pyz")) as probe:
         names = {name for name in probe.namelist() if name.endswith(".py")}
     wanted = {"__main__.py", *(f"tpustarter/{name}" for name in TRAVELS)}
     for folder in ("probe", "machine"):
@@ -571,8 +571,8 @@ MAY_READ = {
     "rehearsal/compile/memory_report.py _name": "labels are those of XLA's own report",
     "report/forms/fact_listing.py format_sections": "a published report names a field with a dot",
     "report/open/accepted_facts.py read_left_out": "it reads a report of another machine",
-    "reproducing/trial.py is_same_failure": "a saved failure has no other name of its exception",
-    "setup/programs/prove_profiler.py fetch": "it is the path of an address",
+    "reproducing/reproducer_run.py is_same_failure": "a saved failure names its exception only so",
+    "setup/programs/prove_profiler.py fetch_json": "it is the path of an address",
     "tui/library/search_details.py describe_word": "the glossary has paragraphs",
 }
 """Functions that take one apart all the same, and why."""

@@ -21,8 +21,8 @@ try:
         Problem,
         find_limit_problem,
         find_problem,
-        format_early_end,
         format_error,
+        format_interrupted_output,
     )
 except Exception as error:
     shadowed_modules.end_if_shadowed(error)
@@ -77,9 +77,9 @@ def _run() -> Any:
         import gc
 
         gc.disable()  # until the first screen is there, because all that is imported now stays
-        from tpustarter.tui.app.launch import run
+        from tpustarter.tui.app.launch import run_app
 
-        return run()
+        return run_app()
     from tpustarter.cli import cli
     from tpustarter.text.invocation import program_command
 
@@ -106,9 +106,9 @@ def _code_of(run: Callable[[], Any]) -> int:
         if isinstance(error, click.Abort):
             return ExitCode.INTERRUPTED
         if isinstance(error, click.ClickException):  # a command line that click refuses
-            from tpustarter.cli.command_end import convert_refusal
+            from tpustarter.cli.command_end import convert_usage_error
 
-            return _problem(convert_refusal(error))
+            return _problem(convert_usage_error(error))
         cause = find_problem(error)
         return _problem(cause) if cause else _bug(error)
 
@@ -137,9 +137,9 @@ def _tell_what_was_put_aside() -> None:
     """Print a note on each file of the user that was moved; a front end may not have shown it."""
     if "tpustarter.core.locations" not in sys.modules:
         return
-    from tpustarter.core.locations import take_move_notices
+    from tpustarter.core.locations import pop_move_notices
 
-    if sentences := take_move_notices():
+    if sentences := pop_move_notices():
         from tpustarter.core.redact import Redactor
         from tpustarter.text.terminal import escape_text
 
@@ -179,7 +179,7 @@ def _end_early(number: int, _: object) -> None:
         if getattr(sys.stdout, "begun", False):
             sys.stdout.flush()  # output may still be in its buffer
         else:
-            os.write(1, format_early_end(sys.argv[1:], code).encode())
+            os.write(1, format_interrupted_output(sys.argv[1:], code).encode())
     finally:  # even where an import or a write was interrupted
         os._exit(code)
 
@@ -205,7 +205,7 @@ def _bug(error: Exception) -> int:
     shadowed_modules.end_if_shadowed(error)
     from tpustarter.core import crash_report
 
-    what, where = crash_report.write(error)
+    what, where = crash_report.write_crash_report(error)
     _tell(f"error: tpustarter itself broke: {what}\n\nhint: {where}")
     return ExitCode.BUG
 

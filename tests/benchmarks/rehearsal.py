@@ -61,7 +61,7 @@ def main() -> None:
     names = [one.id for one in content.read_checks() if one.has_programs]
     names = names if asked.all else [f"jax.{name}" for name in SIX]
     with tempfile.TemporaryDirectory() as folder:
-        probe = archive.build_archive(Path(folder) / "probe.pyz")
+        probe = archive.build_probe_archive(Path(folder) / "probe.pyz")
         environment = {**os.environ, **QUIET, "TPUSTARTER_HOME": f"{folder}/state"}
         bare = [
             asked.compiler,

@@ -33,7 +33,7 @@ def report(*results: Result, **target: Any) -> FIELDS:
     """Return the document of a run, as it is read back."""
     run = run_of(*results)
     run.target.update(target)
-    return json.loads(document.format_json_line(document.make_document(run)))
+    return json.loads(document.format_json_line(document.make_json_document(run)))
 
 
 def figure(found: object, **more: Any) -> Result:
@@ -50,7 +50,9 @@ def compared(before: FIELDS, now: FIELDS) -> FIELDS:
 
 def changes(before: FIELDS, now: FIELDS) -> comparison.RunComparison:
     """Return the comparison of two documents."""
-    return comparison.compare("then.json", saved_reports.parse(before), saved_reports.parse(now))
+    return comparison.compare_runs(
+        "then.json", saved_reports.parse_saved_report(before), saved_reports.parse_saved_report(now)
+    )
 
 
 CHANGES = [
@@ -271,7 +273,7 @@ def test_the_text_is_worst_first() -> None:
         virtual=False,
     )
 
-    assert TEXT == comparison_text.render(changes(then, now))
+    assert TEXT == comparison_text.render_comparison(changes(then, now))
 
 
 def test_nothing_changed_is_one_sentence() -> None:
@@ -282,7 +284,7 @@ def test_nothing_changed_is_one_sentence() -> None:
         "figures as before."
     )
 
-    assert wanted == comparison_text.render(changes(same, same))
+    assert wanted == comparison_text.render_comparison(changes(same, same))
 
 
 def test_many_added_or_removed_checks_are_one_line() -> None:
@@ -290,8 +292,11 @@ def test_many_added_or_removed_checks_are_one_line() -> None:
     whole = report(HOST, *(result("pass", f"jax.c{n}") for n in range(30)))
     fewer, more = changes(whole, report(HOST)), changes(report(HOST), whole)
 
-    assert "gone  30 checks             not in this run" in comparison_text.render(fewer)
-    assert "new   30 checks             not in the earlier run" in comparison_text.render(more)
+    assert "gone  30 checks             not in this run" in comparison_text.render_comparison(fewer)
+    assert (
+        "new   30 checks             not in the earlier run"
+        in comparison_text.render_comparison(more)
+    )
 
 
 @given(
@@ -306,7 +311,7 @@ def test_hostile_text_stays_text_and_fits(rows: list[tuple[str, str, float]]) ->
         for status, name, found in rows
     ]
     before["results"].append({"id": "host.sample", "status": NASTY, "findings": [{}]})
-    shown = comparison_text.render(changes(before, report(HOST)))
+    shown = comparison_text.render_comparison(changes(before, report(HOST)))
 
     assert all(c.isprintable() or c == "\n" for c in shown)
     assert max(map(len, shown.splitlines())) <= 80
@@ -318,30 +323,32 @@ def test_hostile_text_stays_text_and_fits(rows: list[tuple[str, str, float]]) ->
 def test_stored_report_is_read_back(home: Path) -> None:
     """The name tells time and machine, and `last` is the newest."""
     run = run_of(HOST)
-    old = saved_reports.save(run_of(HOST, started="2026-11-20T00:00:00+00:00"), report())
-    saved_reports.save(
+    old = saved_reports.save_report(run_of(HOST, started="2026-11-20T00:00:00+00:00"), report())
+    saved_reports.save_report(
         run_of(HOST, started="9999-01-01T00:00:00+00:00"), report()
     )  # by a wrong clock
-    kept = saved_reports.save(run, document.make_document(run))
+    kept = saved_reports.save_report(run, document.make_json_document(run))
 
     assert home / "state/saved-20261121-000000-cpu.json" == kept
-    assert (kept.name, saved_reports.parse(report(HOST))) == saved_reports.read("last")
-    assert old.name == saved_reports.read(str(old))[0]
+    assert (kept.name, saved_reports.parse_saved_report(report(HOST))) == saved_reports.read_report(
+        "last"
+    )
+    assert old.name == saved_reports.read_report(str(old))[0]
 
 
 def test_two_runs_in_one_second_are_both_kept() -> None:
     """The later one does not take the place of the first."""
-    kept = [saved_reports.save(run_of(HOST), report(HOST)) for _ in range(3)]
+    kept = [saved_reports.save_report(run_of(HOST), report(HOST)) for _ in range(3)]
 
     assert 3 == len({path for path in kept if path.exists()})
-    assert kept[-1].name.startswith(saved_reports.read("last")[0])
+    assert kept[-1].name.startswith(saved_reports.read_report("last")[0])
 
 
 def test_the_kind_of_a_machine_is_no_path(home: Path) -> None:
     """A device names itself; nothing of that leaves the folder."""
     run = run_of(HOST)
     run.target["kind"] = "../../TPU v6 lite\x1b[2J/" + "x" * 500
-    kept = saved_reports.save(run, report(HOST))
+    kept = saved_reports.save_report(run, report(HOST))
 
     assert home / "state" == kept.parent
     assert kept.name.startswith("saved-20261121-000000-tpu-v6-lite-2j-x")
@@ -355,7 +362,9 @@ def test_the_oldest_reports_are_dropped(home: Path, monkeypatch: pytest.MonkeyPa
     (home / "state").mkdir()
     (home / "state/progress.json").write_text("{}")
     for day in range(10, 17):
-        saved_reports.save(run_of(HOST, started=f"2026-11-{day}T00:00:00+00:00"), report(HOST))
+        saved_reports.save_report(
+            run_of(HOST, started=f"2026-11-{day}T00:00:00+00:00"), report(HOST)
+        )
     names = sorted(path.name for path in (home / "state").iterdir())
 
     assert [f"saved-202611{day}-000000-cpu.json" for day in (14, 15, 16)] == names[1:]
@@ -408,7 +417,7 @@ def test_file_without_report_is_one_problem(held: str, said: str, tmp_path: Path
     path = tmp_path / "r.json"
     path.write_text(held)
     with pytest.raises(Problem) as caught:
-        saved_reports.read(str(path))
+        saved_reports.read_report(str(path))
 
     assert said in caught.value.full_text
     assert caught.value.full_text.isprintable()
@@ -431,7 +440,7 @@ def test_unreadable_file_is_one_problem(tmp_path: Path) -> None:
     }
     for name, said in wanted.items():
         with pytest.raises(Problem, match=said) as caught:
-            saved_reports.read(name)
+            saved_reports.read_report(name)
 
         assert caught.value.full_text.isprintable()
         assert caught.value.hint

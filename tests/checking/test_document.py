@@ -24,7 +24,7 @@ SCHEMA = json.loads(resources.files("tpustarter.checking").joinpath("schema.json
 @given(results_strategy)
 def test_every_document_fits_the_published_schema(results: list[Result]) -> None:
     """Any run gives a document the schema accepts, and its counts add up."""
-    fields = json.loads(document.format_json_line(document.make_document(run_of(*results))))
+    fields = json.loads(document.format_json_line(document.make_json_document(run_of(*results))))
     jsonschema.Draft202012Validator(SCHEMA).validate(fields)
 
     assert sum(fields["counts"].values()) == len(fields["results"])
@@ -32,7 +32,7 @@ def test_every_document_fits_the_published_schema(results: list[Result]) -> None
 
 def test_schema_refuses_invalid_report() -> None:
     """A report without `verified_on`, and a skip without a reason, are refused."""
-    fields = document.make_document(run_of(HOST, result("skip")))
+    fields = document.make_json_document(run_of(HOST, result("skip")))
     without = {key: value for key, value in fields.items() if key != "verified_on"}
     fields["results"][1]["reason"] = None
     validator = jsonschema.Draft202012Validator(SCHEMA)

@@ -66,12 +66,12 @@ def test_chosen_python_is_preferred_as_compiler(tmp_path: Path) -> None:
         return [one.path.parents[1] for one in found][:2]
 
     assert other == compilers()[0]
-    state.save("settings", {"python": str(chosen / "bin" / "python")})
+    state.save_state("settings", {"python": str(chosen / "bin" / "python")})
     assert [chosen, other] == compilers()
     make_python(tmp_path / "made", jax="0.12.0.1", libtpu="0.0.50.1")
     environments.remember_environment(tmp_path / "made", environments.COMPILES)
     assert [tmp_path / "made", chosen] == compilers()
-    state.save("settings", {"python": sys.executable})
+    state.save_state("settings", {"python": sys.executable})
     assert chosen not in compilers()
 
 
@@ -157,7 +157,7 @@ def test_paths_are_shown_as_they_would_be_typed() -> None:
 
 def test_saved_choice_that_is_no_path_is_ignored(tmp_path: Path) -> None:
     """A zero byte in the settings is no path, and no bug."""
-    state.save("settings", {"python": "/a\0b"})
+    state.save_state("settings", {"python": "/a\0b"})
     make_python(tmp_path / ".venv")
 
     assert "./.venv" == choose(tmp_path).why

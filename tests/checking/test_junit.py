@@ -37,7 +37,7 @@ def test_foreign_junit_file_is_kept(text: str | None, kept: list[str], tmp_path:
 
     assert ET.parse(path).findall("testcase/error")
     assert kept == [one.read_text() for one in tmp_path.iterdir() if one != path]
-    assert len(kept) == len(locations.take_move_notices())
+    assert len(kept) == len(locations.pop_move_notices())
 
 
 @pytest.mark.parametrize("status", STATUSES)

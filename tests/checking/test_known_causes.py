@@ -8,9 +8,9 @@ from tests.support.runs import FINDING, result, run_of
 from tpustarter.checking.output import results_text
 from tpustarter.checking.results.results import Result
 from tpustarter.checking.run import known_causes
-from tpustarter.cli.check import end as check_end
+from tpustarter.cli.check import closing_lines as check_end
 from tpustarter.core.problem import ExitCode
-from tpustarter.tui.checks.run_list import CheckList
+from tpustarter.tui.checks.check_list import CheckList
 
 BACKEND = (
     "RuntimeError: Unable to initialize backend 'tpu': No TPU found. "
@@ -80,7 +80,7 @@ def test_cause_stands_above_its_effects_by_severity() -> None:
     run = run_of(
         result("warn", "host.aside"), found, worse, known_causes.add_cause(error(), [found])
     )
-    shown = results_text.render(run)
+    shown = results_text.render_results(run)
     rows = [line.split()[1] for line in shown.splitlines() if line[:1].isupper()]
 
     assert ["host.other", "host.environment", "jax.devices_visible", "host.aside"] == rows

@@ -395,7 +395,7 @@ def test_each_machine_has_its_text_and_exit_code(
 )
 def test_unsupported_jax_is_not_started(installed: dict[str, str], says: str | None) -> None:
     """One sentence, and no TPU is advised: JAX 0.4 shows one device whatever is asked of it."""
-    blocked = plan.explain_unusable("jax", "env", installed, [], asked=True)
+    blocked = plan.explain_unusable_framework("jax", "env", installed, [], asked=True)
 
     assert (says is None) == (blocked is None)
     if blocked and says:
@@ -452,7 +452,7 @@ def test_the_plan_names_every_variable_it_sets(tmp_path: Path) -> None:
     env = plan.probe_environment(made, machine.env, tmp_path, "jax")
     different = {name for name in env if machine.env.get(name) != env[name]}
 
-    assert different == {*made.env, *plan.folder_variables(tmp_path)}
+    assert different == {*made.env, *plan.run_folder_variables(tmp_path)}
     assert made.env == {"JAX_PLATFORMS": "tpu,cpu"}
 
 

@@ -25,7 +25,7 @@ from tests.support.runs import (
     run_of,
 )
 from tpustarter.checking.output import junit, results_text
-from tpustarter.checking.results.headline import format_headline, summarize
+from tpustarter.checking.results.headline import format_headline, summarize_run
 from tpustarter.checking.results.results import STATUSES, BlockedFramework, Result, Status
 from tpustarter.core import content
 from tpustarter.core.problem import ExitCode
@@ -40,7 +40,7 @@ def test_no_escape_sequence_and_no_markup_survives() -> None:
     broken = result("error", detail=NASTY, log=NASTY)
     run = run_of(bad, broken, blocked=replace(BUSY, what=NASTY))
     run.target["shown"] = NASTY
-    shown = results_text.format_opening(run) + results_text.render(run, verbose=True)
+    shown = results_text.format_opening(run) + results_text.render_results(run, verbose=True)
     xml = ET.tostring(junit.make_suite(run), encoding="unicode")
 
     for control in ("\x1b", "\x07", "\x00", "\u202e"):
@@ -53,7 +53,7 @@ def test_no_escape_sequence_and_no_markup_survives() -> None:
 def test_text_is_worst_first_and_ends_with_target() -> None:
     """Failures come before passes, and the last line says what was tested."""
     run = run_of(HOST, result("pass"), result("fail"))
-    shown = " ".join(results_text.render(run).split())
+    shown = " ".join(results_text.render_results(run).split())
 
     assert shown.startswith("FAIL jax.sample")
     assert shown.endswith(format_headline(run))
@@ -65,11 +65,11 @@ def test_checks_skipped_by_stop_are_one_line() -> None:
     others = [result("notrun", f"jax.b{n}", reason="interrupted", detail="") for n in range(42)]
     run = run_of(HOST, running, *others)
     run.stopped_by = 2
-    lines = [line for line in results_text.render(run).splitlines() if "NOT" in line]
-    alone = results_text.render(run_of(HOST, running))
+    lines = [line for line in results_text.render_results(run).splitlines() if "NOT" in line]
+    alone = results_text.render_results(run_of(HOST, running))
 
     assert lines == ["NOT   jax.a was stopped while it ran; 42 not started, jax.b0 and 41 more (-v"]
-    assert 43 == results_text.render(run, verbose=True).count("NOT   ")
+    assert 43 == results_text.render_results(run, verbose=True).count("NOT   ")
     assert "NOT   jax.a                 interrupted: stopped while it ran" in alone
 
 
@@ -122,7 +122,7 @@ def test_the_numbers_of_a_headline_add_up(results: list[Result]) -> None:
 
         assert total == hold + sum(others)
     else:
-        assert summarize(run).claims <= 1
+        assert summarize_run(run).claims <= 1
 
 
 def finding(verdict_: str, name: str, found: object = 1, **more: object) -> dict[str, object]:
@@ -138,7 +138,7 @@ def test_text_of_row_is_not_repeated_below() -> None:
         finding("warn", "bad version", "3.11", expected="3.12", hint="set it up"),
         finding("info", "second", hint="look there"),
     )
-    shown = results_text.render(run_of(result("warn", findings=told)), verbose=True)
+    shown = results_text.render_results(run_of(result("warn", findings=told)), verbose=True)
 
     assert 1 == shown.count("bad version")
     assert 1 == shown.count("look there")
@@ -148,7 +148,7 @@ def test_text_of_row_is_not_repeated_below() -> None:
 def test_warning_before_failure_is_shown_beside_failure() -> None:
     """The row tells the failure, the line below the warning, and neither twice."""
     told = (finding("warn", "soft"), finding("fail", "hard"))
-    shown = results_text.render(run_of(result("fail", findings=told))).splitlines()
+    shown = results_text.render_results(run_of(result("fail", findings=told))).splitlines()
 
     assert ["hard", "soft"] == [line.split(": found")[0].split()[-1] for line in shown[:2]]
     assert "hard" not in "".join(shown[1:])
@@ -182,8 +182,8 @@ def test_v_hint_counts_only_folded_checks() -> None:
     """A skip that stands there with its id has nothing more to name."""
     one, two = result("skip", "host.a", detail="none"), result("skip", "host.b", detail="none")
 
-    assert "-v names" not in results_text.render(run_of(HOST, one))
-    assert "-v names" in results_text.render(run_of(HOST, one, two))
+    assert "-v names" not in results_text.render_results(run_of(HOST, one))
+    assert "-v names" in results_text.render_results(run_of(HOST, one, two))
 
 
 LONGEST = f"torch_xla.{'x' * (shipped.MOST_ID - len('torch_xla.'))}"
@@ -197,7 +197,7 @@ def test_claims_of_framework_are_aligned() -> None:
         replace(result("pass", "jax.sample"), title="short", seconds=0.1),
         replace(result("pass", "jax.sample"), title=long, seconds=1234.5),
     )
-    rows = results_text.render(run).splitlines()[:4]
+    rows = results_text.render_results(run).splitlines()[:4]
 
     assert [
         f"pass  {LONGEST} {'y' * 33}   0.1 s",
@@ -213,7 +213,7 @@ def test_claims_of_framework_are_aligned() -> None:
 def test_a_title_is_wrapped_and_never_cut(status: str, verbose: bool) -> None:
     """Whether or not its claim holds, every word of a long one is there."""
     words = " ".join(f"word{number:02}" for number in range(9))[: shipped.MOST_TITLE]
-    shown = results_text.render(
+    shown = results_text.render_results(
         run_of(replace(result(status, LONGEST), title=words, findings=())), verbose=verbose
     )
 
@@ -226,14 +226,16 @@ def test_a_title_is_wrapped_and_never_cut(status: str, verbose: bool) -> None:
 @given(results_strategy, st.booleans())
 def test_text_stays_within_eighty_columns(results: list[Result], verbose: bool) -> None:
     """No line is wider than the narrowest terminal people use."""
-    for line in results_text.render(run_of(*results), verbose=verbose).splitlines():
+    for line in results_text.render_results(run_of(*results), verbose=verbose).splitlines():
         assert len(line) <= 80
 
 
 def test_healthy_always_names_its_target() -> None:
     """The word alone would claim more than was seen."""
     for statuses in itertools.combinations(STATUSES, 2):
-        shown = results_text.render(run_of(*(result(status) for status in statuses)), verbose=True)
+        shown = results_text.render_results(
+            run_of(*(result(status) for status in statuses)), verbose=True
+        )
 
         assert "healthy" not in shown
 
@@ -266,7 +268,7 @@ def test_no_line_contradicts_its_verdict(status: Status, verbose: bool) -> None:
     for check in checks:
         for findings in ((), ({**bare, "verdict": status},) if status in ("warn", "fail") else ()):
             one = result(status, check.id, title=check.title, findings=findings)
-            shown = one_line(results_text.render(run_of(one), verbose=verbose))
+            shown = one_line(results_text.render_results(run_of(one), verbose=verbose))
             xml = ET.tostring(junit.make_suite(run_of(one)), encoding="unicode")
             claim = one_line(results_text.format_commands(check.title))
             for said in ("does not hold: ", "holds with a warning: "):
@@ -304,7 +306,9 @@ def test_no_line_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, col
 
     for folds in (False, True):
         shown = (
-            results_text.format_opening(run) + "\n" + results_text.render(run, fold_passes=folds)
+            results_text.format_opening(run)
+            + "\n"
+            + results_text.render_results(run, fold_passes=folds)
         )
         lines = [line for line in shown.splitlines() if "tpustarter" not in line]
         assert max(map(len, lines)) <= min(columns, 120)
@@ -320,7 +324,7 @@ def test_wide_terminal_is_used_up_to_120_columns(
     monkeypatch.setattr("sys.stdout.fileno", lambda: 1)
     monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((columns or 300, 24)))
     finding = {**FINDING, "verdict": "fail", "found": "word " * 80}
-    shown = results_text.render(run_of(HOST, result("fail", findings=(finding,))))
+    shown = results_text.render_results(run_of(HOST, result("fail", findings=(finding,))))
 
     assert widest - 20 < max(map(len, shown.splitlines())) <= widest
     if columns:

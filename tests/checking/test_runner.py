@@ -17,6 +17,7 @@ import pytest
 from tests.support.places import REPOSITORY
 from tests.support.processes import until
 from tests.support.sessions import SAMPLES, make_session, run_samples, sample
+from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.checking.results.headline import format_headline
 from tpustarter.checking.results.results import Result
 from tpustarter.checking.run import runner as runner_module
@@ -28,9 +29,8 @@ from tpustarter.checking.run.runner import (
     FindingReported,
     sort_checks,
 )
-from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.machine import limits
+from tpustarter.machine import reached_limits
 from tpustarter.machine.machine import Machine
 from tpustarter.running import lease
 
@@ -45,7 +45,11 @@ OUTCOMES = {
     "hangs_holding_the_gil": ("error", "timeout", "within 2 s"),
     "ignores_term": ("error", "timeout", "within 2 s"),
     "segfaults": ("error", "crashed", "SIGSEGV"),
-    "runs_out_of_files": ("error", "crashed", limits.describe_limit("files", Machine()).what),
+    "runs_out_of_files": (
+        "error",
+        "crashed",
+        reached_limits.describe_limit("files", Machine()).what,
+    ),
     "exits_silently": ("error", "protocol", "without a verdict"),
     "leaves_child": ("pass", None, ""),
     "floods": ("pass", None, ""),
@@ -288,7 +292,7 @@ def test_two_stops_at_once_end_a_soaking_check(tmp_path: Path) -> None:
 
 def test_stop_after_last_check_stops_nothing() -> None:
     """The processes are let go by then; a run that is whole is not called stopped."""
-    check = SelfCheck(CheckRequest(ids=("host.passes",)), checks=SAMPLES)
+    check = MachineCheck(CheckRequest(ids=("host.passes",)), checks=SAMPLES)
     for event in check.events():
         if isinstance(event, CheckEnded):
             assert check.is_over
@@ -407,13 +411,13 @@ def test_early_process_learns_its_target_later(tmp_path: Path) -> None:
 STARTS = """
 import subprocess, sys
 from tpustarter.checking.plan.check_request import CheckRequest
-from tpustarter.checking.selfcheck import SelfCheck
+from tpustarter.checking.machine_check import MachineCheck
 popen, loaded = subprocess.Popen, []
 def record(*words, **options):
     loaded.append("tpustarter.checking.plan.plan" in sys.modules)
     return popen(*words, **options)
 subprocess.Popen = record
-list(SelfCheck(CheckRequest(level="static")).events())
+list(MachineCheck(CheckRequest(level="static")).events())
 print(loaded, "tpustarter.checking.plan.plan" in sys.modules)
 """
 

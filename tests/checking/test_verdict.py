@@ -61,17 +61,17 @@ def test_results_become_a_verdict_and_an_exit_code(
     """The table of verdicts and exit codes holds."""
     run = run_of(*results, **more)
 
-    assert (wanted, code) == (verdict.verdict(run), verdict.exit_code(run))
+    assert (wanted, code) == (verdict.judge_run(run), verdict.exit_code(run))
 
 
 def test_only_tpu_results_are_verified_on_tpu() -> None:
     """One claim shown on virtual devices is enough to take the TPU out of the verdict."""
     on_tpu = result("pass", ran_on=TPU)
 
-    assert verdict.verified_on(run_of(on_tpu)) == "tpu"
-    assert verdict.verified_on(run_of(on_tpu, result("pass"))) == "virtual-cpu"
-    assert verdict.verified_on(run_of(result("fail", ran_on=TPU))) == "none"
-    assert verdict.verified_on(run_of(HOST)) == "none"
+    assert verdict.find_verified_device(run_of(on_tpu)) == "tpu"
+    assert verdict.find_verified_device(run_of(on_tpu, result("pass"))) == "virtual-cpu"
+    assert verdict.find_verified_device(run_of(result("fail", ran_on=TPU))) == "none"
+    assert verdict.find_verified_device(run_of(HOST)) == "none"
 
 
 RANK = ["healthy", "degraded", "inconclusive", "unhealthy"]
@@ -80,8 +80,8 @@ RANK = ["healthy", "degraded", "inconclusive", "unhealthy"]
 @given(results_strategy)
 def test_a_failure_more_never_improves_the_verdict(results: list[Result]) -> None:
     """Adding a failed check leaves the verdict as bad as it was, or worse."""
-    before = verdict.verdict(run_of(*results))
-    after = verdict.verdict(run_of(*results, result("fail")))
+    before = verdict.judge_run(run_of(*results))
+    after = verdict.judge_run(run_of(*results, result("fail")))
 
     assert RANK.index(after) >= RANK.index(before)
 

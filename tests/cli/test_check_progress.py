@@ -13,12 +13,12 @@ import pytest
 
 from tests.cli.test_check import on_a_terminal, tpustarter
 from tests.support.runs import FINDING, HOST, result, run_of
+from tpustarter.checking.machine_check import HostStateChanged
 from tpustarter.checking.output import results_text
 from tpustarter.checking.results.results import Result, Status
 from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting
-from tpustarter.checking.selfcheck import HostSeen
 from tpustarter.cli import rebuild_command
-from tpustarter.cli.check import end as check_end
+from tpustarter.cli.check import closing_lines as check_end
 from tpustarter.cli.check.command import check
 from tpustarter.cli.check.progress import CheckProgress
 from tpustarter.core.problem import ExitCode
@@ -56,9 +56,9 @@ def test_missing_host_keeps_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """A host that arrives is shown for a moment, and one that is missing for good."""
     progress, stream = follow(monkeypatch)
 
-    progress.follow(HostSeen(1, "worker 1", "arrived"))
+    progress.follow(HostStateChanged(1, "worker 1", "arrived"))
     assert last_line(stream).endswith("host 1 (worker 1) has arrived")
-    progress.follow(HostSeen(2, "worker 2", "missing", "was not reached"))
+    progress.follow(HostStateChanged(2, "worker 2", "missing", "was not reached"))
     progress.follow(started())
 
     assert "host 2 (worker 2) was not reached\n" in stream.getvalue()
@@ -143,15 +143,17 @@ def test_ctrl_c_shows_that_run_is_stopping(monkeypatch: pytest.MonkeyPatch) -> N
 def test_passing_checks_fold_into_line_unless_verbose() -> None:
     """Four or more fold; what fails keeps its line, and comes first."""
     run = run_of(*[result("pass", f"jax.p{n}", seconds=1.0) for n in range(5)], result("fail"))
-    folded = results_text.render(run, fold_passes=True).splitlines()
-    few = results_text.render(run_of(HOST, result("pass")), fold_passes=True)
+    folded = results_text.render_results(run, fold_passes=True).splitlines()
+    few = results_text.render_results(run_of(HOST, result("pass")), fold_passes=True)
 
     assert folded[0].startswith("FAIL  jax.sample")
     assert "pass  5 claims hold (-v names each)" in "\n".join(folded)
     assert all(len(line) <= 80 for line in folded)
     assert "jax.p0" not in "\n".join(folded)
-    assert "5 claims hold (-v" not in results_text.render(run)
-    assert 5 == results_text.render(run, fold_passes=True, verbose=True).count("pass  jax.p")
+    assert "5 claims hold (-v" not in results_text.render_results(run)
+    assert 5 == results_text.render_results(run, fold_passes=True, verbose=True).count(
+        "pass  jax.p"
+    )
     assert "jax.sample" in few
 
 
@@ -200,7 +202,7 @@ def test_run_ends_with_fix_for_each_failure() -> None:
         hinted("jax.fourth", "warn", "use fewer devices"),
         hinted("jax.fifth", "warn", None),
     )
-    lines = check_end.next_steps(run, ExitCode.OK)
+    lines = check_end.next_step_lines(run, ExitCode.OK)
 
     assert lines == [
         "Next, for the failure of jax.first and the warning of jax.second:",
@@ -211,11 +213,11 @@ def test_run_ends_with_fix_for_each_failure() -> None:
         "  use fewer devices, see `tpustarter learn jax/precision`",
         "What helps with the others stands above, beside the word do.",
     ]
-    said_on_stderr = check_end.next_steps(run, ExitCode.FAILED)
+    said_on_stderr = check_end.next_step_lines(run, ExitCode.FAILED)
     assert "Next, for the warning of jax.second:" == said_on_stderr[0]
-    alone = check_end.next_steps(run_of(HOST, result("warn")), ExitCode.OK)
+    alone = check_end.next_step_lines(run_of(HOST, result("warn")), ExitCode.OK)
     assert "  tpustarter check jax.sample --isolate -v" == alone[-1]
-    assert not check_end.next_steps(run_of(HOST), ExitCode.OK)
+    assert not check_end.next_step_lines(run_of(HOST), ExitCode.OK)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,7 @@ def test_stopped_run_names_command_to_continue(missing: int, command: str) -> No
     run = run_of(result("pass"), *(result("notrun", f"jax.left{n}") for n in range(missing)))
     left = check_end.list_left_checks(run)
     with check.make_context("check", ["jax.*", "--python", "~/my env"]) as context:
-        again = rebuild_command.rebuild_words(context, **({"ids": left} if left else {}))
+        again = rebuild_command.rebuild_arguments(context, **({"ids": left} if left else {}))
     line = check_end.explain_exit(run, ExitCode.INTERRUPTED, again)
 
     assert line == (
@@ -251,7 +253,9 @@ def test_measured_rate_is_bar_beside_documented_peak() -> None:
     told = {**FINDING, "code": "JAX-HBM-RATE-PEAK", "name": "memory copy, of the documented peak"}
     measured = {**told, "found": "75 %", "share": 0.75}
     unknown = {**told, "found": "no reference for this device", "expected": None}
-    shown = results_text.render(run_of(result("pass", findings=(measured, unknown))), verbose=True)
+    shown = results_text.render_results(
+        run_of(result("pass", findings=(measured, unknown))), verbose=True
+    )
 
     assert "━" * 30 + "─" * 10 + "  75 % of the peak" in shown
     assert 1 == shown.count("━─")

@@ -18,7 +18,7 @@ from tests.support.machines import lay_out
 from tests.support.places import SUPPORT
 from tpustarter.checking.plan import environments
 from tpustarter.machine import host
-from tpustarter.setup.environment.run import Setup
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup
 
 SCHEMA = json.loads(resources.files("tpustarter.setup").joinpath("schema.json").read_text())
 
@@ -62,7 +62,7 @@ def tools_of(machine: host.Machine) -> Path:
 
 def states(machine: host.Machine) -> list[str]:
     """Return the states of a new plan."""
-    return [step.state for step in Setup(machine=machine, own=[]).steps]
+    return [step.state for step in EnvironmentSetup(machine=machine, own=[]).steps]
 
 
 def test_plan_is_shown_and_nothing_runs(machine: host.Machine) -> None:
@@ -222,7 +222,7 @@ def test_real_environment_is_made_proved_and_undone(
 ) -> None:
     """The newest JAX of the package index computes in an environment of its own."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    made = Setup(folder=tmp_path / "tpu", machine=host.Machine(env={**os.environ}))
+    made = EnvironmentSetup(folder=tmp_path / "tpu", machine=host.Machine(env={**os.environ}))
     ended = list(made.run())
 
     assert ["done"] * 5 == [step.state for step in made.steps], ended[-1]

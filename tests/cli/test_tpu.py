@@ -265,14 +265,14 @@ def test_invalid_request_is_single_error(words: tuple[str, ...], what: str, hint
 @pytest.mark.parametrize("answer", ["noted", "forgotten"])
 def test_unreadable_grant_refuses_create_until_resolved(kind: str, answer: str) -> None:
     """It is no grant that was never noted; what is to be paid for anyway needs none."""
-    place, dry = state.prepare_path(trc_grant.STATE), (*BERT, "--spot", "--dry-run")
+    place, dry = state.prepare_state_path(trc_grant.STATE), (*BERT, "--spot", "--dry-run")
     texts = {
         "no grant": {},
         "no line": {"allowances": [], "start": None, "days": None},
         "a line that cannot be": {"allowances": [1], "start": None, "days": None},
     }
     if kind in texts:
-        state.save(trc_grant.STATE, texts[kind])
+        state.save_state(trc_grant.STATE, texts[kind])
     else:
         damage(place, kind)
     for _ in range(2):
@@ -290,10 +290,10 @@ def test_unreadable_grant_refuses_create_until_resolved(kind: str, answer: str) 
 @pytest.mark.parametrize("kind", [*DAMAGES, "no entries", "a row of a later version"])
 def test_unreadable_ledger_refuses_create_until_resolved(kind: str, cloud: FakeCloud) -> None:
     """It may name a request that is alive; the one that is sent then would be billed as well."""
-    place = state.prepare_path(ledger.STATE)
+    place = state.prepare_state_path(ledger.STATE)
     rows = {"no entries": {"entries": {}}, "a row of a later version": {"entries": [{"a": 1}]}}
     if kind in rows:
-        state.save(ledger.STATE, rows[kind])
+        state.save_state(ledger.STATE, rows[kind])
     else:
         damage(place, kind)
     for _ in range(2):

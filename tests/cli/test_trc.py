@@ -154,7 +154,7 @@ def test_pasted_email_may_hold_empty_line(end: str) -> None:
     writer = threading.Thread(target=os.write, args=(ours, (MAIL + end).encode()))
     writer.start()
     try:
-        text = command.read_pasted(theirs)
+        text = command.read_pasted_text(theirs)
     finally:
         writer.join()
         os.close(theirs)

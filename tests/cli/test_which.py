@@ -69,10 +69,10 @@ def test_every_recommendation_prints_as_text_and_json() -> None:
     guide = library_choice.read_guide()
     lessons, paths = content.read_lessons(), read_paths()
     ids = {lesson.id for lesson in lessons}
-    for answers in library_choice.list_answers(guide):
-        advice = library_choice.advise(guide, answers)
+    for answers in library_choice.list_answer_combinations(guide):
+        advice = library_choice.recommend_library(guide, answers)
         lines = "\n".join(command._describe(advice, lessons, paths)).splitlines()
-        jsonschema.Draft202012Validator(SCHEMA).validate(library_choice.make_document(advice))
+        jsonschema.Draft202012Validator(SCHEMA).validate(library_choice.make_json_document(advice))
 
         assert [] == [line for line in lines if len(line) > WIDTH and len(line.split()) > 1]
         assert advice.start.lesson not in ids or any(advice.start.lesson in one for one in lines)
@@ -83,8 +83,8 @@ def test_named_path_holds_recommended_lesson() -> None:
     guide = library_choice.read_guide()
     lessons, paths = content.read_lessons(), read_paths()
     own = next(path for path in paths if path.id == "laptop")
-    for answers in library_choice.list_answers(guide):
-        advice = library_choice.advise(guide, answers)
+    for answers in library_choice.list_answer_combinations(guide):
+        advice = library_choice.recommend_library(guide, answers)
         for followed in (None, own):
             told = " ".join("\n".join(command._describe(advice, lessons, paths, followed)).split())
             holding = [path for path in paths if f' path "{path.title}".' in told]

@@ -28,7 +28,7 @@ from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.errors import CloudFailure, CloudProblem
 from tpustarter.cloud.create import request
-from tpustarter.cloud.create.creation import Creation
+from tpustarter.cloud.create.creation import TpuCreation
 
 PROJECT = project_and_zone.Project("my-project", "a test", gcloud_knows=True)
 ZONE = "us-central1-b"
@@ -182,7 +182,7 @@ def _scene(cloud: FakeCloud, client: Client, met: Met, text: str) -> Callable[[]
         return lambda: _raise(client.operation(name).problem)
     if met.how == "failed":
         cloud.scripts[ZONE] = [(ENDS_BADLY, (met.code or 2, text)) for _ in range(3)]
-        return lambda: list(Creation(client, PROJECT, cloud.clock).run([wanted()]))
+        return lambda: list(TpuCreation(client, PROJECT, cloud.clock).run([wanted()]))
     # Reads are tried again, and creations where there were too many in a minute.
     cloud.faults[_METHODS[met.how]] = [Fault(met.code or 2, text, details=met.details)] * 4
     calls: dict[str, Callable[[], Any]] = {

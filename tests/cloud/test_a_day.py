@@ -25,10 +25,10 @@ from tests.support.cloud_runs import (
 )
 from tests.support.cloud_runs import PROJECT as OURS
 from tests.support.fake_cloud import NEVER, SOON, serving
-from tpustarter.cloud.api import states
+from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.billing import ledger
-from tpustarter.cloud.billing.reconcile import reconcile
-from tpustarter.cloud.create.creation import Creation
+from tpustarter.cloud.billing.ledger_reconciliation import reconcile_ledger
+from tpustarter.cloud.create.creation import TpuCreation
 from tpustarter.cloud.delete import removal
 
 FULL, NO_QUOTA, QUEUE, FLAKY, GOOD = ZONES = [
@@ -70,20 +70,20 @@ def live_through(cloud: ZonesCloud, client: WatchedClient) -> None:
     """Do what a user does all day: get the TPU, look after it, get another when it is lost."""
     evening = cloud.clock.time.replace(hour=8, minute=0, second=0, microsecond=0) + LONG
     while cloud.clock.now() < evening:
-        exhaust(reconcile(client, cloud.clock))
+        exhaust(reconcile_ledger(client, cloud.clock))
         for one in removal.plan_leftovers(client.queued_resources().items, client.nodes().items):
             if (one.zone, one.name) in in_ledger():
                 exhaust(removal.carry_out_plan(client, one, cloud.clock))
-        creation = Creation(client, OURS, cloud.clock)
+        creation = TpuCreation(client, OURS, cloud.clock)
         _, resource = exhaust(creation.run(everywhere(ZONES), patience_s=600))
 
         assert resource is not None
-        while not (states.is_leftover(resource) or cloud.clock.now() >= evening):
+        while not (resource_states.is_leftover(resource) or cloud.clock.now() >= evening):
             cloud.clock.sleep(LOOK_S)
             resource = client.queued_resource(resource.zone, resource.name)
 
             assert resource is not None
-    exhaust(reconcile(client, cloud.clock))
+    exhaust(reconcile_ledger(client, cloud.clock))
 
 
 def active(cloud: ZonesCloud) -> list[str]:

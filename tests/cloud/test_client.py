@@ -19,7 +19,7 @@ from tests.support.cloud_runs import INTERNAL, PROJECT, ZONES, asked
 from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, Made, channel, serving
 from tpustarter.cloud.api import client as cloud_client
 from tpustarter.cloud.api import credentials
-from tpustarter.cloud.api import messages as api_messages
+from tpustarter.cloud.api import message_conversion as api_messages
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.core.problem import ExitCode, Problem

@@ -136,7 +136,7 @@ def test_hours_after_grant_end_are_billed() -> None:
 
 def test_document_sums_known_costs_and_names_unknown() -> None:
     """It has the sources, and what is left out."""
-    document = cost.make_document(
+    document = cost.make_json_document(
         cost.estimate_costs([node(), node("s", tier="spot")], NOW), ["us-west4-a"]
     )
 

@@ -30,9 +30,9 @@ from tests.support.cloud_runs import (
 from tests.support.fake_cloud import NEVER, SOON, Fault, Made
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.billing import ledger
-from tpustarter.cloud.billing.reconcile import reconcile
-from tpustarter.cloud.create.creation import Creation
-from tpustarter.cloud.create.events import RequestKept
+from tpustarter.cloud.billing.ledger_reconciliation import reconcile_ledger
+from tpustarter.cloud.create.creation import TpuCreation
+from tpustarter.cloud.create.events import RequestMayExist
 from tpustarter.core.problem import Problem
 
 CLOSED_ZONE = (7, f"Permission denied on 'locations/{FIRST}' (or it may not exist).")
@@ -54,7 +54,7 @@ def test_first_zone_with_capacity_ends_search(cloud: ZonesCloud) -> None:
     """It is followed to the end, and stays in the ledger as seen."""
     seen, resource = walk(cloud, everywhere())
 
-    assert [f"RequestSent {FIRST}", f"StateSeen {FIRST} ACCEPTED"] == told(seen)[:2]
+    assert [f"RequestSent {FIRST}", f"RequestStateChanged {FIRST} ACCEPTED"] == told(seen)[:2]
     assert f"TpuReady {FIRST} ACTIVE" == told(seen)[-1]
     assert not isinstance(resource, Problem)
     assert resource is not None
@@ -172,8 +172,8 @@ def test_request_with_capacity_during_deletion_is_kept(cloud: ZonesCloud) -> Non
     cloud.before_call = provision
     seen, _ = walk(cloud, everywhere(), patience_s=600)
 
-    assert [f"RequestWithdrawn {FIRST}", f"RequestKept {FIRST}"] == [
-        row for row in told(seen) if row.startswith(("RequestWithdrawn", "RequestKept"))
+    assert [f"RequestWithdrawn {FIRST}", f"RequestMayExist {FIRST}"] == [
+        row for row in told(seen) if row.startswith(("RequestWithdrawn", "RequestMayExist"))
     ]
     assert f"TpuReady {FIRST} ACTIVE" == told(seen)[-1]
     assert [FIRST] == requested(cloud)
@@ -272,16 +272,16 @@ def test_lost_answer_without_network_keeps_entry(cloud: ZonesCloud, carried_out:
 
     assert isinstance(result, CloudProblem)
     assert "network" == result.kind
-    assert isinstance(seen[-2], RequestKept)
+    assert isinstance(seen[-2], RequestMayExist)
     assert {(FIRST, "bert")} == in_ledger()
 
     cloud.before_call = None
     cloud.faults.clear()
-    exhaust(reconcile(WatchedClient(cloud), cloud.clock))
+    exhaust(reconcile_ledger(WatchedClient(cloud), cloud.clock))
     assert {(FIRST, "bert")} == in_ledger()
 
     cloud.clock.sleep(601)
-    _, left = exhaust(reconcile(WatchedClient(cloud), cloud.clock))
+    _, left = exhaust(reconcile_ledger(WatchedClient(cloud), cloud.clock))
     assert cloud.ours() == in_ledger() == {(entry.zone, entry.name) for entry in left}
 
 
@@ -301,7 +301,7 @@ def test_a_loser_that_shows_late_is_taken_back(cloud: ZonesCloud) -> None:
     cloud.before_call = hide
     seen, _ = walk(cloud, everywhere(), patience_s=600)
 
-    assert [f"RequestKept {FIRST}", f"RequestRefused {FIRST}"] == told(seen)[:2]
+    assert [f"RequestMayExist {FIRST}", f"RequestRefused {FIRST}"] == told(seen)[:2]
     assert [f"RequestWithdrawn {FIRST}", f"RequestGone {FIRST}"] == told(seen)[-2:]
     assert [FIRST, SECOND] == requested(cloud)
     assert {(SECOND, "bert")} == cloud.ours() == in_ledger()
@@ -359,7 +359,7 @@ def test_following_continues_after_network_errors(cloud: ZonesCloud) -> None:
 def test_creation_after_crash_resumes_existing_request(cloud: ZonesCloud) -> None:
     """No second request is sent, also where other zones are named now."""
     cloud.scripts[SECOND] = [(SOON, None)]
-    happening = Creation(WatchedClient(cloud), PROJECT, cloud.clock).run([asked(SECOND)])
+    happening = TpuCreation(WatchedClient(cloud), PROJECT, cloud.clock).run([asked(SECOND)])
     next(happening)
     happening.close()
 

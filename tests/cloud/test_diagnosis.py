@@ -28,7 +28,7 @@ from tpustarter.cloud.create import request
 from tpustarter.cloud.doctor import diagnosis
 from tpustarter.cloud.doctor.diagnosis import DoctorReport
 from tpustarter.cloud.doctor.observations import ProjectFinding
-from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.core.problem import ExitCode, Problem
 
 OWN = project_and_zone.Project(PROJECT, "gcloud's configuration", gcloud_knows=True)
@@ -382,7 +382,7 @@ def test_credentials_that_are_never_found_are_given_up(monkeypatch: pytest.Monke
     """A program that hangs while it is asked for credentials does not hang the doctor."""
     import threading
 
-    monkeypatch.setattr("tpustarter.cloud.doctor.login.FIND_S", 0.05)
+    monkeypatch.setattr("tpustarter.cloud.doctor.credential_check.FIND_S", 0.05)
     never = threading.Event()
     report = diagnosis.diagnose(subject(), find=never.wait)
     never.set()

@@ -12,7 +12,7 @@ from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.api.rest import RestClient, UnansweredError
 from tpustarter.cloud.doctor import network
 from tpustarter.cloud.doctor.observations import Observation
-from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 
 SUBJECT = WantedTpu(
     project_and_zone.Project(PROJECT, "gcloud's configuration", gcloud_knows=True), "us-east1-d"

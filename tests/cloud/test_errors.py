@@ -15,7 +15,7 @@ from tests.cloud.real_errors import MET, PROJECT, ZONE, meet, raised_by, short_f
 from tests.support.fake_cloud import Fault, channel, serving
 from tests.support.processes import in_bounded_time
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api import states
+from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.errors import CloudFailure
 from tpustarter.core import content, yaml_rows
@@ -158,7 +158,9 @@ def test_the_verbs_and_options_in_fixes_exist() -> None:
     from tpustarter.cli.tpu import command as tpu_command
 
     texts = [fix for row in ROWS.values() for fix in row.fix]
-    texts += [state.do for table in states.read_states().values() for state in table.values()]
+    texts += [
+        state.do for table in resource_states.read_states().values() for state in table.values()
+    ]
     context = click.Context(tpu_command.tpu)
     for text in texts:
         for verb, words in re.findall(r"tpustarter tpu ([\w-]+)((?: (?!-- )[\w-]+)*)", text):
@@ -356,7 +358,7 @@ def test_sound_row_loads_and_missing_file_fails(tmp_path: Path) -> None:
 
     assert ("one", None, None) == (row.id, row.read, row.grpc_code)
     with pytest.raises(Problem, match="cannot be read"):
-        yaml_rows.load(tmp_path / "none.yml")
+        yaml_rows.load_yaml(tmp_path / "none.yml")
 
 
 def test_only_transient_errors_are_retried() -> None:

@@ -26,7 +26,7 @@ from google.protobuf import json_format
 
 from tests.support.fake_cloud import Made, channel, serving
 from tpustarter.cloud.api import gcloud_commands
-from tpustarter.cloud.api import messages as api_messages
+from tpustarter.cloud.api import message_conversion as api_messages
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.create import request

@@ -173,14 +173,14 @@ def test_a_grant_is_kept_and_forgotten() -> None:
     trc_grant.save_grant(GRANT)
 
     assert trc_grant.load_grant() == GRANT
-    assert {"allowances", "start", "days"} == set(state.load(trc_grant.STATE))
+    assert {"allowances", "start", "days"} == set(state.load_state(trc_grant.STATE))
     assert (True, False) == (trc_grant.delete_grant(), trc_grant.delete_grant())
     assert trc_grant.load_grant() is None
 
 
 def test_damaged_grant_hides_json_places() -> None:
     """The hint names the way out."""
-    state.prepare_path(trc_grant.STATE).write_text("{ ")
+    state.prepare_state_path(trc_grant.STATE).write_text("{ ")
     with pytest.raises(Problem) as error:
         trc_grant.load_grant()
 

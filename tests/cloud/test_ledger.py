@@ -28,8 +28,8 @@ from tests.support.fake_cloud import NEVER, Fault
 from tests.support.processes import HANG_S
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.cloud.billing.reconcile import reconcile
-from tpustarter.cloud.create.events import RequestKept
+from tpustarter.cloud.billing.ledger_reconciliation import reconcile_ledger
+from tpustarter.cloud.create.events import RequestMayExist
 from tpustarter.core import state
 from tpustarter.core.problem import ExitCode, Problem
 
@@ -50,7 +50,7 @@ def entry(name: str = "bert", **more: Any) -> LedgerEntry:
 
 def file() -> Path:
     """Return where the ledger lies."""
-    return state.prepare_path(ledger.STATE)
+    return state.prepare_state_path(ledger.STATE)
 
 
 def test_an_entry_goes_from_sent_to_gone() -> None:
@@ -111,7 +111,7 @@ def test_newer_entry_survives_removal_of_earlier_request() -> None:
 def test_a_foreign_row_is_kept_and_not_read(row: Any) -> None:
     """A later version, or a person, wrote it: writing others loses nothing of it."""
     row = json.loads(json.dumps(row))
-    state.save(ledger.STATE, {"entries": [row]})
+    state.save_state(ledger.STATE, {"entries": [row]})
     assert [] == ledger.read_entries()
 
     ledger.add_entry(entry("other"))
@@ -237,9 +237,9 @@ def test_ledger_is_compared_with_google_listing() -> None:
         walk(cloud, [asked()], client)
         ledger.add_entry(entry("gone", phase="seen"))
         ledger.add_entry(entry("elsewhere", project="another-project"))
-        events, stay = exhaust(reconcile(client, cloud.clock))
+        events, stay = exhaust(reconcile_ledger(client, cloud.clock))
 
-        assert [f"StateSeen {FIRST} ACTIVE", f"RequestGone {FIRST}"] == sorted(
+        assert [f"RequestStateChanged {FIRST} ACTIVE", f"RequestGone {FIRST}"] == sorted(
             told(events), reverse=True
         )
         assert ["bert"] == [one.name for one in stay]
@@ -249,7 +249,7 @@ def test_ledger_is_compared_with_google_listing() -> None:
 def test_empty_ledger_sends_no_request() -> None:
     """Home and every command may call it."""
     with two_zones() as cloud:
-        assert ([], []) == exhaust(reconcile(WatchedClient(cloud), cloud.clock))
+        assert ([], []) == exhaust(reconcile_ledger(WatchedClient(cloud), cloud.clock))
         assert [] == cloud.calls
 
 
@@ -277,10 +277,10 @@ def test_unlisted_entry_is_removed_after_limit(
         asked_at = ledger.format_time(cloud.clock.now() - timedelta(seconds=age_s))
         path = f"projects/my-project/locations/{FIRST}/operations/{operation}" if operation else ""
         ledger.add_entry(entry(asked=asked_at, phase=phase, operation=path))
-        events, _ = exhaust(reconcile(WatchedClient(cloud), cloud.clock))
+        events, _ = exhaust(reconcile_ledger(WatchedClient(cloud), cloud.clock))
 
         assert stays == bool(in_ledger())
-        assert ["RequestKept" if stays else "RequestGone"] == [
+        assert ["RequestMayExist" if stays else "RequestGone"] == [
             type(event).__name__ for event in events
         ]
 
@@ -290,9 +290,9 @@ def test_unreached_zone_changes_no_entry() -> None:
     with two_zones() as cloud:
         cloud.unreachable = [FIRST]
         ledger.add_entry(entry(phase="seen"))
-        (kept,), _ = exhaust(reconcile(WatchedClient(cloud), cloud.clock))
+        (kept,), _ = exhaust(reconcile_ledger(WatchedClient(cloud), cloud.clock))
 
-        assert isinstance(kept, RequestKept)
+        assert isinstance(kept, RequestMayExist)
         assert FIRST in kept.why
         assert {(FIRST, "bert")} == in_ledger()
 
@@ -302,9 +302,9 @@ def test_failed_listing_changes_nothing() -> None:
     with two_zones() as cloud:
         ledger.add_entry(entry(phase="seen"))
         cloud.faults["GetQueuedResource"] = [Fault(7, "Permission denied")]
-        events, _ = exhaust(reconcile(WatchedClient(cloud), cloud.clock))
+        events, _ = exhaust(reconcile_ledger(WatchedClient(cloud), cloud.clock))
 
-        assert ["RequestKept"] == [type(event).__name__ for event in events]
+        assert ["RequestMayExist"] == [type(event).__name__ for event in events]
         assert {(FIRST, "bert")} == in_ledger()
 
 
@@ -317,7 +317,7 @@ def test_nodes_without_their_request_are_not_gone() -> None:
         name = f"projects/my-project/locations/{FIRST}/nodes/{node.name}"
         cloud.nodes[name] = cloud._all_nodes("")[0]
         cloud.made.clear()
-        exhaust(reconcile(client, cloud.clock))
+        exhaust(reconcile_ledger(client, cloud.clock))
 
         assert {(FIRST, "bert")} == in_ledger()
 
@@ -328,12 +328,12 @@ def test_foreign_tpu_of_same_name_is_recognised() -> None:
         client = WatchedClient(cloud)
         cloud.scripts[FIRST] = [(NEVER, None)]
         walk(cloud, [asked()], client, wait=False)
-        exhaust(reconcile(client, cloud.clock))
+        exhaust(reconcile_ledger(client, cloud.clock))
         assert {(FIRST, "bert")} == in_ledger()
 
         cloud.clock.sleep(60)
         cloud.add_foreign(FIRST, "bert")
-        events, _ = exhaust(reconcile(client, cloud.clock))
+        events, _ = exhaust(reconcile_ledger(client, cloud.clock))
 
         assert [f"RequestGone {FIRST}"] == told(events)
         assert set() == in_ledger()

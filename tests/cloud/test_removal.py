@@ -23,7 +23,7 @@ from tests.support.cloud_runs import (
 from tests.support.fake_cloud import NEVER, SOON, Fault
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.billing import ledger
-from tpustarter.cloud.create.events import RequestKept
+from tpustarter.cloud.create.events import RequestMayExist
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.delete.removal import DeletionPlan
 
@@ -38,7 +38,9 @@ def cloud() -> Iterator[ZonesCloud]:
 def doomed(cloud: ZonesCloud, name: str = "bert") -> DeletionPlan:
     """Return what a name means now."""
     client = WatchedClient(cloud)
-    (one,) = removal.find_plans(client.queued_resources().items, client.nodes().items, name)
+    (one,) = removal.find_deletion_plans(
+        client.queued_resources().items, client.nodes().items, name
+    )
     return one
 
 
@@ -92,7 +94,10 @@ def test_deletion_waits_until_state_allows(cloud: ZonesCloud, state: str) -> Non
     )
 
     assert is_gone
-    assert [f"StateSeen {FIRST} {state}", f"StateSeen {FIRST} {following}"] == told(events)[:2]
+    assert [
+        f"RequestStateChanged {FIRST} {state}",
+        f"RequestStateChanged {FIRST} {following}",
+    ] == told(events)[:2]
     assert 1 == len(forces(cloud))
     assert set() == in_ledger()
 
@@ -105,7 +110,7 @@ def test_deletion_without_wait_is_not_sent_while_refused(cloud: ZonesCloud) -> N
         removal.carry_out_plan(WatchedClient(cloud), doomed(cloud), cloud.clock, wait=False)
     )
 
-    assert isinstance(kept, RequestKept)
+    assert isinstance(kept, RequestMayExist)
     assert "PROVISIONING" in kept.why
     assert not is_gone
     assert [] == forces(cloud)
@@ -166,7 +171,7 @@ def test_slow_deletion_stays_in_ledger(cloud: ZonesCloud) -> None:
     events, is_gone = exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
 
     assert not is_gone
-    assert f"RequestKept {FIRST}" == told(events)[-1]
+    assert f"RequestMayExist {FIRST}" == told(events)[-1]
     assert ["deleting"] == [entry.phase for entry in ledger.read_entries()]
     assert 900 <= (cloud.clock.now() - before).total_seconds() < 960
 
@@ -233,6 +238,8 @@ def test_a_name_in_two_zones_means_both(cloud: ZonesCloud) -> None:
     for zone in ZONES:
         cloud.add_foreign(zone, "bert")
     client = WatchedClient(cloud)
-    found = removal.find_plans(client.queued_resources().items, client.nodes().items, "bert")
+    found = removal.find_deletion_plans(
+        client.queued_resources().items, client.nodes().items, "bert"
+    )
 
     assert ZONES == [one.zone for one in found]

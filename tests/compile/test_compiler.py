@@ -235,7 +235,7 @@ def test_libtpu_crash_is_one_error_and_next_compiles(libtpu: str, tmp_path: Path
     rehearsal = Rehearsal(
         RehearsalRequest(ids=("jax.every_device",), tpus=("v5e-8",), compiler=libtpu)
     )
-    session = rehearsal._session(run_folder.make_folder())
+    session = rehearsal._session(run_folder.make_run_folder())
     words = [sys.executable, "-c", EXPORT, str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     source = subprocess.run(words, check=True, text=True, capture_output=True, env=env)

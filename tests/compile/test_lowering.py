@@ -42,7 +42,7 @@ def lower(
 ) -> list[LoweredProgram]:
     """Return what the programs of a sample file are lowered to, with this Python as the user's."""
     session = Rehearsal(RehearsalRequest(ids=("jax.every_device",), compiler=stub))._session(
-        run_folder.make_folder()
+        run_folder.make_run_folder()
     )
     env = {**session.env, "JAX_NUM_CPU_DEVICES": "8", **(env or {})}
     session = replace(session, python=Path(sys.executable), env=env)
@@ -235,7 +235,7 @@ def test_script_without_jit_ends_with_its_error(name: str, tmp_path: Path, stub:
     script.write_text(text + "\n")
     for names in (("v5e-8",), ("v5e-8", "v6e-8")):
         rehearsal = rehearse(stub, script=(str(script),), tpus=names)
-        report = " ".join(rehearsal_text.render(rehearsal).split())
+        report = " ".join(rehearsal_text.render_rehearsal(rehearsal).split())
 
         assert 3 == rehearsal.exit_code
         assert words in report

@@ -33,7 +33,9 @@ def test_exercise_fails_as_shipped_and_passes_when_solved(
     one: Exercise, warm: dict[str | None, LessonSession]
 ) -> None:
     """By an assertion that says what is missing, not by an accident."""
-    if code_files.list_names(one.lesson):  # its files lie in a folder that is gone with each test
+    if code_files.list_code_files(
+        one.lesson
+    ):  # its files lie in a folder that is gone with each test
         with contextlib.closing(make_session(one.lesson)) as session:
             exercise_is_judged(one, session)
         return

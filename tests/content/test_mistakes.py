@@ -77,7 +77,7 @@ def test_real_python_and_jax_errors_are_recognised(tmp_path: Path, program: str)
     last = program.rpartition("\n")[2]
     assert f"train.py, line {program.count(chr(10)) + 1}: {last}" in text
     assert "slice" not in text
-    assert not explanation_text.make_document(found)["matches"]
+    assert not explanation_text.make_json_document(found)["matches"]
 
 
 def test_tpu_failure_is_no_program_mistake() -> None:
@@ -106,7 +106,9 @@ def test_known_mistake_is_named_with_program_line() -> None:
     found = explained(f"{traceback}{tracer}\n".encode())
 
     assert "where   train.py, line 5: if loss > 0:\n" in explanation_text.render_explanation(found)
-    assert "train.py, line 5: if loss > 0:" == explanation_text.make_document(found)["own_line"]
+    assert (
+        "train.py, line 5: if loss > 0:" == explanation_text.make_json_document(found)["own_line"]
+    )
     for log in (f"{tracer}\n", f"{tracer}\n{traceback}ValueError: another\n"):
         found = explained(log.encode())
         assert found.matches

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.places import SUPPORT
 from tests.support.stub_compiler import CHECKS, make_compiler
-from tpustarter.cli.rehearse import end as rehearse_end
+from tpustarter.cli.rehearse import next_command as rehearse_end
 from tpustarter.cli.rehearse.command import rehearse as command
 from tpustarter.machine import tpus
 

@@ -68,10 +68,10 @@ def test_unchanged_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_unchanged_table_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each log that is explained needs a table that takes longer to parse than to search."""
-    first = yaml_rows.load(known_failures.FILE)
+    first = yaml_rows.load_yaml(known_failures.FILE)
     monkeypatch.setattr(content, "read_yaml", None)
 
-    assert first == yaml_rows.load(known_failures.FILE)
+    assert first == yaml_rows.load_yaml(known_failures.FILE)
 
 
 def test_changed_file_with_unchanged_time_is_read_again(
@@ -259,7 +259,7 @@ def test_cache_is_unused_under_sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     data = kept().read_bytes()
     kept().unlink()
     parsed = counted(monkeypatch)
-    monkeypatch.setattr(locations, "find_caller", lambda: (os.getuid(), os.getgid()))
+    monkeypatch.setattr(locations, "find_sudo_caller", lambda: (os.getuid(), os.getgid()))
     content.read_checks(tmp_path)
 
     assert not kept().exists()

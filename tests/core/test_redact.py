@@ -20,7 +20,7 @@ from tests.support import secret_shapes
 from tests.support.places import TESTS
 from tests.support.secret_shapes import SHAPES
 from tpustarter.core.redact import Redactor
-from tpustarter.learning.drawings import plot
+from tpustarter.learning.drawings import block_drawings
 from tpustarter.machine import tpus
 from tpustarter.machine.machine import clean_text
 from tpustarter.probe.finding import MAX_TEXT, clip
@@ -305,7 +305,7 @@ def _bars(text: str) -> str:
     names: dict[str, Any] = {}
     grown = growing_plots.GrowingPlots({"plot": ["loss"]}, names, lambda _: None)
     names["loss"] = {text: 1.0}
-    return repr(plot.parse_drawings([*left, grown.read_plot()], REDACT))
+    return repr(block_drawings.parse_drawings([*left, grown.read_plot()], REDACT))
 
 
 def _refused(text: str) -> str:

@@ -20,10 +20,10 @@ from tpustarter.core.problem import ExitCode, Problem
 
 def test_saved_state_is_loaded() -> None:
     """A value comes back as it was; a name nobody saved is empty."""
-    state.save("sample", {"a": [1, 2]})
+    state.save_state("sample", {"a": [1, 2]})
 
-    assert {"a": [1, 2]} == state.load("sample")
-    assert {} == state.load("nothing")
+    assert {"a": [1, 2]} == state.load_state("sample")
+    assert {} == state.load_state("nothing")
 
 
 @pytest.mark.parametrize(
@@ -32,67 +32,67 @@ def test_saved_state_is_loaded() -> None:
 )
 def test_broken_file_is_put_aside_not_lost(text: str) -> None:
     """The program goes on without it, and its text is kept."""
-    state.prepare_path("sample").write_text(text)
+    state.prepare_state_path("sample").write_text(text)
 
-    assert {} == state.load("sample")
-    (kept,) = state.prepare_path("sample").parent.glob("sample.broken-*.json")
+    assert {} == state.load_state("sample")
+    (kept,) = state.prepare_state_path("sample").parent.glob("sample.broken-*.json")
     assert text == kept.read_text()
-    state.save("sample", {"a": 1})
-    assert {"a": 1} == state.load("sample")
+    state.save_state("sample", {"a": 1})
+    assert {"a": 1} == state.load_state("sample")
 
 
 def test_broken_files_of_same_second_are_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each under a name of its own, and one is told of once."""
     monkeypatch.setattr(time, "strftime", lambda *_: ".broken-20261128-120000.json")
     for text in ("{a", "{b", "{a"):
-        state.prepare_path("sample").write_text(text)
-        assert {} == state.load("sample")
+        state.prepare_state_path("sample").write_text(text)
+        assert {} == state.load_state("sample")
 
-    kept = state.prepare_path("sample").parent.glob("sample.broken-*.json")
+    kept = state.prepare_state_path("sample").parent.glob("sample.broken-*.json")
     assert {"{a", "{b"} == {file.read_text() for file in kept}
-    assert 3 == len(locations.take_move_notices())
-    assert [] == locations.take_move_notices()
+    assert 3 == len(locations.pop_move_notices())
+    assert [] == locations.pop_move_notices()
 
 
 def test_file_unopened_because_of_limit_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be as good as ever: nothing is put aside, and nobody writes over it."""
-    state.save("sample", {"n": 1})
+    state.save_state("sample", {"n": 1})
     too_many = OSError(errno.EMFILE, "Too many open files")
     with monkeypatch.context() as patch:
         patch.setattr(locations, "read_text", Mock(side_effect=too_many))
         with pytest.raises(OSError, match="Too many"):
-            state.load("sample")
+            state.load_state("sample")
 
-    assert {"n": 1} == state.load("sample")
+    assert {"n": 1} == state.load_state("sample")
 
 
 @pytest.mark.parametrize("place", ["fsync", "replace"])
 def test_kill_at_any_write_keeps_last_whole_file(place: str, home: Path) -> None:
     """SIGKILL before the file is flushed, or before it is renamed, loses only that write."""
-    state.save("sample", {"n": 1})
+    state.save_state("sample", {"n": 1})
     program = (
         "import os, pathlib, signal\n"
         "from tpustarter.core import state\n"
         "def die(*_): os.kill(os.getpid(), signal.SIGKILL)\n"
         f"{'os.fsync' if place == 'fsync' else 'pathlib.Path.replace'} = die\n"
-        "state.save('sample', {'n': 2})\n"
+        "state.save_state('sample', {'n': 2})\n"
     )
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", program], env=env, check=False)
 
     assert -signal.SIGKILL == done.returncode
-    assert {"n": 1} == state.load("sample")
+    assert {"n": 1} == state.load_state("sample")
 
 
 def test_full_disk_is_problem_and_loses_nothing() -> None:
     """The earlier state is still there, and no half file is left."""
-    state.save("sample", {"n": 1})
+    state.save_state("sample", {"n": 1})
     program = (
         "import resource, signal\n"
         "from tpustarter.core import state\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
-        "state.save('sample', {'text': 'x' * 10_000_000})\n"
+        "state.save_state('sample', {'text': 'x' * 10_000_000})\n"
     )
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(
@@ -100,20 +100,20 @@ def test_full_disk_is_problem_and_loses_nothing() -> None:
     )
 
     assert "cannot write" in done.stderr
-    assert {"n": 1} == state.load("sample")
-    assert [] == list(state.prepare_path("sample").parent.glob(".sample-*"))
+    assert {"n": 1} == state.load_state("sample")
+    assert [] == list(state.prepare_state_path("sample").parent.glob(".sample-*"))
 
 
 @pytest.mark.parametrize("kind", ["a folder", "a pipe", "a loop of links"])
 def test_what_is_no_file_is_left_alone(kind: str) -> None:
     """It is named, and not waited for; nothing in it is broken."""
-    damage(state.prepare_path("sample"), kind)
-    before = state.prepare_path("sample").lstat()
+    damage(state.prepare_state_path("sample"), kind)
+    before = state.prepare_state_path("sample").lstat()
     with pytest.raises(Problem, match=r"sample\.json") as caught:
-        state.load("sample")
+        state.load_state("sample")
 
     assert ExitCode.CONFIGURATION == caught.value.code
-    assert before == state.prepare_path("sample").lstat()
+    assert before == state.prepare_state_path("sample").lstat()
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.ESTALE])
@@ -121,35 +121,35 @@ def test_file_that_cannot_be_read_is_left_alone(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be as good as ever once the disk answers, or its owner asks."""
-    state.save("sample", {"n": 1})
+    state.save_state("sample", {"n": 1})
     with monkeypatch.context() as patch:
         error = OSError(number, os.strerror(number))
         patch.setattr(locations, "read_text", Mock(side_effect=error))
-        for use in (state.load, lambda name: state.save(name, {"n": 2})):
+        for use in (state.load_state, lambda name: state.save_state(name, {"n": 2})):
             with pytest.raises(Problem, match=os.strerror(number)):
                 use("sample")
 
-    assert {"n": 1} == state.load("sample")
-    assert [] == locations.take_move_notices()
+    assert {"n": 1} == state.load_state("sample")
+    assert [] == locations.pop_move_notices()
 
 
 def test_broken_file_that_cannot_be_moved_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a disk that became read-only: it is not as if nothing had been saved."""
-    state.prepare_path("sample").write_text("{")
+    state.prepare_state_path("sample").write_text("{")
     refused = Mock(side_effect=OSError(errno.EROFS, os.strerror(errno.EROFS)))
     monkeypatch.setattr(locations, "move_aside", refused)
     with pytest.raises(Problem, match=r"sample\.json"):
-        state.load("sample")
+        state.load_state("sample")
 
 
 @pytest.mark.first_use
 def test_reading_creates_no_file(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     """Saved state is read where nothing can be written, and no folder is made for it."""
-    assert {} == state.load("sample")
+    assert {} == state.load_state("sample")
     assert not (home / "state").exists()
     monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
 
-    assert {} == state.load("sample")
+    assert {} == state.load_state("sample")
 
 
 def test_folder_that_cannot_be_created_is_problem(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +157,7 @@ def test_folder_that_cannot_be_created_is_problem(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
 
     with pytest.raises(Problem, match="/proc/nowhere"):
-        state.save("sample", {})
+        state.save_state("sample", {})
 
 
 @pytest.mark.parametrize("number", ["", "-1", "x", "²", "٣", "4294967295", "9" * 400])
@@ -167,7 +167,7 @@ def test_unknown_user_number_is_no_user(number: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SUDO_UID", number)
     monkeypatch.setenv("SUDO_GID", "1000")
 
-    assert locations.find_caller() is None
+    assert locations.find_sudo_caller() is None
 
 
 def test_unknown_user_has_home_of_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:

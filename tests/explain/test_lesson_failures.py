@@ -60,7 +60,7 @@ def test_error_named_by_lesson_uses_lesson_text(tmp_path: Path, error: str, said
     assert "where train.py, line 3" in text
     assert text.endswith("learn start/hello")
     assert "slice" not in text
-    mistake = explanation_text.make_document(found)["mistake"]
+    mistake = explanation_text.make_json_document(found)["mistake"]
     assert (mistake["fix"], mistake["source"], mistake["lesson"]) == (None, None, "start/hello")
 
 

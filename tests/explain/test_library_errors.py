@@ -19,7 +19,7 @@ from tpustarter.explain import (
     program_python,
 )
 from tpustarter.explain.explanation_text import Explanation
-from tpustarter.explain.library_errors import split_path
+from tpustarter.explain.library_errors import find_library_of_file
 from tpustarter.explain.log_scanner import Scanner
 from tpustarter.explain.tracebacks import Frame, Traceback
 
@@ -168,7 +168,7 @@ def test_source_is_never_run(tmp_path: Path) -> None:
 )
 def test_path_names_its_library(file: str, expected: str) -> None:
     """A clone of a library counts, and a folder that only has its name does not."""
-    assert expected == split_path(file)[0]
+    assert expected == find_library_of_file(file)[0]
 
 
 def explained(log: str) -> Explanation:
@@ -186,7 +186,7 @@ def test_library_error_is_no_program_mistake(tmp_path: Path) -> None:
         f'  File "{file}", line 22, in _check_spoon\n    raise ValueError(\n{SPOON}\n'
     )
     shown = explanation_text.render_explanation(found)
-    document = explanation_text.make_document(found)
+    document = explanation_text.make_json_document(found)
     schema = resources.files("tpustarter.explain").joinpath("schema.json").read_text()
     jsonschema.validate(document, json.loads(schema))
 
@@ -300,8 +300,8 @@ def test_python_that_others_can_replace_is_not_started(
 )
 def test_command_acts_on_named_python_only(fix: str, named: str, unnamed: str) -> None:
     """Else on none: the Python that is active here may be another one."""
-    assert named == program_python.name_python(fix, "/v/bin/python")
-    assert unnamed == program_python.name_python(fix, "")
+    assert named == program_python.fill_in_python(fix, "/v/bin/python")
+    assert unnamed == program_python.fill_in_python(fix, "")
     assert not unnamed.startswith("In ") or not known_failures.is_command(unnamed)
 
 

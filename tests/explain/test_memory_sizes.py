@@ -41,7 +41,7 @@ def test_cause_begins_with_needed_and_available_memory(log: str, said: str) -> N
     """As text and in the document, and what the row says of the cause follows."""
     scan = Scanner(known_failures.read_failures()).scan(io.BytesIO(log.encode()))
     found = explain_output.explain_log(scan)
-    cause = explanation_text.make_document(found)["matches"][0]["cause"]
+    cause = explanation_text.make_json_document(found)["matches"][0]["cause"]
 
     assert cause.startswith(said)
     assert cause.endswith(found.matches[0].failure.why)

@@ -15,7 +15,7 @@ from tpustarter.explain import (
     ranking,
 )
 from tpustarter.explain.log_scanner import Scanner
-from tpustarter.explain.machine_evidence import HostFindings
+from tpustarter.explain.machine_evidence import MachineEvidence
 from tpustarter.explain.ranking import FailureMatch
 
 ROOT = failure("root", shows=["root cause"], explains=["peer"])
@@ -98,7 +98,7 @@ def seen_here(log: str, *findings: dict[str, object], has_tpu: bool = True) -> l
     """Return the matches in a log, after a look at a machine where this was found."""
     rows = (HELD, WRONG)
     matches = ranking.rank_failures(Scanner(rows).scan(io.BytesIO(log.encode())), rows)
-    return machine_evidence.confirm_matches(matches, HostFindings(findings, has_tpu))
+    return machine_evidence.confirm_matches(matches, MachineEvidence(findings, has_tpu))
 
 
 def test_finding_on_this_machine_confirms_failure() -> None:
@@ -125,7 +125,7 @@ def test_missing_tpu_comes_first_in_explanation() -> None:
 
     def first_fix(has_tpu: bool | None) -> tuple[str, str]:
         matches = ranking.rank_failures(Scanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,))
-        match = machine_evidence.confirm_matches(matches, HostFindings((), has_tpu))[0]
+        match = machine_evidence.confirm_matches(matches, MachineEvidence((), has_tpu))[0]
         return match.here, explanation_text.list_fixes(match, "python3")[0]
 
     assert "this machine has no TPU" == first_fix(has_tpu=False)[0]
@@ -159,7 +159,7 @@ def test_fact_confirms_by_found_text_alone(found: str, verdict: str, confidence:
     row = failure("old", shows=["no attribute"], confirm=["HOST-OLD removed"])
     matches = ranking.rank_failures(Scanner((row,)).scan(io.BytesIO(b"no attribute")), (row,))
     seen = machine_evidence.confirm_matches(
-        matches, HostFindings((finding("HOST-OLD", verdict, found),), False)
+        matches, MachineEvidence((finding("HOST-OLD", verdict, found),), False)
     )
 
     assert confidence == seen[0].confidence

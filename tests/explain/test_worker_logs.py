@@ -51,7 +51,7 @@ def explained(files: Mapping[str, bytes]) -> JobExplanation:
 
 def split(log: bytes, pieces: int = 1, seed: int = 0) -> JobExplanation:
     """Explain the log of a job in which the lines of each worker are marked."""
-    splitter = log_prefixes.WorkerSplitter(Scanner(known_failures.read_failures()))
+    splitter = log_prefixes.WorkerLogSplitter(Scanner(known_failures.read_failures()))
     cuts = sorted(random.Random(seed).choices(range(len(log)), k=pieces - 1))
     for begin, end in zip([0, *cuts], [*cuts, len(log)], strict=True):
         splitter.take(log[begin:end])
@@ -81,7 +81,7 @@ def test_worker_that_failed_first_is_named(name: str) -> None:
     shown = f"{[match.failure.id for match in job.found.matches]} {job.found.last_error}"
     assert (job.first.name, True) == (row["first"], row["explained"] in shown)
     jsonschema.validate(
-        worker_logs.make_document(job),
+        worker_logs.make_json_document(job),
         json.loads(Path(explanation_text.__file__).with_name("schema.json").read_text()),
     )
 
@@ -103,14 +103,14 @@ def test_lines_of_workers_are_told_apart(name: str, prefix: str) -> None:
 def test_pieces_of_a_log_change_nothing() -> None:
     """A pipe may be cut anywhere; lines before the first mark belong to nobody."""
     log = b"INFO start\n" * 50 + marked("jax-0.12-key-error", PREFIXES["kubectl"])
-    whole = worker_logs.make_document(split(log))
+    whole = worker_logs.make_json_document(split(log))
     for seed in range(20):
-        assert whole == worker_logs.make_document(split(log, pieces=40, seed=seed))
+        assert whole == worker_logs.make_json_document(split(log, pieces=40, seed=seed))
 
 
 def test_one_worker_is_no_job() -> None:
     """Many programs print a bracket or a number before each line."""
-    splitter = log_prefixes.WorkerSplitter(Scanner(known_failures.read_failures()))
+    splitter = log_prefixes.WorkerLogSplitter(Scanner(known_failures.read_failures()))
     splitter.take(b"[rank0]: Traceback (most recent call last):\n[rank0]: KeyError: 6\n")
     assert not splitter.end()
 

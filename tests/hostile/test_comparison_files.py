@@ -43,7 +43,7 @@ def report() -> dict[str, Any]:
         for index, (value, unit) in enumerate([(1, None), (2.5, "GB/s"), (3.0, "s"), ("x", None)])
     )
     run = run_of(result("pass"), result("fail", "jax.b", findings=findings))
-    return json.loads(document.format_json_line(document.make_document(run)))
+    return json.loads(document.format_json_line(document.make_json_document(run)))
 
 
 NOW = report()
@@ -53,11 +53,11 @@ def read_and_compare(path: Path) -> str | None:
     """Do what `check --compare` does with a file; returns code and text of the error, or None."""
     began = time.thread_time()
     try:
-        name, before = saved_reports.read(str(path))
+        name, before = saved_reports.read_report(str(path))
     except Problem as problem:
         return f"{int(problem.code)} {problem.full_text}"
-    changed = comparison.compare(name, before, saved_reports.parse(NOW))
-    text = comparison_text.render(changed)
+    changed = comparison.compare_runs(name, before, saved_reports.parse_saved_report(NOW))
+    text = comparison_text.render_comparison(changed)
     document.format_json_line({**NOW, "comparison": msgspec.to_builtins(changed)})
 
     assert all(len(line) <= 90 for line in text.splitlines())

@@ -126,9 +126,9 @@ def test_accepted_finding_can_be_rendered(value: dict[str, Any]) -> None:
     from dataclasses import replace
 
     run = run_of(replace(HOST, findings=(finding,)))
-    results_text.render(run, verbose=True)
+    results_text.render_results(run, verbose=True)
     junit.make_suite(run)
-    document.format_json_line(document.make_document(run))
+    document.format_json_line(document.make_json_document(run))
 
 
 def test_name_with_half_a_character_is_invalid() -> None:

@@ -242,12 +242,12 @@ def test_state_folder_that_is_file_is_one_error(place: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ["last-check", "last-failures"])
 def test_memory_that_cannot_be_read_loses_no_verdict(name: str) -> None:
     """The memory of earlier checks is left as it is."""
-    damage(state.prepare_path(name), "a folder")
+    damage(state.prepare_state_path(name), "a folder")
     done = run("check", "host.space")
 
     assert 0 == done.returncode, done.stderr
     assert "The claim holds" in done.stdout
-    assert state.prepare_path(name).is_dir()
+    assert state.prepare_state_path(name).is_dir()
 
 
 PIPED = {

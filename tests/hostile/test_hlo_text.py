@@ -140,7 +140,7 @@ def render(**fields: Any) -> str:
         runs_script=False,
         stopped_by=None,
     )
-    return rehearsal_text.render(rehearsal, verbose=True)
+    return rehearsal_text.render_rehearsal(rehearsal, verbose=True)
 
 
 @settings(deadline=None, max_examples=300)
@@ -179,7 +179,7 @@ WORDS = st.builds(str.format, PHRASES, FIGURES, FIGURES, FIGURES)
 @given(st.lists(WORDS | st.text(max_size=9), max_size=12).map("".join))
 def test_any_compiler_memory_figures_are_read(text: str) -> None:
     """Figures that are none are no figures, and no array of no bytes breaks the report."""
-    memory, fields = probe._memory(text), memory_report.parse_report(text)
+    memory, fields = probe._memory(text), memory_report.parse_memory_report(text)
 
     assert all(value >= 0 for value in memory.values())
     render(status="does-not-fit", **({"hbm_bytes": 1} | memory | fields))
@@ -190,8 +190,8 @@ def test_any_compiler_memory_figures_are_read(text: str) -> None:
 def test_a_report_that_is_cut_is_read(start: int, end: int) -> None:
     """A part of a real report has the same figures as the whole, or none."""
     whole, part = (
-        memory_report.parse_report(REPORT),
-        memory_report.parse_report(REPORT[min(start, end) : max(start, end)]),
+        memory_report.parse_memory_report(REPORT),
+        memory_report.parse_memory_report(REPORT[min(start, end) : max(start, end)]),
     )
 
     assert part.get("hbm_bytes") in (None, whole["hbm_bytes"])

@@ -141,7 +141,9 @@ def show_all(path: Path) -> None:
     )
     parse_lesson(lesson)
     notebook.render_notebook(lesson).encode("utf-8")
-    "\n".join(escape_text(line) for line in lesson_text.render(lesson, LessonProgress())).encode()
+    "\n".join(
+        escape_text(line) for line in lesson_text.render_lesson(lesson, LessonProgress())
+    ).encode()
 
 
 @FUZZ

@@ -21,7 +21,7 @@ import pytest
 
 from tests.support.machines import lay_out
 from tpustarter.core.problem import ExitCode, find_limit_problem
-from tpustarter.machine import limits
+from tpustarter.machine import reached_limits
 
 SUPPORT = Path(__file__).parents[1] / "support"
 USER = 60000 + os.getpid() % 5000
@@ -207,7 +207,7 @@ def test_the_limit_of_a_control_group_is_named(tmp_path: Path) -> None:
     (group / "pids.max").write_text("20\n")
     (group / "pids.current").write_text("20\n")
     (tmp_path / "sys/fs/cgroup/docker/pids.max").write_text("max\n")
-    limit = limits.describe_limit("processes", machine)
+    limit = reached_limits.describe_limit("processes", machine)
 
     assert "its control group has 20 of 20 (pids.max)" in limit.what
     assert "--pids-limit" in limit.hint

@@ -25,8 +25,8 @@ from tpustarter.core import content, state
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.rehearsal.compile import compiler
-from tpustarter.setup.environment import facts, profiles, proof, steps
-from tpustarter.setup.environment.run import Setup, StepOutput
+from tpustarter.setup.environment import environment_facts, profiles, proof, steps
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup, StepOutput
 
 TOOLS = {"uv": True, "compiler": True}
 CHIPS = {"generation": "v6e", "chips": 8}
@@ -126,7 +126,7 @@ def test_both_profiles_live_side_by_side(tmp_path: Path) -> None:
         environments.find_proved(),
         environments.find_proved(environments.COMPILES),
     )
-    assert "rehearsal" not in state.load(environments.STATE)
+    assert "rehearsal" not in state.load_state(environments.STATE)
     assert not made["rehearse"].folder.exists()
     assert ["done"] * 5 == states(make(tmp_path))
     run(make(tmp_path, "rehearse"))
@@ -142,7 +142,9 @@ def test_an_environment_is_of_one_profile(tmp_path: Path) -> None:
     run(make(tmp_path, tools=TOOLS))
     taken = tmp_path / "home" / "tpu"
     with pytest.raises(Problem, match="is the environment of `tpustarter setup jax`") as problem:
-        Setup("rehearse", machine=_MACHINES[tmp_path], folder=taken, checks=CHECKS, own=[])
+        EnvironmentSetup(
+            "rehearse", machine=_MACHINES[tmp_path], folder=taken, checks=CHECKS, own=[]
+        )
 
     assert ExitCode.INCONCLUSIVE == problem.value.code
     assert ["done"] * 5 == states(make(tmp_path))
@@ -170,7 +172,7 @@ def test_a_compiler_that_does_not_compile_proves_nothing(
     """Refused, another TPU than the table's, or a crash: failed with its reason, not remembered."""
     make(tmp_path, "rehearse", tools=TOOLS, env=env)
     checks = crashing(tmp_path) if crashes else CHECKS
-    setup = Setup("rehearse", machine=_MACHINES[tmp_path], checks=checks, own=[])
+    setup = EnvironmentSetup("rehearse", machine=_MACHINES[tmp_path], checks=checks, own=[])
     ended = run(setup)[-1]
 
     assert ("prove", "failed") == (ended.step.id, ended.step.state)
@@ -241,7 +243,7 @@ def test_unavailable_libtpu_starts_nothing(tmp_path: Path) -> None:
     """An older JAX that an installer would take there instead compiles for no TPU."""
     profile = profiles.PROFILES["rehearse"]
     make(tmp_path, "rehearse", tools=TOOLS)
-    found = facts.collect_facts(
+    found = environment_facts.collect_facts(
         profile, tmp_path / "home/tpu-rehearse", _MACHINES[tmp_path], own=[]
     )
     lesson = steps.find_setup_lesson(profile)
@@ -260,7 +262,7 @@ def test_stop_during_proof_costs_only_proof(tmp_path: Path) -> None:
     # It hangs until it is stopped.
     hangs = check.read_text().replace("__import__('os').abort()", "__import__('time').sleep(600)")
     check.write_text(hangs)
-    setup = Setup("rehearse", machine=_MACHINES[tmp_path], checks=checks, own=[])
+    setup = EnvironmentSetup("rehearse", machine=_MACHINES[tmp_path], checks=checks, own=[])
     for event in setup.run():
         if isinstance(event, StepOutput) and event.text.startswith("compiler "):
             threading.Thread(target=setup.stop).start()

@@ -347,9 +347,9 @@ def test_each_rule_of_the_linter_can_fail(name: str, tmp_path: Path) -> None:
     old, new, said = BROKEN[name]
     sound = make_lesson(tmp_path, "END\n")
     text = sound.path.read_text()
-    assert [] == lesson_problems.lint([sound], {"host.chips"})
+    assert [] == lesson_problems.lint_lessons([sound], {"host.chips"})
     sound.path.write_text(text.replace(old, new))
-    found = lesson_problems.lint([content.read_lesson(sound.path)], {"host.chips"})
+    found = lesson_problems.lint_lessons([content.read_lesson(sound.path)], {"host.chips"})
 
     assert [line for line in found if said in line]
     assert all(line.startswith("made/01-sample.md:") for line in found)
@@ -381,7 +381,7 @@ def test_linter_names_unreadable_glossary_and_its_link(tmp_path: Path) -> None:
     """It is named, and so is the link to it."""
     lesson = make_lesson(tmp_path, "[x](../glossary.md#x)\n")
     (tmp_path / "glossary.md").write_bytes(b"\xff")
-    told = lesson_problems.lint([lesson], set())
+    told = lesson_problems.lint_lessons([lesson], set())
 
     assert f"made/01-sample.md:{FIRST_LINE}: the link `../glossary.md#x` leads nowhere" in told
     assert "glossary.md: cannot be read" in told

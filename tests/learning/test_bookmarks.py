@@ -49,7 +49,7 @@ def test_the_oldest_place_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_broken_file_is_no_place(text: str) -> None:
     """The lesson opens at its beginning, and the next place is kept."""
-    state.prepare_path(bookmarks.NAME).write_text(text)
+    state.prepare_state_path(bookmarks.NAME).write_text(text)
 
     assert bookmarks.read_bookmark("jax/a") is None
 

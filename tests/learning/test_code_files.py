@@ -23,8 +23,8 @@ from tpustarter.learning.content import code_files, exercises, lesson_text, note
 from tpustarter.learning.content.blocks import list_blocks, parse_lesson
 from tpustarter.learning.lint import lesson_problems
 from tpustarter.learning.progress.lesson_progress import LessonProgress
-from tpustarter.reproducing import program, trial
-from tpustarter.reproducing.trial import FileTrials
+from tpustarter.reproducing import program, reproducer_run
+from tpustarter.reproducing.reproducer_run import FileTrials
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 
 DOUBLE = '"""Doubles."""\n\nimport words\n\n\ndef double(x):\n    return 2 * x * words.COUNT\n'
@@ -73,7 +73,7 @@ def test_a_header_names_files_and_no_paths(name: str, tmp_path: Path) -> None:
     lesson = with_files(tmp_path, files={name: ""})
 
     with pytest.raises(Problem, match="is not the name of"):
-        code_files.read_files(lesson)
+        code_files.read_code_files(lesson)
     [result, _] = run_lesson(lesson).values()
     assert ("error", "load") == (result.status, result.reason)
     assert "is not the name of" in result.detail
@@ -84,7 +84,7 @@ def test_linter_names_mistakes_of_files(tmp_path: Path) -> None:
     files = {"a.py": "import optax\n", "b.txt": "one\r\ntwo\r\n", "c.py": "x = (\n"}
     lesson = with_files(tmp_path, files=files)
     lesson = replace(lesson, header={**lesson.header, "code": [*files, "a.py", "gone.txt"]})
-    told = "\n".join(lesson_problems.lint([lesson], set()))
+    told = "\n".join(lesson_problems.lint_lessons([lesson], set()))
 
     assert "`a.py` imports `optax`, expected `optax` in the `packages`" in told
     assert "`b.txt` has other line ends" in told
@@ -101,20 +101,20 @@ def test_exercise_imports_lesson_files_also_in_editor(tmp_path: Path) -> None:
     lesson = with_files(tmp_path, files={"words.py": "COUNT = 2\n"})
     lesson = replace(lesson, header={**made.header, "code": ["words.py"]})
     [exercise] = exercises.read_exercises(lesson)
-    path = exercises.open_file(exercise)
+    path = exercises.open_learner_file(exercise)
 
     assert "COUNT = 2\n" == path.with_name("words.py").read_text()
-    assert [] == [*code_files.find_mistakes(lesson)]
+    assert [] == [*code_files.find_code_file_mistakes(lesson)]
     path.with_name("words.py").write_text("COUNT = 3\n")
-    exercises.open_file(exercise)
-    exercises.open_file(exercise)
+    exercises.open_learner_file(exercise)
+    exercises.open_learner_file(exercise)
     assert ["COUNT = 2\n", "COUNT = 3\n"] == [
         path.with_name(name).read_text() for name in ("words.py", "words.py.old")
     ]
-    assert 1 == len(locations.take_move_notices())
+    assert 1 == len(locations.pop_move_notices())
     clash = replace(lesson, header={**lesson.header, "exercises": ["words"]})
     assert ["the exercise `words` has the name of a file of `code`"] == [
-        *code_files.find_mistakes(clash)
+        *code_files.find_code_file_mistakes(clash)
     ]
 
 
@@ -145,7 +145,7 @@ def test_a_notebook_writes_them_first_byte_for_byte(tmp_path: Path) -> None:
 def test_lesson_text_explains_how_to_read_files(tmp_path: Path) -> None:
     """Before anything that uses them; a link to one becomes the command."""
     lesson = with_files(tmp_path, "See [it](code/words.py).\n\n" + USES)
-    told = "\n".join(lesson_text.render(lesson, LessonProgress()))
+    told = "\n".join(lesson_text.render_lesson(lesson, LessonProgress()))
 
     assert "\nIts code uses double.py, words.py, two.txt and unused.py, each of which" in told
     assert "\ntpustarter learn made/sample --code unused.py\n" in told
@@ -193,7 +193,7 @@ def test_reproducer_of_block_contains_needed_files(tmp_path: Path) -> None:
     assert "unused" not in made.text
     assert "--code two.txt > two.txt" in " ".join(made.text.split())
     assert "_folder" not in alone.text
-    outcome = trial.run_file(made, bench, {}, 20)
+    outcome = reproducer_run.run_file(made, bench, {}, 20)
     assert "holds" == outcome.kind, outcome.output
 
 

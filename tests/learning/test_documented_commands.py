@@ -27,7 +27,9 @@ def complaints(folder: Path, commands: str, entries: str = ENTRIES) -> list[tupl
     (folder / "commands.yml").write_text(entries)
     lesson = make_lesson(folder, f"```sh\n{commands}\n```\n")
     return list(
-        documented_commands.find_mistakes(lesson, documented_commands.read_documented(folder))
+        documented_commands.find_undocumented_commands(
+            lesson, documented_commands.read_documented_commands(folder)
+        )
     )
 
 
@@ -76,7 +78,7 @@ def test_fences_of_other_kinds_are_no_commands(tmp_path: Path) -> None:
     """Only `sh` is read."""
     lesson = make_lesson(tmp_path, "```text\nmosh my-tpu\n```\n")
 
-    assert [] == list(documented_commands.find_mistakes(lesson, []))
+    assert [] == list(documented_commands.find_undocumented_commands(lesson, []))
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import pytest
 
 from tests.support.made_lessons import make_lesson, run_lesson
 from tpustarter.learning.drawings.array_layouts import ArrayLayout
-from tpustarter.learning.drawings.plot import (
-    Bars,
+from tpustarter.learning.drawings.block_drawings import (
+    BarChart,
     LinePlot,
     describe_drawing,
     draw_as_text,
@@ -142,7 +142,7 @@ def test_bars_are_as_long_as_their_numbers() -> None:
     (bars,) = parsed(BARS)
     _, first, second = draw_as_text(bars, 40).split("\n")
 
-    assert isinstance(bars, Bars)
+    assert isinstance(bars, BarChart)
     assert second.count("█") > 8
     assert abs(2 * first.count("█") - second.count("█")) <= 1
     assert max(map(len, (first, second))) <= 40

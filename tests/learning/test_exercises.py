@@ -17,7 +17,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
-from tpustarter.learning.progress import lesson_progress, merge
+from tpustarter.learning.progress import lesson_progress, progress_merge
 from tpustarter.learning.run.block_output import OutputChunk
 
 SHIPPED = '''"""Return the double.
@@ -181,12 +181,12 @@ def test_verdict_names_line_of_learner_code(exercise: Exercise) -> None:
 
 def test_copy_is_kept_when_exercise_starts_again(exercise: Exercise) -> None:
     """Nothing typed is lost."""
-    assert exercises.read_state(exercise) == "new"
-    path = exercises.open_file(exercise)
+    assert exercises.read_exercise_state(exercise) == "new"
+    path = exercises.open_learner_file(exercise)
     path.write_text("my work")
 
-    assert path == exercises.open_file(exercise)
-    assert (exercises.read_state(exercise), path.read_text()) == ("begun", "my work")
+    assert path == exercises.open_learner_file(exercise)
+    assert (exercises.read_exercise_state(exercise), path.read_text()) == ("begun", "my work")
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_starting_again_keeps_typed_code(
     exercise: Exercise, typed: list[Any], kept: dict[str, Any]
 ) -> None:
     """Whatever differs is kept, once, and its place is returned; what is as shipped is not."""
-    path = exercises.open_file(exercise)
+    path = exercises.open_learner_file(exercise)
     for one in typed:
         put(path, one)
         place = exercises.restart_exercise(exercise)
@@ -242,35 +242,35 @@ def held(path: Path, *, like: Any = None) -> Any:
 
 def test_exercise_starts_when_learner_types(exercise: Exercise) -> None:
     """Opening it, which writes the file, is not enough; nor is keeping what was there."""
-    path = exercises.open_file(exercise)
-    assert "new" == exercises.read_state(exercise)
+    path = exercises.open_learner_file(exercise)
+    assert "new" == exercises.read_exercise_state(exercise)
     exercises.save_learner_code(exercise, exercises.read_learner_code(exercise)[0])
-    assert "new" == exercises.read_state(exercise)
+    assert "new" == exercises.read_exercise_state(exercise)
     exercises.save_learner_code(exercise, "def double(number):\n    return 3")
-    assert "begun" == exercises.read_state(exercise)
+    assert "begun" == exercises.read_exercise_state(exercise)
     path.write_bytes(b"\xff\xfe")
 
-    assert "begun" == exercises.read_state(exercise)
+    assert "begun" == exercises.read_exercise_state(exercise)
 
 
 def test_verdict_of_learner_file_is_remembered(exercise: Exercise) -> None:
     """Right once stays right; an answer that is none of the learner's changes nothing."""
-    path = exercises.open_file(exercise)
+    path = exercises.open_learner_file(exercise)
     list(judge(exercise, exercise.solution))
-    assert exercises.read_state(exercise) == "new"
+    assert exercises.read_exercise_state(exercise) == "new"
     list(judge(exercise, None))
-    assert exercises.read_state(exercise) == "fail"
+    assert exercises.read_exercise_state(exercise) == "fail"
     path.write_text(exercise.solution)
     list(judge(exercise, None))
-    assert exercises.read_state(exercise) == "pass"
+    assert exercises.read_exercise_state(exercise) == "pass"
     path.write_text("")
     list(judge(exercise, None))
-    assert exercises.read_state(exercise) == "pass"
+    assert exercises.read_exercise_state(exercise) == "pass"
 
 
 def test_hints_come_one_by_one_and_are_counted(exercise: Exercise) -> None:
     """From a nudge to almost the answer; then there are no more."""
-    told = [exercises.take_next_hint(exercise) for _ in range(3)]
+    told = [exercises.reveal_next_hint(exercise) for _ in range(3)]
 
     assert told == ["Two times is a plus.", "`number + number` is one way.", None]
     assert exercises.count_given_hints(exercise) == 2
@@ -279,24 +279,27 @@ def test_hints_come_one_by_one_and_are_counted(exercise: Exercise) -> None:
 def test_viewed_solution_is_remembered(exercise: Exercise) -> None:
     """After that a right answer still counts, a wrong one changes nothing."""
     assert exercises.reveal_solution(exercise) == exercise.solution
-    path = exercises.open_file(exercise)
+    path = exercises.open_learner_file(exercise)
     list(judge(exercise, None))
-    assert exercises.read_state(exercise) == "shown"
+    assert exercises.read_exercise_state(exercise) == "shown"
     path.write_text(exercise.solution)
     list(judge(exercise, None))
     exercises.reveal_solution(exercise)
-    assert exercises.read_state(exercise) == "pass"
+    assert exercises.read_exercise_state(exercise) == "pass"
 
 
 def test_exercises_done_on_another_machine_are_added(exercise: Exercise) -> None:
     """The newer entry of each counts."""
-    exercises.take_next_hint(exercise)
-    exported = merge.export_progress()
+    exercises.reveal_next_hint(exercise)
+    exported = progress_merge.export_progress()
     fields = exported["lessons"]["made/sample"]["exercises"]
     fields["double"] = {"status": "pass", "hints": 2, "when": "2999-01-01T00:00:00+00:00"}
-    merge.merge_export(exported)
+    progress_merge.merge_export(exported)
 
-    assert (exercises.read_state(exercise), exercises.count_given_hints(exercise)) == ("pass", 2)
+    assert (exercises.read_exercise_state(exercise), exercises.count_given_hints(exercise)) == (
+        "pass",
+        2,
+    )
 
 
 def test_next_exercise_is_first_open_after_current(tmp_path: Path) -> None:
@@ -349,7 +352,7 @@ def test_an_unknown_exercise_names_the_nearest(tmp_path: Path) -> None:
 
 def test_unreadable_copy_explains_how_to_start_again(exercise: Exercise) -> None:
     """Bytes that are no text, for example."""
-    exercises.open_file(exercise).write_bytes(b"\xff\xfe")
+    exercises.open_learner_file(exercise).write_bytes(b"\xff\xfe")
     with pytest.raises(Problem, match="cannot read your answer") as refused:
         list(judge(exercise, None))
 

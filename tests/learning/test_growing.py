@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.made_lessons import make_lesson
 from tpustarter.learning.content.blocks import list_blocks
-from tpustarter.learning.drawings.plot import LinePlot
+from tpustarter.learning.drawings.block_drawings import LinePlot
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.learning.run.lesson_process import BlockPlots, LessonSession
 from tpustarter.probe.lesson import growing_plots

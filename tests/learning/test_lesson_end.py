@@ -11,7 +11,7 @@ from tests.support.made_lessons import fence, make_lesson
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content import blocks, exercises
-from tpustarter.learning.content.paths import LessonPath, Stage
+from tpustarter.learning.content.paths import LessonPath, PathStage
 from tpustarter.learning.progress import lesson_end, lesson_progress
 from tpustarter.learning.progress.lesson_end import LessonEnd, NextStep
 from tpustarter.learning.run.block_results import BlockResult
@@ -143,7 +143,7 @@ def test_lesson_without_blocks_ends_by_questions_or_reading(tmp_path: Path) -> N
 
 def path_of(*lessons: str) -> LessonPath:
     """Return a path of these lessons."""
-    return LessonPath("laptop", "I have a laptop", "W.", (Stage("", lessons),))
+    return LessonPath("laptop", "I have a laptop", "W.", (PathStage("", lessons),))
 
 
 def test_next_step_is_line_with_path_title(tmp_path: Path) -> None:

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from tests.support.made_lessons import TASK_AND_QUESTION, fence, make_lesson
 from tests.support.processes import HANG_S
-from tpustarter.checking.results.headline import read_summary, summarize
+from tpustarter.checking.results.headline import read_summary, summarize_run
 from tpustarter.checking.results.results import Result, Run, UsedDevices
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.blocks import list_blocks
-from tpustarter.learning.progress import lesson_progress, merge, progress_file
+from tpustarter.learning.progress import lesson_progress, progress_file, progress_merge
 from tpustarter.learning.run.block_results import BlockResult
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ def test_lesson_is_done_by_blocks_tasks_and_questions(tmp_path: Path) -> None:
     assert {lesson.id} == lesson_progress.list_read_lessons()
     lesson_progress.record_block(lesson, turn, BlockResult("turn", "pass"))
     lesson_progress.record_quiz_answer(lesson, "why", is_right=False)
-    assert (1, False) == (known().open, lesson_progress.is_done(lesson.id))
+    assert (1, False) == (known().open, lesson_progress.is_lesson_done(lesson.id))
     lesson_progress.record_quiz_answer(lesson, "why", is_right=True)
     assert ("done", set()) == (
         lesson_progress.format_mark(lesson, known()),
@@ -73,7 +73,7 @@ def test_lesson_is_done_by_blocks_tasks_and_questions(tmp_path: Path) -> None:
     lesson_progress.record_lesson_done("made/earlier")
     earlier = make_lesson(tmp_path, fence("print(1)") + TASK_AND_QUESTION, name="02-earlier")
     lesson_progress.record_block(earlier, list_blocks(earlier)[0], BlockResult("one", "pass"))
-    assert lesson_progress.is_done("made/earlier")
+    assert lesson_progress.is_lesson_done("made/earlier")
 
 
 def test_lesson_is_done_when_all_blocks_passed(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_lesson_is_done_when_all_blocks_passed(tmp_path: Path) -> None:
     lesson_progress.record_block(lesson, two, BlockResult("two", "fail"))
     assert (True, False) == (
         lesson_progress.has_progress(lesson.id),
-        lesson_progress.is_done(lesson.id),
+        lesson_progress.is_lesson_done(lesson.id),
     )
     lesson_progress.record_block(lesson, two, BlockResult("two", "notrun", "interrupted"))
     known = lesson_progress.read_progress().lessons[lesson.id]
@@ -93,7 +93,7 @@ def test_lesson_is_done_when_all_blocks_passed(tmp_path: Path) -> None:
     assert msgspec.to_builtins(WHERE) == stored["ran_on"]
     lesson_progress.record_block(lesson, two, BlockResult("two", "pass"))
 
-    assert lesson_progress.is_done(lesson.id)
+    assert lesson_progress.is_lesson_done(lesson.id)
     assert lesson_progress.read_progress().lessons[lesson.id].done
 
 
@@ -106,7 +106,7 @@ def test_changed_code_keeps_lesson_done(tmp_path: Path) -> None:
     known = lesson_progress.read_progress().lessons[lesson.id]
 
     assert ("changed", None) == (known.status(one), known.status(new))
-    assert lesson_progress.is_done(lesson.id)
+    assert lesson_progress.is_lesson_done(lesson.id)
 
 
 def test_list_counts_passed_blocks_of_lesson(tmp_path: Path) -> None:
@@ -149,12 +149,12 @@ def test_unknown_entries_are_kept() -> None:
             "a/odder": 3,
         },
     }
-    state.save("progress", copy.deepcopy(before))
+    state.save_state("progress", copy.deepcopy(before))
     lesson_progress.record_lesson_done("a/new")
-    after = state.load("progress")
+    after = state.load_state("progress")
 
-    assert lesson_progress.is_done("a/renamed")
-    assert not lesson_progress.is_done("a/odd")
+    assert lesson_progress.is_lesson_done("a/renamed")
+    assert not lesson_progress.is_lesson_done("a/odd")
     assert (1, 5) == (after["more"], after["lessons"]["a/renamed"]["stars"])
     assert {"a/renamed", "a/odd", "a/new"} <= set(after["lessons"])
 
@@ -172,9 +172,12 @@ def test_kill_at_any_write_loses_only_that_change(place: str) -> None:
     )
 
     assert -signal.SIGKILL == python(program).wait(timeout=HANG_S)
-    assert (True, False) == (lesson_progress.is_done("a/one"), lesson_progress.is_done("a/two"))
+    assert (True, False) == (
+        lesson_progress.is_lesson_done("a/one"),
+        lesson_progress.is_lesson_done("a/two"),
+    )
     lesson_progress.record_lesson_done("a/three")
-    assert lesson_progress.is_done("a/three")
+    assert lesson_progress.is_lesson_done("a/three")
 
 
 def test_concurrent_writers_lose_nothing() -> None:
@@ -201,7 +204,7 @@ def test_held_lock_is_waited_for_in_bounded_time(
     with progress_file._lock(), pytest.raises(Problem, match="another tpustarter"):
         lesson_progress.record_lesson_done("a/two")
 
-    assert not lesson_progress.is_done("a/two")
+    assert not lesson_progress.is_lesson_done("a/two")
 
 
 @pytest.mark.parametrize(
@@ -210,9 +213,11 @@ def test_held_lock_is_waited_for_in_bounded_time(
 def test_invalid_export_is_refused(text: str) -> None:
     """Anything but what `export` gives in this version is no progress."""
     with pytest.raises(ValueError, match=r"expected|Expecting|nested"):
-        merge.read_export(text)
+        progress_merge.read_export(text)
 
-    assert merge.export_progress() == merge.read_export(json.dumps(merge.export_progress()))
+    assert progress_merge.export_progress() == progress_merge.read_export(
+        json.dumps(progress_merge.export_progress())
+    )
 
 
 DATES = st.none() | st.dates().map(str)
@@ -233,14 +238,16 @@ STORED = st.fixed_dictionaries({"lessons": LESSONS}) | st.dictionaries(st.text()
 def done(value: dict[str, Any]) -> set[str]:
     """Return the lessons that are done in a stored progress."""
     return {
-        name for name, fields in merge.merge_exports(value, {})["lessons"].items() if fields["done"]
+        name
+        for name, fields in progress_merge.merge_exports(value, {})["lessons"].items()
+        if fields["done"]
     }
 
 
 @given(STORED, STORED)
 def test_merging_loses_no_lesson_that_is_done(one: dict[str, Any], other: dict[str, Any]) -> None:
     """What is done on either side is done in both together, and nothing else is."""
-    assert done(one) | done(other) == done(merge.merge_exports(one, other))
+    assert done(one) | done(other) == done(progress_merge.merge_exports(one, other))
 
 
 @given(STORED, STORED)
@@ -250,7 +257,9 @@ def test_merging_in_either_order_gives_the_same(one: dict[str, Any], other: dict
     def facts(value: dict[str, Any]) -> dict[str, Any]:
         return {k: (v["done"], v["blocks"]) for k, v in value["lessons"].items()}
 
-    assert facts(merge.merge_exports(one, other)) == facts(merge.merge_exports(other, one))
+    assert facts(progress_merge.merge_exports(one, other)) == facts(
+        progress_merge.merge_exports(other, one)
+    )
 
 
 def test_merging_ignores_order_of_fields() -> None:
@@ -262,16 +271,16 @@ def test_merging_ignores_order_of_fields() -> None:
     one, other = ({"lessons": {"a/one": {"blocks": {"x": entry}}}} for entry in entries)
     turned = {"lessons": {"a/one": {"blocks": {"x": dict(reversed(entries[0].items()))}}}}
 
-    assert merge.merge_exports(one, other) == merge.merge_exports(turned, other)
+    assert progress_merge.merge_exports(one, other) == progress_merge.merge_exports(turned, other)
 
 
 @given(STORED, STORED)
 def test_merging_again_changes_nothing(one: dict[str, Any], other: dict[str, Any]) -> None:
     """The same export can be read any number of times."""
-    once = merge.merge_exports(one, other)
+    once = progress_merge.merge_exports(one, other)
 
-    assert once == merge.merge_exports(once, other)
-    assert once == merge.merge_exports(once, once)
+    assert once == progress_merge.merge_exports(once, other)
+    assert once == progress_merge.merge_exports(once, once)
 
 
 def test_learner_code_passes_block_beside_lesson_code(tmp_path: Path) -> None:
@@ -285,13 +294,13 @@ def test_learner_code_passes_block_beside_lesson_code(tmp_path: Path) -> None:
     lesson_progress.record_block(lesson, one, BlockResult("one", "pass"), "print(2)")
     assert ("pass", None) == (known().status(one), known().status_of(one, one.code))
     assert "pass" == known().status_of(one, "print(2)")
-    assert lesson_progress.is_done(lesson.id)
+    assert lesson_progress.is_lesson_done(lesson.id)
     lesson_progress.record_block(lesson, one, BlockResult("one", "pass"), one.code)
     lesson_progress.record_edit_failure(lesson, one, BlockResult("one", "error"), "print(")
     lesson_progress.record_edit_failure(lesson, one, BlockResult("one", "notrun"), "print(2)")
     assert ("pass", "pass") == (known().status(one), known().status_of(one, one.code))
     assert ("error", None) == tuple(known().status_of(one, code) for code in ("print(", "print(2)"))
-    assert lesson_progress.is_done(lesson.id)
+    assert lesson_progress.is_lesson_done(lesson.id)
 
 
 def test_export_can_be_merged_on_another_machine(
@@ -299,12 +308,15 @@ def test_export_can_be_merged_on_another_machine(
 ) -> None:
     """What was done on one machine is done on the other as well, through JSON."""
     lesson_progress.record_lesson_done("a/one")
-    exported = json.loads(json.dumps(merge.export_progress()))
+    exported = json.loads(json.dumps(progress_merge.export_progress()))
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / "other"))
     lesson_progress.record_lesson_done("a/two")
-    merge.merge_export(exported)
+    progress_merge.merge_export(exported)
 
-    assert (True, True) == (lesson_progress.is_done("a/one"), lesson_progress.is_done("a/two"))
+    assert (True, True) == (
+        lesson_progress.is_lesson_done("a/one"),
+        lesson_progress.is_lesson_done("a/two"),
+    )
 
 
 def test_the_last_check_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,7 +334,7 @@ def test_the_last_check_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
         known["verified_on"],
         known["exit_code"],
     )
-    assert summarize(run) == read_summary(known["summary"])
+    assert summarize_run(run) == read_summary(known["summary"])
     assert 1 == known["counts"]["pass"]
     monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
     lesson_progress.record_check(run)

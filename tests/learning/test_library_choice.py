@@ -44,8 +44,8 @@ def made(folder: Path, text: str = MADE) -> LibraryGuide:
 
 def every_advice() -> Iterator[LibraryAdvice]:
     """Yield the advice for each combination of answers."""
-    for answers in library_choice.list_answers(GUIDE):
-        yield library_choice.advise(GUIDE, answers)
+    for answers in library_choice.list_answer_combinations(GUIDE):
+        yield library_choice.recommend_library(GUIDE, answers)
 
 
 def test_every_combination_of_answers_gets_library_and_reason() -> None:
@@ -78,7 +78,7 @@ def test_rules_have_no_complaint() -> None:
     lessons = [lesson.id for lesson in content.read_lessons()]
     paths = [path.id for path in read_paths()]
 
-    assert [] == list(library_choice.find_mistakes(GUIDE, lessons, paths))
+    assert [] == list(library_choice.find_library_guide_mistakes(GUIDE, lessons, paths))
 
 
 def test_every_advised_package_can_be_installed() -> None:
@@ -137,7 +137,7 @@ def test_known_cases_get_expected_library(origin: str, need: str, have: str, lib
     typed = zip(GUIDE.questions, (origin, need, have), strict=True)
     answers = {question.id: library_choice.parse_answer(question, text) for question, text in typed}
 
-    assert library == library_choice.advise(GUIDE, answers).library.id
+    assert library == library_choice.recommend_library(GUIDE, answers).library.id
 
 
 def test_beta_and_ending_libraries_are_marked() -> None:
@@ -160,8 +160,8 @@ def test_tensorflow_users_are_never_sent_to_pytorch() -> None:
 def test_first_reason_decides_and_only_its_library_follows(tmp_path: Path) -> None:
     """Reasons for a library that is not taken are not shown."""
     guide = made(tmp_path)
-    special = library_choice.advise(guide, {"from": "b", "have": "cpu"})
-    general = library_choice.advise(guide, {"from": "b", "have": "tpu"})
+    special = library_choice.recommend_library(guide, {"from": "b", "have": "cpu"})
+    general = library_choice.recommend_library(guide, {"from": "b", "have": "tpu"})
 
     assert ("y", ["first", "second"]) == (special.library.id, [r.text for r in special.reasons])
     assert ["of y"] == [row.text for row in special.notes]
@@ -169,7 +169,9 @@ def test_first_reason_decides_and_only_its_library_follows(tmp_path: Path) -> No
     assert ("x", ["general"]) == (general.library.id, [row.text for row in general.reasons])
     assert () == general.notes
     assert "made/x" == general.start.lesson
-    assert [] == list(library_choice.find_mistakes(guide, ["made/x", "made/y"], ["one"]))
+    assert [] == list(
+        library_choice.find_library_guide_mistakes(guide, ["made/x", "made/y"], ["one"])
+    )
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,7 @@ def test_the_complaints_can_fail(tmp_path: Path, right: str, wrong: str, complai
     guide = made(tmp_path, MADE.replace(right, wrong, 1))
 
     assert complaint in "\n".join(
-        library_choice.find_mistakes(guide, ["made/x", "made/y"], ["one"])
+        library_choice.find_library_guide_mistakes(guide, ["made/x", "made/y"], ["one"])
     )
 
 

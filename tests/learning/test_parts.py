@@ -11,7 +11,7 @@ from tests.support.made_lessons import HEADER, fence, make_lesson, make_session
 from tests.support.stubs import make_python
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import blocks, lesson_text, markdown, notebook
-from tpustarter.learning.content.paths import LessonPath, Stage, read_paths
+from tpustarter.learning.content.paths import LessonPath, PathStage, read_paths
 from tpustarter.learning.lint import lesson_problems
 from tpustarter.learning.progress import course, lesson_progress
 from tpustarter.learning.progress.course import NextInCourse
@@ -70,7 +70,7 @@ def test_task_block_has_folded_answer(tmp_path: Path) -> None:
 def test_plain_text_has_answers_at_end(tmp_path: Path) -> None:
     """One can think first, as with questions."""
     shown = "\n".join(
-        lesson_text.render(make_lesson(tmp_path, TRY), lesson_progress.LessonProgress())
+        lesson_text.render_lesson(make_lesson(tmp_path, TRY), lesson_progress.LessonProgress())
     )
 
     assert shown.index("After.") < shown.index("Section: Answers") < shown.index("It is known.")
@@ -110,7 +110,7 @@ def test_folded_blocks_are_not_needed_for_completion(tmp_path: Path) -> None:
     *_, result = session.run(one)
     session.close()
     lesson_progress.record_block(lesson, one, result)  # type: ignore[arg-type]
-    assert lesson_progress.is_done(lesson.id)
+    assert lesson_progress.is_lesson_done(lesson.id)
 
 
 def test_figure_is_text_in_terminal_and_picture_elsewhere(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_figure_is_text_in_terminal_and_picture_elsewhere(tmp_path: Path) -> Non
     assert figure.text == "┌───┬───┐\n│ 0 │ 1 │\n└───┴───┘"
     assert ("Two devices side by side.", "../figures/two.svg") == (figure.caption, figure.file)
     assert FIRST_LINE == figure.line
-    shown = list(lesson_text.render(lesson, lesson_progress.LessonProgress()))
+    shown = list(lesson_text.render_lesson(lesson, lesson_progress.LessonProgress()))
     assert "Figure: Two devices side by side." in shown
     assert "    │ 0 │ 1 │" in shown
     assert "│ 0 │ 1 │" in notebook.render_notebook(lesson)
@@ -180,7 +180,7 @@ def test_block_for_newer_version_is_named_and_skipped(tmp_path: Path) -> None:
     session = make_session(lesson)
 
     assert ("jax", {"jax": "99.1"}) == (lesson.framework, lesson.frameworks)
-    assert [] == [line for line in lesson_problems.lint([lesson], set()) if "needs" in line]
+    assert [] == [line for line in lesson_problems.lint_lessons([lesson], set()) if "needs" in line]
     assert session.blocked
     assert "is too old, 99.1 or newer is needed" in session.blocked.what
     assert {"jax": ""} == make_lesson(tmp_path, "", needs="{framework: jax}").frameworks
@@ -209,8 +209,8 @@ def test_another_python_is_named_if_new_enough(
 
 
 PATHS = [
-    LessonPath("laptop", "L", "W.", (Stage("", ("a/one", "a/two")),)),
-    LessonPath("trouble", "T", "W.", (Stage("", ("a/two", "a/three")),)),
+    LessonPath("laptop", "L", "W.", (PathStage("", ("a/one", "a/two")),)),
+    LessonPath("trouble", "T", "W.", (PathStage("", ("a/two", "a/three")),)),
 ]
 
 
@@ -234,7 +234,7 @@ def test_next_lesson_follows_path() -> None:
     assert course.find_next_lesson("a/three", laptop, ["a/one", "a/two"]) == NextInCourse(
         laptop, "back", "a/one"
     )
-    long = LessonPath("long", "L", "W.", (Stage("", ("a/one", "a/two", "a/three", "a/four")),))
+    long = LessonPath("long", "L", "W.", (PathStage("", ("a/one", "a/two", "a/three", "a/four")),))
     assert course.find_next_lesson("a/one", long, ["a/two"]) == NextInCourse(
         long, "next", "a/three"
     )
@@ -270,8 +270,8 @@ def test_path_has_stages_and_inherits_those_of_another(tmp_path: Path) -> None:
     (tmp_path / "paths.yml").write_text(first + second)
     core, laptop = read_paths(tmp_path)
 
-    assert (Stage("One", ("a/one", "a/two")), Stage("Two", ("a/three",))) == core.stages
-    assert (Stage("", ("a/zero", "a/half")), *core.stages, Stage("Last", ("a/four",))) == (
+    assert (PathStage("One", ("a/one", "a/two")), PathStage("Two", ("a/three",))) == core.stages
+    assert (PathStage("", ("a/zero", "a/half")), *core.stages, PathStage("Last", ("a/four",))) == (
         laptop.stages
     )
     assert ("a/zero", "a/half", "a/one", "a/two", "a/three", "a/four") == laptop.lessons

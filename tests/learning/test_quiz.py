@@ -76,7 +76,7 @@ def test_a_lesson_holds_questions_beside_its_blocks(tmp_path: Path) -> None:
 def test_printed_question_has_answer_at_end(tmp_path: Path) -> None:
     """One can think before one reads on."""
     lesson = make_lesson(tmp_path, f"```quiz id=v4\n{TEXT}```\n\nThe last words.\n")
-    lines = list(lesson_text.render(lesson, LessonProgress()))
+    lines = list(lesson_text.render_lesson(lesson, LessonProgress()))
     asked, said = lines.index("1. 8"), lines.index("The last words.")
     answer = lines.index("2. Right: Two cores of a v4 chip are one device.")
 

@@ -14,7 +14,7 @@ from tpustarter.core import locations
 from tpustarter.core.content import Check
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.content.tutorial_claims import TutorialClaim
-from tpustarter.learning.lint import lint_synonyms
+from tpustarter.learning.lint import synonym_mistakes
 from tpustarter.learning.search import index, search
 from tpustarter.learning.search.index import Index, open_index
 from tpustarter.learning.search.linear_search import PassageScan
@@ -285,7 +285,7 @@ def test_linter_names_broken_synonyms(text: str, told: list[str], tmp_path: Path
     """What is never looked for, what leads nowhere, and what is no list; each named."""
     lesson = make_lesson(tmp_path, "The memory of a chip is small.\n")
     (tmp_path / "synonyms.yml").write_text(text)
-    found = [*lint_synonyms.find_mistakes(tmp_path, [lesson])]
+    found = [*synonym_mistakes.find_synonym_mistakes(tmp_path, [lesson])]
 
     assert len(told) == len(found), found
     for expected, complaint in zip(told, found, strict=True):

@@ -45,7 +45,7 @@ def test_every_answer_points_to_existing_proof() -> None:
     check_ids = {one.id for one in content.read_checks()}
 
     assert [] == list(
-        tutorial_claims.find_mistakes(
+        tutorial_claims.find_claim_mistakes(
             tutorial_claims.read_claims(), content.read_lessons(), check_ids
         )
     )
@@ -103,7 +103,7 @@ def test_linter_names_broken_answer(tmp_path: Path) -> None:
         ENTRY + ENTRY,
     ]
     claims = [one for text in more for one in read(tmp_path, text)]
-    told = list(tutorial_claims.find_mistakes(claims, lessons, {"jax.precision"}))
+    told = list(tutorial_claims.find_claim_mistakes(claims, lessons, {"jax.precision"}))
 
     assert "xrt is fast" == sound.then
     for wanted in (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.places import TESTS
-from tpustarter.checking.selfcheck import needs_hosts
+from tpustarter.checking.machine_check import needs_hosts
 from tpustarter.cli import COMMANDS
 from tpustarter.core import content, locations
 from tpustarter.core.content import Check, Lesson

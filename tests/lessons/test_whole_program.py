@@ -11,7 +11,7 @@ from tpustarter.learning.content import code_files
 
 [LESSON] = [one for one in content.read_lessons() if one.id == "tensorflow/a-whole-program"]
 SHOWN = re.findall(r"^```py\n(.*?)^```", LESSON.path.read_text(encoding="utf-8"), re.M | re.S)
-PROGRAMS = [code_files.read_file(LESSON, name) for name in ("estimator_2019.py", "train.py")]
+PROGRAMS = [code_files.read_code_file(LESSON, name) for name in ("estimator_2019.py", "train.py")]
 
 
 def test_lesson_shows_parts_of_both_programs() -> None:

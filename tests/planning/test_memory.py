@@ -21,8 +21,8 @@ from tpustarter.planning.memory import (
     PlanOptions,
     Remat,
     cache_size,
-    kept_per_token,
     list_parts,
+    saved_activations_per_token,
     sum_parts,
 )
 
@@ -97,7 +97,13 @@ def test_kept_activations_are_near_residuals(name: str, remat: str, tmp_path: Pa
         if leaf.shape[:1] in ((batch,), (batch * tokens,), (batch * tokens * reference_models.TOP,))
     )
     model = model_of(reference.config, tmp_path)
-    planned = 2 * batch * tokens * kept_per_token(model, cast("Remat", remat), 1) / model.layers
+    planned = (
+        2
+        * batch
+        * tokens
+        * saved_activations_per_token(model, cast("Remat", remat), 1)
+        / model.layers
+    )
 
     assert planned == pytest.approx(kept, rel=SAID if remat == "dots" else 0)
 

@@ -178,7 +178,7 @@ def test_tensorflow_lesson_block_gets_requested_devices(
     try:
         command = {"file": "a lesson", "code": "", "framework": framework}
         monkeypatch.setattr(adapters, "read_started_devices", lambda: None)
-        blocks.run(command, lambda _: None)
+        blocks.run_block(command, lambda _: None)
     finally:
         set_target(before)
 

@@ -16,7 +16,7 @@ from tpustarter.machine import tpus
 from tpustarter.rehearsal import lower_bound
 from tpustarter.rehearsal.programs import user_program
 from tpustarter.rehearsal.programs.user_program import JittedPlace
-from tpustarter.rehearsal.text import model_estimate, rehearsal_text, verdict
+from tpustarter.rehearsal.text import model_estimate, rehearsal_headline, rehearsal_text
 from tpustarter.text.terminal import WIDTH
 
 GOLDEN = TESTS / "golden"
@@ -131,7 +131,8 @@ def test_a_file_alone_names_its_entry_point() -> None:
     assert ("programs", "step") == (alone.function, step.function)
     assert "test_rehearsal_text.py:step" == step.name
     assert [True, True, False, False] == [
-        user_program.is_code(text) for text in ("a.py", "b/a.py:f", "jax.every_device", "jax.*")
+        user_program.names_python_code(text)
+        for text in ("a.py", "b/a.py:f", "jax.every_device", "jax.*")
     ]
 
 
@@ -339,7 +340,7 @@ def report(name: str, *, verbose: bool = False) -> str:
         stopped_by=2 if name.startswith("stopped") else None,
         progress=SimpleNamespace(total=6),
     )
-    return rehearsal_text.render(rehearsal, verbose=verbose)
+    return rehearsal_text.render_rehearsal(rehearsal, verbose=verbose)
 
 
 @pytest.mark.parametrize("name", REPORTS)
@@ -499,7 +500,7 @@ def test_no_line_of_a_result_is_too_long(name: str, used: int, limit: int, secon
         runs_script=False,
         stopped_by=None,
     )
-    lines = rehearsal_text.render(rehearsal).splitlines()
+    lines = rehearsal_text.render_rehearsal(rehearsal).splitlines()
 
     assert [] == [line for line in lines if len(line) > WIDTH + 60 * ("\\" in line)]
 
@@ -534,7 +535,7 @@ def test_last_sentence_names_few_tpus_and_counts_others() -> None:
         }
         for name in names
     ]
-    told = [verdict.format_headline(results[:count], own=True) for count in (1, 3, 5)]
+    told = [rehearsal_headline.format_headline(results[:count], own=True) for count in (1, 3, 5)]
 
     assert "one device of v2-8 holds it" in told[0]
     assert "one device of v2-8, v3-8 or v4-8 holds it" in told[1]
@@ -556,7 +557,7 @@ def test_program_over_memory_is_not_said_to_fit(needed: int, said: str) -> None:
         "hbm_bytes": needed * GIB,
         "hbm_limit_bytes": 16 * GIB,
     }
-    told = verdict.format_headline([result], own=True)
+    told = rehearsal_headline.format_headline([result], own=True)
 
     assert said in told
     assert ("holds it" in told) == (needed < 16)

@@ -168,7 +168,9 @@ def test_check_needing_more_devices_is_left_out(stub: str) -> None:
 
 def test_program_for_other_size_is_noted_below_table(stub: str) -> None:
     """Its check has no such program there, which a `-` alone doesn't tell."""
-    report = rehearsal_text.render(rehearse(stub, "by_size", tpus=("v5e-8", "v4-8", "v5p-8")))
+    report = rehearsal_text.render_rehearsal(
+        rehearse(stub, "by_size", tpus=("v5e-8", "v4-8", "v5p-8"))
+    )
 
     assert "by_size: 2x4       ok    -    -" in report
     assert "-     by_size: ring of 8, 2x4 are for 8 devices, and v4-8, v5p-8 have 4" in report
@@ -398,7 +400,7 @@ def test_abandoned_rehearsal_ends_its_processes(stub: str) -> None:
 
 def test_the_compilers_report_on_memory_is_read() -> None:
     """Sizes are those of a device; the report on the memory of the host below it is another."""
-    found = memory_report.parse_report(REPORT.read_text())
+    found = memory_report.parse_memory_report(REPORT.read_text())
     first = found["buffers"][0]
 
     expected = {
@@ -422,10 +424,10 @@ def test_the_compilers_report_on_memory_is_read() -> None:
 def test_argument_in_report_has_name_of_program() -> None:
     """The compiler numbers them; where there are thousands, as parts of the first one."""
     names = ["params['w']", "batch"]
-    by_number = memory_report.parse_report(REPORT.read_text(), names)["buffers"]
+    by_number = memory_report.parse_memory_report(REPORT.read_text(), names)["buffers"]
     of_tuple = REPORT.read_text().replace("Argument 1 index {}", "Argument 0 index {1}")
-    by_index = memory_report.parse_report(of_tuple, names)["buffers"]
-    unknown = memory_report.parse_report(REPORT.read_text(), names[:1])["buffers"]
+    by_index = memory_report.parse_memory_report(of_tuple, names)["buffers"]
+    unknown = memory_report.parse_memory_report(REPORT.read_text(), names[:1])["buffers"]
 
     for buffers, last in ((by_number, "batch"), (by_index, "batch"), (unknown, "")):
         assert [names[0], last] == [one["op"] for one in buffers if one["kind"] == "argument"]
@@ -437,7 +439,7 @@ def test_argument_in_report_has_name_of_program() -> None:
 @pytest.mark.parametrize("text", ["", "Used", "Used 1G of 2G hbm.", "x" * 1000, "=" * 99 + "\n"])
 def test_log_without_report_has_no_fields(text: str) -> None:
     """Where the compiler wrote no report there are no fields of one."""
-    assert {} == memory_report.parse_report(text)
+    assert {} == memory_report.parse_memory_report(text)
 
 
 def test_the_package_offers_rehearse_without_importing_it() -> None:
@@ -467,5 +469,5 @@ def test_most_different_tpus_run_first_report_keeps_order(stub: str) -> None:
     assert [("v6e-8",), ("v2-8",), ("v5e-8",)] == order
     assert rehearsal.progress.all_given
     assert (100, None) == (rehearsal.progress.percent, rehearsal.progress.left_s)
-    heads = rehearsal_text.render(rehearsal).splitlines()[0].split()
+    heads = rehearsal_text.render_rehearsal(rehearsal).splitlines()[0].split()
     assert list(names) == heads

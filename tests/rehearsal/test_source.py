@@ -59,7 +59,7 @@ def train(tmp_path: Path) -> Path:
 def problem_of(path: Path, function: str, *given: str, tpus: tuple[str, ...] = ()) -> Problem:
     """Return why a function of a file cannot be rehearsed."""
     with pytest.raises(Problem) as problem:
-        resolve.verify_function(
+        resolve.check_function_and_arguments(
             user_program.parse_function(f"{path}:{function}", given), "train.py", given, tpus
         )
     assert ExitCode.USAGE == problem.value.code
@@ -161,7 +161,7 @@ def test_unclear_signature_is_left_to_python_process(
     function: str, given: tuple[str, ...], train: Path
 ) -> None:
     """A decorator may change what a function takes; nothing is refused for a guess."""
-    resolve.verify_function(
+    resolve.check_function_and_arguments(
         user_program.parse_function(f"{train}:{function}", given), "train.py", given, ()
     )
 
@@ -180,7 +180,9 @@ def test_imported_name_is_not_refused(line: str, tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text(f"import jax\n{line}\n")
 
-    resolve.verify_function(user_program.parse_function(f"{path}:later", ()), "train.py", (), ())
+    resolve.check_function_and_arguments(
+        user_program.parse_function(f"{path}:later", ()), "train.py", (), ()
+    )
 
 
 def test_a_script_without_jit_says_so(tmp_path: Path) -> None:
@@ -205,7 +207,9 @@ def test_the_commands_that_are_offered_can_be_followed(train: Path) -> None:
     assert ["step", "square", "programs_of"] == names
     for words in offers:
         given = tuple(b for a, b in itertools.pairwise(words) if a == "--arg")
-        resolve.verify_function(user_program.parse_function(words[2], given), words[2], given, ())
+        resolve.check_function_and_arguments(
+            user_program.parse_function(words[2], given), words[2], given, ()
+        )
     assert all(
         parse_argument(example) for example in map(suggestions.example_argument, ("x", "key", "lr"))
     )

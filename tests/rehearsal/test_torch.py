@@ -195,7 +195,7 @@ def test_donated_memory_is_part_of_cache_key(tmp_path: Path, stub: str) -> None:
 
     assert [False, False, True] == stored
     assert "torch_xla.sums" == rehearsal.results[0]["check"]
-    assert "sums: step for v5e-8" in rehearsal_text.render(rehearsal)
+    assert "sums: step for v5e-8" in rehearsal_text.render_rehearsal(rehearsal)
 
 
 CHECK = '''"""Sums are exact."""

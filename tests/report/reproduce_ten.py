@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import broken_jax
+from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.checking.plan.interpreters import Interpreter
 from tpustarter.checking.results import last_failures
-from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.machine import host
 from tpustarter.report import reproducers
 from tpustarter.report.clean.cleaner import Cleaner
@@ -30,7 +30,7 @@ def reproduced(check_id: str, folder: Path) -> tuple[last_failures.FailedCheck, 
     python = broken_jax.make_python(folder / "venv", check_id)
     assert has_no_tpustarter(python)
     machine = host.Machine()
-    check = SelfCheck(CheckRequest((check_id,), python=str(python.path)), machine=machine)
+    check = MachineCheck(CheckRequest((check_id,), python=str(python.path)), machine=machine)
     for _ in check.events():
         pass
     last_failures.save_failures(check.run)

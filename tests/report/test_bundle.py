@@ -81,7 +81,7 @@ def test_archive_holds_files_of_manifest(report: BugReport, tmp_path: Path) -> N
 
 def test_same_report_makes_same_archive(report: BugReport) -> None:
     """So a digest of it can be told."""
-    files = bundle.make_files(report)
+    files = bundle.make_bundle_files(report)
 
     assert bundle.make_archive("x", files) == bundle.make_archive("x", files)
 
@@ -89,7 +89,7 @@ def test_same_report_makes_same_archive(report: BugReport) -> None:
 def test_pseudonym_key_stays_private_and_local(report: BugReport, tmp_path: Path) -> None:
     """In the state folder, mode 0600, and it is not in the archive."""
     packed = bundle.write_bundle(report, tmp_path / "out")
-    kept = state.prepare_path("report-names")
+    kept = state.prepare_state_path("report-names")
 
     assert 0o600 == stat.S_IMODE(kept.stat().st_mode)
     assert "a-tpu-of-mine" in kept.read_text()

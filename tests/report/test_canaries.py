@@ -52,8 +52,8 @@ def make_contexts(
     folder.mkdir()
     log = folder / "zq7train.log"
     log.write_text("\n".join((*telling.TEXTS, *("RuntimeError: " + t for t in telling.TEXTS))))
-    state.save("saved-20261120-100000-tpu", telling.telling_report())
-    state.save("last-check", telling.telling_summary())
+    state.save_state("saved-20261120-100000-tpu", telling.telling_report())
+    state.save_state("last-check", telling.telling_summary())
     with serve(telling.telling_metadata()) as address:
         machine = telling.telling_machine(root, home / "zq7home", address, generation)
         python = telling.hostile_python(tmp_path / "zq7venv", devices)
@@ -63,8 +63,8 @@ def make_contexts(
 
 def written(report: BugReport) -> dict[str, bytes]:
     """Return everything that leaves: the files, their names, the archive, and what is shown."""
-    files = bundle.make_files(report)
-    name = bundle.make_name(report.document)
+    files = bundle.make_bundle_files(report)
+    name = bundle.make_bundle_name(report.document)
     packed = bundle.make_archive(name, files)
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
         members = {one.name: repr(one.get_info()).encode() for one in tar}

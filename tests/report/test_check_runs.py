@@ -71,10 +71,10 @@ def test_host_warnings_are_reported_with_hints(context: ReportContext) -> None:
 def test_changes_since_last_good_run_are_reported(context: ReportContext) -> None:
     """Versions and chips; what only the kept run had a device for is no change."""
     bad = {**kept(jax="0.1"), "verdict": "unhealthy"}
-    state.save("saved-20261119-100000-tpu", kept(jax="0.3"))
-    state.save("saved-20261120-100000-tpu", kept(jax="0.10.2", jaxlib="0.12.0.1"))
-    state.save("saved-20261121-100000-tpu", bad)
-    state.save("saved-99990101-100000-tpu", kept(jax="9.9"))  # by a wrong clock
+    state.save_state("saved-20261119-100000-tpu", kept(jax="0.3"))
+    state.save_state("saved-20261120-100000-tpu", kept(jax="0.10.2", jaxlib="0.12.0.1"))
+    state.save_state("saved-20261121-100000-tpu", bad)
+    state.save_state("saved-99990101-100000-tpu", kept(jax="9.9"))  # by a wrong clock
     facts = sections(context)["changes"]["facts"]
     versions = {one["name"]: (one["before"], one["now"]) for one in facts["versions"]}
 
@@ -95,7 +95,7 @@ def test_missing_good_run_is_reported_with_command(context: ReportContext) -> No
 
 def test_last_run_is_reported_with_its_devices(context: ReportContext) -> None:
     """Its verdict never without what it was verified on."""
-    state.save(
+    state.save_state(
         "last-check",
         {
             "when": "2026-11-20T10:00:00+00:00",
@@ -129,11 +129,11 @@ def test_newer_run_of_named_checks_is_reported(context: ReportContext) -> None:
         "headline": "3 claims hold",
     }
     whole = {**named, "when": "2026-11-20T10:00:00+00:00", "ids": []}
-    state.save("last-named-check", named)
+    state.save_state("last-named-check", named)
     assert ["torch_xla.*"] == sections(context)["last_run"]["facts"]["ids"]
-    state.save("last-check", whole)
+    state.save_state("last-check", whole)
     assert ["torch_xla.*"] == sections(context)["last_run"]["facts"]["ids"]
-    state.save("last-check", {**whole, "when": "2026-11-20T12:00:00+00:00"})
+    state.save_state("last-check", {**whole, "when": "2026-11-20T12:00:00+00:00"})
     assert "ids" not in sections(context)["last_run"]["facts"]
 
 

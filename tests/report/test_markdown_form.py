@@ -18,7 +18,7 @@ from tpustarter.report.clean.allowed_fields import NOT_TOLD
 from tpustarter.report.collect.collectors import ReportContext
 from tpustarter.report.document import Facts, ReportSection, read_facts
 from tpustarter.report.forms import markdown_form, questions, summary, trackers
-from tpustarter.report.forms.view import ReportView
+from tpustarter.report.forms.report_view import ReportView
 
 HELD = (
     "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by "

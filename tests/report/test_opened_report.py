@@ -30,7 +30,7 @@ from tpustarter.report.clean import name_shapes
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.report.forms import bundle
-from tpustarter.report.open import opened_report, rescan
+from tpustarter.report.open import failure_rescan, opened_report
 from tpustarter.report.open.accepted_facts import ForeignText
 
 
@@ -72,9 +72,9 @@ def test_reopened_report_of_hostile_machine_is_unchanged(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Texts that are cleaned a second time are clean, and pseudonyms keep their numbers."""
-    from tests.report.test_canaries import _context
+    from tests.report.test_canaries import make_contexts
 
-    for context in _context(tmp_path, home, monkeypatch, "v5e", "raises"):
+    for context in make_contexts(tmp_path, home, monkeypatch, "v5e", "raises"):
         made = make_report.make_report(context)
         now = opened_report.open_report(bundle.write_bundle(made, tmp_path / "out"))
         before = {one["name"]: one["facts"] for one in made.document["sections"]}
@@ -118,7 +118,7 @@ def test_quotes_are_searched_for_current_failures(
     rows = failures.read_failures()
     old = next(one for one in rows if one.id == "tpu-in-use-by-pid")
     new = replace(old, id="a-new-row", aliases=(), what="it is called differently", confirm=())
-    monkeypatch.setattr(rescan.failures, "read_failures", lambda: (new,))
+    monkeypatch.setattr(failure_rescan.failures, "read_failures", lambda: (new,))
     now = opened_report.open_report(HANGS)
 
     assert ["a-new-row"] == [one["id"] for one in now["first"]["known"]]
@@ -131,7 +131,7 @@ def test_current_exclusion_removes_failure(tmp_path: Path, monkeypatch: pytest.M
     """Though its own line is still there."""
     old = next(one for one in failures.read_failures() if one.id == "tpu-in-use-by-pid")
     monkeypatch.setattr(
-        rescan.failures, "read_failures", lambda: (replace(old, unless=("not so at all",)),)
+        failure_rescan.failures, "read_failures", lambda: (replace(old, unless=("not so at all",)),)
     )
     one = copy.deepcopy(DOCUMENT)
     rows = one["sections"][-1]["facts"]["matches"]

@@ -14,7 +14,7 @@ from tpustarter.checking.results import comparison as run_comparison
 from tpustarter.checking.results import results
 from tpustarter.rehearsal import result_fields
 from tpustarter.report import document
-from tpustarter.report.compare import comparison, suspicions
+from tpustarter.report.compare import comparison, suspicious_differences
 from tpustarter.report.open import accepted_facts
 
 REPORT = ("report", "schema.json", "properties")
@@ -31,11 +31,11 @@ TYPES: dict[type, tuple[str | int, ...]] = {
     document.Hang: (*FIRST, "hung", "items"),
     document.UnansweredSection: (*FIRST, "unanswered", "items"),
     document.ReportSection: (*REPORT, "sections", "items"),
-    document.OpenedNotes: (*REPORT, "opened"),
+    document.OpenedReportNotes: (*REPORT, "opened"),
     comparison.ReportComparison: COMPARISON[:2],
     comparison.ComparedReport: (*COMPARISON[:2], "$defs", "report"),
     comparison.ComparedSection: (*COMPARISON, "unanswered", "items"),
-    suspicions.ReportDifference: (*COMPARISON, "differences", "items"),
+    suspicious_differences.ReportDifference: (*COMPARISON, "differences", "items"),
     run_comparison.RunComparison: (*CHECK, "comparison"),
     run_comparison.ResultChange: (*CHANGES, "results", "items"),
     run_comparison.FigureChange: (*CHANGES, "figures", "items"),

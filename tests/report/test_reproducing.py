@@ -19,8 +19,7 @@ import jsonschema
 import pytest
 
 from tests.report.reproduce_ten import has_no_tpustarter
-from tests.report.test_canaries import _context as telling_context
-from tests.report.test_canaries import leaks
+from tests.report.test_canaries import leaks, make_contexts
 from tests.support import report_machine as telling
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
@@ -37,9 +36,9 @@ from tpustarter.report.collect import failures as collect_failures
 from tpustarter.report.collect.collectors import ReportContext
 from tpustarter.report.forms import bundle, markdown_form
 from tpustarter.report.open import opened_report
-from tpustarter.reproducing import program, standalone, trial, variants
+from tpustarter.reproducing import program, reproducer_run, standalone, variants
 from tpustarter.reproducing.program import FailurePlace, ReproducedFailure, ReproducerFile
-from tpustarter.reproducing.trial import FileTrials, TrialOutcome
+from tpustarter.reproducing.reproducer_run import FileTrials, TrialOutcome
 from tpustarter.reproducing.variants import TriedVariant, Variant
 
 FRAMEWORKS = ("jax", "torch_xla", "torch_tpu")
@@ -160,7 +159,7 @@ def tried(tmp_path: Path, made: ReproducerFile, body: str, limit_s: float = 120)
     place = tmp_path / "run"
     place.mkdir()
     bench = FileTrials(python_of(tmp_path / "venv", body).path, place, {"PATH": "/usr/bin:/bin"})
-    return trial.run_file(made, bench, {}, limit_s)
+    return reproducer_run.run_file(made, bench, {}, limit_s)
 
 
 def undefined(text: str) -> set[str]:
@@ -264,8 +263,8 @@ def test_file_ends_as_its_check(body: str, tmp_path: Path, checks: Path) -> None
     others = [one for one, _ in ENDS.values() if one and one is not failure]
 
     assert words == outcome.words
-    assert failure is None or trial.is_same_failure(failure, outcome)
-    assert not any(trial.is_same_failure(one, outcome) for one in others)
+    assert failure is None or reproducer_run.is_same_failure(failure, outcome)
+    assert not any(reproducer_run.is_same_failure(one, outcome) for one in others)
     assert str(tmp_path) not in outcome.output.replace(str(tmp_path / "venv"), "")
 
 
@@ -275,8 +274,10 @@ def test_hanging_file_is_ended(tmp_path: Path, checks: Path) -> None:
     outcome = tried(tmp_path, made, "import time; time.sleep(600)  # hangs", limit_s=1)
 
     assert "hangs" == outcome.kind
-    assert trial.is_same_failure(ReproducedFailure("jax.sums", "error", "timeout"), outcome)
-    assert not trial.is_same_failure(FOUR, outcome)
+    assert reproducer_run.is_same_failure(
+        ReproducedFailure("jax.sums", "error", "timeout"), outcome
+    )
+    assert not reproducer_run.is_same_failure(FOUR, outcome)
 
 
 LESSON = """---
@@ -319,7 +320,7 @@ def test_block_includes_required_blocks(tmp_path: Path) -> None:
     assert "two = 2" in made.text
     assert "three" not in made.text
     assert "fails (line 1: found `sum 4`, expected `sum 5`)" == outcome.words
-    assert trial.is_same_failure(failure, outcome)
+    assert reproducer_run.is_same_failure(failure, outcome)
 
 
 def test_inapplicable_variants_give_reason() -> None:
@@ -379,7 +380,7 @@ def remember(check_id: str, texts: tuple[str, ...] = ("no",), python: str = "") 
         "findings": [finding],
         "log": "\n".join(texts),
     }
-    state.save("last-failures", {"failures": {check_id: kept}})
+    state.save_state("last-failures", {"failures": {check_id: kept}})
 
 
 def test_report_has_files_and_their_outcome_first(tmp_path: Path) -> None:
@@ -425,14 +426,14 @@ def test_no_canary_in_report_with_reproducers(
     result = BlockResult(block.id, "error", "exception", "\n".join(telling.TEXTS))
     lesson_progress.record_block(lesson, block, result)
     hung = "It was not run, because jax did not come back from `jax.devices()`."
-    for context in telling_context(tmp_path, home, monkeypatch, None, devices):
+    for context in make_contexts(tmp_path, home, monkeypatch, None, devices):
         report = make_report.make_report(context)
         section = next(o for o in report.document["sections"] if o["name"] == "reproducers")
         rows = {one["id"]: one for one in section["facts"]["files"]}
 
         assert {} == leaks(report)
         assert {"jax.all_reduce", f"jax/precision:{block.id}"} == {*rows}
-        assert {"reproducers/jax_all_reduce.py"} <= {*bundle.make_files(report)}
+        assert {"reproducers/jax_all_reduce.py"} <= {*bundle.make_bundle_files(report)}
         assert (devices == "hangs") == ({hung} == {one["says"] for one in rows.values()})
         assert "Found by JAX-X-Y" in rows["jax.all_reduce"]["code"]
         if devices == "answers":
@@ -505,7 +506,7 @@ def test_invalid_remembered_failures_are_ignored() -> None:
 
     assert ["jax.sorting"] == [one.id for one in collect_failures.list_newest()]
     assert [("JAX-X-Y", "no")] == [(one["code"], one["found"]) for one in kept[0].findings]
-    state.save("last-failures", {"failures": {"jax.sorting": 7, "jax.x": {"findings": [3]}}})
+    state.save_state("last-failures", {"failures": {"jax.sorting": 7, "jax.x": {"findings": [3]}}})
     assert [()] == [one.findings for one in last_failures.read_failures()]
     assert [] == collect_failures.list_newest()
 

@@ -54,10 +54,10 @@ def test_same_python_uses_bytecode_and_others_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What another Python compiled is passed over, in silence."""
-    own = archive.build_archive(tmp_path / "own.pyz")
+    own = archive.build_probe_archive(tmp_path / "own.pyz")
     monkeypatch.setattr(archive, "MAGIC_NUMBER", b"\x00\x01\r\n")
     monkeypatch.setattr(cache, "__version__", "another")
-    other = archive.build_archive(tmp_path / "other.pyz")
+    other = archive.build_probe_archive(tmp_path / "other.pyz")
 
     assert "host.pyc" == imported(own, "tpustarter.machine.host")
     assert "host.py" == imported(other, "tpustarter.machine.host")
@@ -68,7 +68,9 @@ def test_same_python_uses_bytecode_and_others_source(
 
 def test_bytecode_shows_the_lines_of_its_source(tmp_path: Path) -> None:
     """A traceback names the file in the archive, and shows the line."""
-    probe = archive.build_archive(tmp_path / "probe.pyz", lay_out(tmp_path / "checks", "told"))
+    probe = archive.build_probe_archive(
+        tmp_path / "probe.pyz", lay_out(tmp_path / "checks", "told")
+    )
     program = (
         "import sys, traceback; sys.path.insert(0, sys.argv[1])\n"
         "import tpustarter.checks.host.sample as sample\n"
@@ -85,8 +87,8 @@ def test_bytecode_shows_the_lines_of_its_source(tmp_path: Path) -> None:
 def test_unchanged_archive_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second archive is the first one, to the byte."""
     built = counted(monkeypatch)
-    first = archive.build_archive(tmp_path / "first.pyz").read_bytes()
-    second = archive.build_archive(tmp_path / "second.pyz").read_bytes()
+    first = archive.build_probe_archive(tmp_path / "first.pyz").read_bytes()
+    second = archive.build_probe_archive(tmp_path / "second.pyz").read_bytes()
 
     assert first == second
     assert [True] == built
@@ -95,11 +97,11 @@ def test_unchanged_archive_is_built_once(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_changed_check_is_in_the_next_archive(tmp_path: Path) -> None:
     """Also where its size and its time are the same."""
     checks = lay_out(tmp_path / "checks", "old")
-    archive.build_archive(tmp_path / "probe.pyz", checks)
+    archive.build_probe_archive(tmp_path / "probe.pyz", checks)
     before = (checks / "host/sample.py").stat()
     lay_out(tmp_path / "checks", "new")
     os.utime(checks / "host/sample.py", ns=(before.st_atime_ns, before.st_mtime_ns))
-    with zipfile.ZipFile(archive.build_archive(tmp_path / "probe.pyz", checks)) as probe:
+    with zipfile.ZipFile(archive.build_probe_archive(tmp_path / "probe.pyz", checks)) as probe:
         text = probe.read("tpustarter/checks/host/sample.py").decode()
         bytecode = probe.read("tpustarter/checks/host/sample.pyc")
 
@@ -113,12 +115,12 @@ def test_incomplete_archive_is_built_again(
     spoiled: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is never run."""
-    first = archive.build_archive(tmp_path / "probe.pyz").read_bytes()
+    first = archive.build_probe_archive(tmp_path / "probe.pyz").read_bytes()
     data = kept().read_bytes()
     kept().write_bytes(data[: len(data) // 2] if spoiled == b"half" else spoiled)
     built = counted(monkeypatch)
 
-    assert first == archive.build_archive(tmp_path / "probe.pyz").read_bytes()
+    assert first == archive.build_probe_archive(tmp_path / "probe.pyz").read_bytes()
     assert [True] == built
     assert data == kept().read_bytes()
 
@@ -127,16 +129,16 @@ def test_archive_cache_is_unused_under_sudo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What lies in the user's folder may have been written by any program of theirs."""
-    archive.build_archive(tmp_path / "probe.pyz")
+    archive.build_probe_archive(tmp_path / "probe.pyz")
     data = kept().read_bytes()
     kept().unlink()
     built = counted(monkeypatch)
     with monkeypatch.context() as patched:
-        patched.setattr(locations, "find_caller", lambda: (os.getuid(), os.getgid()))
-        archive.build_archive(tmp_path / "probe.pyz")
+        patched.setattr(locations, "find_sudo_caller", lambda: (os.getuid(), os.getgid()))
+        archive.build_probe_archive(tmp_path / "probe.pyz")
         assert not kept().exists()
         kept().write_bytes(data)
-        archive.build_archive(tmp_path / "probe.pyz")
+        archive.build_probe_archive(tmp_path / "probe.pyz")
 
     assert [False, False] == built
 
@@ -147,7 +149,7 @@ def test_archive_is_rebuilt_without_state_folder(
     """It works without bytecode too."""
     monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
     built = counted(monkeypatch)
-    probe = archive.build_archive(tmp_path / "probe.pyz")
+    probe = archive.build_probe_archive(tmp_path / "probe.pyz")
 
     assert "host.py" == imported(probe, "tpustarter.machine.host")
     assert [False] == built
@@ -157,7 +159,7 @@ def test_broken_check_is_archived_unchanged(tmp_path: Path) -> None:
     """Whoever imports it is told, by the Python under test."""
     checks = lay_out(tmp_path / "checks")
     (checks / "host/broken.py").write_text("def run(:\n")
-    with zipfile.ZipFile(archive.build_archive(tmp_path / "probe.pyz", checks)) as probe:
+    with zipfile.ZipFile(archive.build_probe_archive(tmp_path / "probe.pyz", checks)) as probe:
         names = {name for name in probe.namelist() if "checks/host/broken" in name}
 
     assert {"tpustarter/checks/host/broken.py"} == names

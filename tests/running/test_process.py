@@ -104,7 +104,7 @@ def test_machine_daemon_survives_without_open_files_of_ours(
     log = CappedLog(tmp_path / "log")
     probe = Probe(
         Path(sys.executable),
-        archive.build_archive(tmp_path / "probe.pyz"),
+        archive.build_probe_archive(tmp_path / "probe.pyz"),
         log,
         env=os.environ,
         lease=ours,
@@ -139,7 +139,7 @@ def test_fed_command_reads_what_it_is_given(tmp_path: Path) -> None:
     log = CappedLog(tmp_path / "log")
     probe = Probe(
         Path(sys.executable),
-        archive.build_archive(tmp_path / "probe.pyz"),
+        archive.build_probe_archive(tmp_path / "probe.pyz"),
         log,
         env=os.environ,
         command=("/bin/sh", "-c", "read line; echo $line; sleep 0.5; wc -c"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.sessions import SAMPLES
-from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
+from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.core.problem import Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.running import run_folder
@@ -27,7 +27,7 @@ def everything_below(folder: Path) -> list[str]:
 
 def run_check(name: str) -> None:
     """Run one sample check to its end."""
-    list(SelfCheck(CheckRequest(ids=(f"host.{name}",)), checks=SAMPLES).events())
+    list(MachineCheck(CheckRequest(ids=(f"host.{name}",)), checks=SAMPLES).events())
 
 
 @pytest.mark.parametrize("name", ["passes", "warns", "floods"])
@@ -56,7 +56,7 @@ def test_run_with_invalid_python_keeps_its_log(home: Path, tmp_path: Path) -> No
     python.chmod(0o755)
     with pytest.raises(Problem):
         list(
-            SelfCheck(
+            MachineCheck(
                 CheckRequest(ids=("host.passes",), python=str(python)), checks=SAMPLES
             ).events()
         )
@@ -67,7 +67,7 @@ def test_run_with_invalid_python_keeps_its_log(home: Path, tmp_path: Path) -> No
 
 def test_kept_log_has_no_secret() -> None:
     """Logs of the probe and of libtpu stay, without the token; the rest goes."""
-    folder = run_folder.make_folder()
+    folder = run_folder.make_run_folder()
     (folder / "tpu_logs").mkdir()
     (folder / "probe-0.log").write_text(f"first\n{SECRET}\n")
     (folder / "tpu_logs" / "tpu_driver.INFO").write_text(f"--token {SECRET}\n")
@@ -85,7 +85,7 @@ def test_kept_log_has_no_secret() -> None:
 def test_only_the_last_logs_are_kept() -> None:
     """They do not pile up."""
     for _ in range(run_folder.KEPT + 3):
-        folder = run_folder.make_folder()
+        folder = run_folder.make_run_folder()
         (folder / "probe-0.log").write_text("x")
         run_folder.keep_logs(folder, Redactor({}))
 
@@ -104,7 +104,7 @@ def test_folder_of_killed_run_is_removed_by_next(home: Path) -> None:
     (runs / "killed" / run_folder.TEMPORARY).symlink_to(elsewhere)
     locked = os.open(runs / "locked", os.O_RDONLY)
     fcntl.flock(locked, fcntl.LOCK_EX)
-    made = run_folder.make_folder()
+    made = run_folder.make_run_folder()
     os.close(locked)
 
     assert {made.name, "locked"} == {folder.name for folder in runs.iterdir()}
@@ -115,7 +115,7 @@ def test_concurrent_runs_keep_folders_of_each_other(home: Path) -> None:
     """A folder is marked as in use before another run can see it."""
     program = (
         "from tpustarter.running import run_folder\n"
-        "made = [run_folder.make_folder() for _ in range(20)]\n"
+        "made = [run_folder.make_run_folder() for _ in range(20)]\n"
         "print([folder.exists() for folder in made].count(True), flush=True)\n"
         "input()\n"
     )
@@ -138,13 +138,13 @@ def test_temporary_files_are_removed_and_have_short_paths(
 ) -> None:
     """The sockets of `multiprocessing` fit in; a link tells where they are if not in the folder."""
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / ("s" * letters)))
-    folder = run_folder.make_folder()
+    folder = run_folder.make_run_folder()
     place = run_folder.make_temporary_folder(folder)
     (place / "left").mkdir()
     assert place == run_folder.make_temporary_folder(folder)
     assert len(str(place / "pymp-01234567" / "listener-01234567")) <= 107
     assert place.samefile(folder / run_folder.TEMPORARY)
-    run_folder.remove(folder)
+    run_folder.remove_run_folder(folder)
 
     assert not place.exists()
     assert not folder.exists()

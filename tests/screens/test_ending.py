@@ -85,9 +85,9 @@ def test_lesson_without_blocks_is_done_at_its_end(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"long": LONG, "second": "# Second\n"}) as pilot:
             await press(pilot, "enter", "n")
-            assert not lesson_progress.is_done("start/long")
+            assert not lesson_progress.is_lesson_done("start/long")
             await press(pilot, "escape", "enter", "end", "n")
-            assert lesson_progress.is_done("start/long")
+            assert lesson_progress.is_lesson_done("start/long")
 
     run(journey)
 
@@ -102,7 +102,7 @@ def test_enter_reads_whole_lesson_then_opens_next(tmp_path: Path) -> None:
                 lines = set(re.findall(r"Paragraph \d+\.|next on your path|The end of", seen))
                 assert lines - read, seen  # else a press did nothing
                 read.update(lines)
-            assert lesson_progress.is_done("start/long")
+            assert lesson_progress.is_lesson_done("start/long")
 
     run(journey)
     assert read >= {f"Paragraph {number}." for number in range(60)}

@@ -10,9 +10,9 @@ from tests.learning.test_exercises import SHIPPED, SOLVED
 from tests.support.gates import wait_for
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until
 from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
-from tpustarter.tui.exercise.answer_editor import OwnCode
-from tpustarter.tui.exercise.judge_answer import JUDGED_NEXT, OTHER_ENDS
-from tpustarter.tui.kit.editor import Editor
+from tpustarter.tui.exercise.answer_editor import LearnerCode
+from tpustarter.tui.exercise.answer_judge import JUDGED_NEXT, OTHER_ENDS
+from tpustarter.tui.kit.editor import CodeEditor
 
 
 def _write(code: str) -> None:
@@ -42,7 +42,7 @@ def test_enter_opens_line_named_by_verdict(
             _write(code)
             await until(pilot, lambda: verdict in on_screen(pilot.app))
             seen = await press(pilot, "enter")
-            editor = pilot.app.screen.query_one(Editor)
+            editor = pilot.app.screen.query_one(CodeEditor)
             line = editor.cursor_location[0]
             named = seen.partition("line ")[2].partition(":")[0]
             assert int(named) == line + 7
@@ -60,10 +60,10 @@ def test_enter_returns_to_column_typed_in_failed_line(
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
             lessons_with_exercise(tmp_path)
             await press(pilot, "enter", "p", "e", *"return nmber", "ctrl+r", "escape", "enter")
-            editor = pilot.app.screen.query_one(Editor)
+            editor = pilot.app.screen.query_one(CodeEditor)
             assert (1, len("    return nmber")) == editor.cursor_location
             await press(pilot, "ctrl+home", "ctrl+r", "escape", "enter")
-            assert (1, 4) == pilot.app.screen.query_one(Editor).cursor_location
+            assert (1, 4) == pilot.app.screen.query_one(CodeEditor).cursor_location
 
     run(journey)
 
@@ -273,7 +273,7 @@ def test_solution_is_beside_code_on_wide_screen(
             assert (width >= 150) == pilot.app.screen.query_one("#own-beside").display
             await press(pilot, "s", "y")
             solution = pilot.app.screen.query_one("#solution")
-            shown = next(one for one in pilot.app.screen.query(OwnCode) if one.display)
+            shown = next(one for one in pilot.app.screen.query(LearnerCode) if one.display)
             assert is_beside == (shown.region.x > solution.region.right - 1)
             assert not is_beside or min(solution.size.width, shown.size.width) >= 54
             seen = on_screen(pilot.app)

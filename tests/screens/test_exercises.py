@@ -14,10 +14,10 @@ from tpustarter.learning.progress import lesson_progress
 from tpustarter.text import invocation
 from tpustarter.text.invocation import program_command
 from tpustarter.tui.app.app import TpustarterApp
-from tpustarter.tui.exercise.list_screen import Exercises
-from tpustarter.tui.exercise.screen import ExercisePage
+from tpustarter.tui.exercise.list_screen import ExerciseListScreen
+from tpustarter.tui.exercise.screen import ExerciseScreen
 from tpustarter.tui.kit.row_list import RowList
-from tpustarter.tui.lesson.screen import Reader
+from tpustarter.tui.lesson.screen import LessonRunScreen
 
 
 def test_e_lists_exercises_with_next_marked(tmp_path: Path) -> None:
@@ -31,9 +31,9 @@ def test_e_lists_exercises_with_next_marked(tmp_path: Path) -> None:
             rows = pilot.app.screen.query_one(RowList)
             assert "jax/update-without-mutation" == rows.highlighted_id
             await press(pilot, "enter")
-            assert isinstance(pilot.app.screen, ExercisePage)
+            assert isinstance(pilot.app.screen, ExerciseScreen)
             await press(pilot, "escape", "l")
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
             await press(pilot, "escape", "escape")
             lesson_progress.record_lesson_done("jax/first-arrays")
             lesson_progress.record_verdict(
@@ -149,7 +149,7 @@ def test_task_is_shown_before_opening_exercise(size: tuple[int, int], tmp_path: 
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=size) as pilot:
             lessons_with_exercise(tmp_path)
             seen = await press(pilot, "e")
-            assert isinstance(pilot.app.screen, Exercises)
+            assert isinstance(pilot.app.screen, ExerciseListScreen)
             assert ("double must return twice its number." in seen) == (size[1] > 18)
             assert "Return the double" in on_screen(pilot.app)
 

@@ -14,14 +14,14 @@ from tests.support.places import TESTS
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor
 from tests.tui.test_exercise import LESSON, lessons_with_exercise
 from tpustarter.probe.finding import Hint
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.tui.app.device_use import DeviceUse
-from tpustarter.tui.app.heading_place import HeadingPlace
+from tpustarter.tui.app.machine_label import MachineLabel
 from tpustarter.tui.app.shell_variables import format_hint
-from tpustarter.tui.checks.screen import Checks
+from tpustarter.tui.checks.screen import ChecksScreen
 from tpustarter.tui.explain import failure
 from tpustarter.tui.explain.screen import CopyableCommand, ExplanationScreen
-from tpustarter.tui.lesson.screen import Reader
+from tpustarter.tui.lesson.screen import LessonRunScreen
 
 KEY = "f why it failed"
 HELD = (
@@ -91,7 +91,7 @@ def test_explanation_of_block_leads_back_to_block(size: tuple[int, int], tmp_pat
             assert ("What this block wrote last" in on_screen(pilot.app)) == bool(beside.region)
 
             await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
             assert place == pilot.app.screen._page.scroll_offset
             assert ["hello"] == [
                 view.block.id for view in pilot.app.screen._page.views if view.has_class("-current")
@@ -198,7 +198,7 @@ def test_host_findings_confirm_explanation(tmp_path: Path) -> None:
             write_check(tmp_path, "breaks", f"raise RuntimeError({HELD!r})\n    yield")
             write_check(tmp_path, "holder", HOLDS)
             seen = await press(pilot, "c", "home", "down")
-            assert isinstance(pilot.app.screen, Checks)
+            assert isinstance(pilot.app.screen, ChecksScreen)
             marked = pilot.app.screen.query_one("#rows").highlighted_id
             assert "host.breaks" == marked, seen
             seen = await press(pilot, "f")
@@ -243,7 +243,7 @@ def test_hint_of_check_explains_unknown_failure(tmp_path: Path) -> None:
             assert "read    start/hello (o)" in seen
             assert "No known failure" not in seen
             await press(pilot, "o")
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
 
     run(journey)
 
@@ -305,7 +305,7 @@ def test_explaining_lesson_opens_with_single_key(tmp_path: Path) -> None:
             pilot.app.go.open_explanation(failure.FailedRun(failure.CHECK, "one", HELD))
             await settle(pilot)
             seen = await press(pilot, "o")
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
             assert "trouble/who-has-my-tpu" == pilot.app.screen.lesson
             seen = await press(pilot, "escape")
             assert "holds the TPU" in seen
@@ -361,7 +361,7 @@ def test_absent_tpu_has_no_holder() -> None:
     live.record_holder(DeviceHolder("tpustarter check", 7, "TPU"), print)
 
     assert not live.owns_accelerator
-    assert "no TPU seen, code: pid 7" in live.choose_place(HeadingPlace("no TPU seen")).texts()
+    assert "no TPU seen, code: pid 7" in live.choose_place(MachineLabel("no TPU seen")).texts()
 
 
 def test_advice_to_unset_variable_mentions_app_restart() -> None:

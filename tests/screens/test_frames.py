@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from tests.support.tutor import named_keys, on_screen, press, run, settle, tutor
-from tpustarter.tui.app.palette import Actions
+from tpustarter.tui.app.palette import ActionList
 from tpustarter.tui.kit.key_line import FEW, KeyBar
 
 
@@ -201,7 +201,7 @@ def test_marked_action_is_visible_without_colours(tmp_path: Path) -> None:
         async with tutor(tmp_path) as pilot:
             pilot.app.choose(replace(pilot.app.choices, plain=True))  # type: ignore[attr-defined]
             await press(pilot, "colon")
-            actions = pilot.app.screen.query_one(Actions)
+            actions = pilot.app.screen.query_one(ActionList)
             assert reversed_lines(actions)[0].startswith("Open (Enter)")
             await press(pilot, "down")
             assert not reversed_lines(actions)[0].startswith("Open (Enter)")

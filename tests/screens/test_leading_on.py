@@ -11,7 +11,7 @@ import pytest
 from tests.support.tutor import press, run, tutor
 from tests.tui.test_rehearse import FINE, choose, rehearsing
 from tests.tui.test_setup import CHECKS, lay_machine
-from tpustarter.tui.lesson.screen import Reader
+from tpustarter.tui.lesson.screen import LessonRunScreen
 from tpustarter.tui.rehearse.run_screen import RehearsalScreen
 
 SIZES = [(80, 24), (120, 35), (160, 44)]
@@ -41,11 +41,11 @@ def test_lesson_of_setup_opens_with_single_key(tmp_path: Path, size: tuple[int, 
             if size != (80, 24):  # there the details scroll
                 assert "read     setup/python-and-environments (l)" in seen
             await press(pilot, "l")
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
             assert "setup/python-and-environments" == pilot.app.screen.lesson
             assert "(l)" in await press(pilot, "escape", "enter", "enter")
             await press(pilot, "l")
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
 
     run(journey)
 

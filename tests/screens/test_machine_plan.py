@@ -16,13 +16,13 @@ from tests.support.machine_setups import as_user, declare, home_file, machine, w
 from tests.support.tutor import named_keys, on_screen, press, run, settle, tutor, until
 from tpustarter.machine import host
 from tpustarter.setup.environment.profiles import MACHINE
-from tpustarter.tui.kit.confirm_commands import SeenCommands
+from tpustarter.tui.kit.confirm_commands import ConfirmCommands
 from tpustarter.tui.kit.key_line import FEW
 from tpustarter.tui.kit.page import DialogWindow
 from tpustarter.tui.kit.row_list import RowList
-from tpustarter.tui.setup.list_screen import SetUp
-from tpustarter.tui.setup.machine_screen import MachinePlan
-from tpustarter.tui.setup.values_screen import SetupValues
+from tpustarter.tui.setup.list_screen import ListedSetup
+from tpustarter.tui.setup.machine_screen import MachineSetupScreen
+from tpustarter.tui.setup.values_screen import SetupValuesScreen
 
 MINE = {"id": "mine", "look": {"lines": "~/.mine", "text": "set -g mouse on"}}
 ROOT = {"id": "roots", "look": {"file": "~/roots", "text": "x"}, "needs": ["root"]}
@@ -100,7 +100,7 @@ def test_plan_runs_rootless_steps_after_y(
             assert "y run all left" not in seen
 
             seen = await press(pilot, "z")
-            assert isinstance(pilot.app.screen, SeenCommands)
+            assert isinstance(pilot.app.screen, ConfirmCommands)
             assert seen.index("Do after") < seen.index("Do mine")  # the last change first
             await press(pilot, "enter", "escape")
             assert home_file(here, ".mine").exists()
@@ -130,7 +130,7 @@ def test_nothing_runs_as_root_without_yes(tmp_path: Path, monkeypatch: pytest.Mo
             assert "Do mine (as root)" not in seen
             assert "n without root" in seen
             await press(pilot, "enter")
-            assert isinstance(pilot.app.screen, SeenCommands)
+            assert isinstance(pilot.app.screen, ConfirmCommands)
             await press(pilot, "escape")
             assert (False, False) == (roots.exists(), mine.exists())
 
@@ -142,7 +142,7 @@ def test_nothing_runs_as_root_without_yes(tmp_path: Path, monkeypatch: pytest.Mo
             seen = await press(pilot, "y")
             assert "n without root" not in seen
             await press(pilot, "n")
-            assert isinstance(pilot.app.screen, SeenCommands)
+            assert isinstance(pilot.app.screen, ConfirmCommands)
             seen = await press(pilot, "y")
             assert roots.exists()
             assert "Everything is done. Next: l opens the lesson." in flat(seen)
@@ -205,17 +205,17 @@ def test_form_checks_and_keeps_values(tmp_path: Path) -> None:
             assert "| BUCKET 700" in seen
             assert "Press v to fill in bucket." in seen
             seen = await press(pilot, "y")
-            assert isinstance(pilot.app.screen, SetupValues)
+            assert isinstance(pilot.app.screen, SetupValuesScreen)
             assert "The bucket that is mounted." in seen
             assert "If you leave it empty: 700." in seen
             seen = await press(pilot, *"My")
             assert "! bucket is My, expected the bucket that is mounted" in flat(seen)
             await press(pilot, "enter")
-            assert isinstance(pilot.app.screen, SetupValues)
+            assert isinstance(pilot.app.screen, SetupValuesScreen)
             seen = await press(pilot, "backspace", "backspace", *"data")
             assert "! " not in seen
             seen = await press(pilot, "enter", "enter")
-            assert isinstance(pilot.app.screen, MachinePlan)
+            assert isinstance(pilot.app.screen, MachineSetupScreen)
             assert "| data 700" in seen
             assert not home_file(here, ".mounts").exists()
             await press(pilot, "escape")
@@ -302,7 +302,9 @@ def test_row_of_list_has_no_address() -> None:
     """The details have it whole."""
     why = "apt does not know this package yet; this page says more: https://example.com/a/b"
 
-    assert why.partition(": http")[0] == SetUp(MACHINE["gcs"], None, trouble=why).blocked_reason
+    assert (
+        why.partition(": http")[0] == ListedSetup(MACHINE["gcs"], None, trouble=why).blocked_reason
+    )
 
 
 def test_lesson_and_setup_lead_to_each_other(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_change_that_prints_more_counts(tmp_path: Path) -> None:
             seen = await press(pilot, "enter", "e", *"print(1)", "ctrl+r", "escape")
             assert "pass" in seen
             assert "Done: 1 of 1 block" in await press(pilot, "end")
-            assert lesson_progress.is_done("start/own")
+            assert lesson_progress.is_lesson_done("start/own")
         async with tutor(tmp_path, size=(100, 40), lessons={"own": LESSON}) as pilot:
             seen = await press(pilot, "l", "enter")
             assert "passed the last time" in seen
@@ -54,12 +54,12 @@ def test_change_missing_expected_line_does_not_count(tmp_path: Path) -> None:
             assert f"{missing} Esc, and then u, brings the lesson's code back." in seen
             assert f"{missing} u brings" in words(await press(pilot, "escape"))
             assert "printed something else than the lesson says" in await press(pilot, "end")
-            assert not lesson_progress.is_done("start/own")
+            assert not lesson_progress.is_lesson_done("start/own")
         async with tutor(tmp_path, size=(100, 40), lessons={"own": LESSON}) as pilot:
             seen = await press(pilot, "enter")
             assert "ran the last time, without a line that the lesson prints" in seen
             await press(pilot, "u", "r")
-            assert lesson_progress.is_done("start/own")
+            assert lesson_progress.is_lesson_done("start/own")
 
     run(journey)
 
@@ -75,6 +75,6 @@ def test_change_after_pass_keeps_lesson_done(tmp_path: Path) -> None:
             assert "It stays done, because it passed before. u brings" in words(seen)
             assert pilot.app.screen._page.views[0].is_done
             assert "passed the last time" in await press(pilot, "u")
-            assert lesson_progress.is_done("start/own")
+            assert lesson_progress.is_lesson_done("start/own")
 
     run(journey)

@@ -12,7 +12,7 @@ from tests.support.stub_compiler import CHECKS
 from tests.support.tutor import on_screen, press, run, settle
 from tests.tui.test_rehearse import rehearsing
 from tpustarter.tui.kit.row_list import RowList
-from tpustarter.tui.rehearse.choice_screen import Rehearse
+from tpustarter.tui.rehearse.choice_screen import RehearsalChoiceScreen
 
 
 def plain(seen: str) -> str:
@@ -60,7 +60,7 @@ def test_arrow_before_checks_load_is_kept(tmp_path: Path, stub: Path) -> None:
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles") as pilot:
-            screen = Rehearse()
+            screen = RehearsalChoiceScreen()
             await pilot.app.push_screen(screen)
             programs = screen.query_one("#programs", RowList)
             assert ["function", "script"] == [one.id for one in programs.options if one.id]

@@ -25,13 +25,13 @@ from tests.support.tutor import (
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.text import invocation
 from tpustarter.tui.app.app import TpustarterApp
-from tpustarter.tui.exercise.screen import ExercisePage
-from tpustarter.tui.home.screen import Home
+from tpustarter.tui.exercise.screen import ExerciseScreen
+from tpustarter.tui.home.screen import HomeScreen
 from tpustarter.tui.kit import text_layout
 from tpustarter.tui.kit.row_list import RowList
-from tpustarter.tui.lesson.screen import Reader
+from tpustarter.tui.lesson.screen import LessonRunScreen
 from tpustarter.tui.library.rows import ExcerptLine, mark_terms
-from tpustarter.tui.library.screen import Lessons, TutorialClaimSheet
+from tpustarter.tui.library.screen import LessonListScreen, TutorialClaimSheet
 
 CLAIMS = """- id: 000-01
   then: "`jnp.gone` is *fast*, [bold]really[/bold]"
@@ -99,7 +99,7 @@ def test_enter_shows_claim_with_lesson_and_source(downs: int, read: bool, tmp_pa
             for told in ("Lesson: start/hello\n", "Shown by: start/hello#again\n", "o open lesson"):
                 assert read == (told in seen), told
             await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, Lessons)
+            assert isinstance(pilot.app.screen, LessonListScreen)
 
     run(journey)
 
@@ -114,7 +114,7 @@ def test_key_opens_lesson_of_claim(tmp_path: Path) -> None:
             await _wait_for(pilot, "o open lesson")
             await press(pilot, "o")
             await _wait_for(pilot, "Hello  2 min", "A first lesson")
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
             await press(pilot, "escape")
             await _wait_for(pilot, "Older tutorials\n")
 
@@ -202,7 +202,7 @@ def test_enter_searches_for_suggested_spelling(tmp_path: Path) -> None:
                 assert "hello" == pilot.app.screen.query_one("#search", Input).value
                 assert "Lessons\n" in seen
                 await press(pilot, "enter")
-                assert isinstance(pilot.app.screen, Reader)
+                assert isinstance(pilot.app.screen, LessonRunScreen)
                 await press(pilot, "escape", "escape", "escape")
 
     run(journey)
@@ -418,7 +418,7 @@ def test_exercise_is_found_by_name_and_opened(tmp_path: Path) -> None:
             await press(pilot, *" with sharded weights")
             await _wait_for(pilot, "Exercises\n", "Write one training step with sharded weights")
             await press(pilot, "down", "enter")
-            assert isinstance(pilot.app.screen, ExercisePage)
+            assert isinstance(pilot.app.screen, ExerciseScreen)
 
     run(journey)
 
@@ -506,7 +506,7 @@ def test_failed_search_leaves_keys_working(tmp_path: Path) -> None:
             assert "then-now.yml" in "".join(seen.split())
             assert "─ Nothing can be looked up ─" in await press(pilot, "x")
             await press(pilot, "enter", "escape", "escape")
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
 
     run(journey)
 

@@ -33,14 +33,14 @@ from tests.support.tutor import (
     until,
     write_checks,
 )
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.slices.start_options import StartOptions
 from tpustarter.tui.app.app import TpustarterApp
-from tpustarter.tui.app.heading_place import HeadingPlace
+from tpustarter.tui.app.machine_label import MachineLabel
 from tpustarter.tui.app.palette import Palette
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.text_layout import KeyLine
-from tpustarter.tui.library.screen import Lessons
+from tpustarter.tui.library.screen import LessonListScreen
 
 SIZES = [(60, 15), (60, 20), (80, 24)]
 NO_SPACE = {"say": "ERROR: No space left on device\n", "code": 1}
@@ -167,7 +167,7 @@ async def walk_while_it_runs(pilot: Pilot[None]) -> AsyncIterator[str]:
 
 def _is_found(screen: Screen[Any], line: str) -> bool:
     """Return whether a line is a sentence that a search found: it is whole where Enter leads."""
-    return isinstance(screen, Lessons) and line.startswith(" " * 10)
+    return isinstance(screen, LessonListScreen) and line.startswith(" " * 10)
 
 
 def faults(app: TpustarterApp, size: tuple[int, int]) -> list[str]:
@@ -303,8 +303,8 @@ def test_heading_shortens_machine_at_whole_words() -> None:
         "TPU v5e, 8 chips",
         "TPU v5e",
         "TPU v5e",
-    ] == HeadingPlace("TPU v5e", "", ("8 chips", "1 host")).texts()
-    without_tpu = HeadingPlace("no TPU", "8 virtual CPU devices").add_holder(DeviceHolder("", 12))
+    ] == MachineLabel("TPU v5e", "", ("8 chips", "1 host")).texts()
+    without_tpu = MachineLabel("no TPU", "8 virtual CPU devices").add_holder(DeviceHolder("", 12))
     assert "no TPU, code: pid 12" in without_tpu.texts()
 
 

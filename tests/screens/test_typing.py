@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until
 from tpustarter.core import locations
 from tpustarter.learning.progress import drafts
-from tpustarter.tui.kit.editor import Editor
+from tpustarter.tui.kit.editor import CodeEditor
 from tpustarter.tui.kit.markdown_text import Colours, colour_code
 from tpustarter.tui.lesson.block.draft_saver import WAIT_S
 
@@ -118,7 +118,7 @@ def test_editor_stays_open_while_block_runs(tmp_path: Path) -> None:
             await press(pilot, "enter", "e", "enter", *"print(6 * 7)", "ctrl+r")
             seen = on_screen(pilot.app)
             assert "42" in seen
-            assert isinstance(pilot.app.focused, Editor)
+            assert isinstance(pilot.app.focused, CodeEditor)
             seen = await press(pilot, *"  # more")
             assert "print(6 * 7)  # more" in seen
             assert "edited, not run yet" in seen
@@ -140,7 +140,7 @@ def test_tab_indents_selection_and_keeps_text(tmp_path: Path) -> None:
             async def text(*keys: str) -> str:
                 await press(pilot, *keys)
                 editor = pilot.app.focused
-                assert isinstance(editor, Editor)
+                assert isinstance(editor, CodeEditor)
                 return editor.text.rstrip()
 
             assert deeper == await text("tab")
@@ -165,7 +165,7 @@ def test_backspace_takes_a_step_of_indent(tmp_path: Path) -> None:
             async def text(*keys: str) -> str:
                 await press(pilot, *keys)
                 editor = pilot.app.focused
-                assert isinstance(editor, Editor)
+                assert isinstance(editor, CodeEditor)
                 return editor.text.rstrip("\n")
 
             assert " " * 4 + "ab" == await text(*["space"] * 8, "a", "b", *["home"], "backspace")
@@ -186,7 +186,7 @@ def test_code_keeps_its_colours_while_it_changes(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons={"t": block}) as pilot:
             await press(pilot, "enter", "e")
             editor = pilot.app.focused
-            assert isinstance(editor, Editor)
+            assert isinstance(editor, CodeEditor)
             for row, line in enumerate(code.split("\n")):
                 marked = {
                     line.encode()[start:end].decode() for start, end, _ in editor._highlights[row]
@@ -248,9 +248,9 @@ def test_enter_leaves_editor_after_task_passes(tmp_path: Path) -> None:
             seen = await press(pilot, "x")
             assert "Enter go on" not in seen
             await press(pilot, "enter", "backspace", "backspace")
-            assert isinstance(pilot.app.focused, Editor)
+            assert isinstance(pilot.app.focused, CodeEditor)
             seen = await press(pilot, "ctrl+r", "enter")
-            assert not isinstance(pilot.app.focused, Editor)
+            assert not isinstance(pilot.app.focused, CodeEditor)
             assert "Enter run" in seen
 
     run(journey)

@@ -18,7 +18,7 @@ import pytest
 from tests.support import guests
 from tests.support.guest import Guest
 from tpustarter.machine import machine
-from tpustarter.setup.machine import settings
+from tpustarter.setup.machine import machine_settings
 
 MISSING = guests.missing() or ", ".join(
     path for path in ("/usr/sbin/exportfs", "/usr/sbin/mount.nfs") if not Path(path).exists()
@@ -193,7 +193,7 @@ def test_missing_server_fails_soon_and_machine_boots(client: Guest) -> None:
 
 
 @pytest.mark.skipif(
-    settings.SETTINGS["nfs-client"](machine.Machine()) is None,
+    machine_settings.SETTINGS["nfs-client"](machine.Machine()) is None,
     reason="The kernel of this machine has NFS, so nothing stands in the way here.",
 )
 @pytest.mark.parametrize("words", [f"nfs-server {SUBNET}", f"nfs-client {OF_SERVER}"])

@@ -17,7 +17,7 @@ from tests.checking.test_runner import until_ended
 from tests.support import sandbox
 from tpustarter.core import locations
 from tpustarter.machine import machine
-from tpustarter.setup.machine.settings import HUGE_PAGES, LOGS, SETTINGS, TCMALLOC
+from tpustarter.setup.machine.machine_settings import HUGE_PAGES, LOGS, SETTINGS, TCMALLOC
 
 FILES = ("/etc/tmpfiles.d/tpustarter.conf", "/etc/security/limits.d/tpustarter.conf")
 pytestmark = pytest.mark.skipif(

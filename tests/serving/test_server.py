@@ -21,8 +21,8 @@ import pytest
 from tests.support.processes import HANG_S, until, until_async
 from tests.support.tutor import is_alive
 from tpustarter.core.problem import ExitCode
-from tpustarter.serving.server import names_loopback
-from tpustarter.serving.window import limit_size
+from tpustarter.serving.app_window import limit_terminal_size
+from tpustarter.serving.server import is_loopback_name
 
 ROOT = Path(__file__).parents[2]
 
@@ -162,7 +162,7 @@ def test_another_name_for_this_machine_is_refused() -> None:
 )
 def test_loopback_names_are_recognised(host: str, is_loopback: bool) -> None:
     """Those that no name server answers for."""
-    assert is_loopback == names_loopback(host)
+    assert is_loopback == is_loopback_name(host)
 
 
 def test_a_page_of_another_server_starts_no_app() -> None:
@@ -234,9 +234,9 @@ def test_taken_port_is_one_error() -> None:
 
 def test_window_has_drawable_size() -> None:
     """Whatever it says."""
-    assert (120, 40) == limit_size(120, 40)
-    assert (500, 200) == limit_size(10**9, 10**9)
-    assert (1, 1) == limit_size(-5, "80")
+    assert (120, 40) == limit_terminal_size(120, 40)
+    assert (500, 200) == limit_terminal_size(10**9, 10**9)
+    assert (1, 1) == limit_terminal_size(-5, "80")
 
 
 MALFORMED = {

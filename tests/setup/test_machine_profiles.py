@@ -14,7 +14,7 @@ import pytest
 from tests.support.machine_setups import declare, home_file, machine, run, with_apt
 from tpustarter.core.problem import Problem
 from tpustarter.setup import servers
-from tpustarter.setup.machine import settings
+from tpustarter.setup.machine import machine_settings
 from tpustarter.setup.machine.accounts import GroupMember, RegistryStep
 from tpustarter.setup.machine.machine_setup import MachineSetup
 
@@ -162,7 +162,7 @@ def test_bucket_package_waits_for_google_index(tmp_path: Path) -> None:
     """With the page that says how apt learns of it; where apt knows it, it is installed."""
     here = with_apt(tmp_path, "bash")
     (package, *_) = MachineSetup("gcs", machine=here).steps
-    assert ("blocked", True) == (package.state, settings.GCSFUSE in package.note)
+    assert ("blocked", True) == (package.state, machine_settings.GCSFUSE in package.note)
     lists = here.root / "var/lib/apt/lists"
     lists.mkdir(parents=True)
     (lists / "apt_dists_gcsfuse-jammy_main_binary-amd64_Packages").touch()
@@ -174,13 +174,13 @@ def test_bucket_package_waits_for_google_index(tmp_path: Path) -> None:
 def test_machine_without_fuse_explains_container_flag(tmp_path: Path) -> None:
     """And where it is, what is mounted decides."""
     here = machine(tmp_path)
-    seen = settings.SETTINGS["fuse"](here)
+    seen = machine_settings.SETTINGS["fuse"](here)
 
     assert seen is not None
     assert ("blocked", True) == (seen.state, "--device=/dev/fuse" in seen.note)
     here.path("/dev").mkdir(exist_ok=True)
     here.path("/dev/fuse").touch()
-    assert settings.SETTINGS["fuse"](here) is None
+    assert machine_settings.SETTINGS["fuse"](here) is None
 
 
 @pytest.mark.parametrize("bucket", ["gs://my-data", "My-Data", "a b", "a,b", "x", "-x", "a/b"])

@@ -13,10 +13,10 @@ from tests.support.damage import DAMAGES, damage
 from tests.support.machine_setups import STATUS, declare, home_file, machine, run, with_apt
 from tpustarter.core import state
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.setup.environment.run import StepEnded, StepStarted
+from tpustarter.setup.environment.environment_setup import StepEnded, StepStarted
 from tpustarter.setup.machine import change_record, machine_setup, marked_lines
+from tpustarter.setup.machine.machine_settings import HUGE_PAGES, LOGS, TCMALLOC
 from tpustarter.setup.machine.machine_setup import MachineSetup
-from tpustarter.setup.machine.settings import HUGE_PAGES, LOGS, TCMALLOC
 
 IDS = ["huge-pages", "after-restart", "locked-memory", "logs", "tcmalloc"]
 TMPFILES, LIMITS = "/etc/tmpfiles.d/tpustarter.conf", "/etc/security/limits.d/tpustarter.conf"
@@ -130,7 +130,7 @@ def test_undo_restores_file_to_byte(before: str | None, tmp_path: Path) -> None:
     run(MachineSetup("tuning", machine=here, lessons=lessons), undo=True)
 
     assert before == (path.read_text() if path.exists() else None)
-    assert {} == state.load(change_record.STATE)["tuning"]
+    assert {} == state.load_state(change_record.STATE)["tuning"]
 
 
 def test_undo_keeps_text_added_around_our_lines(tmp_path: Path) -> None:
@@ -472,12 +472,12 @@ def test_kill_between_change_and_note_can_be_undone(tmp_path: Path) -> None:
         if isinstance(event, StepStarted) and event.step.id == "zsh":
             events.close()  # pyright: ignore[reportAttributeAccessIssue]
             break
-    stored = state.load(change_record.STATE)
+    stored = state.load_state(change_record.STATE)
     stored["tuning"]["tmux"] = {"installed": ["bash"]}  # as it was before the command ended
-    state.save(change_record.STATE, stored)
+    state.save_state(change_record.STATE, stored)
 
     assert {"zsh": "done"} == run(MachineSetup("tuning", machine=here, lessons=lessons))
-    assert {"came": ["libtmux", "tmux"]} == state.load(change_record.STATE)["tuning"]["tmux"]
+    assert {"came": ["libtmux", "tmux"]} == state.load_state(change_record.STATE)["tuning"]["tmux"]
     run(MachineSetup("tuning", machine=here, lessons=lessons), undo=True)
     assert not home_file(here, ".zshrc").exists()
     assert "tmux" not in (here.root / STATUS.lstrip("/")).read_text()
@@ -506,7 +506,7 @@ def test_unreadable_record_stops_setup_and_undo(kind: str, tmp_path: Path) -> No
         {"id": "zsh", "look": {"lines": "~/.zshrc", "text": "a"}},
     )
     run(MachineSetup("tuning", machine=here, lessons=lessons))
-    place = state.prepare_path(change_record.STATE)
+    place = state.prepare_state_path(change_record.STATE)
     if kind in DAMAGES:
         damage(place, kind)
     else:

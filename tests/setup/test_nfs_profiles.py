@@ -13,7 +13,7 @@ from tests.support.machine_setups import declare, machine, run
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.setup.environment import profiles, steps
-from tpustarter.setup.machine import marked_lines, settings
+from tpustarter.setup.machine import machine_settings, marked_lines
 from tpustarter.setup.machine.machine_setup import MachineSetup
 
 RELEASE = "/proc/sys/kernel/osrelease"
@@ -22,9 +22,9 @@ MODULES = {**KERNEL, "/lib/modules/6.8.0-gcp/modules.dep": "kernel/fs/nfsd/nfsd.
 EXPORT = "/srv/share 10.128.0.0/20(rw,sync,no_subtree_check,root_squash)"
 SHARED = "\n".join(
     (
-        marked_lines.format_marks(settings.EXPORT_MARK)[0],
+        marked_lines.format_marks(machine_settings.EXPORT_MARK)[0],
         EXPORT,
-        marked_lines.format_marks(settings.EXPORT_MARK)[1],
+        marked_lines.format_marks(machine_settings.EXPORT_MARK)[1],
         "",
     )
 )
@@ -115,7 +115,7 @@ def test_obstacles_are_found_without_changing_machine(
     setting: str, files: dict[str, str], expected: str | None, tmp_path: Path
 ) -> None:
     """A kernel without NFS, a client that is the server, a server that does not run."""
-    seen = settings.SETTINGS[setting](machine(tmp_path, files))
+    seen = machine_settings.SETTINGS[setting](machine(tmp_path, files))
 
     assert expected == (seen and seen.state)
     assert seen is None or seen.note or seen.state == "todo"
@@ -165,7 +165,7 @@ def steps_of_lesson(profile: str) -> list[dict[str, Any]]:
 def test_stopped_server_has_no_share_to_undo(threads: str, tmp_path: Path) -> None:
     """It has no list then, and `exportfs -u` would fail."""
     files = {"/etc/exports": SHARED, "/proc/fs/nfsd/threads": threads}
-    seen = settings.SETTINGS["nfs-shared"](machine(tmp_path, files))
+    seen = machine_settings.SETTINGS["nfs-shared"](machine(tmp_path, files))
 
     assert seen
     assert "not shared" == seen.before

@@ -23,9 +23,9 @@ from tpustarter.checking.plan import environments, interpreters
 from tpustarter.core import locations, state
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.running import command
-from tpustarter.setup.environment import facts
+from tpustarter.setup.environment import environment_facts
 from tpustarter.setup.environment import made_environment as folders
-from tpustarter.setup.environment.run import Setup, StepEnded, StepOutput
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup, StepEnded, StepOutput
 from tpustarter.text import terminal
 
 CHECKS = TESTS / "samples" / "machine_checks"
@@ -34,7 +34,7 @@ IDS = ["python", "environment", "install", "prove", "remember"]
 
 def make(
     tmp_path: Path, profile: str = "jax", *, tools: dict[str, Any] | None = None, **machine: Any
-) -> Setup:
+) -> EnvironmentSetup:
     """Return a set-up on a laid-out machine with fake tools, laid out on the first call."""
     here, bin_folder = tmp_path / "machine", tmp_path / "tools"
     if not bin_folder.exists():
@@ -44,18 +44,18 @@ def make(
         env = {"PATH": str(bin_folder), "HOME": str(tmp_path / "home"), **machine.pop("env", {})}
         made = lay_out(here, machine.pop("generation", None), env=env, **machine)
         _MACHINES[tmp_path] = made
-    return Setup(profile, machine=_MACHINES[tmp_path], checks=CHECKS, own=[])
+    return EnvironmentSetup(profile, machine=_MACHINES[tmp_path], checks=CHECKS, own=[])
 
 
 _MACHINES: dict[Path, Any] = {}
 
 
-def states(setup: Setup) -> list[str]:
+def states(setup: EnvironmentSetup) -> list[str]:
     """Return the state of each step."""
     return [step.state for step in setup.steps]
 
 
-def run(setup: Setup) -> list[StepEnded]:
+def run(setup: EnvironmentSetup) -> list[StepEnded]:
     """Run a set-up and return how its steps ended."""
     return [event for event in setup.run() if isinstance(event, StepEnded)]
 
@@ -110,15 +110,15 @@ def test_pyenv_and_uv_pythons_are_found_without_shims(tmp_path: Path) -> None:
         shutil.copy("/bin/true", path / "python3.12")
     env = {"PATH": str(shims), "HOME": str(tmp_path)}
 
-    found = facts.find_python(env, tmp_path, tmp_path / "tpu", ("3.12", "3.13"))
+    found = environment_facts.find_python(env, tmp_path, tmp_path / "tpu", ("3.12", "3.13"))
 
     assert versions / "3.12.10/bin/python3.12" == found
     shutil.rmtree(versions)
-    assert facts.find_python(env, tmp_path, tmp_path / "tpu", ("3.12", "3.13")) is None
+    assert environment_facts.find_python(env, tmp_path, tmp_path / "tpu", ("3.12", "3.13")) is None
     kept = tmp_path / ".local/share/uv/python/cpython-3.13.2-linux-x86_64-gnu/bin"
     kept.mkdir(parents=True)
     shutil.copy("/bin/true", kept / "python3.13")
-    assert kept / "python3.13" == facts.find_python(
+    assert kept / "python3.13" == environment_facts.find_python(
         env, tmp_path, tmp_path / "tpu", ("3.12", "3.13")
     )
 
@@ -296,7 +296,7 @@ def test_under_sudo_everything_belongs_to_the_caller(
     monkeypatch.setenv("SUDO_GID", str(nobody.pw_gid))
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / "home" / "state"))
     folder = tmp_path / "home" / "tpu"
-    setup = Setup(machine=_MACHINES[tmp_path], folder=folder, checks=CHECKS, own=[])
+    setup = EnvironmentSetup(machine=_MACHINES[tmp_path], folder=folder, checks=CHECKS, own=[])
     list(setup.run())
 
     assert ["done"] * 5 == states(setup), [step.note for step in setup.steps]
@@ -434,7 +434,7 @@ def test_undo_needs_no_space_on_the_disk(tmp_path: Path, monkeypatch: pytest.Mon
     list(setup.undo())
 
     assert not setup.folder.exists()
-    assert "environment" not in state.load(environments.STATE)
+    assert "environment" not in state.load_state(environments.STATE)
 
 
 def test_an_environment_in_use_is_not_removed(
@@ -498,7 +498,7 @@ def test_folder_in_place_of_python_is_no_python(tmp_path: Path) -> None:
 
 def test_invalid_remembered_path_is_forgotten(tmp_path: Path) -> None:
     """A zero byte in the state is no path."""
-    state.save(environments.STATE, {"environment": "a\0b"})
+    state.save_state(environments.STATE, {"environment": "a\0b"})
 
     assert environments.find_proved() is None
     assert 5 == len(make(tmp_path, tools={"uv": True}).steps)
@@ -508,8 +508,8 @@ def test_unprintable_or_impossible_folder_name_is_refused(tmp_path: Path) -> Non
     """A line break in a path breaks what activates it; a name may be too long for the disk."""
     machine = make(tmp_path, tools={"uv": True}) and _MACHINES[tmp_path]
     with pytest.raises(Problem, match="cannot be shown"):
-        Setup(machine=machine, folder=tmp_path / "a\nb", own=[])
-    setup = Setup(machine=machine, folder=tmp_path / ("a" * 300), own=[])
+        EnvironmentSetup(machine=machine, folder=tmp_path / "a\nb", own=[])
+    setup = EnvironmentSetup(machine=machine, folder=tmp_path / ("a" * 300), own=[])
 
     assert "File name too long" in run(setup)[-1].step.note
     with pytest.raises(Problem, match="does not exist"):

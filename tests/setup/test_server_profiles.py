@@ -18,7 +18,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode
 from tpustarter.setup import servers
 from tpustarter.setup.environment import proof
-from tpustarter.setup.environment.run import Setup
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup
 
 TOOLS = {"uv": True, "libtpu": "0.0.50.1", "kind": "TPU v6 lite", "count": 8}
 SLICE = {
@@ -135,7 +135,7 @@ def test_kernel_that_keeps_tpu_is_failure(tmp_path: Path, monkeypatch: pytest.Mo
     program = ["/bin/cp", "-rv", f"{held.root}/proc/4242", f"{machine.root}/proc/"]
     command = re.compile(r"command: \[[^\]]*prove_jupyter[^\]]*\]")
     lesson.write_text(command.sub(f"command: {program}", ours.read_text()))
-    setup = Setup("jupyter", machine=machine, lessons=tmp_path / "lessons", own=[])
+    setup = EnvironmentSetup("jupyter", machine=machine, lessons=tmp_path / "lessons", own=[])
     ended = run(setup)[-1]
 
     assert ("prove", "failed") == (ended.step.id, ended.step.state)

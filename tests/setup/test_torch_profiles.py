@@ -12,10 +12,10 @@ import pytest
 from tests.setup.test_run import _MACHINES, IDS, make
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
+from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.checking.plan import environments, interpreters
-from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.machine import frameworks
-from tpustarter.setup.environment import facts, profiles, steps
+from tpustarter.setup.environment import environment_facts, profiles, steps
 
 LINUX = profiles.PROFILES["pytorch-xla"].system
 CHIPS = {"generation": "v6e", "chips": 8}
@@ -74,7 +74,9 @@ def test_python_without_wheel_is_named_before_download(tmp_path: Path) -> None:
     (tools / "python3").symlink_to(tools / "python3.14")
     blocked = make(tmp_path, "pytorch-xla").steps[0]
     profile = profiles.PROFILES["pytorch-xla"]
-    found = facts.collect_facts(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
+    found = environment_facts.collect_facts(
+        profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[]
+    )
     fetched = steps.list_steps(
         steps.find_setup_lesson(profile), replace(found, uv=Path("/usr/bin/uv"))
     )[0]
@@ -119,7 +121,9 @@ def test_system_without_wheel_starts_nothing(tmp_path: Path) -> None:
     """A Mac is told so by the plan, and not by pip."""
     profile = profiles.PROFILES["torchtpu"]
     make(tmp_path, "torchtpu", tools={"uv": True, "python": True})
-    found = facts.collect_facts(profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[])
+    found = environment_facts.collect_facts(
+        profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[]
+    )
     first = steps.list_steps(
         steps.find_setup_lesson(profile), replace(found, system="Darwin arm64")
     )[0]
@@ -178,6 +182,6 @@ def test_check_of_framework_runs_in_its_environment(request_: CheckRequest, tmp_
     environments.remember_environment(xla, "torch_xla")
     (tmp_path / "machine").mkdir()
     machine = lay_out(tmp_path / "machine", env={"PATH": "", "HOME": str(tmp_path)})
-    check = SelfCheck(request_, machine=machine, folder=here)
+    check = MachineCheck(request_, machine=machine, folder=here)
 
     assert str(xla / "bin/python") == str(check._interpreter.path)

@@ -15,7 +15,7 @@ from tests.support.processes import until
 from tests.support.slice_hosts import free_port
 from tpustarter.probe.slice import arrival
 from tpustarter.probe.slice.arrival import MAX_BYTES, PATH, ArrivalFailed, PortInUse, Roster
-from tpustarter.probe.slice.host_place import HostPlace, UnknownPlace, find_place
+from tpustarter.probe.slice.host_place import HostPlace, UnknownHostPlace, find_place
 
 
 def facts(host: int, **changes: Any) -> dict[str, Any]:
@@ -49,12 +49,12 @@ def test_every_host_gets_the_answer() -> None:
     port, answers, failures = free_port(), list[Any](), list[ArrivalFailed]()
 
     def arrive() -> None:
-        answers.append(arrival.send_facts(place(1, port), facts(1), 60, failures.append))
+        answers.append(arrival.send_host_facts(place(1, port), facts(1), 60, failures.append))
 
     early = threading.Thread(target=arrive)
     early.start()
     until(lambda: failures, "a first try")
-    with arrival.receive_facts(place(0, port), facts(0), 60, ignore) as roster:
+    with arrival.receive_host_facts(place(0, port), facts(0), 60, ignore) as roster:
         roster.close(goes_on=True, code=0)
     early.join(60)
 
@@ -65,7 +65,9 @@ def test_every_host_gets_the_answer() -> None:
 
 def test_unreachable_host_is_not_waited_for() -> None:
     """The start knows that one was not reached, and host 0 has hours left."""
-    with arrival.receive_facts(place(0, free_port()), facts(0), 3600, lambda *_: (1,)) as roster:
+    with arrival.receive_host_facts(
+        place(0, free_port()), facts(0), 3600, lambda *_: (1,)
+    ) as roster:
         roster.close(goes_on=False, code=3)
 
     assert roster.missing == [1]
@@ -74,7 +76,7 @@ def test_unreachable_host_is_not_waited_for() -> None:
 def test_port_is_free_again() -> None:
     """JAX opens the same one next."""
     port = free_port()
-    with arrival.receive_facts(place(0, port), facts(0), 0.1, ignore) as roster:
+    with arrival.receive_host_facts(place(0, port), facts(0), 0.1, ignore) as roster:
         roster.close(goes_on=False, code=3)
 
     with socket.socket() as listening:
@@ -90,7 +92,7 @@ def test_taken_port_is_said() -> None:
         taken.listen()
         with (
             pytest.raises(PortInUse, match=str(taken.getsockname()[1])),
-            arrival.receive_facts(place(0, taken.getsockname()[1]), facts(0), 1, ignore),
+            arrival.receive_host_facts(place(0, taken.getsockname()[1]), facts(0), 1, ignore),
         ):
             pass
 
@@ -107,7 +109,7 @@ STRANGERS = {
 def test_what_is_no_host_is_refused(case: str) -> None:
     """Anybody on the network can send something."""
     port = free_port()
-    with arrival.receive_facts(place(0, port), facts(0), 0.1, ignore) as roster:
+    with arrival.receive_host_facts(place(0, port), facts(0), 0.1, ignore) as roster:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         connection.request("POST", PATH, STRANGERS[case])
         status = connection.getresponse().status
@@ -121,7 +123,7 @@ def test_what_is_no_host_is_refused(case: str) -> None:
 def test_too_long_facts_are_refused_unread() -> None:
     """A host hands in a few KiB."""
     port = free_port()
-    with arrival.receive_facts(place(0, port), facts(0), 0.1, ignore) as roster:
+    with arrival.receive_host_facts(place(0, port), facts(0), 0.1, ignore) as roster:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         connection.putrequest("POST", PATH)
         connection.putheader("Content-Length", str(MAX_BYTES + 1))
@@ -155,7 +157,7 @@ def test_nobody_there_is_said() -> None:
     port = free_port()
 
     with pytest.raises(ArrivalFailed, match=str(port)) as raised:
-        arrival.send_facts(place(1, port), facts(1), 0.5, list[ArrivalFailed]().append)
+        arrival.send_host_facts(place(1, port), facts(1), 0.5, list[ArrivalFailed]().append)
 
     assert raised.value.reason == "refused"
 
@@ -169,5 +171,5 @@ def test_nobody_there_is_said() -> None:
 )
 def test_contradicting_place_is_refused(given: dict[str, Any]) -> None:
     """Before JAX is asked for anything."""
-    with pytest.raises(UnknownPlace, match="expected"):
+    with pytest.raises(UnknownHostPlace, match="expected"):
         find_place(given, 1)

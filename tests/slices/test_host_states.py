@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tpustarter.checking.machine_check import HostStateChanged
 from tpustarter.checking.output import document
-from tpustarter.checking.selfcheck import HostSeen
 from tpustarter.slices.host_states import LOST, NOT_IN_TIME, HostStates, describe_host
-from tpustarter.slices.starting.start_model import HostCommand
+from tpustarter.slices.starting.start_request import HostCommand
 
 COMMANDS = [HostCommand(words=("ssh",), host=number, name=f"w{number}") for number in range(3)]
 
@@ -112,7 +112,7 @@ def test_events_of_wrong_form_change_nothing() -> None:
 
 def test_stream_has_event_for_each_state() -> None:
     """A reader of `--ndjson` sees the hosts, too; a detail only where there is one."""
-    told = document.event_fields(HostSeen(1, "w1", "missing", "was not reached"))
+    told = document.event_fields(HostStateChanged(1, "w1", "missing", "was not reached"))
     assert told == {
         "event": "host",
         "host": 1,
@@ -120,4 +120,4 @@ def test_stream_has_event_for_each_state() -> None:
         "state": "missing",
         "detail": "was not reached",
     }
-    assert "detail" not in document.event_fields(HostSeen(1, "w1", "arrived"))
+    assert "detail" not in document.event_fields(HostStateChanged(1, "w1", "arrived"))

@@ -14,8 +14,8 @@ import yaml
 
 from tpustarter.core.problem import Problem
 from tpustarter.running import archive
-from tpustarter.slices.starting import gke
-from tpustarter.slices.starting.start_model import StartRequest
+from tpustarter.slices.starting import gke_launcher
+from tpustarter.slices.starting.start_request import StartRequest
 
 OPTIONS = {"image": "example/jax:1", "accelerator": "tpu-v6e-slice", "topology": "4x4"}
 
@@ -31,7 +31,7 @@ def request(folder: Path, **options: str) -> StartRequest:
 
 def test_manifest_has_a_pod_for_each_host(tmp_path: Path) -> None:
     """Sixteen chips are four hosts, and none of them is started a second time."""
-    text = gke.format_manifest(request(tmp_path, namespace="n", name="mine"))
+    text = gke_launcher.format_manifest(request(tmp_path, namespace="n", name="mine"))
 
     job_set, config_map = yaml.safe_load_all(text)
     (job,) = job_set["spec"]["replicatedJobs"]
@@ -50,7 +50,7 @@ def test_job_set_fits_its_schema(tmp_path: Path) -> None:
         "kubeflow_trainer_api.models",
         reason="The models of a JobSet are not installed here; the lane `slices` installs them.",
     )
-    made = gke.make_job_set(request(tmp_path, namespace="n"))
+    made = gke_launcher.make_job_set(request(tmp_path, namespace="n"))
 
     read = models.JobsetV1alpha2JobSet.from_dict(made)
 
@@ -70,7 +70,7 @@ def test_topology_makes_the_number_of_hosts(
     tmp_path: Path, options: dict[str, str], expected: int
 ) -> None:
     """All chips of the slice, by those of a host."""
-    made = gke.make_job_set(request(tmp_path, **options))
+    made = gke_launcher.make_job_set(request(tmp_path, **options))
 
     (job,) = made["spec"]["replicatedJobs"]
     assert expected == job["template"]["spec"]["completions"]
@@ -83,15 +83,17 @@ def test_topology_makes_the_number_of_hosts(
 def test_request_without_an_answer_is_a_problem(tmp_path: Path, options: dict[str, str]) -> None:
     """Kubernetes would say so later, and less clearly."""
     with pytest.raises(Problem):
-        gke.format_manifest(request(tmp_path, **options))
+        gke_launcher.format_manifest(request(tmp_path, **options))
 
 
 def test_packed_probe_fits_and_runs(tmp_path: Path) -> None:
     """It leaves a third of the room in a ConfigMap."""
     packed = tmp_path / "packed.pyz"
-    packed.write_bytes(gke.compress_archive(archive.build_archive(tmp_path / "probe.pyz")))
+    packed.write_bytes(
+        gke_launcher.compress_archive(archive.build_probe_archive(tmp_path / "probe.pyz"))
+    )
 
     done = subprocess.run([sys.executable, "-I", "-S", packed], capture_output=True, check=False)
 
     assert 2 == done.returncode
-    assert packed.stat().st_size < gke.MAX_BYTES * 2 / 3
+    assert packed.stat().st_size < gke_launcher.MAX_BYTES * 2 / 3

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tpustarter.checking.output import results_text
-from tpustarter.checking.output.results_text import fold_hosts
+from tpustarter.checking.output.results_text import merge_same_findings
 from tpustarter.checking.results.results import FindingFields, Result, Run, Status, UsedDevices
-from tpustarter.slices.slice_results import merge_hosts, name_host
+from tpustarter.slices.slice_results import add_host_to_finding, merge_hosts
 
 PASSED = Result("jax.x", "It holds", "pass", ran_on=UsedDevices("cpu", "cpu", 4, virtual=True))
 
@@ -77,7 +77,7 @@ def test_detail_of_all_hosts_names_none() -> None:
 )
 def test_finding_names_its_host(entity: str | None, host: int | None, named: str) -> None:
     """One that is about another host keeps that one."""
-    assert name_host(finding(4, entity), host)["entity"] == named
+    assert add_host_to_finding(finding(4, entity), host)["entity"] == named
 
 
 def test_same_findings_of_hosts_are_shown_once() -> None:
@@ -90,7 +90,7 @@ def test_same_findings_of_hosts_are_shown_once() -> None:
         finding(4),
     ]
 
-    shown = fold_hosts(findings)
+    shown = merge_same_findings(findings)
 
     assert [one["entity"] for one in shown] == [
         "hosts 0 and 1 device:5",
@@ -109,4 +109,6 @@ def test_report_of_slice_says_never_tried(platform: str, hosts: int, shown: int)
     run.target = {"platform": platform, "devices": 8, "where": "TPU v5e"}
     run.hosts = [{"host": number} for number in range(hosts)]
 
-    assert results_text.render(run).replace("\n", " ").count(results_text.NEVER_TRIED) == shown
+    assert (
+        results_text.render_results(run).replace("\n", " ").count(results_text.NEVER_TRIED) == shown
+    )

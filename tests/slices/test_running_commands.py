@@ -13,10 +13,10 @@ import pytest
 from tests.slices.fake_slice_probe import events, write_probe
 from tpustarter.core.problem import Problem
 from tpustarter.slices.starting import host_process
-from tpustarter.slices.starting.labels import Labels
+from tpustarter.slices.starting.host_shell_command import make_remote_command
+from tpustarter.slices.starting.labelled_output import LabelFormat
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.shell_line import make_remote_command
-from tpustarter.slices.starting.start_model import (
+from tpustarter.slices.starting.start_request import (
     REACHED,
     EndReason,
     HostCommand,
@@ -78,7 +78,7 @@ def test_lines_and_codes_come_by_host(tmp_path: Path) -> None:
 def test_label_is_the_host_of_a_line(tmp_path: Path) -> None:
     """One command for all hosts labels its lines, and lines without a label are its own."""
     command = shell("echo '1: {\"event\": 1}'; echo plain; echo '0: a: b'", None)
-    labelled = HostCommand(words=command.words, labels=Labels(re.compile(rb"(\d+): ")))
+    labelled = HostCommand(words=command.words, labels=LabelFormat(re.compile(rb"(\d+): ")))
 
     lines, (end,) = read(RunningCommands([labelled], tmp_path))
 

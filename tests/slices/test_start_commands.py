@@ -13,9 +13,15 @@ import pytest
 
 from tests.slices.fake_slice_probe import write_probe
 from tpustarter.core.problem import Problem
-from tpustarter.slices.starting import gcloud, mpi, slurm, ssh, start_model
-from tpustarter.slices.starting.shell_line import make_remote_command
-from tpustarter.slices.starting.start_model import HostCommand, StartRequest
+from tpustarter.slices.starting import (
+    gcloud_launcher,
+    mpi_launcher,
+    slurm_launcher,
+    ssh_launcher,
+    start_request,
+)
+from tpustarter.slices.starting.host_shell_command import make_remote_command
+from tpustarter.slices.starting.start_request import HostCommand, StartRequest
 
 
 @pytest.fixture
@@ -42,7 +48,7 @@ LINE = (
 
 def test_ssh_runs_the_line_on_each_host(probe: Path) -> None:
     """Hosts have their numbers in order, and the first is the coordinator."""
-    commands = ssh.build_commands(request(probe, "me@tpu-0", "tpu-1"))
+    commands = ssh_launcher.build_commands(request(probe, "me@tpu-0", "tpu-1"))
 
     assert ["me@tpu-0", "tpu-1"] == [one.words[-3] for one in commands]
     for number, one in enumerate(commands):
@@ -65,18 +71,26 @@ def test_coordinator_is_the_plain_name(probe: Path, name: str, expected: str) ->
     """Neither the user nor the port of ssh belongs to it."""
     one = StartRequest(archive=probe, hosts=(name, "b"), port=1)
 
-    words = shlex.split(shlex.split(ssh.build_commands(one)[1].words[-1])[3])
+    words = shlex.split(shlex.split(ssh_launcher.build_commands(one)[1].words[-1])[3])
 
     assert expected == words[words.index("--coordinator") + 1]
 
 
 def test_own_options_of_ssh_come_first(probe: Path) -> None:
     """Ssh takes the first value of an option, so the user's hold."""
-    (one,) = ssh.build_commands(
+    (one,) = ssh_launcher.build_commands(
         request(probe, "a", ssh="-p 2222 -o 'ConnectTimeout 90'", coordinator="10.0.0.2")
     )
 
-    assert ("ssh", "-p", "2222", "-o", "ConnectTimeout 90", *ssh.OPTIONS, "a") == one.words[:-2]
+    assert (
+        "ssh",
+        "-p",
+        "2222",
+        "-o",
+        "ConnectTimeout 90",
+        *ssh_launcher.OPTIONS,
+        "a",
+    ) == one.words[:-2]
     assert "--coordinator 10.0.0.2:8476" in one.words[-1]
 
 
@@ -84,18 +98,20 @@ def test_own_options_of_ssh_come_first(probe: Path) -> None:
 def test_option_is_no_host(probe: Path, name: str) -> None:
     """Ssh would read it as an option, and run a program."""
     with pytest.raises(Problem):
-        ssh.build_commands(request(probe, "a", name))
+        ssh_launcher.build_commands(request(probe, "a", name))
 
 
 def test_gcloud_connects_to_each_worker(probe: Path) -> None:
     """One process per worker, and the TPU's metadata place the hosts."""
-    commands = gcloud.build_commands(request(probe, count=2, tpu="bert", zone="us-central1-b"))
+    commands = gcloud_launcher.build_commands(
+        request(probe, count=2, tpu="bert", zone="us-central1-b")
+    )
 
     line = LINE.replace("{options}", "")
     for number, one in enumerate(commands):
         assert one.words == (
             *("gcloud", "compute", "tpus", "tpu-vm", "ssh", "bert", "--zone=us-central1-b"),
-            *(f"--worker={number}", "--quiet", f"--ssh-flag={' '.join(ssh.OPTIONS)}"),
+            *(f"--worker={number}", "--quiet", f"--ssh-flag={' '.join(ssh_launcher.OPTIONS)}"),
             f"--command={line}",
         )
         assert (number, probe, True) == (one.host, one.archive, one.marks)
@@ -111,28 +127,30 @@ def test_first_worker_leads_without_a_key(
         (tmp_path / ".ssh").mkdir()
         (tmp_path / ".ssh/google_compute_engine").touch()
 
-    commands = gcloud.build_commands(request(probe, count=3, tpu="bert"))
+    commands = gcloud_launcher.build_commands(request(probe, count=3, tpu="bert"))
 
     assert [not has_key, False, False] == [one.leads for one in commands]
 
 
 def test_options_of_gcloud_are_passed_on(probe: Path) -> None:
     """Tunnels need gcloud's alpha commands."""
-    (one,) = gcloud.build_commands(
+    (one,) = gcloud_launcher.build_commands(
         request(probe, count=1, tpu="bert", project="p", user="me", iap="yes", ssh="-v")
     )
 
     first = ("gcloud", "alpha", "compute", "tpus", "tpu-vm", "ssh", "me@bert", "--project=p")
     assert (*first, "--worker=0", "--tunnel-through-iap", "--quiet") == one.words[:-2]
     assert one.words[-2].startswith("--ssh-flag=-v -T ")
-    (internal,) = gcloud.build_commands(request(probe, count=1, tpu="bert", internal_ip="yes"))
+    (internal,) = gcloud_launcher.build_commands(
+        request(probe, count=1, tpu="bert", internal_ip="yes")
+    )
     assert "--internal-ip" in internal.words
 
 
 def test_gcloud_needs_the_number_of_hosts(probe: Path) -> None:
     """Nobody can guess it."""
     with pytest.raises(Problem):
-        gcloud.build_commands(request(probe, tpu="bert"))
+        gcloud_launcher.build_commands(request(probe, tpu="bert"))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +168,7 @@ def test_gcloud_needs_the_number_of_hosts(probe: Path) -> None:
 )
 def test_hosts_are_counted_by_their_endpoints(document: bytes, expected: int | None) -> None:
     """A host has one in each network."""
-    assert expected == gcloud.count_hosts(document)
+    assert expected == gcloud_launcher.count_tpu_hosts(document)
 
 
 @pytest.mark.parametrize(
@@ -193,13 +211,13 @@ def test_shown_words_are_those_that_run() -> None:
 
 def test_shown_command_feeds_the_probe(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file comes first, and heartbeats follow until the command ends."""
-    monkeypatch.setattr(start_model, "HEARTBEAT_S", 0.1)
+    monkeypatch.setattr(start_request, "HEARTBEAT_S", 0.1)
     one = HostCommand(words=("sh", "-c", "head -c 2000 | wc -c; read a; read b"), archive=probe)
 
     done = subprocess.run(["sh", "-c", one.text], capture_output=True, check=True)
 
     assert b"2000" == done.stdout.strip()
-    assert f"{one.text} &\n{one.text} &\nwait" == start_model.format_script([one, one])
+    assert f"{one.text} &\n{one.text} &\nwait" == start_request.format_script([one, one])
 
 
 @pytest.mark.parametrize("login", ["sh", "bash", "zsh", "fish", "tcsh", "busybox"])
@@ -223,7 +241,7 @@ def test_line_runs_in_any_login_shell(tmp_path: Path, login: str) -> None:
     )
 
     marks = done.stdout.decode().splitlines()[:2]
-    assert (3, [start_model.REACHED, start_model.PLACED]) == (done.returncode, marks)
+    assert (3, [start_request.REACHED, start_request.PLACED]) == (done.returncode, marks)
     assert [] == [*temporary.iterdir()]
 
 
@@ -237,7 +255,7 @@ SCRIPT = (
 
 def test_srun_runs_the_script_on_all_hosts(probe: Path) -> None:
     """The user's own options come last, and no place is given, because JAX asks Slurm."""
-    (one,) = slurm.build_commands(request(probe, count=4, slurm="--partition=tpu -t 10"))
+    (one,) = slurm_launcher.build_commands(request(probe, count=4, slurm="--partition=tpu -t 10"))
 
     assert ("srun", "--nodes=4", "--ntasks=4") == one.words[:3]
     assert ("--partition=tpu", "-t", "10", "sh", "-c") == one.words[-6:-1]
@@ -248,14 +266,14 @@ def test_srun_runs_the_script_on_all_hosts(probe: Path) -> None:
 
 def test_srun_in_an_allocation_names_no_nodes(probe: Path) -> None:
     """It takes those of the allocation."""
-    (one,) = slurm.build_commands(request(probe))
+    (one,) = slurm_launcher.build_commands(request(probe))
 
     assert not [word for word in one.words if word.startswith(("--nodes", "--ntasks=", "--nodel"))]
 
 
 def test_mpirun_4_feeds_all_processes(probe: Path) -> None:
     """JAX finds its place there by itself."""
-    (one,) = mpi.build_commands(request(probe, "a", "b", mpi="-x PATH", version="4"))
+    (one,) = mpi_launcher.build_commands(request(probe, "a", "b", mpi="-x PATH", version="4"))
 
     assert {"--host", "a,b", "--stdin", "all", "--tag-output", "-x"} <= {*one.words}
     script = SCRIPT.format(receive="head -c 2000", options="--lifeline-s 60") + "exit 0"
@@ -265,7 +283,7 @@ def test_mpirun_4_feeds_all_processes(probe: Path) -> None:
 
 def test_mpirun_5_reads_the_shared_probe(probe: Path) -> None:
     """It is told the place of each host, which the shell there reads from the engine."""
-    (one,) = mpi.build_commands(request(probe, "me@a", "b", version="5", shared="yes"))
+    (one,) = mpi_launcher.build_commands(request(probe, "me@a", "b", version="5", shared="yes"))
 
     place = '--coordinator a:8476 --hosts "$OMPI_COMM_WORLD_SIZE" --host "$OMPI_COMM_WORLD_RANK"'
     script = SCRIPT.format(receive=f"cat {probe}", options=f"--no-lifeline {place}") + "exit 0"
@@ -278,4 +296,4 @@ def test_mpirun_5_reads_the_shared_probe(probe: Path) -> None:
 def test_mpirun_5_lacks_a_folder_or_a_coordinator(probe: Path, options: dict[str, str]) -> None:
     """Nothing is started that cannot work."""
     with pytest.raises(Problem):
-        mpi.build_commands(request(probe, count=2, version="5", **options))
+        mpi_launcher.build_commands(request(probe, count=2, version="5", **options))

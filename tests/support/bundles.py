@@ -62,6 +62,6 @@ def sound(document: dict[str, Any]) -> str:
         assert all(line.isprintable() for line in shown.split("\n"))
     json.dumps(document, allow_nan=False)
     for pair in ((document, document), (GOOD_HOST, document), (document, GOOD_HOST)):
-        told = comparison_text.render(comparison.compare(*pair))
+        told = comparison_text.render_comparison(comparison.compare_reports(*pair))
         assert all(line.isprintable() for line in told.split("\n"))
     return shown

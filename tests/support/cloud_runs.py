@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tests.support.fake_cloud import FakeCloud, Made, Refusal, Step, channel, serving
-from tpustarter.cloud.api import messages as api_messages
+from tpustarter.cloud.api import message_conversion as api_messages
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create import request
-from tpustarter.cloud.create.creation import Creation
+from tpustarter.cloud.create.creation import TpuCreation
 from tpustarter.cloud.create.events import Event
 from tpustarter.cloud.create.request import TpuRequest
 from tpustarter.core.problem import Problem
@@ -178,7 +178,9 @@ def walk(
 ) -> tuple[list[Event], QueuedResource | Problem | None]:
     """Return what happens on a walk over zones, and its result, or the Problem it ended with."""
     seen: list[Event] = []
-    happening = Creation(client or WatchedClient(cloud), PROJECT, cloud.clock).run(requests, **how)
+    happening = TpuCreation(client or WatchedClient(cloud), PROJECT, cloud.clock).run(
+        requests, **how
+    )
     try:
         while len(seen) < MOST_EVENTS:
             event = next(happening)

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.support import kept_archives
 from tpustarter import __main__
-from tpustarter.checking import selfcheck
+from tpustarter.checking import machine_check
 from tpustarter.core import content, locations
 from tpustarter.machine import host
 
@@ -29,8 +29,8 @@ if __name__ == "__main__":
         dict(os.environ) if env == "-" else json.loads(env),
         None if uid == "-" else int(uid),
     )
-    of_machine = functools.partial(selfcheck.SelfCheck, machine=machine, checks=checks)
-    selfcheck.SelfCheck = of_machine
+    of_machine = functools.partial(machine_check.MachineCheck, machine=machine, checks=checks)
+    machine_check.MachineCheck = of_machine
     read_checks = content.read_checks
     content.read_checks = lambda *_: read_checks(checks)
     sys.argv = ["tpustarter", *arguments]

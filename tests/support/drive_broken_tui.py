@@ -23,7 +23,7 @@ from tpustarter.text.terminal import LossyStream
 from tpustarter.tui.app.app import TpustarterApp
 from tpustarter.tui.app.device_use import DeviceUse
 from tpustarter.tui.home import machine_facts
-from tpustarter.tui.home.screen import Home
+from tpustarter.tui.home.screen import HomeScreen
 from tpustarter.tui.terminal import keyboard
 from tpustarter.tui.terminal.driver import TerminalDriver
 
@@ -41,13 +41,13 @@ def broken_at(number: int, act: Callable[..., Any]) -> Callable[..., Any]:
 
 def when_shown(act: Callable[[Any], object]) -> None:
     """Do something once the first screen is there."""
-    mount = Home.on_mount
+    mount = HomeScreen.on_mount
 
-    def on_mount(home: Home) -> None:
+    def on_mount(home: HomeScreen) -> None:
         mount(home)
         home.call_after_refresh(act, home)
 
-    Home.on_mount = on_mount
+    HomeScreen.on_mount = on_mount
 
 
 def refuse_threads(count: int) -> None:
@@ -87,8 +87,8 @@ BREAKS: dict[str, Callable[[], object]] = {
     ),
     "callback": lambda: when_shown(lambda _: asyncio.get_running_loop().call_soon(broken)),
     "action": lambda: setattr(TpustarterApp, "action_help", broken),
-    "compose": lambda: setattr(Home, "body", broken),
-    "mount": lambda: setattr(Home, "on_mount", broken),
+    "compose": lambda: setattr(HomeScreen, "body", broken),
+    "mount": lambda: setattr(HomeScreen, "on_mount", broken),
     "default-screen": lambda: setattr(TpustarterApp, "get_default_screen", broken),
     "style": lambda: setattr(TpustarterApp, "CSS_PATH", "nothing.tcss"),
 }

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.support.places import TESTS
 from tpustarter import __main__
 from tpustarter.machine import host
-from tpustarter.setup.environment.run import Setup
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup
 from tpustarter.setup.machine.machine_setup import MachineSetup
 
 CHECKS = TESTS / "samples" / "machine_checks"
@@ -46,7 +46,7 @@ if __name__ == "__main__":
     if kill != "-":
         kill_at(kill.split(":")[0], int(kill.split(":")[1]))
     command = importlib.import_module("tpustarter.cli.setup")
-    command.Setup = functools.partial(Setup, machine=machine, checks=CHECKS, own=[])
+    command.Setup = functools.partial(EnvironmentSetup, machine=machine, checks=CHECKS, own=[])
 
     class LaidOut(MachineSetup):
         """Set-up of that machine."""

@@ -24,7 +24,7 @@ def fields(name: str, **more: Any) -> dict[str, Any]:
 
 def failure(name: str, **more: Any) -> KnownFailure:
     """Return one failure."""
-    return yaml_rows.convert(fields(name, **more), KnownFailure)
+    return yaml_rows.convert_value(fields(name, **more), KnownFailure)
 
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:

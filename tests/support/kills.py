@@ -230,7 +230,7 @@ class Kills:
         if outcome.kind == "run":
             return sum(entry.status == "pass" for entry in known.blocks.values())
         # One that was right once stays right, whatever was answered after it.
-        right, shown = lesson_progress.is_right(known, "which"), "That was it." in screen
+        right, shown = lesson_progress.is_answered_right(known, "which"), "That was it." in screen
         return did if right is not None and right >= shown else 0
 
     def _judge(self, outcome: Outcome, ages: list[float], screen: str) -> None:

@@ -11,9 +11,9 @@ import yaml
 
 from tests.support.machines import lay_out
 from tpustarter.machine import host
-from tpustarter.setup.environment.run import StepEnded
+from tpustarter.setup.environment.environment_setup import StepEnded
+from tpustarter.setup.machine.machine_settings import HUGE_PAGES
 from tpustarter.setup.machine.machine_setup import MachineSetup
-from tpustarter.setup.machine.settings import HUGE_PAGES
 
 STATUS = "/var/lib/dpkg/status"
 """Where dpkg lists the packages."""
@@ -116,7 +116,7 @@ exec "$@"
 
 def as_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> host.Machine:
     """Return a machine on which one is not root, and has a sudo."""
-    monkeypatch.setattr("tpustarter.setup.machine.as_root.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("tpustarter.setup.machine.root_commands.os.geteuid", lambda: 1000)
     here = machine(tmp_path)
     path = tmp_path / "tools" / "sudo"
     path.write_text(SUDO.replace("{root}", str(here.root)))

@@ -95,7 +95,7 @@ def rehearse(source: str, cells: Sequence[Cell]) -> dict[tuple[str, str], dict[s
     [lesson] = [one for one in content.read_lessons() if one.id == cells[0].lesson]
     tpus = ",".join(sorted({cell.tpu for cell in cells}))
     with tempfile.TemporaryDirectory() as folder:
-        code_files.write_files(lesson, Path(folder))
+        code_files.write_code_files(lesson, Path(folder))
         command = [
             sys.executable,
             "-m",

@@ -17,7 +17,7 @@ from tpustarter.learning.content import exercises
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
 from tpustarter.learning.progress import lesson_progress
-from tpustarter.learning.run import lesson_run
+from tpustarter.learning.run import lesson_run_text
 from tpustarter.learning.run.batch_run import BatchRun, BlockStarted, LessonOpened
 from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.machine import host
@@ -55,7 +55,7 @@ def every_block_holds(lesson: Lesson, env: Mapping[str, str], *, devices: int = 
             session = event.session
         elif isinstance(event, BlockStarted) and event.block.is_try and not session.blocked:
             unchanged[event.block.id] = run_block(session, event.block).status
-    document = lesson_run.make_document(practice)
+    document = lesson_run_text.make_json_document(practice)
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
     [told] = document["lessons"]
     places = [block["ran_on"] for block in told["blocks"] if block["ran_on"]]

@@ -58,12 +58,12 @@ def main(python: str, *options: str) -> int:
     [lesson] = [one for one in content.read_lessons() if one.id == LESSON]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        code_files.write_files(lesson, folder)
+        code_files.write_code_files(lesson, folder)
         ran(python, folder, "make_images.py", "data")
         shutil.copytree(folder / "data/start", folder / "run")
         log = ran(python, folder, "estimator_2019.py")
         version, *lines = ran(python, folder, "-c", READ).splitlines()
-        known = code_files.read_file(lesson, LOSSES)
+        known = code_files.read_code_file(lesson, LOSSES)
     steps = dict(line.split() for line in lines if len(line.split()) == 2)
     losses = [float(steps[str(step)]) for step in range(len(steps))]
     if "--write" in options:

@@ -70,7 +70,9 @@ def findings(name: str) -> list[Any]:
 
 def ranks(folder: Path, *sabotage: str) -> list[dict[str, Any]]:
     """Run the check of every device in two processes on the CPU."""
-    path = os.pathsep.join([str(archive.build_archive(folder / "probe.pyz")), str(REPOSITORY)])
+    path = os.pathsep.join(
+        [str(archive.build_probe_archive(folder / "probe.pyz")), str(REPOSITORY)]
+    )
     done = subprocess.run(
         [sys.executable, "-c", RANKS, *sabotage],
         env={**os.environ, "PYTHONPATH": path},

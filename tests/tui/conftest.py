@@ -12,7 +12,7 @@ from tests.support.fake_cloud import FakeCloud, serving
 from tests.support.stub_compiler import make_compiler
 from tpustarter.text import invocation
 from tpustarter.tui.kit import text_layout
-from tpustarter.tui.lesson.page import commands_in_text
+from tpustarter.tui.lesson.page import lesson_commands
 
 
 @pytest.fixture(scope="module")
@@ -39,5 +39,5 @@ def cloud(project: None) -> Iterator[FakeCloud]:
 @pytest.fixture
 def long_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start the program with more than its name."""
-    for module in (invocation, commands_in_text, text_layout):
+    for module in (invocation, lesson_commands, text_layout):
         monkeypatch.setattr(module, "program_command", lambda: "python3 -m uv run tpustarter")

@@ -21,14 +21,14 @@ from tests.support.tutor import (
     until,
     write_lessons,
 )
+from tpustarter.checking.machine_check import CheckRequest
 from tpustarter.checking.run import runner
 from tpustarter.checking.run.runner import ENDING
-from tpustarter.checking.selfcheck import CheckRequest
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.tui.app.launch import TerminalApp
-from tpustarter.tui.checks.screen import Checks
-from tpustarter.tui.home.screen import Home
-from tpustarter.tui.lesson.screen import Reader
+from tpustarter.tui.checks.screen import ChecksScreen
+from tpustarter.tui.home.screen import HomeScreen
+from tpustarter.tui.lesson.screen import LessonRunScreen
 
 SIZES = [(80, 24), (120, 40), (40, 15)]
 HOSTILE = "[red]x[/red] [@click=app.bell]y[/] \x1b[31mz\x1b[0m \x1b]0;title\x07 \u202e"
@@ -65,7 +65,7 @@ def test_first_session_leads_from_home_to_next_lesson(tmp_path: Path) -> None:
             assert "again you" in seen or "pass" in seen
             await press(pilot, "tab", "r")
             await press(pilot, "r")
-            assert lesson_progress.is_done("start/hello")
+            assert lesson_progress.is_lesson_done("start/hello")
 
             seen = await press(pilot, "n")
             assert "Hangs" in seen.splitlines()[0]
@@ -91,7 +91,7 @@ def test_unexpected_output_fails_and_shows_expected(
             assert "hello you" in seen
             assert "expected  hello" in seen
             assert "hello nobody" in seen
-            assert not lesson_progress.is_done("start/hello")
+            assert not lesson_progress.is_lesson_done("start/hello")
 
     run(journey)
 
@@ -188,7 +188,7 @@ def test_checks_run_live_then_worst_comes_first(tmp_path: Path) -> None:
             assert "again:" in on_screen(pilot.app)
             seen = await press(pilot, "escape")
             assert "Last check" in seen
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
 
     run(journey)
 
@@ -201,7 +201,9 @@ def test_check_opens_its_lesson(tmp_path: Path) -> None:
             await press(pilot, "c")
             lesson = pilot.app.screen._list.checks["host.fails"].lesson
             await press(pilot, "o")
-            assert isinstance(pilot.app.screen, Reader) or f"`{lesson}`" in on_screen(pilot.app)
+            assert isinstance(pilot.app.screen, LessonRunScreen) or f"`{lesson}`" in on_screen(
+                pilot.app
+            )
 
     run(journey)
 
@@ -234,7 +236,7 @@ def test_soaking_check_ends_when_screen_closes(
     async def journey() -> None:
         async with tutor(tmp_path, checks=("soaks_deaf",)) as pilot:
             app = pilot.app
-            screen = Checks(CheckRequest(ids=("host.soaks_deaf",), minutes=60))
+            screen = ChecksScreen(CheckRequest(ids=("host.soaks_deaf",), minutes=60))
             app.push_screen(screen)
             await until(pilot, lambda: "still here" in on_screen(app))
             selfcheck = screen._selfcheck
@@ -243,7 +245,7 @@ def test_soaking_check_ends_when_screen_closes(
             await until(pilot, lambda: ENDING[:20] in on_screen(app))
             await pilot.press("escape")
             await until(pilot, lambda: bool(selfcheck.run.results))
-            assert not isinstance(app.screen, Checks)
+            assert not isinstance(app.screen, ChecksScreen)
 
     run(journey)
 
@@ -280,7 +282,7 @@ def test_every_screen_fits_and_shows_working_keys(tmp_path: Path, size: tuple[in
                 last = " ".join(seen.splitlines()[-4:])
                 assert "quit" in last or "close" in last or "Esc" in last, (keys, seen)
                 assert all(len(line) <= size[0] for line in seen.splitlines())
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
 
     run(journey)
 
@@ -311,7 +313,7 @@ def test_search_finds_lesson_text_and_opens_lesson(tmp_path: Path) -> None:
             assert "Down to the list" in seen
             assert "q quit" not in seen  # it would be typed
             await press(pilot, "down", "enter")
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
 
     run(journey)
 
@@ -408,7 +410,7 @@ def test_focus_and_place_survive_run(tmp_path: Path) -> None:
             await until(pilot, lambda: rows.highlighted_id != was_marked)
             marked = rows.highlighted_id
             await press(pilot, "x")
-            assert isinstance(pilot.app.screen, Checks)
+            assert isinstance(pilot.app.screen, ChecksScreen)
             assert marked == rows.highlighted_id
             assert rows.has_focus
 

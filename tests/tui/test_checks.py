@@ -16,9 +16,9 @@ from tpustarter.checking.run.runner import CheckEnded
 from tpustarter.checking.run_progress import RunProgress
 from tpustarter.core.content import Check
 from tpustarter.tui.app.messages import CHECKS
-from tpustarter.tui.checks import check_details, run_list
-from tpustarter.tui.checks import end_line as check_end_line
+from tpustarter.tui.checks import check_details, check_list
 from tpustarter.tui.checks import rows as check_rows
+from tpustarter.tui.checks import status_line as check_end_line
 from tpustarter.tui.kit.row_list import RowList
 
 MANY = tuple(f"passes_{letter}" for letter in "abcd")
@@ -166,7 +166,7 @@ def test_wide_window_shows_method_of_marked_check(tmp_path: Path, size: tuple[in
 )
 def test_address_breaks_only_at_slash(width: int, lines: list[str]) -> None:
     """It stands behind its label, on a line of its own, or it is broken at a slash."""
-    address = check_details.Address("page  ", "https://docs.jax.dev/en/latest/precision.html")
+    address = check_details.AddressLine("page  ", "https://docs.jax.dev/en/latest/precision.html")
 
     assert lines == [line.plain for line in address.lines(width)]
 
@@ -199,7 +199,7 @@ def test_key_acts_on_check_marked_before_move(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen_s: float, opened: str
 ) -> None:
     """The mark goes on with the run, and nobody presses a key for what they have not seen yet."""
-    monkeypatch.setattr(run_list, "SEEN_S", seen_s)
+    monkeypatch.setattr(check_list, "SEEN_S", seen_s)
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:

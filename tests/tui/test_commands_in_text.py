@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.tutor import press, run, tutor
-from tpustarter.tui.lesson.page import commands_in_text
-from tpustarter.tui.lesson.page.commands_in_text import split_at_command
+from tpustarter.tui.lesson.page import lesson_commands
+from tpustarter.tui.lesson.page.lesson_commands import split_at_command
 
 LESSON = """# Commands
 
@@ -52,6 +52,6 @@ def test_text_without_command_has_no_launch_hint(text: str) -> None:
 
 def test_installed_program_needs_no_launch_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most who installed it type its name."""
-    monkeypatch.setattr(commands_in_text, "program_command", lambda: "tpustarter")
+    monkeypatch.setattr(lesson_commands, "program_command", lambda: "tpustarter")
 
     assert split_at_command("Type `tpustarter check`.") is None

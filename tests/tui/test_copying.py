@@ -8,15 +8,15 @@ from textual.pilot import Pilot
 
 from tests.support.tutor import HANGS, on_screen, press, run, settle, tutor, until
 from tests.tui.test_exercise import LESSON, lessons_with_exercise
-from tpustarter.tui.kit.editor import Editor
-from tpustarter.tui.kit.page import Quit
+from tpustarter.tui.kit.editor import CodeEditor
+from tpustarter.tui.kit.page import ConfirmQuit
 
 WORDS = "Ctrl+C again asks to quit."
 
 
 def _text(pilot: Pilot[None]) -> str:
     editor = pilot.app.focused
-    assert isinstance(editor, Editor)
+    assert isinstance(editor, CodeEditor)
     return editor.text
 
 
@@ -37,9 +37,11 @@ def test_ctrl_c_copies_selection_then_asks_to_quit(tmp_path: Path) -> None:
             assert before == _text(pilot)
             assert "\x1b]52;c;bmFtZQ==\a" in sent
             seen = await press(pilot, "ctrl+c")
-            assert isinstance(pilot.app.screen, Quit)
+            assert isinstance(pilot.app.screen, ConfirmQuit)
             assert "namename = " in await press(pilot, "right", "ctrl+v")
-            assert not isinstance(pilot.app.screen, Quit)  # whatever one does next, one stays
+            assert not isinstance(
+                pilot.app.screen, ConfirmQuit
+            )  # whatever one does next, one stays
             await press(pilot, *["shift+left"] * 4, "ctrl+x", "ctrl+home", "ctrl+c")
             seen = await press(pilot, "shift+down", "shift+end", "ctrl+c")
             assert "Copied: 2 lines" in seen
@@ -56,10 +58,10 @@ def test_app_selection_is_not_copied_by_ctrl_c(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
             lessons_with_exercise(tmp_path)
             await press(pilot, "enter", "p", "e")
-            editor = pilot.app.screen.query_one(Editor)
+            editor = pilot.app.screen.query_one(CodeEditor)
             assert "return number" in editor.selected_text
             await press(pilot, "ctrl+c")
-            assert isinstance(pilot.app.screen, Quit)
+            assert isinstance(pilot.app.screen, ConfirmQuit)
             assert "" == pilot.app.clipboard
             await press(pilot, "escape", "home", "shift+end", "ctrl+c")
             assert "return number" in pilot.app.clipboard

@@ -11,8 +11,8 @@ from tests.learning.test_exercises import SHIPPED, SOLVED
 from tests.support.gates import wait_for
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_lessons
 from tpustarter.core import locations
-from tpustarter.learning.progress import lesson_progress, merge
-from tpustarter.tui.kit.editor import Editor
+from tpustarter.learning.progress import lesson_progress, progress_merge
+from tpustarter.tui.kit.editor import CodeEditor
 
 LESSON = """# Asks
 
@@ -67,7 +67,7 @@ def test_digit_answers_question_and_shows_reason(tmp_path: Path) -> None:
             assert "right  Two cores are one device." in seen
 
     run(journey)
-    quizzes = merge.export_progress()["lessons"]["start/asks"]["quizzes"]
+    quizzes = progress_merge.export_progress()["lessons"]["start/asks"]["quizzes"]
 
     assert quizzes["v4"]["right"] is True
 
@@ -399,7 +399,7 @@ def test_shift_tab_dedents_and_stays_in_editor(tmp_path: Path) -> None:
             lessons_with_exercise(tmp_path)
             await press(pilot, "enter", "p", "e", "ctrl+end", "ctrl+home", "tab", "tab")
             editor = pilot.app.focused
-            assert isinstance(editor, Editor)
+            assert isinstance(editor, CodeEditor)
             assert editor.text.startswith("        def double")
             await press(pilot, "shift+tab", "shift+tab", "shift+tab")
             assert editor.text.startswith("def double")

@@ -13,7 +13,7 @@ from tests.support.tutor import on_screen, press, run, settle, tutor, until
 from tpustarter.tui.explain.failure import PASTED, is_log_path, read_failure
 from tpustarter.tui.explain.input_screen import ExplainInput
 from tpustarter.tui.explain.screen import ExplanationScreen
-from tpustarter.tui.home.screen import Home
+from tpustarter.tui.home.screen import HomeScreen
 
 HELD = (
     "Traceback (most recent call last):\n"
@@ -131,7 +131,7 @@ def test_pasted_word_is_not_explained(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             await _paste(pilot, "sleep")
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
             await press(pilot, "slash")
             await _paste(pilot, "sleep\n")
             await until(pilot, lambda: "time.sleep" in on_screen(pilot.app))

@@ -33,15 +33,15 @@ from tpustarter.learning.progress import course, lesson_progress
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.machine.machine import Machine
 from tpustarter.tui.app.app import TpustarterApp
-from tpustarter.tui.checks.screen import Checks
-from tpustarter.tui.exercise.screen import ExercisePage
+from tpustarter.tui.checks.screen import ChecksScreen
+from tpustarter.tui.exercise.screen import ExerciseScreen
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.home import rows as home_rows
-from tpustarter.tui.home.paths_screen import Paths
-from tpustarter.tui.home.screen import Home
+from tpustarter.tui.home.paths_screen import PathsScreen
+from tpustarter.tui.home.screen import HomeScreen
 from tpustarter.tui.kit.row_list import RowList
-from tpustarter.tui.lesson.screen import Reader
-from tpustarter.tui.library.screen import Lessons
+from tpustarter.tui.lesson.screen import LessonRunScreen
+from tpustarter.tui.library.screen import LessonListScreen
 
 NAMES = ("one", "two", "three", "four")
 STAGES = """\
@@ -68,7 +68,7 @@ def test_quarantine_notice_hides_home_path(tmp_path: Path, monkeypatch: pytest.M
     broken = tmp_path / "hf_Qq7zQq7zQq7zQq7zQq7z.json"
     broken.write_text("{")
     notes: list[str] = []
-    monkeypatch.setattr(Home, "notify", lambda _, text, **__: notes.append(str(text)))
+    monkeypatch.setattr(HomeScreen, "notify", lambda _, text, **__: notes.append(str(text)))
 
     async def journey() -> None:
         async with tutor(tmp_path / "content") as pilot:
@@ -95,18 +95,18 @@ def test_first_start_asks_for_path_and_remembers_choice(tmp_path: Path) -> None:
 
     async def journey() -> None:
         async with tutor(tmp_path, path=None) as pilot:
-            assert isinstance(pilot.app.screen, Paths)
+            assert isinstance(pilot.app.screen, PathsScreen)
             seen = on_screen(pilot.app)
             assert "Which of these describes you?" in seen
             assert "1   I only have a laptop" in seen
             assert "2 lessons        4 min" in seen
             assert "Suggested for this machine: it has no TPU." in seen
             seen = await press(pilot, "2")
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
             assert "Path: Another path" in seen
-            assert "other" == state.load("settings")["path"]
+            assert "other" == state.load_state("settings")["path"]
         async with tutor(tmp_path, path=None) as pilot:
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
             assert "Path: Another path" in on_screen(pilot.app)
 
     run(journey)
@@ -169,14 +169,14 @@ def test_keys_before_paths_load_still_act(
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
-            chooser = Paths(followed.append, is_first=True)
+            chooser = PathsScreen(followed.append, is_first=True)
             pilot.app.push_screen(chooser)
             await settle(pilot)
             await press(pilot, *keys)
             chooser.show(course_facts.read_course(tmp_path / "lessons"), None)
             await settle(pilot)
             assert [chosen] == followed
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
 
     run(journey)
 
@@ -219,7 +219,7 @@ def test_choice_before_machine_is_known_stays(keys: list[str], path: str, tmp_pa
             await settle(pilot)
             assert f"Path: {path}" in on_screen(app)
             chosen = "fresh-tpu-vm" if path == "Another path" else "laptop"
-            assert chosen == state.load("settings")["path"]
+            assert chosen == state.load_state("settings")["path"]
 
     run(journey)
 
@@ -232,7 +232,7 @@ def test_key_opens_next_lesson_from_any_row(tmp_path: Path) -> None:
             await settle(pilot)
             lesson_progress.record_lesson_done("start/one")
             await press(pilot, "1", "end", "n")
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
             assert "start/two" == pilot.app.screen.lesson
             for name in NAMES[1:]:
                 lesson_progress.record_lesson_done(f"start/{name}")
@@ -272,7 +272,7 @@ def test_existing_progress_skips_path_question(tmp_path: Path) -> None:
 
     async def journey() -> None:
         async with tutor(tmp_path, path=None) as pilot:
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
             assert "> Hangs" in on_screen(pilot.app)
 
     run(journey)
@@ -336,7 +336,7 @@ def test_home_shows_progress_and_folds_completed_stages(tmp_path: Path) -> None:
             seen = await press(pilot, "down", "enter")
             assert "done  One" in seen
             await press(pilot, "down", "enter")
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
 
     run(journey)
 
@@ -497,9 +497,9 @@ def test_open_items_are_below_next_lesson(size: tuple[int, int], tmp_path: Path)
                 lesson_progress.record_block(lesson, block, BlockResult(block.id, "pass"))
             assert "and 2 more lessons, which l lists" in await press(pilot, "l", "escape", "home")
             await press(pilot, "e", "enter")
-            assert isinstance(pilot.app.screen, ExercisePage)
+            assert isinstance(pilot.app.screen, ExerciseScreen)
             await press(pilot, "escape", "escape", "down", "enter")
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
 
     run(journey)
 
@@ -567,9 +567,9 @@ def test_other_actions_are_below_path(
                 assert re.search(r"r +Compile for a TPU that you don't have +see if it fits", seen)
                 assert pilot.app.screen.query_one(RowList).max_scroll_y == 0
                 await press(pilot, "end", "enter")
-                assert isinstance(pilot.app.screen, Lessons)
+                assert isinstance(pilot.app.screen, LessonListScreen)
                 await press(pilot, "escape", "escape", *["up"] * 4, "enter")
-                assert isinstance(pilot.app.screen, Checks)
+                assert isinstance(pilot.app.screen, ChecksScreen)
 
     run(journey)
 
@@ -629,7 +629,7 @@ def test_home_names_failures_of_last_checks() -> None:
 @pytest.mark.parametrize("summary", [None, {"passed": 1}, {**asdict(RunSummary()), "failed": "1"}])
 def test_old_state_folder_shows_its_last_check(summary: dict[str, Any] | None) -> None:
     """A file without the numbers, or with damaged ones, is shown as it was written."""
-    shutil.copy(SAMPLES / "old_state/last-check.json", state.prepare_path("last-check"))
+    shutil.copy(SAMPLES / "old_state/last-check.json", state.prepare_state_path("last-check"))
     check = lesson_progress.read_last_check()
     assert check
 

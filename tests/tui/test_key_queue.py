@@ -28,11 +28,11 @@ from tests.support.tutor import (
     until,
     write_checks,
 )
-from tpustarter.tui.checks.screen import Checks
-from tpustarter.tui.home.screen import Home
-from tpustarter.tui.kit.key_line import KeyBar, valid_keys
+from tpustarter.tui.checks.screen import ChecksScreen
+from tpustarter.tui.home.screen import HomeScreen
+from tpustarter.tui.kit.key_line import KeyBar, list_active_keys
 from tpustarter.tui.kit.page import ConfirmWindow, Sheet
-from tpustarter.tui.lesson.screen import Reader
+from tpustarter.tui.lesson.screen import LessonRunScreen
 
 NAMES = {
     "\x1b": "escape",
@@ -87,7 +87,7 @@ def test_letters_after_key_reach_opened_screen(tmp_path: Path) -> None:
             await burst(pilot, "\x1b,a/q")
             assert "/q" == pilot.app.screen.query_one("#search").value
             await burst(pilot, "\x1b" * 20)
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
 
     run(journey)
 
@@ -138,7 +138,7 @@ def test_enter_waits_for_search_that_was_typed(tmp_path: Path) -> None:
             assert "Other" in (await burst(pilot, "/sleep\r")).splitlines()[0]
             await press(pilot, "escape", "slash", *"hello", "enter")
             assert "Other" not in on_screen(pilot.app).splitlines()[0]  # typed over what was there
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
 
     run(journey)
 
@@ -156,7 +156,7 @@ def test_keys_before_list_loads_act_on_its_rows(keys: str, title: str, tmp_path:
     async def journey() -> None:
         async with tutor(tmp_path, lessons=texts) as pilot:
             seen = await burst(pilot, keys)
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
             assert title in seen.splitlines()[0]
 
     run(journey)
@@ -214,7 +214,7 @@ def test_every_screen_names_holder_and_releases_device(tmp_path: Path) -> None:
                 assert "process" not in seen.splitlines()[0], opened
                 assert "end process" not in " ".join(seen.splitlines()[-2:]), opened
                 await press(pilot, *closed)
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
 
     run(journey)
 
@@ -254,15 +254,15 @@ def test_checks_holding_tpu_are_named_and_released(tmp_path: Path) -> None:
             await until(pilot, lambda: held in on_screen(pilot.app).splitlines()[0])
             for key in ("question_mark", "colon"):
                 await pilot.press(key)
-                await until(pilot, lambda: not isinstance(pilot.app.screen, Checks))
+                await until(pilot, lambda: not isinstance(pilot.app.screen, ChecksScreen))
                 await until(pilot, lambda: "end process" in on_screen(pilot.app).rpartition("─")[2])
                 assert held in on_screen(pilot.app).splitlines()[0]
                 await pilot.press("escape")
-                await until(pilot, lambda: isinstance(pilot.app.screen, Checks))
+                await until(pilot, lambda: isinstance(pilot.app.screen, ChecksScreen))
             seen = await press(pilot, "t")
             assert "TPU v5e, 8 chips" in seen.splitlines()[0]
             assert "NOT RUN" in seen
-            assert isinstance(pilot.app.screen, Checks)
+            assert isinstance(pilot.app.screen, ChecksScreen)
 
     run(journey)
 
@@ -280,9 +280,9 @@ def test_link_is_followed_by_key(tmp_path: Path) -> None:
             assert "╭─ word ─" in seen
             await press(pilot, "escape", "down", "enter")
             assert "Hangs" in on_screen(pilot.app).splitlines()[0]
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
             await press(pilot, "escape", "down", "enter")
-            assert isinstance(pilot.app.screen, Checks)
+            assert isinstance(pilot.app.screen, ChecksScreen)
             assert "host.passes" in on_screen(pilot.app)
             seen = await press(pilot, "escape", "down", "enter")
             assert re.search(r"╭─ On the web ─+╮\n│ +https://example.com/b ", seen)
@@ -301,7 +301,7 @@ def test_key_line_offers_stop_during_run(tmp_path: Path, keys: tuple[str, ...]) 
             await pilot.press("r")
             begun = r"the block is process \d" if keys == ("enter",) else "RUN "
             await until(pilot, lambda: re.search(begun, on_screen(pilot.app)) is not None)
-            labels = {one.binding.description for one in valid_keys(pilot.app.screen)}
+            labels = {one.binding.description for one in list_active_keys(pilot.app.screen)}
             assert "stop" in labels
             assert "back" not in labels
             seen = await press(pilot, "escape" if keys == ("enter",) else "x")
@@ -317,7 +317,7 @@ def test_stop_before_checks_start_is_no_error(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             await burst(pilot, "cx")
-            assert isinstance(pilot.app.screen, Checks)
+            assert isinstance(pilot.app.screen, ChecksScreen)
             seen = await press(pilot, "escape")
             assert "This machine" in seen
 
@@ -356,7 +356,7 @@ def test_block_can_be_emptied(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             await press(pilot, "enter", "e")
-            pilot.app.screen.query_one("Editor").text = ""
+            pilot.app.screen.query_one("CodeEditor").text = ""
             seen = await press(pilot, "escape")
             assert "edited, not run yet" in seen
             assert 'print("hello", name)' not in seen
@@ -372,9 +372,9 @@ def test_unreadable_lesson_shows_error_on_its_page(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons={"hello": broken}) as pilot:
             seen = await press(pilot, "enter")
             assert "there is already a block" in " ".join(seen.split())
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
             await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
 
     run(journey)
 

@@ -12,11 +12,11 @@ from textual.pilot import Pilot
 from tests.support.terminal import terminal
 from tests.support.tutor import on_screen, press, run, settle, tutor
 from tpustarter.tui.app import settings
-from tpustarter.tui.home.screen import Home
+from tpustarter.tui.home.screen import HomeScreen
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.row_list import RowList
-from tpustarter.tui.lesson.screen import Reader
-from tpustarter.tui.library.screen import Lessons
+from tpustarter.tui.lesson.screen import LessonRunScreen
+from tpustarter.tui.library.screen import LessonListScreen
 from tpustarter.tui.terminal.keyboard import Keyboard
 
 CLICK = b"\x1b[<0;5;3M\x1b[<0;5;3m"
@@ -38,9 +38,9 @@ def test_click_on_key_line_presses_key(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
             await click(pilot, "l lessons", KeyBar)
-            assert isinstance(pilot.app.screen, Lessons)
+            assert isinstance(pilot.app.screen, LessonListScreen)
             await click(pilot, "back", KeyBar)
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
             assert "Esc close" in await click(pilot, "help", KeyBar)
 
     run(journey)
@@ -66,7 +66,7 @@ def test_click_on_row_opens_its_item(tmp_path: Path) -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
             await press(pilot, "l")
             await click(pilot, "Hello", RowList)
-            assert isinstance(pilot.app.screen, Reader)
+            assert isinstance(pilot.app.screen, LessonRunScreen)
 
     run(journey)
 
@@ -81,7 +81,7 @@ def test_click_beside_window_closes_window(tmp_path: Path) -> None:
             assert "Esc close" in on_screen(pilot.app)
             await pilot.click(offset=(1, 5))
             await settle(pilot)
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
 
     run(journey)
 

@@ -15,8 +15,8 @@ from tpustarter.core import state
 from tpustarter.setup.environment.profiles import MACHINE, PROFILES
 from tpustarter.tui.app import palette_commands
 from tpustarter.tui.app.app import TpustarterApp
-from tpustarter.tui.lesson.screen import Reader
-from tpustarter.tui.library.screen import Lessons
+from tpustarter.tui.lesson.screen import LessonRunScreen
+from tpustarter.tui.library.screen import LessonListScreen
 
 
 def test_palette_runs_action_of_screen(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_palette_runs_action_of_screen(tmp_path: Path) -> None:
             await pilot.press(*"lessons")
             await until(pilot, lambda: "Set up" not in on_screen(pilot.app))
             await pilot.press("enter")
-            await until(pilot, lambda: isinstance(pilot.app.screen, Lessons))
+            await until(pilot, lambda: isinstance(pilot.app.screen, LessonListScreen))
 
     run(journey)
 
@@ -53,11 +53,11 @@ def test_palette_lists_every_action_with_its_key(tmp_path: Path) -> None:
             await press(pilot, "enter")
             await until(pilot, lambda: pilot.app.theme == "tpustarter-light")
             await settle(pilot)
-            assert "light" == state.load("settings")["theme"]
+            assert "light" == state.load_state("settings")["theme"]
             await press(pilot, "colon", *"open the next")
             await until(pilot, lambda: "Open (Enter)" not in on_screen(pilot.app))
             await press(pilot, "enter")
-            await until(pilot, lambda: isinstance(pilot.app.screen, Reader))
+            await until(pilot, lambda: isinstance(pilot.app.screen, LessonRunScreen))
 
     run(journey)
 
@@ -107,7 +107,7 @@ def test_palette_finds_lessons_and_fits_its_list(tmp_path: Path) -> None:
             container = pilot.app.screen.query_one("#--container")
             await until(pilot, lambda: container.size.height < 10)
             await press(pilot, "enter")
-            await until(pilot, lambda: isinstance(pilot.app.screen, Reader))
+            await until(pilot, lambda: isinstance(pilot.app.screen, LessonRunScreen))
             assert "start/hangs" == pilot.app.screen.lesson
 
     run(journey)
@@ -144,7 +144,7 @@ def test_palette_enter_waits_for_search(tmp_path: Path, monkeypatch: pytest.Monk
             assert "Hangs" not in on_screen(pilot.app)
             await pilot.press(*"angs", "enter")
             typed.set()
-            await until(pilot, lambda: isinstance(pilot.app.screen, Reader))
+            await until(pilot, lambda: isinstance(pilot.app.screen, LessonRunScreen))
             assert "start/hangs" == pilot.app.screen.lesson
 
     run(journey)
@@ -159,7 +159,7 @@ def test_palette_searches_lessons_without_matching_action(tmp_path: Path) -> Non
             await until(pilot, lambda: "Search for “sleep”" in on_screen(pilot.app))
             await press(pilot, "enter")
             await until(pilot, lambda: "time.sleep" in on_screen(pilot.app))
-            assert isinstance(pilot.app.screen, Lessons)
+            assert isinstance(pilot.app.screen, LessonListScreen)
             await press(pilot, "ctrl+u", *"zzz")
             await until(pilot, lambda: "Nothing for zzz" in on_screen(pilot.app))
 

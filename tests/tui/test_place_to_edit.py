@@ -12,7 +12,7 @@ from tests.support.tutor import press, run, tutor
 from tpustarter.core import content
 from tpustarter.learning.content import blocks, exercises
 from tpustarter.learning.run.learner_lines import find_rows_to_change
-from tpustarter.tui.kit.editor import Editor, has_gap, place_to_edit
+from tpustarter.tui.kit.editor import CodeEditor, find_place_to_edit, has_gap
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from tpustarter.tui.kit.editor import Editor, has_gap, place_to_edit
 def test_typing_replaces_gap_or_marked_statement(line: str, replaced: str) -> None:
     """A gap or a statement is marked; what is changed in parts stays."""
     code = f"def clean(x):\n{line}\n"
-    place = place_to_edit(code)
+    place = find_place_to_edit(code)
 
     assert place is not None
     assert 1 == place.start[0]
@@ -42,7 +42,7 @@ def test_typing_replaces_whole_announced_range() -> None:
     """With the comment that says so, to the end of the function."""
     below = "# your code here: replace the lines below\n\n    if x:\n        a()\n    b()"
     code = f"def f(x):\n    {below}\n\n\nc = 1\n"
-    place = place_to_edit(code)
+    place = find_place_to_edit(code)
 
     assert place is not None
     assert below == Document(code).get_text_range(place.start, place.end)
@@ -66,7 +66,7 @@ def test_answer_locates_line_without_mark(
     code: str, answer: str, row: int, column: int, replaced: str
 ) -> None:
     """Typing replaces the first line that the answer changes, or begins above one that it adds."""
-    place = place_to_edit(code, answer)
+    place = find_place_to_edit(code, answer)
 
     assert place is not None
     assert (row, column) == place.start
@@ -78,9 +78,9 @@ def test_every_task_and_exercise_opens_at_edit() -> None:
     """Nobody has to look for the line: the cursor stands there."""
     lessons = content.read_lessons()
     tasks = [block for lesson in lessons for block in blocks.list_blocks(lesson) if block.is_try]
-    lost = [task.id for task in tasks if place_to_edit(task.code, task.answer or "") is None]
+    lost = [task.id for task in tasks if find_place_to_edit(task.code, task.answer or "") is None]
     gaps = [one for lesson in lessons for one in exercises.read_exercises(lesson)]
-    lost += [exercise.id for exercise in gaps if place_to_edit(exercise.gap) is None]
+    lost += [exercise.id for exercise in gaps if find_place_to_edit(exercise.gap) is None]
 
     assert len(tasks) > 100
     assert not lost
@@ -92,7 +92,7 @@ def test_every_task_opens_with_statement_selected() -> None:
     tasks = [block for lesson in lessons for block in blocks.list_blocks(lesson) if block.is_try]
     unmarked: list[str] = []
     for task in tasks:
-        place = place_to_edit(task.code, task.answer or "")
+        place = find_place_to_edit(task.code, task.answer or "")
         rows = find_rows_to_change(task.code, task.answer or "")[0]
         if place is not None and place.is_empty and rows:
             unmarked.append(task.code.split("\n")[rows.start])
@@ -113,7 +113,7 @@ def test_enter_and_tab_keep_selected_statement(tmp_path: Path) -> None:
             assert "Change this line first." in seen
             await press(pilot, "tab", *"y = 3")
             code = "y = 3  # change this line\nprint(x)"
-            assert code == pilot.app.screen.query_one(Editor).text
+            assert code == pilot.app.screen.query_one(CodeEditor).text
 
     run(journey)
 
@@ -129,7 +129,7 @@ def test_missing_line_begins_with_enter(tmp_path: Path) -> None:
         async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
             await press(pilot, "enter", "e", "enter", *"x = 2")
 
-            assert "x = 1\nx = 2\nprint(x)" == pilot.app.screen.query_one(Editor).text
+            assert "x = 1\nx = 2\nprint(x)" == pilot.app.screen.query_one(CodeEditor).text
 
     run(journey)
 
@@ -142,7 +142,7 @@ def test_keys_treat_wrapped_code_as_single_line(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
             await press(pilot, "enter", "e", "ctrl+end", "up", "end")
-            editor = pilot.app.screen.query_one(Editor)
+            editor = pilot.app.screen.query_one(CodeEditor)
             await press(pilot, "home")
             assert editor.cursor_location == (1, 4)
             await press(pilot, "home")

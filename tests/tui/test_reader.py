@@ -15,14 +15,14 @@ from tests.support.stubs import make_python
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_checks
 from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.tui.app.device_use import IDLE_S, OPEN_S, DeviceUse
-from tpustarter.tui.checks.screen import Checks
+from tpustarter.tui.checks.screen import ChecksScreen
 from tpustarter.tui.kit.page import Sheet
 from tpustarter.tui.kit.row_list import Row, RowList
 from tpustarter.tui.kit.text_layout import HangingText
 from tpustarter.tui.lesson import keys as lesson_keys
-from tpustarter.tui.lesson.actions import EnterAction
-from tpustarter.tui.lesson.screen import Reader
-from tpustarter.tui.setup.environment_screen import SetupPlan
+from tpustarter.tui.lesson.available_actions import EnterAction
+from tpustarter.tui.lesson.screen import LessonRunScreen
+from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen
 
 TEXT = "\n\n".join(f"Paragraph {number} of this lesson." for number in range(40))
 FAR = f"""# Far
@@ -48,13 +48,13 @@ def test_reading_progress_counts_after_page_is_whole(
 ) -> None:
     """A page that is being filled ends in sight, as if all of it had been read."""
     told: list[str] = []
-    show_status = Reader.show_status
+    show_status = LessonRunScreen.show_status
 
-    def show(screen: Reader, text: str) -> None:
+    def show(screen: LessonRunScreen, text: str) -> None:
         told.append(text)
         show_status(screen, text)
 
-    monkeypatch.setattr(Reader, "show_status", show)
+    monkeypatch.setattr(LessonRunScreen, "show_status", show)
     blocks = "\n\n".join(fence(f"print({n})", name=f"n{n}") + f"\n\n{TEXT}" for n in range(20))
 
     async def journey() -> None:
@@ -433,10 +433,10 @@ def test_editor_cursor_starts_at_end(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             await press(pilot, "enter", "e", *"a")
-            text = pilot.app.screen.query_one("Editor").text
+            text = pilot.app.screen.query_one("CodeEditor").text
             assert text == 'name = "you"\nprint("hello", name)\na'
             await press(pilot, "ctrl+home", *"b", "ctrl+end", *"c")
-            text = pilot.app.screen.query_one("Editor").text
+            text = pilot.app.screen.query_one("CodeEditor").text
             assert text == 'bname = "you"\nprint("hello", name)\nac'
 
     run(journey)
@@ -570,7 +570,7 @@ def test_check_returns_to_lesson_left_open(tmp_path: Path) -> None:
             assert "This check wrote nothing." in seen
             await press(pilot, "o")
             assert pilot.app.screen is before
-            assert isinstance(before, Reader)
+            assert isinstance(before, LessonRunScreen)
             assert "hello you" in on_screen(pilot.app)
 
     run(journey)
@@ -601,10 +601,10 @@ def run():
             await press(pilot, "escape")
             (tmp_path / "checks/host/asks.py").write_text(text)
             seen = await press(pilot, "c")
-            assert isinstance(pilot.app.screen, Checks)
+            assert isinstance(pilot.app.screen, ChecksScreen)
             assert "s set up" in seen
             plan = await press(pilot, "s")
-            assert isinstance(pilot.app.screen, SetupPlan)
+            assert isinstance(pilot.app.screen, EnvironmentSetupScreen)
             assert "Keras" in plan
 
     run(journey)
@@ -612,7 +612,7 @@ def run():
 
 def test_uncomposed_screen_answers_available_actions() -> None:
     """The footer of the screen below may ask for it between its making and its composing."""
-    reader = Reader("hello")
+    reader = LessonRunScreen("hello")
 
     assert reader.check_action("copy_text", ())
     assert not reader.check_action("run", ())

@@ -10,8 +10,8 @@ from tpustarter.tui.rehearse.answer_details import ProgramComparison, RooflinePi
 from tpustarter.tui.rehearse.answer_table import (
     LEAST_LABEL,
     RehearsalAnswers,
+    choose_columns,
     format_label,
-    lay_out,
     shorten_label,
 )
 
@@ -21,7 +21,7 @@ def test_marked_column_always_fits() -> None:
     labels, widths = ["a_long_name_of_a_check: a_program", "short"], [5, 7, 5, 5, 9, 5, 7, 5, 7]
     for width in range(LEAST_LABEL + 10, 140):
         for at in range(len(widths)):
-            columns = lay_out(labels, widths, width, at)
+            columns = choose_columns(labels, widths, width, at)
 
             assert at in columns.columns_in_sight
             assert columns.find_left_edge(columns.last - 1) + widths[columns.last - 1] <= width

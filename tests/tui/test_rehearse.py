@@ -19,9 +19,9 @@ from tests.support.tutor import driven, on_screen, press, run, settle, until, wr
 from tpustarter.core import locations
 from tpustarter.learning.progress import course
 from tpustarter.tui.app.app import TpustarterApp
-from tpustarter.tui.home.screen import Home
-from tpustarter.tui.kit.key_line import valid_keys
-from tpustarter.tui.rehearse.choice_screen import Rehearse
+from tpustarter.tui.home.screen import HomeScreen
+from tpustarter.tui.kit.key_line import list_active_keys
+from tpustarter.tui.rehearse.choice_screen import RehearsalChoiceScreen
 from tpustarter.tui.rehearse.run_screen import RehearsalScreen
 
 BAD = SAMPLES / "rehearsal_bad"
@@ -232,7 +232,7 @@ def test_rehearsal_stops_at_once_without_leftover_process(tmp_path: Path, stub: 
             assert "Esc back" in seen
             until_ended(str(locations.make_state_folder()))
             await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, Rehearse)
+            assert isinstance(pilot.app.screen, RehearsalChoiceScreen)
 
     run(journey)
 
@@ -314,7 +314,7 @@ def test_selection_is_kept_while_app_runs(tmp_path: Path, stub: Path) -> None:
         async with rehearsing(tmp_path, stub, "compiles", "is_refused") as pilot:
             await choose(pilot, "v5e-8")
             await press(pilot, "space", "escape")
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
             seen = await press(pilot, "r")
             assert "r compiles 1 check for 1 TPU, in about 10 s." in seen
             assert "[ ] jax.compiles" in seen
@@ -333,7 +333,7 @@ def test_nothing_starts_without_program_or_tpu(tmp_path: Path, stub: Path) -> No
             assert "r start" not in seen
             seen = await press(pilot, "a", "tab", "a", "a", "enter", "r")
             assert "Choose at least one TPU" in seen
-            assert isinstance(pilot.app.screen, Rehearse)
+            assert isinstance(pilot.app.screen, RehearsalChoiceScreen)
 
     run(journey)
 
@@ -363,7 +363,9 @@ def test_deleted_compiler_is_reported_once_used(tmp_path: Path) -> None:
             assert "tpustarter setup rehearse" in seen
             assert "s set up" in seen
             assert isinstance(pilot.app.screen, RehearsalScreen)
-            assert "again" in {one.binding.description for one in valid_keys(pilot.app.screen)}
+            assert "again" in {
+                one.binding.description for one in list_active_keys(pilot.app.screen)
+            }
             assert "Set up the TPU compiler" in await press(pilot, "s")
 
     run(journey)
@@ -377,7 +379,7 @@ def test_machine_with_tpu_asks_first(tmp_path: Path, stub: Path) -> None:
             seen = await press(pilot, "r")
             assert "This machine has TPU chips" in seen
             await press(pilot, "n")
-            assert isinstance(pilot.app.screen, Rehearse)
+            assert isinstance(pilot.app.screen, RehearsalChoiceScreen)
             seen = await press(pilot, "r", "y")
             assert "21 of 21 compile" in seen
 

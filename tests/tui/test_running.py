@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from tests.support.gates import wait_for
 from tests.support.made_lessons import fence
 from tests.support.tutor import HANGS, HELLO, on_screen, press, run, settle, tutor, until
-from tpustarter.tui.kit.page import Quit
+from tpustarter.tui.kit.page import ConfirmQuit
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.page.lesson_page import LessonPage
 
@@ -231,7 +231,7 @@ def test_ctrl_c_stops_run_and_app_stays(tmp_path: Path) -> None:
                 await pilot.press("ctrl+c")
                 await settle(pilot)
                 assert "notrun" == view.state.result.status
-                assert not any(isinstance(screen, Quit) for screen in pilot.app.screen_stack)
+                assert not any(isinstance(screen, ConfirmQuit) for screen in pilot.app.screen_stack)
 
     run(journey)
 

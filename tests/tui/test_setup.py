@@ -31,15 +31,15 @@ from tpustarter.machine import host
 from tpustarter.setup.environment.profiles import PROFILES, SIZES
 from tpustarter.tui.app.app import TpustarterApp
 from tpustarter.tui.app.settings_screen import SettingsScreen
-from tpustarter.tui.checks.screen import Checks
-from tpustarter.tui.home.screen import Home
-from tpustarter.tui.kit.editor import Editor
-from tpustarter.tui.kit.page import ConfirmWindow, Notice
+from tpustarter.tui.checks.screen import ChecksScreen
+from tpustarter.tui.home.screen import HomeScreen
+from tpustarter.tui.kit.editor import CodeEditor
+from tpustarter.tui.kit.page import ConfirmWindow, NoticeSheet
 from tpustarter.tui.kit.row_list import RowList
-from tpustarter.tui.lesson.screen import Reader
-from tpustarter.tui.library.screen import Lessons
-from tpustarter.tui.setup.environment_screen import SetupPlan
-from tpustarter.tui.setup.list_screen import Setups
+from tpustarter.tui.lesson.screen import LessonRunScreen
+from tpustarter.tui.library.screen import LessonListScreen
+from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen
+from tpustarter.tui.setup.list_screen import SetupListScreen
 
 CHECKS = TESTS / "samples" / "machine_checks"
 
@@ -99,7 +99,7 @@ def test_failed_step_shows_output_and_next_run_resumes(tmp_path: Path) -> None:
             assert "Press c to check it." in seen
             assert "In a shell, source ~/tpu/bin/activate makes it" in " ".join(seen.split())
             await press(pilot, "c")
-            assert isinstance(pilot.app.screen, Checks)
+            assert isinstance(pilot.app.screen, ChecksScreen)
             await press(pilot, "escape")
 
             seen = await press(pilot, "z")
@@ -127,7 +127,7 @@ def test_setups_of_path_are_listed_first(tmp_path: Path) -> None:
             assert "tpustarter setup pytorch-xla" in seen
             assert "Set up PyTorch/XLA 2.9.0" in await press(pilot, "enter")
             await press(pilot, "escape", "down", "down", "enter", "y")
-            screen = next(one for one in pilot.app.screen_stack if isinstance(one, Setups))
+            screen = next(one for one in pilot.app.screen_stack if isinstance(one, SetupListScreen))
             with pytest.MonkeyPatch.context() as patch:  # what is known before it is looked again
                 patch.setattr(screen, "_look", lambda: None)
                 seen = await press(pilot, "escape")
@@ -188,11 +188,11 @@ def test_keys_before_setups_load_still_act(keys: list[str], title: str, tmp_path
             Slow.allowed.clear()
             for key in ("s", *keys):
                 await pilot.press(key)
-            assert isinstance(pilot.app.screen, Setups)
+            assert isinstance(pilot.app.screen, SetupListScreen)
             assert pilot.app.screen.query_one(RowList).highlighted_id is None
             Slow.allowed.set()
             await settle(pilot)
-            assert isinstance(pilot.app.screen, SetupPlan)
+            assert isinstance(pilot.app.screen, EnvironmentSetupScreen)
             assert f"Set up {title}" in on_screen(pilot.app)
 
     run(journey)
@@ -310,7 +310,7 @@ def test_problem_has_words_of_command_line(tmp_path: Path) -> None:
             (tmp_path / "checks" / "host" / "passes.py").unlink()
             await press(pilot, "enter", "c")
             seen = on_screen(pilot.app)
-            assert isinstance(pilot.app.screen, Notice)
+            assert isinstance(pilot.app.screen, NoticeSheet)
             assert "error: there is no check host.passes" in seen
             await press(pilot, "escape", "escape")
             assert "Hello" in on_screen(pilot.app).splitlines()[0]
@@ -335,10 +335,19 @@ def test_idle_process_ends_after_timeout(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_no_key_collides_with_multiplexer_or_flow_control() -> None:
     """Nothing of ours is bound to the prefixes of tmux and screen, or to what stops a terminal."""
-    screens = (Home, Lessons, Reader, Checks, SetupPlan, SettingsScreen, Notice, ConfirmWindow)
+    screens = (
+        HomeScreen,
+        LessonListScreen,
+        LessonRunScreen,
+        ChecksScreen,
+        EnvironmentSetupScreen,
+        SettingsScreen,
+        NoticeSheet,
+        ConfirmWindow,
+    )
     keys = {
         key
-        for owner in (TpustarterApp, Editor, RowList, *screens)
+        for owner in (TpustarterApp, CodeEditor, RowList, *screens)
         for binding in owner.BINDINGS
         for key in binding.key.split(",")
     }
@@ -370,7 +379,7 @@ def test_unreadable_lessons_are_reported_at_home(tmp_path: Path) -> None:
             seen = await press(pilot, "l", "escape")
             assert "error: cannot read the lesson" in seen
             seen = await press(pilot, "c")
-            assert isinstance(pilot.app.screen, Checks)
+            assert isinstance(pilot.app.screen, ChecksScreen)
             assert re.search(r"pass\s+host\.passes", seen, re.IGNORECASE)
 
     run(journey)
@@ -394,17 +403,17 @@ def test_settings_are_remembered_and_followed(tmp_path: Path) -> None:
 
     run(journey)
 
-    saved = state.load("settings")
+    saved = state.load_state("settings")
     assert (4, True) == (saved["devices"], saved["plain"])
 
 
 def test_chosen_python_ranks_right_after_option(tmp_path: Path) -> None:
     """`choose_interpreter` follows the saved choice, unless `--python` is given or it is gone."""
-    state.save("settings", {"python": sys.executable})
+    state.save_state("settings", {"python": sys.executable})
     env = {"PATH": "/usr/bin:/bin", "VIRTUAL_ENV": str(tmp_path)}
     chosen, _ = interpreters.choose_interpreter(None, env, tmp_path)
     assert "chosen in the settings" == chosen.why
 
-    state.save("settings", {"python": str(tmp_path / "gone")})
+    state.save_state("settings", {"python": str(tmp_path / "gone")})
     chosen, _ = interpreters.choose_interpreter(None, env, tmp_path)
     assert "chosen in the settings" != chosen.why

@@ -16,7 +16,7 @@ from tpustarter.checking.results.headline import RunSummary, format_summary
 from tpustarter.tui.app.messages import SLICE
 from tpustarter.tui.slices.screen import SliceScreen
 from tpustarter.tui.slices.start_question import StartQuestion
-from tpustarter.tui.tpus.screen import Tpus
+from tpustarter.tui.tpus.screen import TpuListScreen
 
 CHECKS = ("host.passes", "host.fails", "host.warns")
 
@@ -91,7 +91,7 @@ def test_nothing_runs_before_the_yes(cloud: FakeCloud, tmp_path: Path, tools: Pa
             await press(pilot, "a")
             assert isinstance(pilot.app.screen, StartQuestion)
             await press(pilot, "n", "escape")
-            assert isinstance(pilot.app.screen, Tpus)
+            assert isinstance(pilot.app.screen, TpuListScreen)
 
     run(journey)
     assert [] == calls(tools)
@@ -112,7 +112,7 @@ def test_slice_has_one_verdict(cloud: FakeCloud, tmp_path: Path, tools: Path, ye
             seen = await press(pilot, "end")
             assert "ok    sum (host:1): 2" in seen
             await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, Tpus)
+            assert isinstance(pilot.app.screen, TpuListScreen)
 
     run(journey)
     assert [0, 1] == [one["worker"] for one in calls(tools)]
@@ -209,6 +209,6 @@ def test_single_host_has_no_slice(cloud: FakeCloud, tmp_path: Path) -> None:
             assert "run a command" in seen
             assert "check all hosts" not in seen
             await press(pilot, "h")
-            assert isinstance(pilot.app.screen, Tpus)
+            assert isinstance(pilot.app.screen, TpuListScreen)
 
     run(journey)

@@ -12,9 +12,9 @@ from tests.support.gates import wait_for
 from tests.support.machines import lay_out
 from tests.support.places import TESTS
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
-from tpustarter.tui.checks.screen import Checks
-from tpustarter.tui.home.screen import Home
-from tpustarter.tui.setup.environment_screen import SetupPlan
+from tpustarter.tui.checks.screen import ChecksScreen
+from tpustarter.tui.home.screen import HomeScreen
+from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen
 
 ASKED = "The checks still run. Press Esc again or x to stop them."
 
@@ -37,11 +37,11 @@ def test_double_esc_on_check_page_keeps_run(tmp_path: Path) -> None:
             await until(pilot, lambda: ASKED in " ".join(on_screen(pilot.app).split()))
             assert pilot.app.screen.can_stop
             seen = await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, Checks)
+            assert isinstance(pilot.app.screen, ChecksScreen)
             assert 2 == seen.count("NOT RUN")
             assert ASKED not in asked(pilot.app)
             await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
 
     run(journey)
 
@@ -84,7 +84,7 @@ def test_double_esc_stops_run_and_question_ends(tmp_path: Path) -> None:
                 pilot.app.post_message(events.Key("escape", None))
             await until(pilot, lambda: not pilot.app.screen.can_stop)
             await settle(pilot)
-            assert isinstance(pilot.app.screen, Checks)
+            assert isinstance(pilot.app.screen, ChecksScreen)
             assert "" == asked(pilot.app)
 
     run(journey)
@@ -131,7 +131,7 @@ def test_second_esc_stops_setup_command(tmp_path: Path) -> None:
             assert question == asked(pilot.app)
             assert pilot.app.screen.can_stop
             seen = await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, SetupPlan)
+            assert isinstance(pilot.app.screen, EnvironmentSetupScreen)
             assert "steps are left; y goes on." in " ".join(seen.split())
 
     run(journey)

@@ -7,7 +7,7 @@ from textual.content import Content
 
 from tpustarter.text import terminal
 from tpustarter.tui.kit import text_layout
-from tpustarter.tui.kit.text_layout import prose, wrap_text
+from tpustarter.tui.kit.text_layout import style_sentence, wrap_text
 
 ANSWER = "`key, subkey = jax.random.split(key)`, then `x = jax.random.uniform(subkey)`"
 
@@ -17,13 +17,13 @@ def test_code_in_sentence_stays_on_line_if_fitting() -> None:
     assert [
         "key, subkey = jax.random.split(key), then",
         "x = jax.random.uniform(subkey)",
-    ] == [line.plain for line in wrap_text(prose(ANSWER), 70)]
+    ] == [line.plain for line in wrap_text(style_sentence(ANSWER), 70)]
     assert [
         "key, subkey =",
         "jax.random.split(key), then",
         "x =",
         "jax.random.uniform(subkey)",
-    ] == [line.plain for line in wrap_text(prose(ANSWER), 27)]
+    ] == [line.plain for line in wrap_text(style_sentence(ANSWER), 27)]
 
 
 def test_wide_command_breaks_between_words(

@@ -23,7 +23,7 @@ from tpustarter.tui.app import settings, theme
 from tpustarter.tui.app.app import TpustarterApp
 from tpustarter.tui.app.messages import BackgroundColour
 from tpustarter.tui.app.theme import DARK, LIGHT, TERMINAL
-from tpustarter.tui.kit.editor import Editor
+from tpustarter.tui.kit.editor import CodeEditor
 from tpustarter.tui.terminal.keyboard import Keyboard
 
 APP = Path(tui.__file__).parent
@@ -245,7 +245,7 @@ def test_editor_cursor_is_visible(chosen: Theme, tmp_path: Path) -> None:
             pilot.app.theme = chosen.name
             await settle(pilot)
             await press(pilot, "enter", "e")
-            editor = pilot.app.screen.query_one(Editor)
+            editor = pilot.app.screen.query_one(CodeEditor)
             assert editor.cursor_location[1] == 0
             cells = [part for part in editor.render_line(editor.cursor_location[0]) if part.text]
             assert cells[0].cell_length == 1

@@ -15,11 +15,11 @@ from tests.support.processes import HANG_S
 from tests.support.tutor import on_screen, press, run, settle, until
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.tui.home.screen import Home
-from tpustarter.tui.kit.page import Notice
-from tpustarter.tui.tpus.create_screen import CreateForm
+from tpustarter.tui.home.screen import HomeScreen
+from tpustarter.tui.kit.page import NoticeSheet
+from tpustarter.tui.tpus.create_screen import CreateTpuScreen
 from tpustarter.tui.tpus.follow_screen import FollowScreen
-from tpustarter.tui.tpus.screen import Tpus
+from tpustarter.tui.tpus.screen import TpuListScreen
 
 NO_CAPACITY = 'There is no more capacity in the zone "us-central1-b"; you can try in another zone'
 HOSTILE = "[red]x[/red] \x1b]0;title\x07 \u202e"
@@ -62,7 +62,7 @@ def test_home_counts_entries_of_ledger(cloud: FakeCloud, tmp_path: Path) -> None
         async with app_of(cloud, tmp_path) as pilot:
             assert "2 TPUs of Google Cloud may be billed: u shows them" in on_screen(pilot.app)
             await press(pilot, "down", "enter")
-            assert isinstance(pilot.app.screen, Tpus)
+            assert isinstance(pilot.app.screen, TpuListScreen)
 
             ledger.remove_entry(ENTRY)
             seen = await press(pilot, "escape")
@@ -124,7 +124,7 @@ def test_entry_unlisted_by_google_is_shown(cloud: FakeCloud, tmp_path: Path) -> 
             assert "8 chips are billed, or may be" in seen
 
             seen = await press(pilot, "d")
-            assert isinstance(pilot.app.screen, Notice)
+            assert isinstance(pilot.app.screen, NoticeSheet)
             assert "error: Google lists nothing called lost" in seen
             await press(pilot, "escape")
 
@@ -157,7 +157,7 @@ def test_waiting_request_survives_leaving_screen(cloud: FakeCloud, tmp_path: Pat
             assert isinstance(pilot.app.screen, FollowScreen)
 
             await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, Tpus)
+            assert isinstance(pilot.app.screen, TpuListScreen)
             assert [] == cloud.called("DeleteQueuedResource")
 
     run(journey)
@@ -200,7 +200,7 @@ def test_tpu_is_created_followed_and_deleted(cloud: FakeCloud, tmp_path: Path) -
             assert "found bart, expected bert: nothing was sent." in seen
             assert before == len(cloud.calls)
             await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, CreateForm)
+            assert isinstance(pilot.app.screen, CreateTpuScreen)
 
             seen = text_of(await press(pilot, "enter", *"bert", "enter"))
             assert 1 == len(cloud.called("CreateQueuedResource"))
@@ -278,7 +278,7 @@ def test_abandoned_creation_stays_in_queue(cloud: FakeCloud, tmp_path: Path) -> 
             seen = text_of(await press(pilot, "x"))
             assert "The request for `bert` stays in the queue, and is billed once" in seen
             seen = await press(pilot, "escape", "escape")
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
             assert "1 TPU of Google Cloud may be billed" in seen
 
     run(journey)
@@ -304,7 +304,7 @@ def test_cloud_error_is_text_on_screen(
     async def journey() -> None:
         async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
             seen = await press(pilot, "u")
-            assert isinstance(pilot.app.screen, Tpus)
+            assert isinstance(pilot.app.screen, TpuListScreen)
             assert expected in seen
             assert "Google's text:" in seen
             assert "lost" in seen
@@ -392,7 +392,7 @@ def test_tpu_outside_api_is_never_requested(cloud: FakeCloud, tmp_path: Path) ->
         async with app_of(cloud, tmp_path) as pilot:
             await press(pilot, "u", "n", *"bert", "tab", *"tpu7x-8")
             seen = text_of(await press(pilot, "enter"))
-            assert isinstance(pilot.app.screen, CreateForm)
+            assert isinstance(pilot.app.screen, CreateTpuScreen)
             assert "gcloud compute instances create bert" in seen
             assert "this form can't ask for such a TPU" in seen
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual.widgets.text_area import Selection
 
 from tests.support.tutor import press, run, settle, tutor
-from tpustarter.tui.kit.editor import Editor
+from tpustarter.tui.kit.editor import CodeEditor
 
 TEXT = "one two\nthree four"
 KEYS = {
@@ -45,7 +45,7 @@ def test_help_while_typing_lists_editor_keys_first(tmp_path: Path) -> None:
             seen = await press(pilot, "f1")
             assert seen.index("Ctrl+R") < seen.index("Ctrl+Z") < seen.index("Running leaves")
             assert "run all to here" not in seen
-            assert isinstance((await press(pilot, "escape")) and pilot.app.focused, Editor)
+            assert isinstance((await press(pilot, "escape")) and pilot.app.focused, CodeEditor)
             assert "run all to here" in await press(pilot, "escape", "question_mark")
 
     run(journey)
@@ -54,7 +54,9 @@ def test_help_while_typing_lists_editor_keys_first(tmp_path: Path) -> None:
 def test_every_key_in_help_is_tried() -> None:
     """In the test below."""
     rows = [
-        line.split("|")[1] for line in (Editor.HELP or "").splitlines() if line.startswith("| `")
+        line.split("|")[1]
+        for line in (CodeEditor.HELP or "").splitlines()
+        if line.startswith("| `")
     ]
 
     assert set(KEYS) - {"F7"} == set(re.findall(r"`([^`]+)`", "".join(rows)))
@@ -66,7 +68,7 @@ def test_every_editor_key_does_as_documented(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             await press(pilot, "enter", "e")
-            editor = pilot.app.screen.query_one(Editor)
+            editor = pilot.app.screen.query_one(CodeEditor)
             for name, (keys, left) in KEYS.items():
                 editor.text = TEXT
                 editor.selection = Selection.cursor((1, 5))

@@ -11,7 +11,7 @@ from tests.learning.test_exercises import SHIPPED, SOLVED
 from tests.support.made_lessons import fence
 from tests.support.tutor import press, run, tutor
 from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
-from tpustarter.tui.kit.editor import Editor
+from tpustarter.tui.kit.editor import CodeEditor
 from tpustarter.tui.kit.wrapped_code import CodeText
 
 LONG = "total = [number ** 3 for number in range(100)] + [number for number in range(12345)]"
@@ -29,7 +29,7 @@ def test_wrapped_code_line_has_mark(tmp_path: Path) -> None:
             (shown,) = pilot.app.screen.query(CodeText)
             assert (code, "\n") == shown.get_selection(Selection(None, None))
             assert re.search(r"┃ total = .*\n┃↳\S.*\n┃ print\(len", await press(pilot, "e"))
-            editor = pilot.app.screen.query_one(Editor)
+            editor = pilot.app.screen.query_one(CodeEditor)
             assert code == editor.text.rstrip()
             assert "↳" not in await press(pilot, "ctrl+home", "ctrl+k")
 
@@ -86,10 +86,10 @@ def test_scroll_bar_does_not_change_wrapping(tmp_path: Path) -> None:
             lessons_with_exercise(tmp_path)
             for keys in (("enter", "e"), ("escape", "p", "e")):
                 await press(pilot, *keys)
-                editor = pilot.app.screen.query_one(Editor)
-                editor.set_reactive(Editor.show_vertical_scrollbar, False)
+                editor = pilot.app.screen.query_one(CodeEditor)
+                editor.set_reactive(CodeEditor.show_vertical_scrollbar, False)
                 without = editor.wrap_width
-                editor.set_reactive(Editor.show_vertical_scrollbar, True)
+                editor.set_reactive(CodeEditor.show_vertical_scrollbar, True)
                 assert without == editor.wrap_width
 
     run(journey)

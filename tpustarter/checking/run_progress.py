@@ -6,9 +6,9 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 
+from tpustarter.checking.machine_check import PlanMade
 from tpustarter.checking.results.results import Result, Status
 from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting
-from tpustarter.checking.selfcheck import PlanMade
 from tpustarter.core.content import Check
 
 TROUBLE: tuple[Status, ...] = ("fail", "error", "warn")

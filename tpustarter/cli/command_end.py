@@ -130,7 +130,7 @@ def _pass_over_one_signal() -> None:
         signal.signal(number, pass_over)
 
 
-def convert_refusal(error: click.ClickException) -> Problem:
+def convert_usage_error(error: click.ClickException) -> Problem:
     """Return click's refusal of a command line as a Problem that names the help to read."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     words = context.command_path.removeprefix(program_command()) if context else ""
@@ -150,7 +150,7 @@ def print_error_json(error: Exception, schema: str) -> None:
     from tpustarter.checking.output import document
 
     if isinstance(error, click.ClickException):
-        error = convert_refusal(error)
+        error = convert_usage_error(error)
     event = {"event": "error"} if "--ndjson" in sys.argv else {}
     click.echo(
         document.format_json_line({**event, **document.error_fields(error), "schema": schema})

@@ -98,8 +98,8 @@ def _document(found: Explanation | JobExplanation) -> dict[str, Any]:
     from tpustarter.explain import explanation_text, worker_logs
 
     if isinstance(found, worker_logs.JobExplanation):
-        return worker_logs.make_document(found)
-    return explanation_text.make_document(found)
+        return worker_logs.make_json_document(found)
+    return explanation_text.make_json_document(found)
 
 
 def _text(found: Explanation | JobExplanation) -> str:
@@ -115,7 +115,7 @@ def _scan(scanner: Scanner, file: str | None) -> tuple[LogScan, JobExplanation |
     """Scan a log; where it holds the lines of several workers, explain those as well."""
     from tpustarter.explain import log_prefixes, log_reader, worker_logs
 
-    one, splitter = scanner.start_pass(), log_prefixes.WorkerSplitter(scanner)
+    one, splitter = scanner.start_pass(), log_prefixes.WorkerLogSplitter(scanner)
     with _opened(file) as stream:
         try:
             for chunk in log_reader.read_chunks(stream):

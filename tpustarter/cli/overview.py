@@ -89,7 +89,7 @@ def _course() -> tuple[str, list[tuple[str, str]]]:
 
     try:
         lessons = {lesson.id: lesson for lesson in content.read_lessons()}
-        path = learn_next_step.find_path(read_paths())
+        path = learn_next_step.find_learning_path(read_paths())
         if path is None:
             return "", []
         place = path_progress.find_path_progress(

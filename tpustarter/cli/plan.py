@@ -142,10 +142,10 @@ def plan(
         notes = plan_text.warn_of_types(chosen, plans)
         code = document.exit_code(plans)
         if as_json:
-            print_result(document.make_document(model, chosen, plans, compared, notes))
+            print_result(document.make_json_document(model, chosen, plans, compared, notes))
         else:
             paint = choose_paint(plan_text.COLOURS)
-            lines = plan_text.render(
+            lines = plan_text.render_plan(
                 model, chosen, plans, compared, named=bool(typed), formulas=formulas, paint=paint
             )
             echo_lines([*lines, *_ending(notes)])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 
-def rebuild_words(context: click.Context, **instead: Sequence[str]) -> list[str]:
+def rebuild_arguments(context: click.Context, **instead: Sequence[str]) -> list[str]:
     """Return the words of the command as it was typed, with its options before its names.
 
     Args:

@@ -124,9 +124,9 @@ def _read(options: dict[str, Any]) -> None:
                 opened_report.open_report(locations.expand_path(name))
                 for name in options["compare"]
             )
-            compared = comparison.compare(a, b)
+            compared = comparison.compare_reports(a, b)
             document = msgspec.to_builtins(compared)
-            shown = "" if options["as_json"] else comparison_text.render(compared)
+            shown = "" if options["as_json"] else comparison_text.render_comparison(compared)
     else:
         with print_errors_as_json(SCHEMA, wanted=options["as_json"]):
             document = opened_report.open_report(locations.expand_path(options["opened"]))

@@ -56,7 +56,7 @@ def run(command: tuple[str, ...]) -> None:
         _say_unwritten(to, error)
 
     before = memory.count_kills_by_file(machine.Machine())
-    bring_back = passthrough.save_terminal()
+    bring_back = passthrough.save_terminal_settings()
     try:
         code = passthrough.run_command(command, os.environ, seen.feed, handed.append, say_unwritten)
     except OSError as error:

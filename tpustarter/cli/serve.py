@@ -93,7 +93,7 @@ def _tutor(port: int) -> TutorServer:
             f"`textual-serve` is missing in `{sys.executable}`: there is no module `{error.name}`",
             hint=_install(),
         ) from error
-    from tpustarter.serving.window import app_variables
+    from tpustarter.serving.app_window import app_variables
 
     return TutorServer(
         [sys.executable, "-m", "tpustarter"], app_variables(program_command()), port=port
@@ -111,7 +111,7 @@ def _serve_other(what: str, port: int) -> None:
     from tpustarter.checking.plan import environments
     from tpustarter.cli.command_end import stop_at_signals
     from tpustarter.machine import host
-    from tpustarter.serving.other_servers import OtherServer
+    from tpustarter.serving.server_process import ServerProcess
     from tpustarter.setup import servers
 
     folder = environments.find_proved(environments.SERVED[what])
@@ -122,8 +122,8 @@ def _serve_other(what: str, port: int) -> None:
             code=ExitCode.NOTHING_VERIFIED,
         )
     machine = host.Machine()
-    started = servers.make_server(what, folder, machine, port=port, root=Path.cwd())
-    server = OtherServer(started, NAMES[what], what, port)
+    started = servers.make_server_command(what, folder, machine, port=port, root=Path.cwd())
+    server = ServerProcess(started, NAMES[what], what, port)
     signals: list[int] = []
 
     def stop(number: int) -> None:
@@ -140,7 +140,7 @@ def _serve_other(what: str, port: int) -> None:
 
 
 def _devices(what: str, env: Mapping[str, str]) -> str:
-    """Return a note on the virtual CPU devices of a notebook; empty where it has none."""
+    """Return a note on the virtual CPU devices of a notebook, or an empty text if it has none."""
     count = env.get("JAX_NUM_CPU_DEVICES")
     if what == "profiler" or not count or count == "1":
         return ""

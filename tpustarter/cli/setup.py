@@ -18,15 +18,15 @@ from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.setup.environment.profiles import MACHINE, PROFILES
-from tpustarter.setup.environment.run import (
+from tpustarter.setup.environment.environment_setup import (
     SCHEMA,
+    EnvironmentSetup,
     Event,
-    Setup,
     StepEnded,
     StepOutput,
     StepStarted,
 )
+from tpustarter.setup.environment.profiles import MACHINE, PROFILES
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.setup.machine.step_values import parse_pairs
@@ -116,7 +116,7 @@ def setup(
     sys.exit(plan.exit_code)
 
 
-def _texts(plan: Setup, command: str, *, undo: bool, runs: bool) -> Iterator[str]:
+def _texts(plan: EnvironmentSetup, command: str, *, undo: bool, runs: bool) -> Iterator[str]:
     """Yield the texts to print: of a run as it happens, of a plan all at once."""
     if runs:
         yield from _run(plan, command, undo=undo)
@@ -126,7 +126,7 @@ def _texts(plan: Setup, command: str, *, undo: bool, runs: bool) -> Iterator[str
 
 def _plan(
     name: str, folder: Path | None, told: tuple[str, ...], only: tuple[str, ...], *, root: bool
-) -> Setup:
+) -> EnvironmentSetup:
     """Return the plan; raises Problem for options that it would ignore."""
     given = {"--folder": folder} if name in MACHINE else {"--set": told, "--only": only}
     if unheeded := [option for option, value in given.items() if value]:
@@ -145,17 +145,19 @@ def _plan(
                 hint="name another folder with `--folder PATH`",
                 code=ExitCode.USAGE,
             )
-    return Setup(name, folder=folder)
+    return EnvironmentSetup(name, folder=folder)
 
 
-def _typed(plan: Setup, folder: Path | None, told: tuple[str, ...], only: tuple[str, ...]) -> str:
+def _typed(
+    plan: EnvironmentSetup, folder: Path | None, told: tuple[str, ...], only: tuple[str, ...]
+) -> str:
     words = [f"--folder {plan.format_command((str(plan.folder),))}"] if folder else []
     words += [f"--set {plan.format_command((word,))}" for word in told]
     words += [f"--only {plan.format_command((word,))}" for word in only]
     return " ".join(["tpustarter", "setup", plan.profile.name, *words])
 
 
-def _describe_plan(plan: Setup, command: str) -> Iterator[str]:
+def _describe_plan(plan: EnvironmentSetup, command: str) -> Iterator[str]:
     packages = " with ".join(plan.profile.packages)
     goal = f"to install {packages} in {plan.shorten_path(plan.folder)}"
     if isinstance(plan, MachineSetup):
@@ -207,7 +209,7 @@ def _others(plan: MachineSetup) -> Iterator[str]:
         yield f"To see the other steps: tpustarter setup {plan.profile.name}"
 
 
-def _describe_step(step: SetupStep, plan: Setup) -> Iterator[str]:
+def _describe_step(step: SetupStep, plan: EnvironmentSetup) -> Iterator[str]:
     yield from _format_row(step, escape_text(step.title), plan)
     yield from _format_note(step)
     if step.state == "done":
@@ -220,7 +222,7 @@ def _describe_step(step: SetupStep, plan: Setup) -> Iterator[str]:
     yield from _describe_command(step, plan)
 
 
-def _describe_command(step: SetupStep, plan: Setup) -> Iterator[str]:
+def _describe_command(step: SetupStep, plan: EnvironmentSetup) -> Iterator[str]:
     if step.file:
         yield f"{_INDENT}file     {escape_text(plan.shorten_path(Path(step.file)))}"
         yield from (f"{_INDENT}| {escape_text(line)}" for line in step.writes)
@@ -228,7 +230,7 @@ def _describe_command(step: SetupStep, plan: Setup) -> Iterator[str]:
         yield f"{_INDENT}$ {escape_text(plan.format_command(step.command))}"
 
 
-def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
+def _describe_undo(plan: EnvironmentSetup, command: str) -> Iterator[str]:
     removed = plan.removed_by_undo()
     is_machine = isinstance(plan, MachineSetup)
     what = "taken back" if is_machine else "removed"
@@ -248,7 +250,7 @@ def _describe_undo(plan: Setup, command: str) -> Iterator[str]:
         yield f"To remove it: {command} --undo --yes"
 
 
-def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
+def _run(plan: EnvironmentSetup, command: str, *, undo: bool) -> Iterator[str]:
     """Run the plan, or undo it, and yield a text for each event as it happens."""
     events = plan.undo() if undo else plan.run()
     with stop_at_signals(lambda _: plan.stop()):
@@ -279,7 +281,7 @@ def _run(plan: Setup, command: str, *, undo: bool) -> Iterator[str]:
         yield f"To use it in this shell: {plan.format_command(('source', activate))}"
 
 
-def _describe_event(event: Event, plan: Setup) -> Iterator[str]:
+def _describe_event(event: Event, plan: EnvironmentSetup) -> Iterator[str]:
     if isinstance(event, StepOutput):
         yield from wrap(escape_text(event.text)[:400], f"{_INDENT}| ", f"{_INDENT}|   ")
     elif isinstance(event, StepStarted):
@@ -289,7 +291,7 @@ def _describe_event(event: Event, plan: Setup) -> Iterator[str]:
         yield from _describe_end(event, plan)
 
 
-def _describe_end(event: StepEnded, plan: Setup) -> Iterator[str]:
+def _describe_end(event: StepEnded, plan: EnvironmentSetup) -> Iterator[str]:
     """Yield how a step ended; the last lines of a failed step's log were printed before."""
     step = event.step
     seconds = f"{event.seconds:.1f} s" if event.seconds >= 0.05 else ""
@@ -300,7 +302,7 @@ def _describe_end(event: StepEnded, plan: Setup) -> Iterator[str]:
         yield f"{_INDENT}why  {format_explain_command([event.log])}"
 
 
-def _format_row(step: SetupStep, text: str, plan: Setup) -> Iterator[str]:
+def _format_row(step: SetupStep, text: str, plan: EnvironmentSetup) -> Iterator[str]:
     status = f"{_WORDS.get(step.state, step.state):<8}"
     name = f"{step.id:<{max(12, *(len(one.id) for one in plan.steps))}} "
     indent = " " * len(status + name)
@@ -318,7 +320,7 @@ def _format_note(step: SetupStep) -> Iterator[str]:
             yield from wrap(escape_text(line), _INDENT, _INDENT)
 
 
-def _explain_exit(plan: Setup, command: str) -> str:
+def _explain_exit(plan: EnvironmentSetup, command: str) -> str:
     unfinished = [step for step in plan.steps if step.state not in ("done", "undone", "manual")]
     if not unfinished:
         return f"stopped before all of it was taken back. Next: `{command} --yes --root`"

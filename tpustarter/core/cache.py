@@ -52,7 +52,7 @@ class Cache:
         return self._used[key]
 
     def select_entries_to_keep(self) -> dict[str, Any] | None:
-        """Return the entries to keep, at most `MOST`; None where nothing changed."""
+        """Return the entries to keep, at most `MOST`, or None if nothing changed."""
         everything = {**self._used, **self._kept}
         return dict(list(everything.items())[:MOST]) if self._is_changed else None
 
@@ -74,7 +74,7 @@ def open_cache(name: str, reader: str) -> Generator[Cache]:
 def read_or_build(
     name: str, source: bytes, reader: str, build: Callable[[], bytes]
 ) -> bytes | None:
-    """Return the bytes that `build` makes of a source, cached; None where they cannot be kept."""
+    """Return the bytes that `build` makes of a source, cached, or None if they cannot be kept."""
     key = _hash(_salt(reader) + source).encode()
     known, _, body = (_load(name) or b"").partition(b"\n")
     if known == key:
@@ -95,7 +95,7 @@ def _entries(name: str) -> dict[str, Any]:
 
 
 def _load(name: str) -> bytes | None:
-    if locations.find_caller():
+    if locations.find_sudo_caller():
         return None
     with contextlib.suppress(OSError, ValueError, LookupError, RuntimeError):
         file = locations.state_folder_path() / "cache" / name
@@ -106,7 +106,7 @@ def _load(name: str) -> bytes | None:
 
 
 def _folder() -> Path | None:
-    if locations.find_caller():
+    if locations.find_sudo_caller():
         return None
     with contextlib.suppress(OSError, ValueError, LookupError, RuntimeError, Problem):
         return locations.make_folder(locations.state_folder_path() / "cache")

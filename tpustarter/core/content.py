@@ -277,12 +277,12 @@ class Lesson:
 
     @property
     def framework(self) -> str | None:
-        """Import name of the first framework it needs; None for none."""
+        """Import name of the first framework it needs, or None if there is none."""
         return next(iter(self.frameworks), None)
 
     @property
     def frameworks(self) -> dict[str, str]:
-        """Frameworks it needs, each with the oldest version it runs on; empty for any version."""
+        """Frameworks it needs, each with the oldest version it runs on, which is empty for any."""
         named = self._needs.get("framework")
         versions = {
             name: str(version)

@@ -24,7 +24,7 @@ class ReportedCrash(Exception):  # noqa: N818  an error whose report is written
         self.where = where
 
 
-def write(error: BaseException) -> tuple[str, str]:
+def write_crash_report(error: BaseException) -> tuple[str, str]:
     """Write the report; return the error in words, and where the report is."""
     if isinstance(error, ReportedCrash):
         return error.what, error.where
@@ -47,6 +47,6 @@ def _write(error: BaseException) -> tuple[str, str]:
             locations.make_state_folder() / time.strftime("bug-%Y%m%d-%H%M%S.md")
         )
         path.write_text(body, encoding="utf-8")
-        locations.give_to_caller(path)
+        locations.chown_to_caller(path)
         where = redact.redact_text(f"a report to paste into an issue is in `{path}`")
     return what, where

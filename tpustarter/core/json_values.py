@@ -25,7 +25,7 @@ def as_object(value: object) -> dict[str, Any]:
 
 
 def as_type(value: object, kind: type[_T]) -> _T | None:
-    """Return a JSON value converted to a type; None if it does not fit."""
+    """Return a JSON value converted to a type, or None if it does not fit."""
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # a name may be half of a character

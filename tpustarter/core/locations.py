@@ -43,7 +43,7 @@ def content_folder(name: str) -> Path:
     return inside if inside.is_dir() else PACKAGE.parent / name
 
 
-def find_caller() -> tuple[int, int] | None:
+def find_sudo_caller() -> tuple[int, int] | None:
     """Return user and group id of the person who called sudo, or None without sudo."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
@@ -57,9 +57,9 @@ def _number(text: str) -> int | None:
     return int(text) if int(text) < _MOST_ID else None
 
 
-def caller_home() -> Path | None:
+def sudo_caller_home() -> Path | None:
     """Return the home of the person who called sudo; None without sudo or without a home."""
-    if sudo := find_caller():
+    if sudo := find_sudo_caller():
         import pwd
 
         with contextlib.suppress(KeyError):  # a user that this machine does not know
@@ -111,7 +111,7 @@ def state_folder_path() -> Path:
     chosen = os.environ.get("TPUSTARTER_HOME")
     if chosen:
         return Path(chosen)
-    if home := caller_home():
+    if home := sudo_caller_home():
         return home / ".local/state/tpustarter"
     if sys.platform == "linux":  # as platformdirs, whose import takes as long as all others
         below = {"XDG_STATE_HOME": "", "HOME": ".local/state"}
@@ -128,7 +128,7 @@ def make_folder(folder: Path) -> Path:
     import tempfile  # takes long, and is not needed where nothing is written
 
     try:
-        make_missing(folder)
+        make_missing_folders(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass  # a folder that cannot be written to must show now, not at the end of a run
     except OSError as error:
@@ -139,12 +139,12 @@ def make_folder(folder: Path) -> Path:
     return folder
 
 
-def make_missing(folder: Path, mode: int = 0o755) -> None:
+def make_missing_folders(folder: Path, mode: int = 0o755) -> None:
     """Make a folder and its missing parents, owned by the caller; raises OSError."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True, mode=mode)
     for path in missing:
-        give_to_caller(path)
+        chown_to_caller(path)
 
 
 @contextlib.contextmanager
@@ -179,7 +179,7 @@ def hold_lock(
     with convert_write_errors(path):
         flags = os.O_RDONLY if is_folder else os.O_RDWR | os.O_CREAT
         descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
-    give_to_caller(path)
+    chown_to_caller(path)
     deadline = time.monotonic() + wait_s
     try:
         while True:
@@ -222,9 +222,9 @@ def convert_output_errors(path: Path) -> Generator[None]:
         raise Problem(f"cannot write `{path}`: {why}", code=ExitCode.OUTPUT) from error
 
 
-def give_to_caller(path: Path) -> None:
+def chown_to_caller(path: Path) -> None:
     """Change the owner of a file or folder to the user who called sudo; no effect without sudo."""
-    if sudo := find_caller():
+    if sudo := find_sudo_caller():
         with contextlib.suppress(OSError):
             os.chown(path, *sudo, follow_symlinks=False)
 
@@ -263,7 +263,7 @@ def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        give_to_caller(Path(temporary))
+        chown_to_caller(Path(temporary))
         Path(temporary).replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -293,7 +293,7 @@ def move_aside(path: Path, name: str, *, why: str = "") -> Path:
     Args:
         path: The file or folder in the way.
         name: Its new name if that is free.
-        why: The reason, for the sentence of `take_move_notices`; empty where the caller reports it.
+        why: The reason, for the sentence of `pop_move_notices`; empty where the caller reports it.
 
     Raises:
         OSError: it cannot be moved.
@@ -304,7 +304,7 @@ def move_aside(path: Path, name: str, *, why: str = "") -> Path:
     return kept
 
 
-def take_move_notices() -> list[str]:
+def pop_move_notices() -> list[str]:
     """Return sentences on what was put aside since the last call, without a full stop."""
     sentences = [*_untold]
     del _untold[: len(sentences)]

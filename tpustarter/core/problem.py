@@ -98,12 +98,12 @@ def format_error(what: str, hint: str | None, read: str | None = None) -> str:
 
 
 def find_problem(error: BaseException) -> Problem | None:
-    """Return the Problem for an error that the user or this machine caused; None for a bug."""
+    """Return the Problem for an error that the user or this machine caused, or None for a bug."""
     return find_limit_problem(error) or find_name_problem(error)
 
 
 def find_name_problem(error: BaseException) -> Problem | None:
-    """Return the Problem for a file name that this system refuses; None for another error.
+    """Return the Problem for a file name that this system refuses, or None for another error.
 
     `pathlib` raises for such a name even where it only tests whether there is a file.
     """
@@ -118,10 +118,10 @@ def find_name_problem(error: BaseException) -> Problem | None:
 
 
 def find_limit_problem(error: BaseException) -> Problem | None:
-    """Return the Problem for a limit of this machine that caused an error; None for no limit."""
-    from tpustarter.machine import limits
+    """Return the Problem for a limit of this machine that caused an error, or None for no limit."""
+    from tpustarter.machine import reached_limits
 
-    limit = limits.find_limit(error)
+    limit = reached_limits.find_limit(error)
     return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT) if limit else None
 
 
@@ -162,7 +162,7 @@ def wants_json(words: Sequence[str]) -> bool:
     return bool({"--json", "--ndjson"} & {*words}) and words[0] != "run"
 
 
-def format_early_end(words: Sequence[str], code: int) -> str:
+def format_interrupted_output(words: Sequence[str], code: int) -> str:
     """Return the stdout of a run that a signal ended before there was a result.
 
     It is a JSON line where the command line asks for JSON, and empty otherwise.

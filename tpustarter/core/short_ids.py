@@ -73,7 +73,7 @@ def find_id(
 
 
 def find_nearest_file(path: Path, ending: str = "") -> Path | None:
-    """Return the file beside a missing one whose name is nearest; None for none.
+    """Return the file beside a missing one whose name is nearest, or None if there is none.
 
     Args:
         path: The file that is not there.

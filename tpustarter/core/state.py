@@ -30,18 +30,18 @@ class UnreadableError(Exception):
         self.file, self.why, self.is_damaged = file, why, is_damaged
 
 
-def prepare_path(name: str) -> Path:
+def prepare_state_path(name: str) -> Path:
     """Return the path of the state called `name`, making the state folder if necessary."""
     return locations.make_state_folder() / f"{name}.json"
 
 
-def find_path(name: str) -> Path:
+def find_state_path(name: str) -> Path:
     """Return the path of the state called `name`; nothing is made."""
     return locations.state_folder_path() / f"{name}.json"
 
 
-def load(name: str) -> dict[str, Any]:
-    """Return the state called `name`; empty where there is none, or a damaged one.
+def load_state(name: str) -> dict[str, Any]:
+    """Return the state called `name`, or an empty mapping if there is none, or a damaged one.
 
     Nothing is made, so that state can be read where nothing can be written.
 
@@ -49,26 +49,29 @@ def load(name: str) -> dict[str, Any]:
         Problem: the file cannot be read, or is damaged and cannot be put aside.
     """
     try:
-        return read_or_raise(name) or {}
+        return read_state_or_raise(name) or {}
     except UnreadableError as error:
         if not error.is_damaged:
             raise Problem(
                 str(error),
                 hint=f"`ls -ld {error.file}` shows what it is, and whose; it was left as it is",
             ) from error
-    with locations.convert_write_errors(find_path(name)), contextlib.suppress(FileNotFoundError):
+    with (
+        locations.convert_write_errors(find_state_path(name)),
+        contextlib.suppress(FileNotFoundError),
+    ):
         move_damaged_file(name)
     return {}
 
 
 def move_damaged_file(name: str) -> None:
     """Rename an unusable state file; raises OSError."""
-    file = find_path(name)
+    file = find_state_path(name)
     broken = file.with_suffix(time.strftime(".broken-%Y%m%d-%H%M%S.json"))
     locations.move_aside(file, broken.name, why="cannot be read")
 
 
-def read_or_raise(name: str) -> dict[str, Any] | None:
+def read_state_or_raise(name: str) -> dict[str, Any] | None:
     """Return the state called `name`, None where there is none; an unreadable file is left alone.
 
     For callers that must not continue as if nothing had been saved.
@@ -77,7 +80,7 @@ def read_or_raise(name: str) -> dict[str, Any] | None:
         UnreadableError: the file cannot be read.
         OSError: this machine allows no more open files or memory, so the state is unknown.
     """
-    file = find_path(name)
+    file = find_state_path(name)
     try:
         value = parse_json(locations.read_text(file, MAX_BYTES))
     except (FileNotFoundError, NotADirectoryError):
@@ -110,13 +113,13 @@ def _finite(text: str) -> float:
     return value
 
 
-def save(name: str, value: dict[str, Any]) -> None:
+def save_state(name: str, value: dict[str, Any]) -> None:
     """Replace the state called `name`, all of it or nothing.
 
     Raises:
         Problem: the disk is full, or the present file cannot be read, and may be worth more.
     """
-    file = prepare_path(name)
-    load(name)  # moves a damaged one aside
+    file = prepare_state_path(name)
+    load_state(name)  # moves a damaged one aside
     with locations.convert_write_errors(file):
         locations.replace_file(file, json.dumps(value, indent=1).encode())

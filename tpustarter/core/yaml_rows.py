@@ -24,7 +24,7 @@ _PLACE = re.compile(r"^(?P<reason>.*?)(?: - at `\$\.?(?P<place>(?P<field>\w*).*)
 """An error of msgspec: the reason, and the place in the value."""
 
 
-def load(file: Path) -> Any:
+def load_yaml(file: Path) -> Any:
     """Return the value of a YAML file; raises Problem for one that cannot be read."""
     try:
         text = locations.read_text(file)
@@ -34,7 +34,7 @@ def load(file: Path) -> Any:
         raise Problem(f"`{file.name}` cannot be read: {error}") from error
 
 
-def convert(
+def convert_value(
     value: object, kind: type[_Row], special: Callable[[type, Any], object] | None = None
 ) -> _Row:
     """Return the structure that a value of a YAML file holds; raises ValueError with the field.
@@ -67,12 +67,12 @@ def convert_row(
         kind: The type that is expected.
         name: Name of the row in messages.
         file: The file of the row.
-        special: As `convert` takes it.
+        special: As `convert_value` takes it.
     """
     if not is_object(row):
         raise Problem(f"the row `{name}` of `{file.name}` is {row!r}, expected keys and values")
     try:
-        return convert(row, kind, special)
+        return convert_value(row, kind, special)
     except ValueError as error:
         raise Problem(f"the row `{name}` of `{file.name}` cannot be used: {error}") from error
 

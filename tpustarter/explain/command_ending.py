@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tpustarter.explain.known_failures import KnownFailure
-from tpustarter.explain.log_scanner import FailureSign, LogScan, SeenFailure
+from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
 from tpustarter.explain.ranking import FailureMatch, sort_matches
 from tpustarter.text import phrases
 
@@ -21,7 +21,7 @@ _OUT_OF_MEMORY = "host-memory-out"
 
 
 def describe_exit_code(code: int) -> str:
-    """Return how a command ended, in words; a shell reports a signal as 128 plus its number."""
+    """Describe an exit code in words; a shell reports a signal as 128 plus its number."""
     # A program that exits with 128 plus a number by itself looks the same as one that was killed.
     try:
         name = signal.Signals(code - 128).name
@@ -38,7 +38,7 @@ def add_exit_code(
     causes = [match for match in matches if match.failure.role == "cause"]
     found = {match.failure.id: match for match in matches}
     for one in failures:
-        if code not in one.exit_codes or scan.seen.get(one.id, SeenFailure()).signs.get("unless"):
+        if code not in one.exit_codes or scan.seen.get(one.id, FoundFailure()).signs.get("unless"):
             continue
         if match := found.get(one.id):
             found[one.id] = replace(match, signs=(*match.signs, sign))

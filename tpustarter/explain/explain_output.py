@@ -27,7 +27,7 @@ from tpustarter.explain.ranking import FailureMatch
 from tpustarter.explain.tracebacks import (
     TRACEBACK,
     Traceback,
-    is_raised,
+    is_exception_line,
     read_bare_frames,
     read_crash,
     read_tracebacks,
@@ -77,7 +77,9 @@ def explain_log(
         scan.lines,
         last_error,
         python,
-        has_failed=bool(end and end.code) or TRACEBACK in scan.last or is_raised(last_error),
+        has_failed=bool(end and end.code)
+        or TRACEBACK in scan.last
+        or is_exception_line(last_error),
         has_own_error=bool(own),
         framework=explanation_text.find_framework(scan.last),
         is_cut=last.is_cut and not own,
@@ -110,13 +112,13 @@ def _last_error(matches: Sequence[FailureMatch], end_of_log: str, last: Tracebac
         return found
     others = (line for line in end_of_log.split("\n") if not line.strip() or not is_harmless(line))
     other = last.error or find_last_error("\n".join(others))
-    return other if is_raised(other) or last.error or last.is_cut else found
+    return other if is_exception_line(other) or last.error or last.is_cut else found
 
 
 def _complete(
     last_error: str, end_of_log: str, tracebacks: Sequence[Traceback]
 ) -> Traceback | None:
-    """Return the traceback of the last error above one that is cut off; None for no such one."""
+    """Return the traceback of the last error above one that is cut off, or None for no such one."""
     above = [*reversed(tracebacks[:-1]), read_bare_frames(end_of_log.partition(TRACEBACK)[0])]
     return next((one for one in above if one.error and one.error in last_error), None)
 

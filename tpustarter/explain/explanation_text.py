@@ -15,7 +15,7 @@ from tpustarter.explain.library_errors import PYTHON, LibraryError
 from tpustarter.explain.log_scanner import FailureSign
 from tpustarter.explain.program_mistakes import FoundMistake
 from tpustarter.explain.ranking import FailureMatch
-from tpustarter.explain.tracebacks import strip_level
+from tpustarter.explain.tracebacks import strip_log_prefix
 from tpustarter.machine import frameworks, pip
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
@@ -94,14 +94,14 @@ class Explanation:
 
 
 def find_framework(end_of_log: str) -> str:
-    """Return the framework that a log names last; empty where it names none."""
+    """Return the framework that a log names last, or an empty text if it names none."""
     names: list[str] = _PACKAGE.findall(end_of_log)
     return _LIBRARY.get(names[-1], names[-1]) if names else ""
 
 
 def find_last_error(end_of_log: str) -> str:
-    """Return the last line that looks like an error; empty where none does."""
-    lines = [strip_level(line) for line in end_of_log.split("\n")]
+    """Return the last line that looks like an error, or an empty text if none does."""
+    lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
     for before, line in zip(reversed(["", *lines[:-1]]), reversed(lines), strict=True):
         match = _ERROR.search(line) or (before.startswith("  ") and _RAISED.match(line))
         if match:
@@ -128,7 +128,7 @@ def list_fixes(match: FailureMatch, python: str) -> list[str]:
         *hint,
         *(
             pip.format_pip_command(
-                known_failures.fill_placeholders(program_python.name_python(fix, python), values)
+                known_failures.fill_placeholders(program_python.fill_in_python(fix, python), values)
             )
             for fix in match.failure.fix
         ),
@@ -196,10 +196,10 @@ class ExplanationPart:
 
 def render_explanation(one: Explanation, paint: Paint = leave_unpainted) -> str:
     """Return the explanation for people: the first cause at length, the others in a line each."""
-    return "\n".join(as_lines(explanation_parts(one), paint))
+    return "\n".join(format_parts(explanation_parts(one), paint))
 
 
-def as_lines(parts: Iterable[ExplanationPart], paint: Paint = leave_unpainted) -> list[str]:
+def format_parts(parts: Iterable[ExplanationPart], paint: Paint = leave_unpainted) -> list[str]:
     """Return the lines that show parts on a terminal."""
     return [line for part in parts for line in _lines(part, paint)]
 
@@ -455,7 +455,7 @@ def describe_next_commands(framework: str = "") -> Iterator[ExplanationPart]:
     yield ExplanationPart("tpustarter report --log FILE", kind=PartKind.COMMAND)
 
 
-def make_document(one: Explanation) -> dict[str, Any]:
+def make_json_document(one: Explanation) -> dict[str, Any]:
     """Return the explanation as a JSON document."""
     return {
         "schema": SCHEMA,

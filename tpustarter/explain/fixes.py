@@ -35,7 +35,7 @@ class Fix:
 
 
 def find_fix(match: FailureMatch, machine: host.Machine) -> Fix | None:
-    """Return the fix of a failure that was confirmed here; None where there is none."""
+    """Return the fix of a failure that was confirmed here, or None if there is none."""
     hint = Hint.of(match.hint)
     if match.confidence != "confirmed":
         return None

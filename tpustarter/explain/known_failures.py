@@ -108,7 +108,7 @@ class KnownFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 @functools.cache
 def read_failures(file: Path = FILE) -> tuple[KnownFailure, ...]:
     """Read the known failures; raise Problem for a row that cannot be used."""
-    table = yaml_rows.load(file)
+    table = yaml_rows.load_yaml(file)
     if not is_array(table):
         raise Problem(f"`{file.name}` holds no list of failures")
     failures = tuple(

@@ -23,7 +23,7 @@ three."""
 
 
 def read_mistakes(folder: Path | None = None, first: str = "") -> list[Mistake]:
-    """Return the errors that lessons name; none where the lessons cannot be read.
+    """Return the errors that lessons name, or none if the lessons cannot be read.
 
     Args:
         folder: The lessons; None for those of the program.

@@ -80,7 +80,7 @@ class LibraryError:
 @functools.cache
 def read_libraries(file: Path = FILE) -> tuple[Library, ...]:
     """Read the libraries; raise Problem for a row that cannot be used."""
-    table = yaml_rows.load(file)
+    table = yaml_rows.load_yaml(file)
     if not is_array(table):
         raise Problem(f"`{file.name}` holds no list of libraries")
     return tuple(
@@ -89,8 +89,8 @@ def read_libraries(file: Path = FILE) -> tuple[Library, ...]:
     )
 
 
-def split_path(file: str) -> tuple[str, str]:
-    """Return the library that a file belongs to, and its path there; empty for a user's own file.
+def find_library_of_file(file: str) -> tuple[str, str]:
+    """Return the library of a file and the path there, both empty for a user's own file.
 
     Files of Python itself belong to the library `Python`.
     """
@@ -107,13 +107,13 @@ def split_path(file: str) -> tuple[str, str]:
     return "", ""
 
 
-def is_own(frame: Frame) -> bool:
+def is_user_frame(frame: Frame) -> bool:
     """Return whether a frame is in a file of the user's."""
-    return not split_path(frame.file)[0]
+    return not find_library_of_file(frame.file)[0]
 
 
-def find_raiser(traceback: Traceback) -> Frame | None:
-    """Return the frame that raised an error; None for a traceback without frames.
+def find_raising_frame(traceback: Traceback) -> Frame | None:
+    """Return the frame that raised an error, or None for a traceback without frames.
 
     A `__getattr__` that raises does so because of the line that asked for the attribute.
     """
@@ -121,19 +121,19 @@ def find_raiser(traceback: Traceback) -> Frame | None:
     return frames[-1] if frames else None
 
 
-def find_caller(traceback: Traceback) -> Frame | None:
-    """Return the last frame in a file of the user's; None where a traceback has none."""
-    return next((one for one in reversed(traceback.frames) if is_own(one)), None)
+def find_last_user_frame(traceback: Traceback) -> Frame | None:
+    """Return the last frame in a file of the user's, or None if a traceback has none."""
+    return next((one for one in reversed(traceback.frames) if is_user_frame(one)), None)
 
 
 def find_program_line(traceback: Traceback) -> str:
-    """Return the last line of the program that a traceback names; empty where it names none."""
-    own = find_caller(traceback)
+    """Return the last line of the program that a traceback names, or "" if it names none."""
+    own = find_last_user_frame(traceback)
     return own.text if own else ""
 
 
 def find_library_error(traceback: Traceback, prefixes: Iterable[Path] = ()) -> LibraryError | None:
-    """Return the library that raised the error of a traceback; None where the program itself did.
+    """Return the library that raised the error of a traceback, or None if the program itself did.
 
     None also where no error follows the frames: then the last one only made the next call.
 
@@ -141,13 +141,13 @@ def find_library_error(traceback: Traceback, prefixes: Iterable[Path] = ()) -> L
         traceback: The traceback, with its error.
         prefixes: Folders of Pythons in which the source is looked for, after the traceback's path.
     """
-    raiser = find_raiser(traceback)
+    raiser = find_raising_frame(traceback)
     if raiser is None or not traceback.error:
         return None
     caller = find_program_line(traceback)
-    if traceback.hides_jax and is_own(raiser):
+    if traceback.hides_jax and is_user_frame(raiser):
         return LibraryError("jax", "", "", caller, _issues("jax"))
-    library, rest = split_path(raiser.file)
+    library, rest = find_library_of_file(raiser.file)
     if not library:
         return None
     place = f"{rest}, line {raiser.line}" if raiser.line else rest
@@ -173,7 +173,7 @@ def _issues(library: str) -> str:
 
 def _list_sources(frame: Frame, prefixes: Sequence[Path]) -> Iterator[Path]:
     """Yield the files on this machine that may be the source of a frame."""
-    _, rest = split_path(frame.file)
+    _, rest = find_library_of_file(frame.file)
     named = locations.expand_path(frame.file)
     folders = (one for prefix in prefixes for one in prefix.glob("lib/python3*/site-packages"))
     for path in (*([named] if named.is_absolute() else []), *(one / rest for one in folders)):
@@ -184,7 +184,7 @@ def _list_sources(frame: Frame, prefixes: Sequence[Path]) -> Iterator[Path]:
 
 
 def _find_condition(source: Path, frame: Frame, error: str) -> str:
-    """Return the condition of an error that a function raised; empty where it raises another."""
+    """Return the condition of an error that a function raised, or "" if it raises another."""
     found = [
         (_rank(node, line, frame, error), _condition(node, above, text))
         for text, line, function in _functions(source, frame)
@@ -229,7 +229,7 @@ def _walk(
 
 
 def _rank(node: ast.Raise | ast.Assert, line: int, frame: Frame, error: str) -> int:
-    """Return how well a statement fits an error; 0 where it raises another one."""
+    """Return how well a statement fits an error, or 0 if it raises another one."""
     name, _, message = error.partition(": ")
     kind = name.rpartition(".")[2]
     call = node.exc if isinstance(node, ast.Raise) else node.msg
@@ -280,7 +280,7 @@ def _find_documentation(
     """Return the innermost documented function of a library in a traceback, and a sentence."""
     kind = traceback.error.partition(":")[0].rpartition(".")[2]
     for frame in reversed(traceback.frames):
-        if split_path(frame.file)[0] != library:
+        if find_library_of_file(frame.file)[0] != library:
             break
         for source in _list_sources(frame, prefixes):
             # Only the nearest one: a class further away may have a method of the same name.

@@ -40,7 +40,7 @@ class LogPrefix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 @functools.cache
 def read_prefixes(file: Path = FILE) -> tuple[LogPrefix, ...]:
     """Read the forms; raise Problem for a row that cannot be used."""
-    table: Any = yaml_rows.load(file)
+    table: Any = yaml_rows.load_yaml(file)
     if not isinstance(table, list):
         raise Problem(f"`{file.name}` holds no list of prefixes")
     return tuple(
@@ -49,7 +49,7 @@ def read_prefixes(file: Path = FILE) -> tuple[LogPrefix, ...]:
     )
 
 
-class WorkerSplitter:
+class WorkerLogSplitter:
     """The scans of all workers whose lines stand in one log."""
 
     def __init__(self, scanner: Scanner) -> None:
@@ -76,7 +76,7 @@ class WorkerSplitter:
         self._number += data.count(b"\n") - 1
 
     def end(self) -> dict[str, LogScan]:
-        """Return the scan of each worker by its name; empty where there are not two of them."""
+        """Return the scan of each worker by its name, or none if there are not two of them."""
         self.take(b"\n")
         if len(self._passes) < 2:
             return {}

@@ -55,7 +55,7 @@ class LogLines:
         self._number = 1
 
     def feed(self, chunk: bytes) -> LogPiece | None:
-        """Take the next bytes of the log; return whole lines once there are enough, else None."""
+        """Add the next bytes of the log, and return whole lines once there are enough."""
         data = self._rest = self._rest + self._plain(chunk)
         if len(data) < TOGETHER:
             return None
@@ -64,7 +64,7 @@ class LogLines:
         return self._piece(own)
 
     def finish(self) -> LogPiece | None:
-        """Return the rest of the log; None where there is none."""
+        """Return the rest of the log, or None if there is none."""
         return self._piece(len(self._rest)) if self._rest else None
 
     def _piece(self, own: int) -> LogPiece:

@@ -66,7 +66,7 @@ class FailureSign:
 
 
 @dataclass
-class SeenFailure:
+class FoundFailure:
     """The signs of one failure in a log."""
 
     signs: dict[Part, list[FailureSign]] = field(default_factory=dict[Part, "list[FailureSign]"])
@@ -76,7 +76,7 @@ class SeenFailure:
 class LogScan:
     """The signs of all failures in a log."""
 
-    seen: dict[str, SeenFailure]
+    seen: dict[str, FoundFailure]
     """The failures that have a sign, by id."""
     lines: int
     last: str
@@ -308,7 +308,7 @@ class LogPass:
             self._last.popleft()
 
     def _result(self) -> LogScan:
-        seen: dict[str, SeenFailure] = {}
+        seen: dict[str, FoundFailure] = {}
         clean = functools.cache(self._clean)  # one line may show many failures
         for number, found in sorted(self._found.items()):
             one = self._searched[number]
@@ -321,7 +321,7 @@ class LogPass:
                 )
                 for raw in found
             ]
-            parts = seen.setdefault(one.failure.id, SeenFailure()).signs
+            parts = seen.setdefault(one.failure.id, FoundFailure()).signs
             parts.setdefault(one.part, []).extend(signs)
         return LogScan(seen, self._lines, self._last_part())
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.checking.output.results_text import finding_line
 from tpustarter.checking.results.results import FindingFields, read_hint
-from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.explain import program_python
 from tpustarter.explain.ranking import FailureMatch, sort_matches
 from tpustarter.machine import host
@@ -25,7 +25,7 @@ _OF_PYTHON = ("HOST-FRAMEWORKS-", "HOST-PYTHON-")
 
 
 @dataclass(frozen=True)
-class HostFindings:
+class MachineEvidence:
     """The findings of the host checks on this machine."""
 
     findings: tuple[FindingFields, ...]
@@ -35,32 +35,32 @@ class HostFindings:
     """Whether the Python that was looked at is the one that ran the program."""
 
 
-def run_host_checks(python: str = "") -> HostFindings:
+def run_host_checks(python: str = "") -> MachineEvidence:
     """Run the host checks on this machine; raise Problem where no Python can run them.
 
     Args:
         python: The Python that ran the program; empty where it is not known.
     """
     found = program_python.locate_python(python)
-    return collect_findings(host_checks(python=str(found or "")), of_program=found is not None)
+    return collect_findings(plan_host_checks(python=str(found or "")), of_program=found is not None)
 
 
-def host_checks(
+def plan_host_checks(
     machine: host.Machine | None = None, checks: Path | None = None, python: str = ""
-) -> SelfCheck:
+) -> MachineCheck:
     """Plan the checks that `collect_findings` runs; raise Problem without a Python for them."""
     request = CheckRequest(ids=("host.*",), level="static", python=python or None)
-    return SelfCheck(request, machine=machine, checks=checks)
+    return MachineCheck(request, machine=machine, checks=checks)
 
 
-def collect_findings(check: SelfCheck, *, of_program: bool = True) -> HostFindings:
+def collect_findings(check: MachineCheck, *, of_program: bool = True) -> MachineEvidence:
     """Run the host checks to their end, and return their findings."""
     for _ in check.events():
         pass
     found = tuple(finding for result in check.run.results for finding in result.findings)
     facts = check.run.host
     has_tpu = bool(facts.get("chips") or facts.get("unknown_google_devices"))
-    return HostFindings(found, has_tpu, of_program)
+    return MachineEvidence(found, has_tpu, of_program)
 
 
 def can_confirm(matches: Sequence[FailureMatch]) -> bool:
@@ -68,7 +68,9 @@ def can_confirm(matches: Sequence[FailureMatch]) -> bool:
     return any(match.failure.confirm or match.failure.without_tpu for match in matches)
 
 
-def confirm_matches(matches: Sequence[FailureMatch], machine: HostFindings) -> list[FailureMatch]:
+def confirm_matches(
+    matches: Sequence[FailureMatch], machine: MachineEvidence
+) -> list[FailureMatch]:
     """Return the matches with the evidence of this machine, in their order after that.
 
     A log may come from another machine. Such logs are made on machines with a TPU, so only one that
@@ -77,7 +79,7 @@ def confirm_matches(matches: Sequence[FailureMatch], machine: HostFindings) -> l
     return sort_matches([_looked_at(match, machine) for match in matches])
 
 
-def _looked_at(match: FailureMatch, machine: HostFindings) -> FailureMatch:
+def _looked_at(match: FailureMatch, machine: MachineEvidence) -> FailureMatch:
     wanted = [code.partition(" ") for code in match.failure.confirm]
     seen = [
         (finding, word)

@@ -83,7 +83,7 @@ class FoundMistake:
 @functools.cache
 def read_mistakes(file: Path = FILE) -> tuple[Mistake, ...]:
     """Read the known mistakes; raise Problem for a row that cannot be used."""
-    table = yaml_rows.load(file)
+    table = yaml_rows.load_yaml(file)
     if not is_array(table):
         raise Problem(f"`{file.name}` holds no list of mistakes")
     return tuple(
@@ -104,7 +104,7 @@ def _pattern(_: type, value: Any) -> re.Pattern[str]:
 def find_mistake(
     last_error: str, traceback: Traceback, taught: Iterable[Mistake] = (), *, python: str = ""
 ) -> FoundMistake | None:
-    """Return the mistake that ended a program; None where its last error is none of them.
+    """Return the known mistake behind the last error of a program, or None.
 
     A package that breaks in a line of its own, by another version of what it uses or without a TPU,
     may raise a KeyError as well. That is no evidence against the program.
@@ -117,9 +117,9 @@ def find_mistake(
     """
     general = [one for one in read_mistakes() if one.general]
     rows = [*(one for one in read_mistakes() if not one.general), *taught, *general]
-    frame = library_errors.find_raiser(traceback)
+    frame = library_errors.find_raising_frame(traceback)
     raiser, line = (frame.file, frame.code) if frame else ("", "")
-    is_own = frame is None or (library_errors.is_own(frame) and not traceback.hides_jax)
+    is_own = frame is None or (library_errors.is_user_frame(frame) and not traceback.hides_jax)
     fitting = (one for one in rows if _fits(one, last_error, raiser, line))
     mistake = next((one for one in fitting if is_own or one.anywhere), None)
     if mistake is None:
@@ -127,8 +127,8 @@ def find_mistake(
     found = mistake.error.search(last_error)
     values = found.groupdict() if found else {}
     filled = known_failures.fill_placeholders(mistake.command, values)
-    command = pip.format_pip_command(program_python.name_python(filled, python))
-    own = library_errors.find_caller(traceback)
+    command = pip.format_pip_command(program_python.fill_in_python(filled, python))
+    own = library_errors.find_last_user_frame(traceback)
     place, code = (own.place, own.code) if own else ("", "")
     error = _SAYS_SO.sub("", last_error)
     return FoundMistake(mistake, error, place, code, command, is_own and frame is not None)

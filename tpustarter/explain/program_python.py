@@ -26,7 +26,7 @@ _NAME = re.compile(r"\bPYTHON\b")
 
 
 def find_program_python(end_of_log: str) -> str:
-    """Return the Python whose packages a log names last; empty where it names none."""
+    """Return the Python whose packages a log names last, or an empty text if it names none."""
     found = list(_IN_PYTHON.finditer(end_of_log))
     if not found:
         return ""
@@ -37,7 +37,7 @@ def find_program_python(end_of_log: str) -> str:
 
 
 def locate_python(python: str) -> Path | None:
-    """Return the executable of a Python on this machine; None where it is not here.
+    """Return the executable of a Python on this machine, or None if it is not here.
 
     The environment of tpustarter itself runs no program of the user's, and one that somebody else
     could have put there is not started.
@@ -53,7 +53,7 @@ def locate_python(python: str) -> Path | None:
 
 def _is_trusted(executable: Path) -> bool:
     # It is started to be looked at, and whoever wrote the log has named it.
-    trusted = {0, os.getuid(), *(locations.find_caller() or ())[:1]}
+    trusted = {0, os.getuid(), *(locations.find_sudo_caller() or ())[:1]}
     paths = {path for one in (executable, executable.resolve()) for path in (one, *one.parents)}
     for path in paths:
         status = path.stat()
@@ -63,7 +63,7 @@ def _is_trusted(executable: Path) -> bool:
     return True
 
 
-def name_python(fix: str, python: str) -> str:
+def fill_in_python(fix: str, python: str) -> str:
     """Return a fix with the command of the user's Python, or in words where that is not known."""
     if python:
         return _NAME.sub(lambda _: python, fix)

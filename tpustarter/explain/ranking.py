@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tpustarter.explain.known_failures import KnownFailure
-from tpustarter.explain.log_scanner import FailureSign, LogScan, SeenFailure
+from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
 
 Confidence = Literal["confirmed", "likely", "possible"]
 _ROLES = ("cause", "symptom", "notice")
@@ -35,7 +35,7 @@ def rank_failures(scan: LogScan, failures: Sequence[KnownFailure]) -> list[Failu
     found = {
         one.id: match
         for one in failures
-        if (match := _match(one, scan.seen.get(one.id, SeenFailure()))) is not None
+        if (match := _match(one, scan.seen.get(one.id, FoundFailure()))) is not None
     }
     by = {
         consequence: match.failure.id
@@ -56,7 +56,7 @@ def sort_matches(matches: Iterable[FailureMatch]) -> list[FailureMatch]:
     return sorted(matches, key=_order)
 
 
-def _match(failure: KnownFailure, seen: SeenFailure) -> FailureMatch | None:
+def _match(failure: KnownFailure, seen: FoundFailure) -> FailureMatch | None:
     if seen.signs.get("unless") or (failure.needs and not seen.signs.get("needs")):
         return None
     shown = seen.signs.get("shows", [])

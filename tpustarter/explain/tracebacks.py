@@ -126,7 +126,7 @@ def _body(lines: Sequence[str], begin: int) -> Iterator[tuple[int, str]]:
 
 
 def _prefix_of(lines: Sequence[str], begin: int) -> re.Pattern[str] | None:
-    """Return a pattern for what stands before each line of a traceback; None for nothing."""
+    """Return a pattern for what stands before each line of a traceback, or None for nothing."""
     text = lines[begin][: lines[begin].index(TRACEBACK)].rstrip()
     if not text:
         return None
@@ -170,7 +170,7 @@ def _is_frame(line: str) -> bool:
 
 def read_bare_frames(end_of_log: str) -> Traceback:
     """Return the frames of a log that has no first line of a traceback, as a syntax error has."""
-    lines = [strip_level(line) for line in end_of_log.split("\n")]
+    lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
     last = max((at for at, line in enumerate(lines) if _is_frame(line)), default=len(lines))
     error = next((line.strip() for line in lines[last:] if _RAISED.match(line)), "")
     is_cut = last < len(lines) and not error and _is_cut(lines[last:])
@@ -178,16 +178,16 @@ def read_bare_frames(end_of_log: str) -> Traceback:
 
 
 def read_crash(end_of_log: str) -> Frame | None:
-    """Return where Python was as it crashed, which faulthandler prints; None for no such text."""
+    """Return the frames that faulthandler prints when Python crashes, or None if there are none."""
     match = _CRASH.search(end_of_log)
     return next(iter(read_frames([match[1]])), None) if match else None
 
 
-def is_raised(line: str) -> bool:
+def is_exception_line(line: str) -> bool:
     """Return whether a line is an exception, as the last line of a traceback is."""
     return bool(_EXCEPTION.match(line))
 
 
-def strip_level(line: str) -> str:
+def strip_log_prefix(line: str) -> str:
     """Return a line without the process, level, time and file that vLLM prints before it."""
     return line[_LEVEL.match(line).end() :]  # type: ignore[union-attr]

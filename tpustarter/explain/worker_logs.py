@@ -17,7 +17,7 @@ from typing import Any
 from tpustarter.core.problem import ExitCode
 from tpustarter.explain import explain_output, explanation_text, known_failures
 from tpustarter.explain.explanation_text import Explanation, ExplanationPart
-from tpustarter.explain.log_scanner import FailureSign, LogScan, SeenFailure
+from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
 from tpustarter.explain.ranking import FailureMatch
 from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpainted
 
@@ -149,7 +149,7 @@ def _share_needs(scans: Sequence[LogScan]) -> None:
     for scan in scans:
         for failure, signs in needs.items():
             if signs:
-                scan.seen.setdefault(failure, SeenFailure()).signs.setdefault("needs", signs)
+                scan.seen.setdefault(failure, FoundFailure()).signs.setdefault("needs", signs)
 
 
 def _worker(name: str, number: int | None, file: str, scan: LogScan) -> WorkerEnd:
@@ -276,7 +276,7 @@ def render_explanation(job: JobExplanation, paint: Paint = leave_unpainted) -> s
     if more > 0:
         tail.append(ExplanationPart(f"  and {more} more (`--json` has them all)"))
     middle = explanation_text.explanation_parts(job.found, has_all_logs=True)
-    return "\n".join(explanation_text.as_lines([*head, *middle, *tail], paint))
+    return "\n".join(explanation_text.format_parts([*head, *middle, *tail], paint))
 
 
 def _headline(job: JobExplanation) -> str:
@@ -304,10 +304,10 @@ def _in_a_line(one: WorkerEnd) -> ExplanationPart:
     return ExplanationPart(escape_text(cut_text(text, 200)), escape_text(one.name), indent=2)
 
 
-def make_document(job: JobExplanation) -> dict[str, Any]:
+def make_json_document(job: JobExplanation) -> dict[str, Any]:
     """Return the explanation as a JSON document: that of the first worker, and all workers."""
     return {
-        **explanation_text.make_document(job.found),
+        **explanation_text.make_json_document(job.found),
         "first": job.first.name if job.first else None,
         "workers": [
             {

@@ -14,7 +14,7 @@ _SHELL = re.compile(r"-?(ba|da|k|z)?sh")
 
 
 def format_command(data: str) -> str:
-    """Return program and script from the text of `/proc/PID/cmdline`; empty for an empty one."""
+    """Return the program and the script that the text of a `/proc/PID/cmdline` names."""
     words = data.rstrip("\0").split("\0")
     if len(words) == 1:
         words = words[0].split()  # a title that the process gave itself

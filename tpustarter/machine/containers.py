@@ -22,7 +22,7 @@ class Container:
 
 
 def find_container(machine: Machine) -> Container | None:
-    """Return the container this process runs in; None when no sign of one is found."""
+    """Return the container this process runs in, or None if no sign of one is found."""
     groups = "".join(machine.read_text(f"/proc/{pid}/cgroup") or "" for pid in ("1", "self"))
     mounts = (machine.read_text("/proc/self/mountinfo") or "").splitlines()
     # The line of "/" names the engine's folder also where cgroups are hidden.
@@ -53,7 +53,7 @@ def _host_network(machine: Machine) -> bool | None:
 
 
 def shared_memory_gib(machine: Machine) -> float | None:
-    """Return the size of /dev/shm in GiB, as mounted; None when it is not a mount."""
+    """Return the size of /dev/shm in GiB, as mounted, or None if it is not a mount."""
     for line in (machine.read_text("/proc/mounts") or "").splitlines():
         fields = line.split()
         size = re.search(r"\bsize=(\d+)([kmg]?)\b", fields[3]) if len(fields) > 3 else None

@@ -20,7 +20,7 @@ _FILES = ("METADATA", "PKG-INFO", "")
 
 
 class DistributionInfo(NamedTuple):
-    """The metadata of an installed distribution; empty where it was partly deleted."""
+    """The metadata of an installed distribution; fields are empty if files of it were deleted."""
 
     name: str | None = None
     version: str | None = None

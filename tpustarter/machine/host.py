@@ -19,7 +19,7 @@ from tpustarter.machine import slices, tpus
 from tpustarter.machine.containers import Container, find_container, shared_memory_gib
 from tpustarter.machine.duration import format_duration
 from tpustarter.machine.generations import Generation
-from tpustarter.machine.locks import LOCK_FILE, LibtpuLock, read_libtpu_lock
+from tpustarter.machine.libtpu_lock import LOCK_FILE, LibtpuLock, read_libtpu_lock
 from tpustarter.machine.machine import Machine, clean_text, multiply_bounds, parse_number
 from tpustarter.machine.metadata import Metadata
 from tpustarter.machine.occupancy import (
@@ -159,7 +159,7 @@ def _nodes_of(
 
 
 def count_reachable_chips(machine: Machine) -> int | None:
-    """Return how many chips have all their device nodes; None when that is unknown."""
+    """Return how many chips have all their device nodes, or None if that is unknown."""
     tpu_chips, present = chips(machine), {node.path for node in list_device_nodes(machine)}
     if not tpu_chips:
         return len(present) if guess_platform(machine) == "tpu" else None
@@ -218,7 +218,7 @@ class DeviceNode:
 
 
 def read_device_node(machine: Machine, path: str) -> DeviceNode | None:
-    """Return one device node, without opening it; None when it does not exist."""
+    """Return one device node, without opening it, or None if it does not exist."""
     status = machine.read_status(path)
     if status is None:
         return None
@@ -240,7 +240,7 @@ def list_device_nodes(machine: Machine) -> list[DeviceNode]:
 
 
 def find_generation(machine: Machine, metadata: Metadata | None = None) -> Generation | None:
-    """Return the generation of the chips, else of the accelerator type; None when they differ."""
+    """Return the generation of the chips, else of the accelerator type, or None if they differ."""
     names = {chip.generation for chip in chips(machine)}
     if names:
         return tpus.find_generation(names.pop()) if len(names) == 1 else None
@@ -271,7 +271,7 @@ def find_slice(machine: Machine, metadata: Metadata | None = None) -> Slice:
 
 
 def count_visible_devices(machine: Machine, metadata: Metadata | None = None) -> int | None:
-    """Return how many devices a process started here should see; None when that is unknown.
+    """Return how many devices a process started here should see, or None if that is unknown.
 
     The number is that of the chips on PCI, without those whose nodes are missing or that the user's
     variables hide, times the devices per chip. Zero means that there are chips, and none can be
@@ -314,7 +314,7 @@ def has_nvidia_gpu(machine: Machine) -> bool:
 
 
 def find_unmet(machine: Machine, needs: Mapping[str, Any]) -> str | None:
-    """Return why a check does not apply here, with the value found; None when it does.
+    """Return why a check does not apply here, with the value found, or None if it does.
 
     The keys `chips` (a number), `container` and `google_cloud` are judged here, others are not.
     """

@@ -36,7 +36,7 @@ class HttpResponse(NamedTuple):
     body: bytes
 
 
-def get(
+def fetch_paths(
     where: str, paths: Sequence[str], headers: Mapping[str, str], timeout_s: float
 ) -> dict[str, HttpResponse | str]:
     """Return the answer for each path, or why there is none. Proxies are never used.

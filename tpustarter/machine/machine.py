@@ -33,7 +33,7 @@ class Machine:
         return self.root / name.lstrip("/")
 
     def read_text(self, name: str, limit: int = 65536) -> str | None:
-        """Return up to `limit` bytes of a file of /proc, /sys or /etc; None if not readable."""
+        """Return up to `limit` bytes of a file of /proc, /sys or /etc, or None if not readable."""
         try:
             with self.path(name).open("rb") as file:
                 return file.read(limit).decode("utf-8", "replace").strip()
@@ -41,21 +41,21 @@ class Machine:
             return None
 
     def list_names(self, folder: str) -> list[str]:
-        """Return the sorted names in a folder; empty when it cannot be read."""
+        """Return the sorted names in a folder, or an empty list if it cannot be read."""
         try:
             return sorted(os.listdir(self.path(folder)))  # noqa: PTH208 -- names, ten times a Path's speed
         except (OSError, ValueError):
             return []
 
     def read_link(self, name: str) -> str | None:
-        """Return the target of a link; None when there is none to read."""
+        """Return the target of a link, or None if there is none to read."""
         try:
             return str(self.path(name).readlink())
         except (OSError, ValueError):
             return None
 
     def read_status(self, name: str) -> os.stat_result | None:
-        """Return the stat of a path; None when there is none to read."""
+        """Return the stat of a path, or None if there is none to read."""
         try:
             return self.path(name).stat()
         except (OSError, ValueError):
@@ -115,7 +115,7 @@ MAX_PRODUCT = 1_000_000
 
 
 def parse_number(text: str | None, base: int = 10) -> int | None:
-    """Return text as an integer; None for any other text."""
+    """Return text as an integer, or None for any other text."""
     try:
         return int(text or "", base)
     except ValueError:

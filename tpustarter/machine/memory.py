@@ -23,7 +23,7 @@ _GROUPS = {
 
 
 def available_bytes(machine: Machine) -> int | None:
-    """Return the bytes that can be taken without swapping; None when that is unknown."""
+    """Return the bytes that can be taken without swapping, or None if that is unknown."""
     match = re.search(r"^MemAvailable:\s+(\d+) kB", machine.read_text("/proc/meminfo") or "", re.M)
     amounts = [int(match[1]) * 1024] if match else []
     for name, path in _groups(machine):
@@ -32,7 +32,7 @@ def available_bytes(machine: Machine) -> int | None:
 
 
 def container_limit_bytes(machine: Machine) -> int | None:
-    """Return the smallest memory limit in bytes that a container sets; None where there is none."""
+    """Return the smallest memory limit in bytes that a container sets, or None if there is none."""
     limits: list[int] = []
     for name, path in _groups(machine):
         folder, file, *_ = _GROUPS[name]

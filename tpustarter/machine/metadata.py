@@ -70,7 +70,7 @@ def fetch_metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
 
     started = time.monotonic()
     paths = {f"{_FOLDER}/{key}": key for key in KEYS}
-    answers = http_get.get(server_address(machine), list(paths), _FLAVOR, timeout_s)
+    answers = http_get.fetch_paths(server_address(machine), list(paths), _FLAVOR, timeout_s)
     values: dict[str, str | None] = {}
     reasons: dict[str, str] = {}
     for path, answer in answers.items():

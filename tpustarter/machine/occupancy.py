@@ -59,7 +59,7 @@ def _open_nodes(machine: Machine, pid: str) -> set[str]:
 
 
 def read_process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> TpuProcess | None:
-    """Return a process by its id; None when it is gone."""
+    """Return a process by its id, or None if it is gone."""
     line = machine.read_text(f"/proc/{pid}/stat") or ""
     fields = line.rpartition(")")[2].split()
     if len(fields) < 20:

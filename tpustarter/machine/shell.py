@@ -19,7 +19,7 @@ from pathlib import Path
 def find_uv_command(
     environ: Mapping[str, str], prefix: str = sys.prefix, base: str = sys.base_prefix
 ) -> str | None:
-    """Return the command that starts uv, as typed in a shell; None where no uv is found.
+    """Return the command that starts uv, as typed in a shell, or None if no uv is found.
 
     Args:
         environ: The variables of this program.
@@ -28,7 +28,7 @@ def find_uv_command(
     """
     path = list_path_folders(environ, prefix)
     if environ.get("UV_INTERNAL__PARENT_INTERPRETER"):
-        return uv_as_typed(environ, path)
+        return find_typed_uv_command(environ, path)
     if shutil.which("uv", path=os.pathsep.join(path)):
         return "uv"
     python = shutil.which("python3", path=os.pathsep.join(path))
@@ -43,7 +43,7 @@ def find_uv_command(
     return None
 
 
-def uv_as_typed(environ: Mapping[str, str], path: Sequence[str]) -> str:
+def find_typed_uv_command(environ: Mapping[str, str], path: Sequence[str]) -> str:
     """Return the command that started uv: as a module, by its name, or else by its path."""
     python, place = environ.get("UV_INTERNAL__PARENT_INTERPRETER"), environ.get("UV")
     if python:

@@ -114,7 +114,7 @@ def find_by_pci(device: int, subsystem: int | None) -> Generation | None:
 
 
 def find_by_device_kind(kind: str) -> Generation | None:
-    """Return the generation with this device kind in JAX, such as `TPU v5 lite`; None for none."""
+    """Return the generation that JAX calls by this device kind, such as `TPU v5 lite`, or None."""
     return next((row for row in GENERATIONS if kind in row.device_kinds), None)
 
 

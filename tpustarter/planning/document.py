@@ -23,7 +23,7 @@ def exit_code(plans: Sequence[TpuFit]) -> ExitCode:
     return ExitCode.OK if all(plan.fits for plan in plans) else ExitCode.FAILED
 
 
-def make_document(
+def make_json_document(
     model: ModelShape,
     options: PlanOptions,
     plans: Sequence[TpuFit],

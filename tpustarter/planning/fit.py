@@ -82,7 +82,7 @@ def list_tensor_sizes(model: ModelShape) -> list[TensorSize]:
 
 
 def _refuse_tensor(model: ModelShape, size: int) -> str | None:
-    """Return why a model cannot be sharded over so many devices; None where it can."""
+    """Return why a model cannot be sharded over so many devices, or None if it can."""
     if model.heads % size:
         return f"{model.heads} heads do not divide by {size}"
     if not model.latent and model.kv_heads % size and size % model.kv_heads:
@@ -159,7 +159,7 @@ def _slices(generation: Generation) -> Iterator[TpuType]:
 
 
 def hbm_bytes(generation: Generation) -> int | None:
-    """Return the bytes that the TPU compiler lets a program use on one device; None if unknown."""
+    """Return the bytes that the TPU compiler lets a program use on a device, or None if unknown."""
     names = f"{generation.name}-"
     known = (one.hbm_gib_per_device for one in tpus.TOPOLOGIES if one.name.startswith(names))
     gib = next(known, None)
@@ -167,7 +167,7 @@ def hbm_bytes(generation: Generation) -> int | None:
 
 
 def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuFit | None:
-    """Return the plan for a TPU; None where its devices do not divide, or are not known."""
+    """Return the plan for a TPU, or None if its devices do not divide, or are not known."""
     hbm = hbm_bytes(tpu.generation)
     if tpu.devices is None or hbm is None:
         return None

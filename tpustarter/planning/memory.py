@@ -148,7 +148,10 @@ def gathered_size(arrays: Sequence[WeightArray], options: PlanOptions, layout: L
 def activation_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryUse:
     """Return the activations of a training step on one device, an estimate."""
     tokens, width = options.batch * options.context, BITS[options.activations] // 8
-    kept, inside = kept_per_token(model, options.remat, tensor), layer_per_token(model, tensor)
+    kept, inside = (
+        saved_activations_per_token(model, options.remat, tensor),
+        layer_activations_per_token(model, tensor),
+    )
     vocabulary, scores = math.ceil(model.vocabulary / tensor), _scores(model, options, tensor)
     numbers = (
         f"{kept:,} kept" if options.remat == "none" else f"{kept:,} kept + {inside:,} of a layer"
@@ -169,7 +172,7 @@ def _scores(model: ModelShape, options: PlanOptions, tensor: int) -> int:
     return math.ceil(model.heads / tensor) * options.context if options.scores else 0
 
 
-def kept_per_token(model: ModelShape, remat: Remat, tensor: int) -> int:
+def saved_activations_per_token(model: ModelShape, remat: Remat, tensor: int) -> int:
     """Return the numbers that all layers keep of a token until the backward pass."""
     if remat == "full":
         return model.layers * model.hidden
@@ -188,7 +191,7 @@ def kept_per_token(model: ModelShape, remat: Remat, tensor: int) -> int:
     return kept
 
 
-def layer_per_token(model: ModelShape, tensor: int) -> int:
+def layer_activations_per_token(model: ModelShape, tensor: int) -> int:
     """Return the numbers of a token that exist while one layer is computed again."""
     query, key_and_value, output = _attention_widths(model, tensor)
     attention = 4 * model.hidden + query + key_and_value + output
@@ -239,7 +242,10 @@ def _serving(model: ModelShape, options: PlanOptions, layout: Layout) -> list[Me
 
 def _serving_activations(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryUse:
     tokens, width = min(options.context, PREFILL), BITS[options.activations] // 8
-    inside, vocabulary = layer_per_token(model, tensor), math.ceil(model.vocabulary / tensor)
+    inside, vocabulary = (
+        layer_activations_per_token(model, tensor),
+        math.ceil(model.vocabulary / tensor),
+    )
     scores = _scores(model, options, tensor)
     size = tokens * (inside * width + scores * FLOAT32) + options.batch * vocabulary * FLOAT32
     formula = f"{tokens:,} tokens of a prompt x ({inside:,} of a layer x {width} B"

@@ -57,7 +57,7 @@ class ModelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @functools.cache
 def read_families(file: Path = FILE) -> dict[str, ModelFamily]:
     """Return the families by `model_type`; raises Problem for a row that cannot be used."""
-    table = yaml_rows.load(file)
+    table = yaml_rows.load_yaml(file)
     if not isinstance(table, list):
         raise Problem(f"`{file.name}` is not a list of rows")
     rows: list[Any] = [*table]
@@ -72,7 +72,7 @@ def read_families(file: Path = FILE) -> dict[str, ModelFamily]:
 def read_harmless_keys(file: Path = HARMLESS) -> frozenset[str]:
     """Return the keys without an effect on memory; raises Problem for a file that is broken."""
     try:
-        return yaml_rows.convert(yaml_rows.load(file), _KeyFile).keys
+        return yaml_rows.convert_value(yaml_rows.load_yaml(file), _KeyFile).keys
     except ValueError as error:
         raise Problem(f"`{file.name}` cannot be used: {error}") from error
 

@@ -23,7 +23,7 @@ LEFT_OUT = tuple(row.name for row in GENERATIONS if not row.counts)
 """Generations whose types and devices are not published."""
 
 
-def render(
+def render_plan(
     model: ModelShape,
     options: PlanOptions,
     plans: Sequence[TpuFit],

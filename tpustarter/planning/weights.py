@@ -46,24 +46,24 @@ class WeightArray:
 
     @property
     def count(self) -> int:
-        """Parameters, all copies together."""
+        """Number of parameters in all copies of the array."""
         return self.copies * math.prod(self.shape)
 
     @property
     def active_count(self) -> int:
-        """Parameters that one token uses."""
+        """Number of parameters that one token uses."""
         if self.experts is None:
             return self.count
         return self.count * self.experts.per_token // self.experts.count
 
     @property
     def formula(self) -> str:
-        """Return `32 x 4096 x 14336`: the copies, where there are several, and the shape."""
+        """Return copies and shape as a product, such as `32 x 4096 x 14336`."""
         copies = [self.copies] if self.copies > 1 else []
         return " x ".join(map(str, [*copies, *self.shape]))
 
     def count_per_device(self, tensor: int, data: int = 1) -> int:
-        """Return the parameters on one device.
+        """Return the number of parameters on one device.
 
         Args:
             tensor: Devices that share each matrix by tensor parallelism.

@@ -238,7 +238,7 @@ def prepare_devices(framework: str | None) -> None:
 
 
 def explain_import_failure(framework: str, error: ImportError) -> str | None:
-    """Return why a framework could not be imported, where its own error hides that; else None."""
+    """Return why a framework could not be imported, or None if its own error says it."""
     symbol = re.search(r"undefined symbol: (\w+)", str(error))
     if framework != "torch_xla" or not symbol:
         return None
@@ -251,7 +251,7 @@ def explain_import_failure(framework: str, error: ImportError) -> str | None:
 
 
 def read_devices(framework: str) -> AvailableDevices | None:
-    """Return platform, kind and count of the devices a check could use; None for the host."""
+    """Return platform, kind and count of the devices a check could use, or None for the host."""
     found = ADAPTERS[framework].devices() if framework in ADAPTERS else None
     if found is None:
         return None
@@ -261,20 +261,20 @@ def read_devices(framework: str) -> AvailableDevices | None:
 
 
 def count_hosts() -> int:
-    """Return the hosts of this run, or the processes that JAX has joined; 1 for none."""
+    """Return the hosts of this run, or the processes that JAX has joined, or 1 for none."""
     jax: Any = sys.modules.get("jax")
     is_joined = jax and jax.distributed.is_initialized()  # else the count would start its devices
     return jax.process_count() if is_joined else target().hosts
 
 
 def count_slices() -> int:
-    """Return how many slices the devices of JAX belong to; 1 where they do not say."""
+    """Return how many slices the devices of JAX belong to, or 1 if they do not say."""
     jax: Any = sys.modules.get("jax")
     return len({getattr(device, "slice_index", 0) for device in jax.devices()}) if jax else 1
 
 
 def read_started_devices() -> AvailableDevices | None:
-    """Return `ran_on` of the first framework whose devices this process has started; else None."""
+    """Return `ran_on` of the first framework whose devices this process has started, or None."""
     for name, adapter in ADAPTERS.items():
         if name in sys.modules and adapter.is_initialised():
             return read_devices(name)

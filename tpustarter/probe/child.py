@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
             from tpustarter.probe.lesson import blocks
 
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # between blocks it ends nothing
-            _serve(command, emit, lambda command: blocks.run(command, emit))
+            _serve(command, emit, lambda command: blocks.run_block(command, emit))
         elif command["do"] in ("rehearse", "trace", "script"):
             _serve(command, emit, lambda command: _rehearse(command, emit))
         elif command["do"] in ("slice", "verdict"):

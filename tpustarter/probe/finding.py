@@ -154,7 +154,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def missing_module_fields(error: BaseException) -> dict[str, str]:
-    """Return the name of the module that an import did not find, as a field; none for another."""
+    """Return the missing module of a failed import as a field, or no field for another error."""
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     return {"missing_module": str(name)} if name else {}
 

@@ -77,7 +77,7 @@ def rehearse(
     **named: Any,
 ) -> Answer:
     """Return the compiler's answer on a function for a TPU; see `tpustarter.rehearse`."""
-    folder = run_folder.make_folder()
+    folder = run_folder.make_run_folder()
     try:
         name = str(getattr(function, "__name__", type(function).__name__))
         nothing = LoweredProgram(name, (), {})
@@ -92,7 +92,7 @@ def rehearse(
         exported = LoweredProgram(name, (topology.name,), source, notes=notes, work=work)
         return _answer(replace(request, program=exported), name, tpu)
     finally:
-        run_folder.remove(folder)
+        run_folder.remove_run_folder(folder)
 
 
 def _answer(request: RehearsalRequest, name: str, tpu: str) -> Answer:

@@ -72,9 +72,9 @@ Event = (
 
 
 def describe_local_chips(machine: host.Machine) -> str:
-    """Return the chips of this machine, which the compiler must not disturb, in words; else empty.
+    """Describe the TPU chips of this machine in words, or return "" if there are none.
 
-    A device that may be a TPU counts as one.
+    A Google device of unknown kind counts as one.
     """
     if host.chips(machine):
         return "TPU chips"
@@ -112,7 +112,7 @@ class Rehearsal:
         if self._code:
             typed = () if request.tpus == EVERY_GENERATION else request.tpus
             file = request.ids[0].partition(":")[0]
-            resolve.verify_function(self._code, file, request.arguments, typed)
+            resolve.check_function_and_arguments(self._code, file, request.arguments, typed)
         self._program = request.program or user_program.resolve_stablehlo(request.ids, names)
         own = self._code or user_program.require_script(request.script) or self._program
         self._checks = [] if own else resolve.resolve_checks(request.ids, checks)
@@ -236,12 +236,12 @@ class Rehearsal:
         limits = memory_limit.limit_variables(self._machine, self._request.memory_limit_bytes)
         return ProbeSession(
             self._compiler,
-            archive.build_archive(folder / "probe.pyz", self._checks_folder),
+            archive.build_probe_archive(folder / "probe.pyz", self._checks_folder),
             folder,
             {**self._machine.env, **compiler.QUIET, **limits},
             {"platform": "cpu", "root": str(self._machine.root), "uid": self._machine.uid},
             self._redact,
-            drop=locations.find_caller(),
+            drop=locations.find_sudo_caller(),
         )
 
     def _versions(self, first: Compiler) -> dict[str, str]:
@@ -292,7 +292,7 @@ class Rehearsal:
         if not self._torch_checks or self.stopped_by is not None:
             return
         ids = tuple(check.id for check in self._torch_checks)
-        code = user_program.OwnFunction(Path("/"), user_program.ENTRY, (), "torch_xla", ids)
+        code = user_program.UserFunction(Path("/"), user_program.ENTRY, (), "torch_xla", ids)
         try:
             python = self._python(Path.cwd(), code.torch)
             env = {**compiling.env, **user_python.torch_xla_variables(code)}

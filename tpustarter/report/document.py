@@ -92,7 +92,7 @@ class ReportSection(msgspec.Struct):
     facts: dict[str, Any] = {}
 
 
-class OpenedNotes(msgspec.Struct):
+class OpenedReportNotes(msgspec.Struct):
     """The differences of a report that was opened from the report as it was made."""
 
     name: str
@@ -113,7 +113,7 @@ class ReportDocument(msgspec.Struct):
     sections: list[ReportSection]
     replacements: dict[str, int]
     left_out: list[dict[str, str]]
-    opened: OpenedNotes | msgspec.UnsetType = msgspec.UNSET
+    opened: OpenedReportNotes | msgspec.UnsetType = msgspec.UNSET
     exit_code: int = 0
 
 
@@ -286,7 +286,7 @@ class KnownFailureRow(KnownMatch, kw_only=True):
     here: str = ""
 
 
-class KnownFacts(msgspec.Struct):
+class KnownFailureFacts(msgspec.Struct):
     """The section `known`."""
 
     searched: list[str] = []
@@ -317,7 +317,7 @@ class Reproducer(msgspec.Struct):
     output: str = ""
 
 
-class WithoutReproducer(msgspec.Struct):
+class MissingReproducer(msgspec.Struct):
     """A failure for which there is no file."""
 
     id: str
@@ -328,7 +328,7 @@ class ReproducerFacts(msgspec.Struct):
     """The section `reproducers`; a foreign report may have malformed rows, which are left out."""
 
     files: list[Reproducer] = []
-    without: list[WithoutReproducer] = []
+    without: list[MissingReproducer] = []
 
 
 class Facts(msgspec.Struct):
@@ -344,7 +344,7 @@ class Facts(msgspec.Struct):
     checks: CheckFacts = msgspec.field(default_factory=CheckFacts)
     changes: ChangeFacts = msgspec.field(default_factory=ChangeFacts)
     frameworks: dict[str, FrameworkFacts] = {}
-    known: KnownFacts = msgspec.field(default_factory=KnownFacts)
+    known: KnownFailureFacts = msgspec.field(default_factory=KnownFailureFacts)
     reproducers: ReproducerFacts = msgspec.field(default_factory=ReproducerFacts)
 
     def framework(self, name: str) -> FrameworkFacts:
@@ -358,7 +358,7 @@ def read_facts(sections: Iterable[ReportSection]) -> Facts:
     files = told.get("reproducers", {})
     told["reproducers"] = {
         "files": items_of_type(files.get("files"), Reproducer),
-        "without": items_of_type(files.get("without"), WithoutReproducer),
+        "without": items_of_type(files.get("without"), MissingReproducer),
     }
     told["frameworks"] = {name: told[name] for name in told if name in ASKED}
     return msgspec.convert(told, Facts)

@@ -21,7 +21,7 @@ from tpustarter.report.collect import (
     collectors,
     frameworks,
     hardware,
-    identity,
+    identifying_names,
     software,
 )
 from tpustarter.report.collect import known_failures as reported_failures
@@ -65,7 +65,7 @@ def make_report(
     """
     began, started = time.monotonic(), datetime.now(timezone.utc)
     names = Pseudonyms(check_runs.read_remembered_names())
-    identity.add_names_of_machine(names, context.machine)
+    identifying_names.add_names_of_machine(names, context.machine)
     cleaner = Cleaner(context.machine.env, names)
     sections: list[ReportSection] = []
     left_out: list[OmittedFact] = []

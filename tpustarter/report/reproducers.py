@@ -33,10 +33,10 @@ from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.collect import failures, software
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 from tpustarter.report.collect.failures import WantedReproducer
-from tpustarter.reproducing import program, trial, variants
+from tpustarter.reproducing import program, reproducer_run, variants
 from tpustarter.reproducing.program import FailurePlace, ReproducedFailure, ReproducerFile
+from tpustarter.reproducing.reproducer_run import FileTrials
 from tpustarter.reproducing.standalone import NotStandalone
-from tpustarter.reproducing.trial import FileTrials
 from tpustarter.reproducing.variants import TriedVariant
 from tpustarter.running import lease, run_folder
 
@@ -198,7 +198,7 @@ class _Tester:
             folder = stack.enter_context(
                 run_folder.open_run_folder(Redactor(machine.env), lambda: False)
             )
-            env = dict(machine.env) | plan.folder_variables(folder)
+            env = dict(machine.env) | plan.run_folder_variables(folder)
             hold = None
             if framework:
                 env = plan.probe_environment(self._plan, machine.env, folder, framework)
@@ -220,7 +220,7 @@ class _Tester:
                 continue
             self._context.progress(f"running {made.name}.py, {one.title}")
             limit_s = min(made.limit_s, EACH_S, left_s)
-            outcome = trial.run_file(made, bench, one.env, limit_s)
+            outcome = reproducer_run.run_file(made, bench, one.env, limit_s)
             yield TriedVariant(one, outcome)
             if outcome.kind == "holds" and one.title == variants.AS_IT_IS:
                 return  # it holds, so no variant can make a difference
@@ -229,14 +229,14 @@ class _Tester:
 
 
 def _judged(
-    failure: ReproducedFailure | None, first: trial.TrialOutcome | None, why: str
+    failure: ReproducedFailure | None, first: reproducer_run.TrialOutcome | None, why: str
 ) -> tuple[str, str]:
     """Return a word and a sentence: whether a file fails as the check or block did."""
     if first is None:
         return "not run", f"It was not run, because {why}."
     if failure is None:
         return "alone", f"No failed run is remembered to compare it with. The file {first.words}."
-    if trial.is_same_failure(failure, first):
+    if reproducer_run.is_same_failure(failure, first):
         return "same", "The file fails in the same way."
     seen = ", ".join(sorted({str(one["code"]) for one in failure.findings})) or failure.detail
     return "other", f"The file does not fail in the same way: it {first.words}. Before: {seen}."

@@ -42,14 +42,14 @@ class LessonFiles:
 
 def find_needed_files(lesson: Lesson, blocks: Iterable[str]) -> LessonFiles:
     """Return the files of a lesson that blocks need, given their code; raise Problem."""
-    texts = code_files.read_files(lesson)
+    texts = code_files.read_code_files(lesson)
     wanted = _wanted("\n".join(blocks), texts)
     if not wanted:
         return LessonFiles()
     beside = {name: texts[name] for name in wanted if not name.endswith(".py")}
     notes = [
         f"It reads {name}, which must lie beside it: "
-        f"`{code_files.print_command(lesson, name)} > {name}`"
+        f"`{code_files.format_print_command(lesson, name)} > {name}`"
         for name in beside
     ]
     parts = (_written(name, texts[name]) for name in wanted)

@@ -1,7 +1,7 @@
 """The stand-in for the probe in a reproducer: copied into it as text, never imported here.
 
-It replaces `probe/finding.py`, `probe/target.py` and the `_tally.py` of the checks, and has the
-names that they have.
+It replaces `probe/finding.py`, `probe/target.py` and the `_tally.py` of the checks. A copy has the
+names that they have: `StandIn` is removed from those of the classes.
 """
 
 import os
@@ -12,31 +12,31 @@ from types import SimpleNamespace
 from typing import Any
 
 
-class Hint(str):
+class StandInHint(str):
     """Advice for a finding."""
 
-    def __new__(cls, text: str, **_: object) -> "Hint":  # noqa: PYI034  there is none in 3.10
+    def __new__(cls, text: str, **_: object) -> "StandInHint":  # noqa: PYI034  there is none in 3.10
         """Keep the sentence alone."""
         return super().__new__(cls, text)
 
     @classmethod
-    def run(cls, command: str, more: str = "") -> "Hint":
+    def run(cls, command: str, more: str = "") -> "StandInHint":
         """Return advice to run a command."""
         return cls(f"run `{command}`{more}")
 
     @classmethod
-    def see(cls, command: str, does: str) -> "Hint":
+    def see(cls, command: str, does: str) -> "StandInHint":
         """Return a command with what it does or shows."""
         return cls(f"`{command}` {does}")
 
     @classmethod
-    def set_up(cls, profile: str, more: str = "") -> "Hint":
+    def set_up(cls, profile: str, more: str = "") -> "StandInHint":
         """Return advice to make an environment."""
         return cls.run(f"tpustarter setup {profile}", more)
 
 
 @dataclass
-class Finding:
+class StandInFinding:
     """One observation; only the verdict `fail` goes against the claim."""
 
     code: str
@@ -52,7 +52,7 @@ class Finding:
 
 
 @dataclass
-class Progress:
+class StandInProgress:
     """The progress of a long run."""
 
     text: str
@@ -62,10 +62,10 @@ NoAnswer = RuntimeError
 """Raised where what a check asks does not answer."""
 
 
-def compare(code: str, name: str, found: Any, expected: Any, **fields: Any) -> Finding:
+def compare(code: str, name: str, found: Any, expected: Any, **fields: Any) -> StandInFinding:
     """Return a finding that fails unless the two values are equal."""
     verdict = "ok" if found == expected else "fail"
-    return Finding(code, name, verdict, found, expected, **fields)
+    return StandInFinding(code, name, verdict, found, expected, **fields)
 
 
 AGAIN = "run it again; do not trust a machine on which it fails twice"
@@ -73,13 +73,13 @@ AGAIN = "run it again; do not trust a machine on which it fails twice"
 
 def tally(
     code: str, name: str, differences: dict[str, str], hint: str = AGAIN
-) -> Iterator[Finding]:
+) -> Iterator[StandInFinding]:
     """Yield how many parts are as expected, then each that is not, with how it differs."""
     whole = list(differences.values()).count("")
     yield compare(code, name, whole, len(differences), hint=hint)
     for entity, text in differences.items():
         if text:
-            yield Finding(code, name, "fail", text, entity=entity, hint=hint)
+            yield StandInFinding(code, name, "fail", text, entity=entity, hint=hint)
 
 
 def target() -> SimpleNamespace:
@@ -101,7 +101,7 @@ def main(findings: Iterable[Any]) -> int:
     """Print every finding that is not as expected; return 1 where the claim fails, else 0."""
     failed = False
     for one in findings:
-        if not isinstance(one, Finding) or one.verdict == "ok":
+        if not isinstance(one, StandInFinding) or one.verdict == "ok":
             continue
         entity = f" of {one.entity}" if one.entity else ""
         unit = f" {one.unit}" if one.unit else ""

@@ -104,7 +104,7 @@ def make_check_file(
     checks: Path | None = None,
 ) -> ReproducerFile:
     """Make the file of a check; raise NotStandalone where the check needs more than its text."""
-    merged = standalone.merge(check.id, generation=place.generation, checks=checks)
+    merged = standalone.merge_into_one_text(check.id, generation=place.generation, checks=checks)
     env = {**place.env, **(_expected(place) if merged.has_name("target") else {})}
     name = check.id.replace(".", "_")
     program = ReproducerFile(

@@ -122,7 +122,7 @@ def _add_import(source: ModuleSource, node: ast.Import | ast.ImportFrom) -> None
             source.imports.setdefault(local, set()).add((module, inner))
 
 
-def keep_rows(piece: SourcePiece, name: str | None) -> None:
+def keep_table_rows(piece: SourcePiece, name: str | None) -> None:
     """Remove the rows of a table whose field `name` is another one; other statements stay."""
     value = getattr(ast.parse("\n".join(piece.lines)).body[0], "value", None)
     if not isinstance(value, ast.Tuple):

@@ -18,7 +18,7 @@ from tpustarter.reproducing.sources import (
     Key,
     ModuleSource,
     SourcePiece,
-    keep_rows,
+    keep_table_rows,
     parse_module,
 )
 from tpustarter.reproducing.statement_names import NameReference
@@ -47,7 +47,7 @@ class MergedParts:
         return (_PLAIN, name) in self.names
 
 
-def merge(
+def merge_into_one_text(
     check_id: str, *, generation: str | None = None, checks: Path | None = None
 ) -> MergedParts:
     """Merge the `run` of a check with what it needs from other files.
@@ -85,7 +85,8 @@ class _Merger:
         name = _PLAIN if path == PLAIN else name
         if name in self._sources:
             return name
-        source = parse_module(name, path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        source = parse_module(name, text.replace("StandIn", "") if name == _PLAIN else text)
         for local, (module, inner) in list(source.links.items()):
             if inner and self._path(f"{module}.{inner}").is_file():
                 source.links[local] = (self._read(f"{module}.{inner}"), "")
@@ -93,7 +94,7 @@ class _Merger:
                 source.links[local] = (self._read(module), inner)
         for piece in source.pieces:
             if "GENERATIONS" in piece.names:
-                keep_rows(piece, self._generation)
+                keep_table_rows(piece, self._generation)
         self._sources[name] = source
         return name
 
@@ -140,7 +141,7 @@ class _Merger:
                 yield key
 
     def _key(self, source: ModuleSource, reference: NameReference) -> Key | None:
-        """Return the thing of this program that a reference means; None for anything else."""
+        """Return the thing of this program that a reference means, or None for anything else."""
         if link := source.links.get(reference.name):
             return self._home((link[0], link[1] or reference.attribute))
         return (source.name, reference.name) if source.has_binding(reference.name) else None
@@ -210,7 +211,7 @@ class _Merger:
             bare = all(not inner and module.partition(".")[0] == name for module, inner in modules)
             if len(modules) > 1 and not bare:
                 raise NotStandalone(f"two of its files call different things `{name}`")
-        return statement_names.import_lines(found, future=future)
+        return statement_names.format_imports(found, future=future)
 
 
 def _edited(piece: SourcePiece, edits: Iterable[tuple[NameReference, str]]) -> list[str]:

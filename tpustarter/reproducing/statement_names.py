@@ -184,11 +184,11 @@ def _bound_in(nodes: Iterable[ast.AST]) -> Iterator[str]:
         yield from _bound_in(ast.iter_child_nodes(node))
 
 
-def import_lines(found: Mapping[str, Iterable[tuple[str, str]]], *, future: bool) -> str:
-    """Return import statements, in the order of the linter.
+def format_imports(found: Mapping[str, Iterable[tuple[str, str]]], *, future: bool) -> str:
+    """Format import statements, in the order in which the linter sorts them.
 
     Args:
-        found: By the name that is bound: the modules, and the name in each, empty for all of it.
+        found: The imports of each local name: a module, and a name in it or "" for the module.
         future: Whether to import `annotations` from `__future__`.
     """
     whole, parts = set[tuple[str, str]](), dict[str, set[str]]()

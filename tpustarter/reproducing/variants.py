@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tpustarter.machine import frameworks
 from tpustarter.reproducing.program import FailurePlace, ReproducerFile
-from tpustarter.reproducing.trial import TrialOutcome
+from tpustarter.reproducing.reproducer_run import TrialOutcome
 from tpustarter.text import phrases
 
 AS_IT_IS = "as it is"

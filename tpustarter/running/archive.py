@@ -22,15 +22,15 @@ DATE = (2026, 1, 1, 0, 0, 0)
 """Date of all files in it, because a zip must not depend on when it was built."""
 
 
-def build_archive(
+def build_probe_archive(
     path: Path, checks: Path | None = None, request: Mapping[str, Any] | None = None
 ) -> Path:
-    """Write the probe to `path`, with the checks below `checks`; returns `path`.
+    """Write the zip file with the probe and the checks, and return its path.
 
     Args:
-        path: The zip.
+        path: The zip file to write.
         checks: Folder of the checks, if they are not those of this program.
-        request: What hosts without tpustarter run; `probe/slice/standalone_host.py` reads it.
+        request: The run for hosts without tpustarter, which `standalone_host.py` reads.
     """
     with locations.convert_write_errors(path):
         files = _files(checks or locations.content_folder("checks"))
@@ -44,7 +44,7 @@ def build_archive(
         )
         path.write_bytes(data or _zipped(files, compiled=False))
     path.chmod(0o644)
-    locations.give_to_caller(path)
+    locations.chown_to_caller(path)
     return path
 
 

@@ -70,7 +70,7 @@ _HINTS = {
 
 
 def find_hint(tail: str, folder: str, python: str) -> str:
-    """Return the hint for a command's last lines; empty where no pattern matches."""
+    """Return the hint for a command's last lines, or an empty text if no pattern matches."""
     fitting = (text for pattern, text in _HINTS.items() if re.search(pattern, tail, re.IGNORECASE))
     return next(fitting, "").format(folder=folder, python=python)
 
@@ -80,7 +80,7 @@ class LineLog(CappedLog):
 
     def __init__(self, path: Path, redact: Redactor) -> None:
         super().__init__(path)
-        locations.give_to_caller(path)
+        locations.chown_to_caller(path)
         self._redact = redact
         self._pending = b""
         self._in_key = False
@@ -183,7 +183,7 @@ class Command:
                 archive,
                 log,
                 env=env,
-                drop=None if as_root else locations.find_caller(),
+                drop=None if as_root else locations.find_sudo_caller(),
                 lease=keep,
                 command=words,
                 stays=as_root,

@@ -18,7 +18,7 @@ from typing import Any
 from tpustarter.core import locations, state
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.text import phrases
 
 
@@ -50,7 +50,7 @@ def hold_lease(name: str, accelerator: str = "TPU") -> Generator[int]:
             f"cannot open `{path}`: {error.strerror}",
             hint="remove it, or set TPUSTARTER_HOME to a folder of your own",
         ) from error
-    locations.give_to_caller(path)
+    locations.chown_to_caller(path)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -84,7 +84,7 @@ def _busy(path: Path, accelerator: str) -> Problem:
 @contextlib.contextmanager
 def _own_lock_file(machine: host.Machine) -> Generator[None]:
     # A lock file of libtpu made by root would keep others from opening it.
-    as_root = hasattr(os, "geteuid") and os.geteuid() == 0 and locations.find_caller() is None
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0 and locations.find_sudo_caller() is None
     was_absent = host.read_libtpu_lock(machine).state == "absent"
     try:
         yield

@@ -152,7 +152,7 @@ def _handing_on(
             signal.signal(number, handler)
 
 
-def save_terminal() -> Callable[[], None]:
+def save_terminal_settings() -> Callable[[], None]:
     """Return a function that restores the terminal's settings after a command has changed them.
 
     A program that dies while it reads single keys leaves a terminal that does not show typed text,

@@ -52,7 +52,7 @@ class CappedLog:
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb", buffering=0)
-        locations.give_to_caller(path)
+        locations.chown_to_caller(path)
         self._recent = bytearray()
         self.size = 0
         """Bytes written to it in all."""

@@ -38,7 +38,7 @@ _marks: dict[Path, int] = {}
 """Locks on the folders of this process, which end with it, however it ends."""
 
 
-def make_folder() -> Path:
+def make_run_folder() -> Path:
     """Make and return a fresh folder for one run, and remove abandoned ones."""
     runs = locations.make_folder(locations.make_state_folder() / "runs")
     busy = Problem(
@@ -49,7 +49,7 @@ def make_folder() -> Path:
     # Under a lock, so that no other run finds a folder before it is marked as in use.
     with locations.hold_lock(runs, wait_s=LOCK_WAIT_S, busy=busy, is_folder=True):
         folder = Path(tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=runs))
-        locations.give_to_caller(folder)
+        locations.chown_to_caller(folder)
         if (descriptor := _lock(folder)) is not None:
             _marks[folder] = descriptor
         for path in runs.iterdir():
@@ -59,7 +59,7 @@ def make_folder() -> Path:
 
 
 def make_temporary_folder(folder: Path) -> Path:
-    """Return the folder for a run's temporary files, which is removed with the run.
+    """Make and return a folder for temporary files, inside the folder of a run.
 
     It is made if necessary.
 
@@ -73,10 +73,10 @@ def make_temporary_folder(folder: Path) -> Path:
         own.unlink(missing_ok=True)  # a link to a folder that has been removed
         if len(os.fsencode(own)) <= LONGEST:
             own.mkdir(exist_ok=True)
-            locations.give_to_caller(own)
+            locations.chown_to_caller(own)
             return own
         made = Path(tempfile.mkdtemp(prefix=PREFIX))
-        locations.give_to_caller(made)
+        locations.chown_to_caller(made)
         own.symlink_to(made)
     return made
 
@@ -93,7 +93,7 @@ def _delete(folder: Path) -> None:
 @contextlib.contextmanager
 def open_run_folder(redact: Redactor, failed: Callable[[], bool]) -> Generator[Path]:
     """Make a folder for one run; its logs are kept if that failed or raised a Problem."""
-    folder, broke = make_folder(), False
+    folder, broke = make_run_folder(), False
     try:
         yield folder
     except Problem:
@@ -103,10 +103,10 @@ def open_run_folder(redact: Redactor, failed: Callable[[], bool]) -> Generator[P
         if broke or failed():
             keep_logs(folder, redact)
         else:
-            remove(folder)
+            remove_run_folder(folder)
 
 
-def remove(folder: Path) -> None:
+def remove_run_folder(folder: Path) -> None:
     """Remove the folder of a run that has ended."""
     _delete(folder)
     if (descriptor := _marks.pop(folder, None)) is not None:
@@ -121,7 +121,7 @@ def keep_logs(folder: Path, redact: Redactor) -> None:
         }
         if logs:
             _write(folder.name, logs)
-    remove(folder)
+    remove_run_folder(folder)
 
 
 def list_kept_logs(folder: Path) -> list[Path]:
@@ -133,7 +133,7 @@ def list_kept_logs(folder: Path) -> list[Path]:
 
 
 def _logs(folder: Path) -> list[Path]:
-    # The names are set by `plan.folder_variables`.
+    # The names are set by `plan.run_folder_variables`.
     paths = [*folder.glob("probe-*.log"), *(folder / "tpu_logs").rglob("*")]
     return sorted(path for path in paths if path.is_file() and not path.is_symlink())
 
@@ -150,10 +150,10 @@ def _write(name: str, logs: dict[str, str]) -> None:
     place = locations.make_folder(locations.make_state_folder() / "logs")
     kept = place / name
     kept.mkdir(mode=0o700)
-    locations.give_to_caller(kept)
+    locations.chown_to_caller(kept)
     for file_name, text in logs.items():
         (kept / file_name).write_text(text, encoding="utf-8")
-        locations.give_to_caller(kept / file_name)
+        locations.chown_to_caller(kept / file_name)
     for old in sorted(place.iterdir())[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 

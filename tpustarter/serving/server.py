@@ -25,7 +25,7 @@ from aiohttp.log import server_logger
 from textual_serve.server import Server, to_int
 
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.serving.window import AppWindow
+from tpustarter.serving.app_window import AppWindow
 
 HOST = "127.0.0.1"
 """Address that it listens on; there is no option for another one."""
@@ -121,7 +121,7 @@ class TutorServer(Server):
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
-        if not names_loopback(request.host):
+        if not is_loopback_name(request.host):
             return _refusal("This server answers at 127.0.0.1 and localhost alone.")
         name = f"tpustarter-{self.port}"
         token = request.query.get("token")
@@ -172,7 +172,7 @@ class TutorServer(Server):
         return socket
 
 
-def names_loopback(host: str) -> bool:
+def is_loopback_name(host: str) -> bool:
     """Return whether the `Host` of a request is a loopback name, which no other site can have."""
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     return name in NAMES

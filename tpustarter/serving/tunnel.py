@@ -37,7 +37,7 @@ class Tunnel:
 
 
 def list_tunnels(port: int, machine: Machine) -> list[Tunnel]:
-    """Return the commands that open a tunnel to a port; none where the browser is on this machine.
+    """Return the commands that open a tunnel to a port, or none if the browser is on this machine.
 
     On Google Cloud this asks the metadata server for the machine's name and zone, for at most a
     second.
@@ -73,7 +73,7 @@ def _gcloud(forward: tuple[str, ...], known: Mapping[str, str]) -> Iterator[Tunn
 
 
 def _answers(machine: Machine) -> dict[str, str]:
-    answers = http_get.get(
+    answers = http_get.fetch_paths(
         metadata.server_address(machine),
         [_TPU, _VM, _ZONE, _WORKER],
         {"Metadata-Flavor": "Google"},

@@ -29,7 +29,7 @@ _LEAVE_OUT = ("VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH")
 
 
 @dataclass(frozen=True)
-class Server:
+class ServerCommand:
     """A server to start: a command without secrets, and the variables, which hold one."""
 
     words: tuple[str, ...]
@@ -65,7 +65,7 @@ def jupyter_command(
         "allow_origin_pat": "",
         "allow_credentials": str(bool(origin)),
     }
-    if os.geteuid() == 0 and locations.find_caller() is None:
+    if os.geteuid() == 0 and locations.find_sudo_caller() is None:
         options["allow_root"] = "True"
     return (
         str(folder / "bin/jupyter-notebook"),
@@ -94,15 +94,21 @@ def profiler_command(folder: Path, *, port: int = 0, root: Path | None = None) -
     )
 
 
-def make_server(what: str, folder: Path, machine: host.Machine, *, port: int, root: Path) -> Server:
+def make_server_command(
+    what: str, folder: Path, machine: host.Machine, *, port: int, root: Path
+) -> ServerCommand:
     """Return the server of `jupyter`, `colab` or `profiler`; each has a fresh token of 192 bits."""
     variables = list_variables(folder, machine)
     if what == "profiler":
-        return Server(profiler_command(folder, port=port, root=root), variables, "/#profile", None)
+        return ServerCommand(
+            profiler_command(folder, port=port, root=root), variables, "/#profile", None
+        )
     token = secrets.token_urlsafe(24)
     origin = COLAB if what == "colab" else ""
     words = jupyter_command(folder, port=port, root=root, origin=origin)
-    return Server(words, {**variables, "JUPYTER_TOKEN": token}, f"/tree?token={token}", "/tree")
+    return ServerCommand(
+        words, {**variables, "JUPYTER_TOKEN": token}, f"/tree?token={token}", "/tree"
+    )
 
 
 def virtual_devices(machine: host.Machine) -> dict[str, str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from tpustarter.checking.selfcheck import HostSeen, HostState
+from tpustarter.checking.machine_check import HostState, HostStateChanged
 from tpustarter.core.json_values import as_type
 from tpustarter.running.process import Event
-from tpustarter.slices.starting.start_model import HostCommand
+from tpustarter.slices.starting.start_request import HostCommand
 
 OVER: tuple[HostState, ...] = ("missing", "ended")
 """States that a host doesn't leave."""
@@ -26,7 +26,7 @@ _SENTENCES: dict[HostState, str] = {
 }
 
 
-def describe_host(seen: HostSeen) -> str:
+def describe_host(seen: HostStateChanged) -> str:
     """Return the state of a host in words that follow its name."""
     if seen.state == "running":
         return f"runs {seen.detail}"
@@ -38,15 +38,15 @@ class HostStates:
 
     def __init__(self, commands: Iterable[HostCommand]) -> None:
         self._names = {one.host: one.name for one in commands if one.host is not None}
-        self._seen: dict[int, HostSeen] = {}
-        self._news: dict[int, HostSeen] = {}
+        self._seen: dict[int, HostStateChanged] = {}
+        self._news: dict[int, HostStateChanged] = {}
         self._count = 0
         self._has_verdict: set[int] = set()
         """Hosts that know how the run ended."""
         for host in self._names:
             self._change(host, "connecting")
 
-    def take_changes(self) -> Sequence[HostSeen]:
+    def take_changes(self) -> Sequence[HostStateChanged]:
         """Return the hosts whose state has changed since the last call, each with its last one."""
         news, self._news = self._news, {}
         return [news[host] for host in sorted(news)]
@@ -113,7 +113,7 @@ class HostStates:
 
     def _change(self, host: int, state: HostState, detail: str = "") -> None:
         before = self._seen.get(host)
-        seen = HostSeen(host, self._names.get(host, ""), state, detail)
+        seen = HostStateChanged(host, self._names.get(host, ""), state, detail)
         if seen != before and not (before and before.state in OVER):
             self._seen[host] = self._news[host] = seen
 

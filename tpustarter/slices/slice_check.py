@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from tpustarter.checking.machine_check import Event, MachineCheck, PlanMade
 from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.results import headline, verdict
 from tpustarter.checking.run.outcomes import process_ending, result_without_findings
@@ -26,7 +27,6 @@ from tpustarter.checking.run.runner import (
     sort_checks,
     time_limit_s,
 )
-from tpustarter.checking.selfcheck import Event, PlanMade, SelfCheck
 from tpustarter.core import content
 from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
@@ -61,7 +61,7 @@ class EventSource(Protocol):
     """The source of host 0's events: a probe on this host, or a command started elsewhere."""
 
     def read(self, timeout_s: float) -> ProbeEvent | None:
-        """Return the next event; None when none came in time."""
+        """Return the next event, or None if none came in time."""
         ...
 
     def send(self, command: Mapping[str, object]) -> None:
@@ -111,7 +111,7 @@ class _Place(NamedTuple):
         return self.host <= 0
 
 
-class SliceCheck(SelfCheck):
+class SliceCheck(MachineCheck):
     """One host of a run of the self-check on all hosts of a slice."""
 
     def __init__(self, request: CheckRequest, where: SliceRequest, **options: Any) -> None:
@@ -179,7 +179,7 @@ class SliceCheck(SelfCheck):
                     "hosts": self._where.hosts,
                     "host": self._where.host,
                     "wait_s": self._where.wait_s,
-                    "checks": [command_fields(check, session.target) for check in checks],
+                    "checks": [check_command_fields(check, session.target) for check in checks],
                 }
             )
             yield from self._read_events(probe, log.read_since, checks, session.target)
@@ -291,7 +291,7 @@ def _after_arrival(check: Check) -> Check:
     return replace(check, after=(*BEFORE_ANYTHING_WAITS, *check.after))
 
 
-def command_fields(check: Check, target: Mapping[str, object]) -> CheckFields:
+def check_command_fields(check: Check, target: Mapping[str, object]) -> CheckFields:
     """Return the fields of a check that the probe on every host gets."""
     return {
         "id": check.id,

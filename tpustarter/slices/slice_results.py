@@ -137,7 +137,7 @@ class SliceResults:
             number = int(kept["entity"].removeprefix(HOST))
             kept["found"] = self.unreached.get(number, kept["found"])
         self._findings.setdefault(host, []).append(kept)
-        yield FindingReported(check.id, name_host(kept, host))
+        yield FindingReported(check.id, add_host_to_finding(kept, host))
 
     def _end_on_host(self, check: Check, event: Event) -> None:
         host, ending = event.get("host"), read_ending(event, self._redact)
@@ -157,7 +157,7 @@ class SliceResults:
         )
 
 
-def name_host(finding: FindingFields, host: int | None) -> FindingFields:
+def add_host_to_finding(finding: FindingFields, host: int | None) -> FindingFields:
     """Return a finding with its host in the entity, unless that names a host already."""
     entity = finding["entity"] or ""
     if host is None or entity.startswith(HOST):
@@ -185,7 +185,9 @@ def merge_hosts(results: Mapping[int | None, Result]) -> Result:
         seconds=max(one.seconds for one in results.values()),
         ran_on=_together([one.ran_on for one in results.values() if one.ran_on]),
         findings=tuple(
-            name_host(finding, host) for host, one in results.items() for finding in one.findings
+            add_host_to_finding(finding, host)
+            for host, one in results.items()
+            for finding in one.findings
         ),
     )
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tpustarter.core.problem import Problem
-from tpustarter.slices.started_check import Engine
-from tpustarter.slices.starting import gcloud, mpi, ssh
-from tpustarter.slices.starting.start_model import PORT, StartRequest
+from tpustarter.slices.remote_slice_check import Engine
+from tpustarter.slices.starting import gcloud_launcher, mpi_launcher, ssh_launcher
+from tpustarter.slices.starting.start_request import PORT, StartRequest
 
 DESCRIBE_S = 60.0
 """Longest wait for gcloud to say how many hosts a TPU has."""
@@ -70,21 +70,25 @@ def _add_places(options: StartOptions) -> dict[str, str]:
             return {"tpu": names[0], **settings}
         case "ssh":
             coordinator = options.coordinator.rpartition(":")[0]
-            coordinator = coordinator or ssh.find_coordinator(names[0], settings.get("ssh", ""))
+            coordinator = coordinator or ssh_launcher.find_coordinator(
+                names[0], settings.get("ssh", "")
+            )
             return {"coordinator": coordinator, **settings}
         case "mpi":
-            return {"version": mpi.find_version(), **settings}
+            return {"version": mpi_launcher.find_version(), **settings}
         case _:
             return {**settings}
 
 
 def _count_hosts(engine: Engine) -> int:
-    words = gcloud.count_command(StartRequest(archive=Path(), options=engine.options))
+    words = gcloud_launcher.format_count_command(
+        StartRequest(archive=Path(), options=engine.options)
+    )
     try:
         done = subprocess.run(words, capture_output=True, timeout=DESCRIBE_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Problem(f"gcloud cannot be asked: {error}", hint="give `--hosts N`") from error
-    if count := gcloud.count_hosts(done.stdout):
+    if count := gcloud_launcher.count_tpu_hosts(done.stdout):
         return count
     detail = done.stderr.decode("utf-8", "replace").strip()
     raise Problem(

@@ -80,7 +80,7 @@ def find_program_command(
         return NAME
     if shell.is_started_by_uv(environ, prefix):
         project = _project(environ, Path(prefix), anywhere=anywhere)
-        return f"{shell.uv_as_typed(environ, folders)} run{project} {NAME}"
+        return f"{shell.find_typed_uv_command(environ, folders)} run{project} {NAME}"
     if started.endswith(f"/{NAME}/__main__.py"):
         return f"{shell.format_program(sys.executable, folders, environ)} -m {NAME}"
     return shell.format_program(started, folders, environ) if Path(started).name == NAME else NAME

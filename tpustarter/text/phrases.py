@@ -54,7 +54,7 @@ def format_estimate(seconds: float) -> str:
 
 
 def near_matches(typed: str, names: Iterable[str]) -> list[str]:
-    """Return the names that a word is most likely a typo of; empty for another word.
+    """Return the names that a word is most likely a typo of, or an empty list for another word.
 
     Two swapped letters count as one typo: `tup` is `tpu`.
     """

@@ -11,10 +11,10 @@ from tests.support.fake_cloud import FakeCloud, Fault
 from tests.support.tutor import on_screen, press, run, until
 from tpustarter.cloud.billing import ledger
 from tpustarter.core import locations
-from tpustarter.tui.home.screen import Home
-from tpustarter.tui.kit.page import Notice
+from tpustarter.tui.home.screen import HomeScreen
+from tpustarter.tui.kit.page import NoticeSheet
 from tpustarter.tui.tpus.follow_screen import FollowScreen
-from tpustarter.tui.tpus.screen import Tpus
+from tpustarter.tui.tpus.screen import TpuListScreen
 
 
 def test_a_tpu_vm_is_stopped_and_started(cloud: FakeCloud, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_tpu_that_cannot_stop_has_no_stop_key(cloud: FakeCloud, tmp_path: Path) 
             assert "s stop VM" in await press(pilot, "down")
             one.state = tpu_v2.Node.State.REPAIRING
             seen = await press(pilot, "s")
-            assert isinstance(pilot.app.screen, Notice)
+            assert isinstance(pilot.app.screen, NoticeSheet)
             assert "error: solo is REPAIRING, expected READY" in seen
             assert [] == cloud.called("StopNode")
 
@@ -126,7 +126,7 @@ def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: P
 
             await press(pilot, "escape", "l", *"leftovers", "enter")
             await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, Tpus)
+            assert isinstance(pilot.app.screen, TpuListScreen)
             seen = text_of(await press(pilot, "l"))
             assert (
                 "Nothing is left over, and no name or quota is taken up by an old request." in seen
@@ -169,11 +169,11 @@ def test_unread_ledger_is_named_on_home_and_list(cloud: FakeCloud, tmp_path: Pat
             seen = text_of(on_screen(pilot.app))
             assert "A ledger of TPUs could not be read, so more may be billed" in seen
             await press(pilot, "down", "enter")
-            assert isinstance(pilot.app.screen, Tpus)
+            assert isinstance(pilot.app.screen, TpuListScreen)
             seen = text_of(on_screen(pilot.app))
             assert "tpus.broken-" in seen
             assert "TPUs that only it knew may be billed" in seen
             await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, Home)
+            assert isinstance(pilot.app.screen, HomeScreen)
 
     run(journey)

@@ -15,11 +15,11 @@ from tests.support.tutor import on_screen, press, run, settle
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.core import state
-from tpustarter.tui.home.screen import Home
-from tpustarter.tui.kit.confirm_name import TypedName
-from tpustarter.tui.kit.page import Notice
-from tpustarter.tui.tpus.create_screen import CreateForm
-from tpustarter.tui.tpus.fields import TypedField
+from tpustarter.tui.home.screen import HomeScreen
+from tpustarter.tui.kit.confirm_name import ConfirmName
+from tpustarter.tui.kit.page import NoticeSheet
+from tpustarter.tui.tpus.create_screen import CreateTpuScreen
+from tpustarter.tui.tpus.form_fields import TypedField
 
 TYPES = ["v5litepod-1", "v5litepod-8", "v6e-1", "v6e-8", "v6e-16"]
 
@@ -57,7 +57,7 @@ def test_form_keeps_typed_fields_when_left(cloud: FakeCloud, tmp_path: Path) -> 
             assert "< spot >" in seen
             await press(pilot, "enter", *"bert", "enter")
             assert 1 == len(cloud.called("CreateQueuedResource"))
-            while not isinstance(pilot.app.screen, Home):
+            while not isinstance(pilot.app.screen, HomeScreen):
                 await press(pilot, "escape")
             seen = text_of(await press(pilot, "u", "n"))
             assert "" == field(pilot, "name").value
@@ -70,17 +70,17 @@ def test_unreadable_grant_blocks_request_until_noted_again(
     cloud: FakeCloud, tmp_path: Path
 ) -> None:
     """Enter says so, and the name is asked for once it is noted anew."""
-    damage(state.prepare_path(trc_grant.STATE), "cut off")
+    damage(state.prepare_state_path(trc_grant.STATE), "cut off")
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
             await press(pilot, "u", "n", *"bert", "tab", *"v6e-8", "enter")
-            assert isinstance(pilot.app.screen, Notice)
+            assert isinstance(pilot.app.screen, NoticeSheet)
             grant("v6e:8:on-demand:us-central1-b")
             await press(pilot, "escape", "enter")
-            if isinstance(pilot.app.screen, Notice):  # it was looked at before that
+            if isinstance(pilot.app.screen, NoticeSheet):  # it was looked at before that
                 await press(pilot, "escape", "enter")
-            assert isinstance(pilot.app.screen, TypedName)
+            assert isinstance(pilot.app.screen, ConfirmName)
             assert [] == cloud.called("CreateQueuedResource")
 
     run(journey)
@@ -143,7 +143,7 @@ def test_form_without_project_shows_documented_choices(
             assert "F1 help" in seen
             assert "? help" not in seen
             assert "Fill in what you want." in text_of(await press(pilot, "f1"))
-            assert isinstance((await press(pilot, "escape")) and pilot.app.screen, CreateForm)
+            assert isinstance((await press(pilot, "escape")) and pilot.app.screen, CreateTpuScreen)
 
     run(journey)
 
@@ -161,7 +161,7 @@ def test_lists_are_kept_with_their_date(cloud: FakeCloud, tmp_path: Path) -> Non
             listed = "us-central1-b offers v5e-1, v5e-8, v6e-1, v6e-8 and v6e-16"
             assert f"{listed} (as of 2 h ago" in seen
             assert "because" in seen
-            assert isinstance(pilot.app.screen, CreateForm)
+            assert isinstance(pilot.app.screen, CreateTpuScreen)
 
     run(journey)
 
@@ -176,7 +176,7 @@ def test_without_any_list_the_form_works(cloud: FakeCloud, tmp_path: Path) -> No
             seen = text_of(await press(pilot, "u", "n", "tab"))
             assert "Google's list of the types of us-central1-b is not known here: Google" in seen
             await press(pilot, "shift+tab", *"bert", "tab", *"v6e-8", "enter")
-            assert isinstance(pilot.app.screen, TypedName)
+            assert isinstance(pilot.app.screen, ConfirmName)
 
     run(journey)
 
@@ -239,7 +239,7 @@ def test_uncovered_request_needs_its_name_typed(cloud: FakeCloud, tmp_path: Path
             assert "It would cover this TPU in us-east1-d." in seen
             assert "To pay for it, type bert:" in seen
             await press(pilot, "enter", "escape")
-            assert isinstance(pilot.app.screen, CreateForm)
+            assert isinstance(pilot.app.screen, CreateTpuScreen)
             assert [] == cloud.called("CreateQueuedResource")
             await press(pilot, "enter", *"bert", "enter")
 
@@ -264,9 +264,9 @@ def test_chips_in_use_are_counted_before_the_name(cloud: FakeCloud, tmp_path: Pa
             await press(pilot, "escape")
             cloud.faults["ListNodes"] = [Fault(7, "Permission denied")]
             await press(pilot, "enter")
-            assert isinstance(pilot.app.screen, Notice)
+            assert isinstance(pilot.app.screen, NoticeSheet)
             await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, CreateForm)
+            assert isinstance(pilot.app.screen, CreateTpuScreen)
             assert [] == cloud.called("CreateQueuedResource")
 
     run(journey)

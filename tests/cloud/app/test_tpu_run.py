@@ -10,8 +10,8 @@ from tests.support.cloud_app import add, app_of, text_of
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_remote import behave, calls, lay_remote
 from tests.support.tutor import is_alive, on_screen, press, run, until
-from tpustarter.tui.kit.page import Notice
-from tpustarter.tui.tpus.run_form_screen import RunForm
+from tpustarter.tui.kit.page import NoticeSheet
+from tpustarter.tui.tpus.run_form_screen import RunCommandScreen
 from tpustarter.tui.tpus.run_screen import TpuRunScreen
 
 TYPED = ("p", "w", "d")
@@ -43,7 +43,7 @@ def test_every_worker_has_its_output_and_its_end(
     async def journey() -> None:
         async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
             seen = text_of(await press(pilot, "u", "c"))
-            assert isinstance(pilot.app.screen, RunForm)
+            assert isinstance(pilot.app.screen, RunCommandScreen)
             assert "which is 4 workers" in seen
             assert "Type the command that is to run." in seen
             seen = text_of(await press(pilot, *TYPED))
@@ -64,7 +64,7 @@ def test_every_worker_has_its_output_and_its_end(
             assert "boom" in seen
             assert "\\x1b[31m[red]" in seen
             await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, RunForm)
+            assert isinstance(pilot.app.screen, RunCommandScreen)
 
     run(journey)
 
@@ -82,7 +82,7 @@ def test_single_worker_run_names_its_worker(cloud: FakeCloud, tools: Path, tmp_p
             seen = text_of(await press(pilot, "9"))
             assert "! bert has no worker 9, expected 0 to 3" in seen
             await press(pilot, "enter")
-            assert isinstance(pilot.app.screen, RunForm)
+            assert isinstance(pilot.app.screen, RunCommandScreen)
             seen = text_of(await press(pilot, "backspace", "2"))
             assert "bert has 4 workers, and this runs on 1 of them" in seen
             seen = text_of(await press(pilot, "enter"))
@@ -151,7 +151,7 @@ def test_each_obstacle_is_one_error(
             await press(pilot, "u", "c", *TYPED)
             (home / ".ssh/google_compute_engine").unlink()
             seen = text_of(await press(pilot, "enter"))
-            assert isinstance(pilot.app.screen, Notice)
+            assert isinstance(pilot.app.screen, NoticeSheet)
             assert "hint: connect once with" in seen
             seen = text_of(await press(pilot, "escape"))
             assert "Nothing was run." in seen

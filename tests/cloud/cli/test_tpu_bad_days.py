@@ -108,7 +108,9 @@ def test_credentials_file_from_variable_is_named(
         file.write_text(content)
     monkeypatch.delenv(client.ENDPOINT)
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
-    patient = "from tpustarter.cloud.doctor import login; login.FIND_S = 60.0; "
+    patient = (
+        "from tpustarter.cloud.doctor import credential_check; credential_check.FIND_S = 60.0; "
+    )
     listed, examined = run("list"), run("doctor", before=patient)
 
     assert ExitCode.DENIED == listed.returncode == examined.returncode

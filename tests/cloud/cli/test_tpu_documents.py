@@ -21,7 +21,7 @@ from tests.support.fake_cloud import FakeCloud, Fault, serving
 from tpustarter.cloud.api import client
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.core.problem import ExitCode, format_early_end
+from tpustarter.core.problem import ExitCode, format_interrupted_output
 
 ZONE = "us-east5-a"
 GRANT = ("--allow", "v6e:64:spot:us-east5-a", "--allow", "v2-8:5:on-demand:us-central1-f")
@@ -174,7 +174,7 @@ def test_early_signal_leaves_error_document_of_schema(name: str, verb: str) -> N
     """Scripts read it like any other error."""
     words = ("tpu", verb, "--json") if verb else ("trc", "--json")
 
-    validate(json.loads(format_early_end(words, ExitCode.INTERRUPTED)), name)
+    validate(json.loads(format_interrupted_output(words, ExitCode.INTERRUPTED)), name)
 
 
 def _tpu(fields: Any) -> Any:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.slices.fake_slice_probe import events
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_model import (
+from tpustarter.slices.starting.start_request import (
     EndReason,
     HostEnded,
     HostLine,

@@ -23,9 +23,9 @@ from tests.slices.engines.network import NETWORK, Hosts, network, run
 from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
-from tpustarter.slices.starting import gcloud, shell_line, start_model
+from tpustarter.slices.starting import gcloud_launcher, host_shell_command, start_request
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_model import EndReason, HostStage, StartRequest
+from tpustarter.slices.starting.start_request import EndReason, HostStage, StartRequest
 
 pytestmark = [
     *NETWORK,
@@ -162,7 +162,7 @@ def begin(cloud: Cloud, folder: Path, *, reach_s: float = 60.0, **does: Any) -> 
         options=OPTIONS,
     )
     return RunningCommands(
-        gcloud.build_commands(request), folder, env=cloud.environment(), reach_s=reach_s
+        gcloud_launcher.build_commands(request), folder, env=cloud.environment(), reach_s=reach_s
     )
 
 
@@ -206,13 +206,13 @@ def test_stop_ends_every_worker(cloud: Cloud, tmp_path: Path) -> None:
 PROGRAM = """
     import json, sys
     from pathlib import Path
-    from tpustarter.slices.starting import gcloud
-    from tpustarter.slices.starting.start_model import StartRequest
+    from tpustarter.slices.starting import gcloud_launcher
+    from tpustarter.slices.starting.start_request import StartRequest
     from tpustarter.slices.starting.running_commands import RunningCommands
     folder, options, python = sys.argv[1:]
     request = StartRequest(archive=Path(folder, "probe.pyz"), python=python, count=3,
                            options=json.loads(options))
-    for event in RunningCommands(gcloud.build_commands(request), Path(folder)).events():
+    for event in RunningCommands(gcloud_launcher.build_commands(request), Path(folder)).events():
         print(event, flush=True)
 """
 
@@ -259,8 +259,8 @@ def test_lost_connection_is_not_begun_again(
     cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, mends: bool
 ) -> None:
     """Gcloud connects again after ssh's 255, where nobody could send the probe again."""
-    monkeypatch.setattr(shell_line, "LIFELINE_S", 6)
-    monkeypatch.setattr(start_model, "HEARTBEAT_S", 1)
+    monkeypatch.setattr(host_shell_command, "LIFELINE_S", 6)
+    monkeypatch.setattr(start_request, "HEARTBEAT_S", 1)
     going = begin(cloud, tmp_path, **SLEEPING)
     seen = Seen(going)
     seen.running(0, 1, 2)
@@ -315,7 +315,10 @@ def test_hosts_are_counted_by_gcloud(cloud: Cloud) -> None:
     request = StartRequest(archive=Path("unused"), options=OPTIONS)
 
     done = subprocess.run(
-        gcloud.count_command(request), env=cloud.environment(), capture_output=True, check=True
+        gcloud_launcher.format_count_command(request),
+        env=cloud.environment(),
+        capture_output=True,
+        check=True,
     )
 
-    assert 3 == gcloud.count_hosts(done.stdout)
+    assert 3 == gcloud_launcher.count_tpu_hosts(done.stdout)

@@ -18,9 +18,9 @@ from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
 from tests.support.slice_hosts import run_started
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.slices.starting import mpi
+from tpustarter.slices.starting import mpi_launcher
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_model import EndReason, HostStage, StartRequest
+from tpustarter.slices.starting.start_request import EndReason, HostStage, StartRequest
 
 SECOND = os.environ.get("TPUSTARTER_OPEN_MPI_5")
 """Folder of the programs of Open MPI 5, beside those of the machine."""
@@ -78,7 +78,7 @@ class Machine:
         request = StartRequest(
             archive=probe, python=python, hosts=("h0", "h1"), options=self.options
         )
-        return RunningCommands(mpi.build_commands(request), self.folder, env=self.env)
+        return RunningCommands(mpi_launcher.build_commands(request), self.folder, env=self.env)
 
     def is_clean(self) -> bool:
         """Return whether no probe is left on the hosts."""
@@ -188,4 +188,4 @@ def test_open_mpi_5_needs_a_shared_folder(tmp_path: Path) -> None:
     )
 
     with pytest.raises(Problem):
-        mpi.build_commands(request)
+        mpi_launcher.build_commands(request)

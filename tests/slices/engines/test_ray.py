@@ -19,9 +19,9 @@ from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
 from tests.support.slice_hosts import run_started
 from tpustarter.core.problem import ExitCode
-from tpustarter.slices.starting import ray
+from tpustarter.slices.starting import ray_launcher
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_model import EndReason, HostStage, StartRequest
+from tpustarter.slices.starting.start_request import EndReason, HostStage, StartRequest
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None,
@@ -82,7 +82,9 @@ class RayRun:
         probe = write_probe(folder / "probe.pyz", size=1_600_000, **does)
         options = {"address": address, "python-there": there}
         request = StartRequest(archive=probe, python=sys.executable, count=count, options=options)
-        self.run = RunningCommands(ray.build_commands(request), folder, env=ENV, reach_s=reach_s)
+        self.run = RunningCommands(
+            ray_launcher.build_commands(request), folder, env=ENV, reach_s=reach_s
+        )
         self.seen = Seen(self.run)
 
     def is_clean(self) -> bool:

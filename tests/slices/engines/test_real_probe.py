@@ -13,9 +13,9 @@ from tests.slices.engines.seen import Seen
 from tests.slices.fake_slice_probe import events
 from tpustarter.core import content
 from tpustarter.running import archive
-from tpustarter.slices.starting import ssh
+from tpustarter.slices.starting import ssh_launcher
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_model import StartRequest
+from tpustarter.slices.starting.start_request import StartRequest
 
 pytestmark = NETWORK
 IDS = ("host.slice_arrived", "host.slice_alike", "jax.slice_devices", "jax.slice_collectives")
@@ -51,12 +51,12 @@ def begin(hosts: Hosts, folder: Path, ids: tuple[str, ...] = IDS) -> RunningComm
     }
     options = f"-F {hosts.config}"
     request = StartRequest(
-        archive=archive.build_archive(folder / "probe.pyz", None, document),
+        archive=archive.build_probe_archive(folder / "probe.pyz", None, document),
         python=sys.executable,
         hosts=hosts.names,
-        options={"ssh": options, "coordinator": ssh.find_coordinator("h0", options)},
+        options={"ssh": options, "coordinator": ssh_launcher.find_coordinator("h0", options)},
     )
-    return RunningCommands(ssh.build_commands(request), folder)
+    return RunningCommands(ssh_launcher.build_commands(request), folder)
 
 
 def test_checks_of_a_slice_run_behind_ssh(hosts: Hosts, tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
 from tests.support.slice_hosts import run_started
 from tpustarter.core.problem import ExitCode
-from tpustarter.slices.starting import slurm
+from tpustarter.slices.starting import slurm_launcher
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_model import EndReason, HostStage, StartRequest
+from tpustarter.slices.starting.start_request import EndReason, HostStage, StartRequest
 
 pytestmark = SLURM
 
@@ -41,7 +41,7 @@ def begin(
     (folder / "tmp").mkdir()
     request = StartRequest(archive=probe, python=python, count=2)
     return RunningCommands(
-        slurm.build_commands(request), folder, env={**env, "TMPDIR": str(folder / "tmp")}
+        slurm_launcher.build_commands(request), folder, env={**env, "TMPDIR": str(folder / "tmp")}
     )
 
 

@@ -18,9 +18,9 @@ from tests.slices.engines.network import NETWORK, Hosts, network, run
 from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
-from tpustarter.slices.starting import shell_line, ssh, start_model
+from tpustarter.slices.starting import host_shell_command, ssh_launcher, start_request
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_model import EndReason, HostStage, StartRequest
+from tpustarter.slices.starting.start_request import EndReason, HostStage, StartRequest
 
 pytestmark = NETWORK
 
@@ -48,7 +48,7 @@ def begin(hosts: Hosts, folder: Path, *more: str, python: str = sys.executable, 
         hosts=hosts.names,
         options={"ssh": " ".join(("-F", str(hosts.config), *more))},
     )
-    return RunningCommands(ssh.build_commands(request), folder)
+    return RunningCommands(ssh_launcher.build_commands(request), folder)
 
 
 SLEEPING: dict[str, Any] = {f"h{i}": {"sleep": 600} for i in range(3)}
@@ -117,13 +117,13 @@ def test_closing_the_events_ends_every_host(hosts: Hosts, tmp_path: Path) -> Non
 PROGRAM = """
     import sys
     from pathlib import Path
-    from tpustarter.slices.starting import ssh
-    from tpustarter.slices.starting.start_model import StartRequest
+    from tpustarter.slices.starting import ssh_launcher
+    from tpustarter.slices.starting.start_request import StartRequest
     from tpustarter.slices.starting.running_commands import RunningCommands
     folder, names, options, python = sys.argv[1:]
     request = StartRequest(archive=Path(folder, "probe.pyz"), python=python,
                            hosts=tuple(names.split()), options={"ssh": options})
-    for event in RunningCommands(ssh.build_commands(request), Path(folder)).events():
+    for event in RunningCommands(ssh_launcher.build_commands(request), Path(folder)).events():
         print(event, flush=True)
 """
 
@@ -274,8 +274,8 @@ def test_cut_link_ends_both_sides(
     broken: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ssh notices here, and the silent lifeline there, which no end of file reaches."""
-    monkeypatch.setattr(shell_line, "LIFELINE_S", 6)
-    monkeypatch.setattr(start_model, "HEARTBEAT_S", 1)
+    monkeypatch.setattr(host_shell_command, "LIFELINE_S", 6)
+    monkeypatch.setattr(start_request, "HEARTBEAT_S", 1)
     quick = ("-oServerAliveInterval=1", "-oServerAliveCountMax=3")
     going = begin(broken, tmp_path, *quick, **SLEEPING)
     seen = Seen(going)
@@ -297,7 +297,7 @@ def test_cut_link_and_killed_program_leave_nothing(
     broken: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A host that nobody can reach any more ends by itself."""
-    monkeypatch.setattr(shell_line, "LIFELINE_S", 6)
+    monkeypatch.setattr(host_shell_command, "LIFELINE_S", 6)
     seen = Seen(begin(broken, tmp_path, **SLEEPING))
     seen.running(0, 1, 2)
     broken[1].cut()
@@ -310,8 +310,8 @@ def test_heartbeats_keep_a_quiet_host(
     hosts: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It runs longer than its lifeline bears silence."""
-    monkeypatch.setattr(shell_line, "LIFELINE_S", 4)
-    monkeypatch.setattr(start_model, "HEARTBEAT_S", 0.5)
+    monkeypatch.setattr(host_shell_command, "LIFELINE_S", 4)
+    monkeypatch.setattr(start_request, "HEARTBEAT_S", 0.5)
     seen = Seen(begin(hosts, tmp_path, h0={"sleep": 9})).all()
 
     assert "done" == seen.whys()[0]
@@ -368,7 +368,7 @@ def test_shown_commands_do_the_same(hosts: Hosts, tmp_path: Path) -> None:
         hosts=hosts.names,
         options={"ssh": f"-F {hosts.config}"},
     )
-    text = start_model.format_script(ssh.build_commands(request))
+    text = start_request.format_script(ssh_launcher.build_commands(request))
 
     done = subprocess.run(
         ["bash", "-c", text], capture_output=True, text=True, timeout=60, check=False
@@ -384,5 +384,5 @@ def test_coordinator_is_named_as_ssh_configures_it(hosts: Hosts) -> None:
     """The other hosts do not have this machine's configuration."""
     options = f"-F {hosts.config}"
 
-    assert hosts[0].address == ssh.find_coordinator("root@h0", options)
-    assert "elsewhere" == ssh.find_coordinator("elsewhere", options)
+    assert hosts[0].address == ssh_launcher.find_coordinator("root@h0", options)
+    assert "elsewhere" == ssh_launcher.find_coordinator("elsewhere", options)

@@ -41,7 +41,7 @@ MOST_ALONE = 3
 _LONGEST = 40
 
 
-def render(changed: RunComparison, paint: Paint = leave_unpainted) -> str:
+def render_comparison(changed: RunComparison, paint: Paint = leave_unpainted) -> str:
     """Return a comparison as text: what is worse first, then what may explain it."""
     since = (
         escape_text(changed.started or "an unknown time")

@@ -12,15 +12,15 @@ from typing import Any
 
 import msgspec
 
+from tpustarter.checking.machine_check import Event, HostStateChanged, PlanMade
 from tpustarter.checking.results.results import SCHEMA, Result, Run, select_published
-from tpustarter.checking.results.verdict import exit_code, verdict, verified_on
+from tpustarter.checking.results.verdict import exit_code, find_verified_device, judge_run
 from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting, FindingReported
-from tpustarter.checking.selfcheck import Event, HostSeen, PlanMade
 from tpustarter.core.problem import ExitCode, Problem, find_problem
 from tpustarter.core.redact import Redactor
 
 
-def make_document(run: Run) -> dict[str, Any]:
+def make_json_document(run: Run) -> dict[str, Any]:
     """Return the whole run as the published document."""
     return {
         **_head(run),
@@ -52,7 +52,7 @@ def event_fields(event: Event) -> dict[str, Any]:
     match event:
         case PlanMade(run=run):
             return {"event": "began", **_head(run)}
-        case HostSeen(host=host, name=name, state=state, detail=detail):
+        case HostStateChanged(host=host, name=name, state=state, detail=detail):
             fields = {"event": "host", "host": host, "name": name, "state": state}
             return {**fields, "detail": detail} if detail else fields
         case CheckStarted(check=check):
@@ -130,7 +130,7 @@ def _tail(run: Run) -> dict[str, Any]:
     return {
         "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,
         "counts": run.count_statuses(),
-        "verified_on": verified_on(run),
-        "verdict": verdict(run),
+        "verified_on": find_verified_device(run),
+        "verdict": judge_run(run),
         "exit_code": int(exit_code(run)),
     }

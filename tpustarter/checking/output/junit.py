@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 from tpustarter.checking.output.results_text import finding_line, summarize_result
 from tpustarter.checking.results.headline import format_headline
 from tpustarter.checking.results.results import Result, Run
-from tpustarter.checking.results.verdict import verdict, verified_on
+from tpustarter.checking.results.verdict import find_verified_device, judge_run
 from tpustarter.core import locations
 from tpustarter.text.terminal import escape_text
 
@@ -18,12 +18,12 @@ _HEAD_BYTES = 200
 
 
 def write_report(run: Run, path: Path) -> None:
-    """Write the run to `path`; raises Problem when that cannot be done."""
+    """Write the run to a file; raises Problem if that fails."""
     _write(make_suite(run), path)
 
 
 def reserve_file(path: Path) -> None:
-    """Mark the file as that of an unfinished run; raises Problem if it cannot be written.
+    """Write a report of an unfinished run to the file; raises Problem if that fails.
 
     If this run is killed, no earlier result is left in the file. A file that is no report of this
     program may have been named by mistake, so it is put aside. Nothing is written to a pipe or a
@@ -45,7 +45,7 @@ def _keep_what_is_not_ours(path: Path) -> None:
 
 
 def write_error(what: str, path: Path) -> None:
-    """Write to `path` why there is no result; raises Problem when that cannot be done."""
+    """Write a report with an error in place of results; raises Problem if that fails."""
     root = ET.Element(
         "testsuite", name="tpustarter on none", tests="1", failures="0", errors="1", skipped="0"
     )
@@ -65,7 +65,7 @@ def make_suite(run: Run) -> ET.Element:
     counts = run.count_statuses()
     root = ET.Element(
         "testsuite",
-        name=f"tpustarter on {verified_on(run)}",
+        name=f"tpustarter on {find_verified_device(run)}",
         tests=str(len(run.results)),
         failures=str(counts["fail"]),
         errors=str(counts["error"] + counts["notrun"]),
@@ -75,8 +75,8 @@ def make_suite(run: Run) -> ET.Element:
     )
     properties = ET.SubElement(root, "properties")
     for name, value in (
-        ("verified_on", verified_on(run)),
-        ("verdict", verdict(run)),
+        ("verified_on", find_verified_device(run)),
+        ("verdict", judge_run(run)),
         ("headline", escape_text(format_headline(run))),
         ("python", escape_text(str(run.target.get("python", "")))),
     ):

@@ -60,7 +60,7 @@ LOG_LINES = 12
 """Lines of a process's output shown below an error; all of them with `-v`."""
 
 
-def render(
+def render_results(
     run: Run, *, verbose: bool = False, fold_passes: bool = False, paint: Paint = leave_unpainted
 ) -> str:
     """Return the whole report, without the first line (`format_opening`).
@@ -135,7 +135,7 @@ def format_opening(run: Run) -> str:
 
 
 def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
-    """Yield the unwrapped lines of `format_opening`, each with its hanging indent in columns."""
+    """Yield the lines of `format_opening` before they are wrapped, each with its hanging indent."""
     target = run.target
     names = [
         f"{name} {version}"
@@ -191,7 +191,7 @@ def format_waiting(
 
 
 def id_width(ids: Iterable[str]) -> int:
-    """Return the columns for the names of checks, including the space after the longest."""
+    """Return the width of the column of check ids, with the space after the longest."""
     return max(ID_WIDTH, *(len(check_id) + 1 for check_id in ids), 0)
 
 
@@ -212,12 +212,12 @@ def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Itera
 
 def _row_finding(result: Result) -> FindingFields | None:
     verdict = result.status if result.status in ("fail", "warn") else None
-    findings = fold_hosts(result.findings)
+    findings = merge_same_findings(result.findings)
     return next((finding for finding in findings if finding["verdict"] == verdict), None)
 
 
-def fold_hosts(findings: Sequence[FindingFields]) -> list[FindingFields]:
-    """Return findings with one in place of those that are the same on several hosts."""
+def merge_same_findings(findings: Sequence[FindingFields]) -> list[FindingFields]:
+    """Merge the findings that are the same on several hosts."""
     hosts: dict[str, list[str]] = {}
     alike: dict[str, FindingFields] = {}
     for number, finding in enumerate(findings):
@@ -242,7 +242,7 @@ def _worst(result: Result) -> Iterator[str]:
     others = [
         finding
         for verdict in ("fail", "warn")
-        for finding in fold_hosts(result.findings)
+        for finding in merge_same_findings(result.findings)
         if finding != row_finding and finding["verdict"] == verdict
     ]
     for finding in others[:3] if row_finding else ():
@@ -254,7 +254,7 @@ def _worst(result: Result) -> Iterator[str]:
 def _findings(result: Result) -> Iterator[str]:
     row_finding = _row_finding(result)
     hints: set[str] = {next_step.choose_hint(result)} if row_finding else set()
-    for finding in fold_hosts(result.findings):
+    for finding in merge_same_findings(result.findings):
         if finding == row_finding:
             continue
         line = f"{finding['verdict']:<5} {escape_text(finding_line(finding))}"

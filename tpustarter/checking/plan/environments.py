@@ -31,7 +31,7 @@ def find_proved(key: str = TESTED) -> Path | None:
         Problem: nobody knows, because the state file cannot be read.
     """
     with contextlib.suppress(ValueError):  # no path has a zero byte in it
-        folder = state.load(STATE).get(key)
+        folder = state.load_state(STATE).get(key)
         if isinstance(folder, str) and has_python(Path(folder)):
             return Path(folder)
     return None
@@ -44,15 +44,15 @@ def has_python(folder: Path) -> bool:
 
 
 def remember_environment(folder: Path, key: str = TESTED) -> None:
-    """Save this folder as the proved environment for `key`; raises Problem on a full disk."""
-    state.save(STATE, {**state.load(STATE), key: str(folder)})
+    """Save a folder as the proved environment for `key`; raises Problem on a full disk."""
+    state.save_state(STATE, {**state.load_state(STATE), key: str(folder)})
 
 
 def forget_environment(folder: Path) -> None:
-    """Forget the environment in this folder; raises Problem on a full disk."""
-    saved = state.load(STATE)
+    """Delete the record of the environment in a folder; raises Problem on a full disk."""
+    saved = state.load_state(STATE)
     remaining = {
         name: value for name, value in saved.items() if name not in KEYS or value != str(folder)
     }
     if remaining != saved:
-        state.save(STATE, remaining)
+        state.save_state(STATE, remaining)

@@ -45,7 +45,7 @@ class Interpreter:
     """Versions of the frameworks whose metadata is in its package folders."""
 
     def has_framework(self, framework: str) -> bool:
-        """Return whether a framework is installed in it, together with what it computes with."""
+        """Return whether a framework and the libraries that it computes with are installed."""
         return framework in self.frameworks and not frameworks.list_missing(
             framework, self.frameworks
         )
@@ -62,7 +62,7 @@ class Interpreter:
 
     @property
     def has_torch(self) -> bool:
-        """Return whether PyTorch is installed in it, for any device."""
+        """Return whether PyTorch is installed in this Python, for any device."""
         return self._holds("torch")
 
     def _holds(self, distribution: str) -> bool:
@@ -109,14 +109,14 @@ def choose_interpreter(
 
 def _saved() -> Interpreter | None:
     with contextlib.suppress(ValueError):  # no path has a zero byte in it
-        path = Path(str(state.load("settings").get("python") or ""))
+        path = Path(str(state.load_state("settings").get("python") or ""))
         if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
             return Interpreter(path, "chosen in the settings", list_installed(path.parents[1]))
     return None
 
 
 def find_with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
-    """Yield the Pythons that have JAX and libtpu: set-up's, the saved one, then others."""
+    """Yield each Python that has JAX and libtpu: first that of set-up, then the saved one."""
     proved = environments.find_proved(environments.COMPILES)
     first = (
         [Interpreter(proved / "bin/python", "made by `tpustarter setup rehearse`")]
@@ -132,7 +132,7 @@ def find_with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpret
 
 
 def format_path(path: Path, env: Mapping[str, str], folder: Path | None = None) -> str:
-    """Return a path relative to `folder`, else relative to home with `~`, else whole."""
+    """Shorten a path: relative to `folder` if it is inside, or with `~` for the home folder."""
     if folder and path.is_relative_to(folder):
         return str(path.relative_to(folder))
     home = env.get("HOME", "")

@@ -29,7 +29,7 @@ _FORCED_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
 
 
 @dataclass(frozen=True)
-class OtherPython:
+class AlternativePython:
     """A Python that could be tested in place of the one under test."""
 
     shown_path: str
@@ -236,10 +236,10 @@ def probe_environment(
 ) -> dict[str, str]:
     """Return the whole environment of a probe: the user's, with the plan's changes."""
     env = {name: value for name, value in base.items() if name not in plan.unset}
-    return {**env, **framework_variables(plan, framework, base), **folder_variables(folder)}
+    return {**env, **framework_variables(plan, framework, base), **run_folder_variables(folder)}
 
 
-def folder_variables(folder: Path) -> dict[str, str]:
+def run_folder_variables(folder: Path) -> dict[str, str]:
     """Return variables that keep logs, compiled programs and temporary files in a folder."""
     return {
         "TMPDIR": str(run_folder.make_temporary_folder(folder)),
@@ -298,12 +298,12 @@ def explain_missing_framework(
     framework: str,
     python: str,
     installed: Iterable[str],
-    others: Iterable[OtherPython],
+    others: Iterable[AlternativePython],
     *,
     chips: int,
     asked: bool,
 ) -> BlockedFramework:
-    """Return why nothing of `framework` is started in a Python that lacks it, and what to do.
+    """Return the reason and the hint for a framework that the Python under test lacks.
 
     Args:
         framework: Its import name.
@@ -329,16 +329,16 @@ def explain_missing_framework(
     )
 
 
-def explain_unusable(
+def explain_unusable_framework(
     framework: str,
     python: str,
     installed: Mapping[str, str],
-    others: Iterable[OtherPython],
+    others: Iterable[AlternativePython],
     *,
     asked: bool,
     oldest: str = "",
 ) -> BlockedFramework | None:
-    """Return why nothing is started of a framework that is installed; None where it may be.
+    """Return why nothing is started of a framework that is installed, or None if it may be.
 
     Args:
         framework: Its import name.
@@ -371,7 +371,7 @@ def explain_unusable(
     return BlockedFramework(what, ExitCode.NOTHING_VERIFIED, hint, reason)
 
 
-def _other_python(others: Iterable[OtherPython], framework: str = "") -> str:
+def _other_python(others: Iterable[AlternativePython], framework: str = "") -> str:
     for python in others:
         for name, version in python.frameworks.items():
             if framework in ("", name):
@@ -381,7 +381,7 @@ def _other_python(others: Iterable[OtherPython], framework: str = "") -> str:
 
 
 def explain_wrong_platform(framework: str, plan: FrameworkPlan) -> BlockedFramework | None:
-    """Return why a framework cannot be started on the planned devices; None where it can."""
+    """Return why a framework cannot be started on the planned devices, or None if it can."""
     if plan.platform != "gpu" or "gpu" in frameworks.FRAMEWORKS[framework].platforms:
         return None
     return BlockedFramework(
@@ -393,7 +393,7 @@ def explain_wrong_platform(framework: str, plan: FrameworkPlan) -> BlockedFramew
 
 
 def explain_missing_packages(missing: Sequence[str], python: str) -> BlockedFramework:
-    """Return why no block of a lesson is run in a Python that lacks packages, and what to do."""
+    """Return the reason and the hint for packages of a lesson that the Python lacks."""
     wanted = shlex.join(map(interpreters.format_requirement, missing))
     install = pip.format_pip_command(f"{python} -m pip install {wanted}")
     are = phrases.choose_plural(len(missing), "is", "are")

@@ -122,7 +122,7 @@ class RunComparison(msgspec.Struct):
     """Numbers of `results` and `figures` without a change."""
 
 
-def compare(file: str, before: SavedReport, now: SavedReport) -> RunComparison:
+def compare_runs(file: str, before: SavedReport, now: SavedReport) -> RunComparison:
     """Return the changes since `before`, which was read from `file`."""
     earlier, current = _results(before), _results(now)
     results = [
@@ -247,7 +247,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 def find_noise(
     code: str, unit: object, before: object, now: object, rows: Sequence[Noise]
 ) -> Noise | None:
-    """Return the first row that matches a figure; None for an exact one."""
+    """Return the first row that matches a figure, or None for an exact one."""
     whole = all(_is_number(value) and float(value).is_integer() for value in (before, now))
     for row in rows:
         matches = fnmatchcase(code, row.code) and re.fullmatch(row.unit, str(unit or ""))

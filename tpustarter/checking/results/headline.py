@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tpustarter.checking.results.results import Kind, Run, UsedDevices
-from tpustarter.checking.results.verdict import is_verdict_missing, verified_on
+from tpustarter.checking.results.verdict import find_verified_device, is_verdict_missing
 from tpustarter.core.json_values import as_type
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
@@ -40,8 +40,8 @@ class RunSummary:
         return self.passed + self.warned + self.failed + self.undecided + self.dependent
 
 
-def summarize(run: Run) -> RunSummary:
-    """Return the counts of a run's claims, and the reasons that its headline names."""
+def summarize_run(run: Run) -> RunSummary:
+    """Count the claims of a run by verdict, and collect the reasons that its headline names."""
     counts = run.count_statuses()
     unknown = [result for result in run.results if is_verdict_missing(result)]
     dependent = sum(result.reason == "dependency" for result in unknown)
@@ -54,7 +54,7 @@ def summarize(run: Run) -> RunSummary:
         undecided=len(unknown) - dependent,
         dependent=dependent,
         devices=describe_devices(run),
-        on_tpu=verified_on(run) == "tpu",
+        on_tpu=find_verified_device(run) == "tpu",
         was_stopped=run.stopped_by is not None,
         not_started=not_started,
         skipped=counts["skip"],
@@ -63,14 +63,14 @@ def summarize(run: Run) -> RunSummary:
 
 
 def read_summary(fields: Mapping[str, Any]) -> RunSummary | None:
-    """Return a summary read from a state file; None for one that is damaged."""
+    """Return a summary read from a state file, or None for one that is damaged."""
     is_whole = asdict(RunSummary()).keys() <= fields.keys()
     return as_type(fields, RunSummary) if is_whole else None
 
 
 def describe_devices(run: Run) -> str:
-    """Return the devices on which claims were shown to hold, in words; empty for none."""
-    kind = verified_on(run)
+    """Return the devices on which claims were shown to hold, in words, or "" if there are none."""
+    kind = find_verified_device(run)
     device = next(
         (result.ran_on for result in run.results if result.kind == kind and result.ran_on), None
     )
@@ -101,7 +101,7 @@ def _name_devices(run: Run, kind: Kind, device: UsedDevices) -> str:
 
 def format_headline(run: Run) -> str:
     """Return the headline of a run: one or two sentences, whose numbers add up."""
-    return format_summary(summarize(run))
+    return format_summary(summarize_run(run))
 
 
 def format_summary(summary: RunSummary, named: Mapping[str, Sequence[str]] | None = None) -> str:
@@ -154,7 +154,7 @@ def explain_no_claim(summary: RunSummary) -> str:
 
 
 def format_closing(summary: RunSummary) -> str:
-    """Return the end of a headline: why the run stopped, and what was not tested."""
+    """Return the end of a headline: the reason for a stop, and the devices not tested."""
     text = ", stopped before the end." if summary.was_stopped else "."
     if summary.not_started:
         text += f" No framework was started: {escape_text(summary.not_started)}."

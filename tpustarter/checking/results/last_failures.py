@@ -51,8 +51,8 @@ def save_failures(run: Run) -> None:
             elif result.status in ("pass", "warn"):
                 kept.pop(result.id, None)
         by_age = sorted(kept.items(), key=lambda item: str(item[1].get("when")), reverse=True)
-        if kept or state.load(_NAME):
-            state.save(_NAME, {"failures": dict(by_age[:MOST])})
+        if kept or state.load_state(_NAME):
+            state.save_state(_NAME, {"failures": dict(by_age[:MOST])})
 
 
 def read_failures() -> list[FailedCheck]:
@@ -73,7 +73,7 @@ def _fields(result: Result, run: Run) -> Fields:
 
 
 def _kept() -> dict[str, Fields]:
-    return entries_of_type(state.load(_NAME).get("failures"), Fields)
+    return entries_of_type(state.load_state(_NAME).get("failures"), Fields)
 
 
 def _failed(name: str, fields: Fields) -> FailedCheck:

@@ -26,7 +26,7 @@ class NextAction(Enum):
 
 
 def choose_hint(result: Result) -> Hint:
-    """Return the hint of the cause, else of the worst finding, else the command that shows more."""
+    """Return the hint of the cause or the worst finding, or else the command that shows more."""
     if result.cause and result.cause.finding["hint"]:
         return read_hint(result.cause.finding)
     for verdict in ("fail", "warn"):
@@ -37,7 +37,7 @@ def choose_hint(result: Result) -> Hint:
 
 
 def find_setup(result: Result) -> str:
-    """Return the set-up that helps after a failure or a warning; empty for none."""
+    """Return the set-up that helps after a failure or a warning, or "" if there is none."""
     return (result.status in ("fail", "warn") and choose_hint(result).setup) or ""
 
 

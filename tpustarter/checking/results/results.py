@@ -74,7 +74,7 @@ class FindingFields(PublishedFinding, total=False):
 
 
 def read_hint(finding: FindingFields) -> Hint:
-    """Return the hint of a finding with the command or set-up it names; empty for no hint."""
+    """Return the hint of a finding with the command or set-up it names, if it has one."""
     return Hint(
         finding["hint"] or "",
         command=finding.get("command"),

@@ -74,19 +74,19 @@ class SavedReport(msgspec.Struct):
     verified_on: object = None
 
 
-def save(run: Run, document: dict[str, object]) -> Path:
+def save_report(run: Run, document: dict[str, object]) -> Path:
     """Save a report in the state folder, all of it or nothing; raises Problem on a full disk."""
     timestamp = re.sub(r"[^0-9T]", "", run.started.partition("+")[0]).replace("T", "-")
     kind = re.sub(r"[^a-z0-9]+", "-", str(run.target.get("kind", "")).lower()).strip("-")[:40]
     name = f"saved-{timestamp}-{kind or 'unknown'}"
-    if state.prepare_path(name).exists():  # two runs in one second
+    if state.prepare_state_path(name).exists():  # two runs in one second
         name += f"-{time.time_ns()}"
-    state.save(name, document)
+    state.save_state(name, document)
     paths = list_reports()
     for path in paths[: max(0, len(paths) - MOST)]:
         with contextlib.suppress(OSError):
             path.unlink()
-    return state.prepare_path(name)
+    return state.prepare_state_path(name)
 
 
 def list_reports() -> list[Path]:
@@ -99,7 +99,7 @@ def list_reports() -> list[Path]:
     return sorted(paths, key=lambda path: (path.stem <= tomorrow, path.stem))
 
 
-def read(name: str) -> tuple[str, SavedReport]:
+def read_report(name: str) -> tuple[str, SavedReport]:
     """Return the file's name and its report; `last` is the newest saved one.
 
     Raises:
@@ -124,12 +124,12 @@ def read(name: str) -> tuple[str, SavedReport]:
     if defect := _defect(fields):
         raise _unusable(shown_path, defect)
     try:
-        return escape_text(path.name)[:_LONGEST_NAME], parse(fields)
+        return escape_text(path.name)[:_LONGEST_NAME], parse_saved_report(fields)
     except ValueError as error:
         raise _unusable(shown_path, str(error)) from error
 
 
-def parse(document: dict[str, object]) -> SavedReport:
+def parse_saved_report(document: dict[str, object]) -> SavedReport:
     """Return a document of a run as a type; raises ValueError with what is wrong in it."""
     try:
         return msgspec.convert(document, SavedReport)

@@ -11,7 +11,7 @@ from tpustarter.core.problem import ExitCode
 Verdict = Literal["unhealthy", "inconclusive", "degraded", "healthy"]
 
 
-def verified_on(run: Run) -> Kind:
+def find_verified_device(run: Run) -> Kind:
     """Return the weakest kind of device on which a claim of this run was shown to hold."""
     kinds = [result.kind for result in run.results if result.status in ("pass", "warn")]
     device_kinds = [kind for kind in kinds if kind != "none"]
@@ -32,11 +32,11 @@ def is_nothing_verified(run: Run) -> bool:
     if not all(result.optional for result in run.results):  # optional ones alone: they count
         passed = [result for result in passed if not result.optional]
     asked_device = any(result.framework != "host" for result in run.results)
-    return not passed or (asked_device and verified_on(run) == "none")
+    return not passed or (asked_device and find_verified_device(run) == "none")
 
 
-def verdict(run: Run) -> Verdict:
-    """Return the verdict of a run; only required checks that apply to this machine decide."""
+def judge_run(run: Run) -> Verdict:
+    """Return the verdict of a run, which the required checks decide that apply to this machine."""
     required = [result for result in run.results if not result.optional]
     if any(result.status == "fail" for result in required):
         return "unhealthy"
@@ -48,9 +48,9 @@ def verdict(run: Run) -> Verdict:
 
 
 def exit_code(run: Run) -> ExitCode:
-    """Return the exit code; where several apply, the first in this list wins."""
+    """Return the exit code of a run; of several that apply, the first in this list wins."""
     interrupted = ExitCode.INTERRUPTED if run.stopped_by == signal.SIGINT else ExitCode.TERMINATED
-    judged = verdict(run)
+    judged = judge_run(run)
     candidates = (
         (run.stopped_by is not None, interrupted),
         (any(result.reason == "load" for result in run.results), ExitCode.CONFIGURATION),

@@ -22,7 +22,7 @@ def timeout_ending(limit_s: float) -> Ending:
     return ("error", "timeout", f"no verdict within {limit_s:g} s", None)
 
 
-def no_stop_ending(limit_s: float) -> Ending:
+def ignored_stop_ending(limit_s: float) -> Ending:
     """Return the ending of a check that kept running after it was asked to end."""
     detail = f"still running {limit_s:g} s after it was asked to end"
     return ("notrun", "interrupted", detail, None)

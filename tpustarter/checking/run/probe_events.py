@@ -20,15 +20,15 @@ class PythonVersions(msgspec.Struct):
 
 
 def parse_finding(value: object) -> FindingFields | None:
-    """Return a finding with its known fields alone; None for an invalid one."""
+    """Return a finding with its known fields alone, or None for an invalid one."""
     return as_type(value, FindingFields)
 
 
 def parse_devices(value: object) -> UsedDevices | None:
-    """Return the devices of a run; None for an invalid value."""
+    """Return the devices of a run, or None for an invalid value."""
     return as_type(value, UsedDevices)
 
 
 def parse_versions(value: object) -> PythonVersions | None:
-    """Return the versions of a Python; None for an invalid value."""
+    """Return the versions of a Python, or None for an invalid value."""
     return as_type(value, PythonVersions)

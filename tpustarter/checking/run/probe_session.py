@@ -13,7 +13,7 @@ from typing import Any
 from tpustarter.checking.results.results import Result
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.core.redact import Redactor
-from tpustarter.machine import frameworks, host, limits
+from tpustarter.machine import frameworks, host, reached_limits
 from tpustarter.running.process import CappedLog, Event, Probe
 
 TOO_OLD = 64
@@ -115,7 +115,7 @@ def make_python_problem(
         waited_s: Seconds after which it was ended without an answer; None where it ended itself.
         option: The option that names another one.
     """
-    if limit := limits.find_limit_in_text(output):
+    if limit := reached_limits.find_limit_in_text(output):
         return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT)
     line = _telling_line(output)
     hint = f"name another Python with `{option} PATH`"

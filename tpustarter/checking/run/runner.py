@@ -16,8 +16,8 @@ from tpustarter.checking.results.results import BlockedFramework, FindingFields,
 from tpustarter.checking.run import probe_events
 from tpustarter.checking.run.outcomes import (
     Ending,
+    ignored_stop_ending,
     judge_check,
-    no_stop_ending,
     process_ending,
     read_ending,
     result_without_findings,
@@ -33,7 +33,7 @@ from tpustarter.checking.run.probe_session import (
 from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import drop_cut_line
-from tpustarter.machine import limits
+from tpustarter.machine import reached_limits
 from tpustarter.running.process import CappedLog, Event, Probe
 
 TICK_S = 1.0
@@ -230,7 +230,7 @@ class CheckRunner:
             if gone and gone["left"]:
                 status, reason, detail, ran_on = end
                 end = (status, reason, f"{detail}; the kernel kept {gone['left']}", ran_on)
-        if end[1] == "crashed" and (limit := limits.find_limit_in_text(log)):
+        if end[1] == "crashed" and (limit := reached_limits.find_limit_in_text(log)):
             end = (end[0], end[1], f"{end[2]}; {limit.what}", end[3])
         result = judge_check(check, findings, end)
         return replace(result, seconds=seconds, log="" if result.status == "pass" else log)
@@ -259,7 +259,7 @@ class CheckRunner:
                     tick_s = passed_s + TICK_S
                 event = probe.read(max(0, min(tick_s, limit_s) - passed_s))
                 if event is None and passed_s >= limit_s:
-                    return no_stop_ending(FINISH_S) if finishing else timeout_ending(limit_s)
+                    return ignored_stop_ending(FINISH_S) if finishing else timeout_ending(limit_s)
             kind = event["event"]
             count += kind != "progress"  # not limited in number: the time limit bounds it
             if kind == "finding":
@@ -331,7 +331,7 @@ def time_limit_s(check: Check, target: Mapping[str, Any]) -> float:
     return check.timeout_s + 60 * (minutes or 0)
 
 
-def skip_all(checks: list[Check], blocked: BlockedFramework) -> Iterator[CheckEnded]:
+def skip_all_checks(checks: list[Check], blocked: BlockedFramework) -> Iterator[CheckEnded]:
     """Yield a skip for each check of a framework that is not started at all."""
     for check in sort_checks(checks):
         yield CheckEnded(result_without_findings(check, "skip", blocked.reason, blocked.what))

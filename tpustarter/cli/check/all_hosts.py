@@ -14,7 +14,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
-    from tpustarter.checking.selfcheck import SelfCheck
+    from tpustarter.checking.machine_check import MachineCheck
     from tpustarter.slices.slice_check import HostEnd
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -82,7 +82,7 @@ _OPTIONS = (
 )
 
 
-def options(function: _Function) -> _Function:
+def add_all_hosts_options(function: _Function) -> _Function:
     """Add the options to a command."""
     for option in reversed(_OPTIONS):
         function = option(function)
@@ -114,19 +114,19 @@ def refuse_contradictions(request: CheckRequest, given: Mapping[str, Any]) -> No
             raise click.UsageError(f"--set is `{setting}`, expected KEY=VALUE")
 
 
-def make_check(request: CheckRequest, given: Mapping[str, Any]) -> SelfCheck:
-    """Return the run that the options ask for; where it is to be started elsewhere, after a yes."""
+def make_check(request: CheckRequest, given: Mapping[str, Any]) -> MachineCheck:
+    """Return the run that the options describe, once the user has confirmed a start elsewhere."""
     if not given["all_hosts"]:
-        from tpustarter.checking.selfcheck import SelfCheck
+        from tpustarter.checking.machine_check import MachineCheck
 
-        return SelfCheck(request)
+        return MachineCheck(request)
     from tpustarter.slices.slice_check import SliceCheck, SliceRequest
 
     where = SliceRequest(given["coordinator"], given["hosts"], given["host"], given["wait_s"])
     return _start(request, where, given) if given["start"] else SliceCheck(request, where)
 
 
-def end_of_other_host(check: SelfCheck) -> HostEnd | None:
+def find_end_on_other_host(check: MachineCheck) -> HostEnd | None:
     """Return how the run ended on a host other than 0; None on host 0, which has the report."""
     from tpustarter.slices.slice_check import SliceCheck
 
@@ -137,10 +137,10 @@ def _names(given: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(filter(None, (given["on"] or "").split(",")))
 
 
-def _start(request: CheckRequest, where: Any, given: Mapping[str, Any]) -> SelfCheck:
+def _start(request: CheckRequest, where: Any, given: Mapping[str, Any]) -> MachineCheck:
+    from tpustarter.slices.remote_slice_check import RemoteSliceCheck
     from tpustarter.slices.start_options import StartOptions, make_engine
-    from tpustarter.slices.started_check import StartedCheck
-    from tpustarter.slices.starting import start_model
+    from tpustarter.slices.starting import start_request
 
     engine = make_engine(
         StartOptions(
@@ -152,13 +152,13 @@ def _start(request: CheckRequest, where: Any, given: Mapping[str, Any]) -> SelfC
             python=request.python or "python3",
         )
     )
-    check = StartedCheck(_without_python(request), where, engine)
+    check = RemoteSliceCheck(_without_python(request), where, engine)
     commands = check.prepare()
     if engine.name == "gke":
         click.echo(commands)
         sys.exit(ExitCode.OK)
     click.echo("This starts the run on every host:", err=True)
-    for line in start_model.format_script(commands).splitlines():
+    for line in start_request.format_script(commands).splitlines():
         click.echo(escape_text(line), err=True)
     _ask(given["yes"])
     return check

@@ -24,10 +24,10 @@ from tpustarter.text.terminal import choose_paint, escape_text, format_code, wra
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tpustarter.checking.machine_check import MachineCheck
     from tpustarter.checking.results.comparison import RunComparison
     from tpustarter.checking.results.results import Run
     from tpustarter.checking.results.saved_reports import SavedReport
-    from tpustarter.checking.selfcheck import SelfCheck
 
 # The modules that run checks are imported where they are used: `--list` needs none of them.
 
@@ -81,7 +81,7 @@ _COLOURS = {
     help="Use N virtual CPU devices, even beside a TPU.",
 )
 @click.option("--this-host", is_flag=True, help="On a slice of several hosts, test only this one.")
-@all_hosts.options
+@all_hosts.add_all_hosts_options
 @click.option(
     "--require",
     type=click.Choice(["tpu", "gpu"]),
@@ -147,7 +147,7 @@ def check(
         with _error_in(junit):
             selfcheck = all_hosts.make_check(request, of_hosts)
             run = _run(selfcheck, ndjson=ndjson, quiet=as_json or ndjson)
-        if of_hosts["all_hosts"] and (host_end := all_hosts.end_of_other_host(selfcheck)):
+        if of_hosts["all_hosts"] and (host_end := all_hosts.find_end_on_other_host(selfcheck)):
             click.echo(escape_text(host_end.sentence), err=as_json or ndjson)
             sys.exit(host_end.code)
         not_written = _write_junit(run, junit)
@@ -171,21 +171,21 @@ def _with_minutes(request: CheckRequest, minutes: float) -> CheckRequest:
     return request
 
 
-def _end(selfcheck: SelfCheck, code: ExitCode, *, is_text: bool) -> None:
+def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
     """Print the next steps for a reader, and on stderr the reason for an exit code other than 0.
 
     In a pipe the next steps are left out, so that the headline is the last line of stdout.
     """
     from tpustarter.cli import rebuild_command
-    from tpustarter.cli.check import end as check_end
+    from tpustarter.cli.check import closing_lines as check_end
 
     run, context = selfcheck.run, click.get_current_context()
     is_read = is_text and sys.stdout.isatty()
-    if steps := check_end.next_steps(run, code) if is_read else []:
+    if steps := check_end.next_step_lines(run, code) if is_read else []:
         click.echo(format_code("\n".join(["", *steps])))
     if code != ExitCode.OK:
         left = check_end.list_left_checks(run)
-        again = rebuild_command.rebuild_words(context, **({"ids": left} if left else {}))
+        again = rebuild_command.rebuild_arguments(context, **({"ids": left} if left else {}))
         click.echo(escape_text(check_end.explain_exit(run, code, again)), err=True)
     if why := check_end.format_log_hint(run, selfcheck.logs):
         click.echo(why, err=True)
@@ -224,7 +224,7 @@ def _write_junit(run: Run, junit: Path | None) -> Problem | None:
     return None
 
 
-def _run(selfcheck: SelfCheck, *, ndjson: bool, quiet: bool) -> Run:
+def _run(selfcheck: MachineCheck, *, ndjson: bool, quiet: bool) -> Run:
     with stop_at_signals(selfcheck.stop):
         if quiet:
             _stream(selfcheck, ndjson=ndjson)
@@ -238,7 +238,7 @@ def _run(selfcheck: SelfCheck, *, ndjson: bool, quiet: bool) -> Run:
     return selfcheck.run
 
 
-def _stream(selfcheck: SelfCheck, *, ndjson: bool) -> None:
+def _stream(selfcheck: MachineCheck, *, ndjson: bool) -> None:
     from tpustarter.checking.output import document
 
     for event in selfcheck.events():
@@ -246,14 +246,14 @@ def _stream(selfcheck: SelfCheck, *, ndjson: bool) -> None:
             click.echo(document.format_json_line(document.event_fields(event)))
 
 
-def _follow(selfcheck: SelfCheck) -> None:
+def _follow(selfcheck: MachineCheck) -> None:
     """Run the checks, with the Python's name on stdout and the progress on stderr.
 
     The reader of stdout may print to the same terminal as stderr, at any time. Therefore a pipe
     gets nothing before the progress line has been cleared for the last time.
     """
+    from tpustarter.checking.machine_check import PlanMade
     from tpustarter.checking.output import results_text
-    from tpustarter.checking.selfcheck import PlanMade
     from tpustarter.cli.check.progress import CheckProgress
 
     opening = ""
@@ -276,7 +276,7 @@ def _read_earlier(name: str | None) -> tuple[str, SavedReport] | None:
         return None
     from tpustarter.checking.results import saved_reports
 
-    return saved_reports.read(name)
+    return saved_reports.read_report(name)
 
 
 def _compare(run: Run, file: str, earlier: SavedReport) -> RunComparison:
@@ -284,8 +284,8 @@ def _compare(run: Run, file: str, earlier: SavedReport) -> RunComparison:
     from tpustarter.checking.results import comparison as checking_comparison
     from tpustarter.checking.results import saved_reports
 
-    return checking_comparison.compare(
-        file, earlier, saved_reports.parse(document.make_document(run))
+    return checking_comparison.compare_runs(
+        file, earlier, saved_reports.parse_saved_report(document.make_json_document(run))
     )
 
 
@@ -296,7 +296,7 @@ def _save(run: Run) -> None:
     from tpustarter.core.redact import Redactor
 
     try:
-        path = saved_reports.save(run, document.make_document(run))
+        path = saved_reports.save_report(run, document.make_json_document(run))
     except Problem as problem:
         click.echo(str(problem), err=True)
     else:
@@ -345,7 +345,7 @@ def _report(
     if as_json or ndjson:
         from tpustarter.checking.output import document
 
-        fields = document.make_document(run) if as_json else document.finished_fields(run)
+        fields = document.make_json_document(run) if as_json else document.finished_fields(run)
         fields["exit_code"] = int(code)
         if comparison:
             import msgspec
@@ -354,14 +354,16 @@ def _report(
         print_result(fields)
         return
     from tpustarter.checking.output import results_text
-    from tpustarter.cli.check.progress import can_rewrite
+    from tpustarter.cli.check.progress import can_rewrite_line
 
     paint = choose_paint(_COLOURS)
-    folded = can_rewrite(sys.stdout)  # in a pipe each check keeps its line
+    folded = can_rewrite_line(sys.stdout)  # in a pipe each check keeps its line
     click.echo(
-        format_code(results_text.render(run, verbose=verbose, fold_passes=folded, paint=paint))
+        format_code(
+            results_text.render_results(run, verbose=verbose, fold_passes=folded, paint=paint)
+        )
     )
     if comparison:
         from tpustarter.checking.output import comparison_text
 
-        click.echo(format_code(f"\n{comparison_text.render(comparison, paint)}"))
+        click.echo(format_code(f"\n{comparison_text.render_comparison(comparison, paint)}"))

@@ -6,17 +6,17 @@ import os
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from tpustarter.checking.machine_check import HostStateChanged
 from tpustarter.checking.output import results_text
 from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting
 from tpustarter.checking.run_progress import RunProgress
-from tpustarter.checking.selfcheck import HostSeen
 from tpustarter.text import bars
 from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from tpustarter.checking.selfcheck import Event, SelfCheck
+    from tpustarter.checking.machine_check import Event, MachineCheck
 
 WAIT_LINE_S = 30
 """Seconds between two lines about a check that takes long, where no line can be rewritten."""
@@ -25,7 +25,7 @@ _MOST = 100
 """Columns of the line at most. A narrower window breaks such a line into two rows, rarely more."""
 
 
-def can_rewrite(stream: TextIO) -> bool:
+def can_rewrite_line(stream: TextIO) -> bool:
     """Return whether a line can be rewritten: only on a terminal that is not a dumb one."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
@@ -33,10 +33,10 @@ def can_rewrite(stream: TextIO) -> bool:
 class CheckProgress:
     """The progress of one run; however the run ends, its line is cleared."""
 
-    def __init__(self, selfcheck: SelfCheck, stream: TextIO | None = None) -> None:
+    def __init__(self, selfcheck: MachineCheck, stream: TextIO | None = None) -> None:
         self._selfcheck = selfcheck
         self._stream = stream or sys.stderr
-        self.rewrites = can_rewrite(self._stream)
+        self.rewrites = can_rewrite_line(self._stream)
         """Whether there is one line, which is rewritten at each event."""
         self._shown = 0
         """Columns of the line on the screen; 0 for none."""
@@ -55,9 +55,9 @@ class CheckProgress:
         self.clear()
 
     def follow(self, event: Event) -> None:
-        """Take an event of the run, and rewrite the line with the progress."""
+        """Update the progress by an event of the run, and rewrite its line."""
         self._progress.follow(event)
-        if isinstance(event, HostSeen):
+        if isinstance(event, HostStateChanged):
             self._follow_host(event)
         elif isinstance(event, CheckEnded):
             self._draw("")
@@ -74,7 +74,7 @@ class CheckProgress:
             elif isinstance(event, CheckWaiting) and int(seconds) % WAIT_LINE_S == 0:
                 self._write(", ".join(filter(None, (activity, usual))) + "\n")
 
-    def _follow_host(self, seen: HostSeen) -> None:
+    def _follow_host(self, seen: HostStateChanged) -> None:
         """Show a host's new state; a host that is missing gets a line that stays."""
         from tpustarter.slices.host_states import describe_host
 

@@ -159,7 +159,7 @@ def _act_on(chosen: list[Lesson], options: SimpleNamespace) -> None:
     elif options.as_json:
         from tpustarter.cli.learn import lesson_list
 
-        lesson_list.print_document(chosen)
+        lesson_list.print_lessons_as_json(chosen)
     elif options.lesson or options.every:
         from tpustarter.cli.learn import lesson_page
 
@@ -287,7 +287,7 @@ def _exercise(options: SimpleNamespace) -> None:
 
 
 def _lesson_meant(typed: str, lessons: list[Lesson]) -> Lesson | None:
-    """Return the lesson that was named in place of an exercise; None for an exercise."""
+    """Return the lesson that was named in place of an exercise, or None for an exercise."""
     from tpustarter.core import short_ids
 
     known = [
@@ -305,9 +305,9 @@ def _lesson_meant(typed: str, lessons: list[Lesson]) -> Lesson | None:
 
 def _export() -> None:
     from tpustarter.checking.output import document
-    from tpustarter.learning.progress import merge
+    from tpustarter.learning.progress import progress_merge
 
-    click.echo(document.format_json_line(merge.export_progress()))
+    click.echo(document.format_json_line(progress_merge.export_progress()))
 
 
 def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
@@ -317,7 +317,7 @@ def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
     from tpustarter.cli.learn import next_step as learn_next_step
     from tpustarter.core import short_ids
 
-    path = learn_next_step.find_path(read_paths())
+    path = learn_next_step.find_learning_path(read_paths())
     lesson = content.find_lesson(name, lessons, path.lessons if path else ())
     others = short_ids.list_matches(name, [one.id for one in lessons if one is not lesson])
     if others:
@@ -327,10 +327,10 @@ def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
 
 
 def _import(name: str) -> None:
-    from tpustarter.learning.progress import lesson_progress, merge
+    from tpustarter.learning.progress import lesson_progress, progress_merge
 
     try:
-        imported = merge.read_export(_exported(name))
+        imported = progress_merge.read_export(_exported(name))
     except (FileNotFoundError, PermissionError) as error:
         what = f"cannot read `{name}`: {error.strerror}"
         raise Problem(what, code=ExitCode.USAGE) from error
@@ -340,7 +340,7 @@ def _import(name: str) -> None:
             f"`{name}` is not what `tpustarter learn --export` prints: {why}",
             hint="run `tpustarter learn --export > FILE` on the machine where you learned before",
         ) from error
-    merge.merge_export(imported)
+    progress_merge.merge_export(imported)
     done = sum(1 for record in lesson_progress.read_progress().lessons.values() if record.done)
     click.echo(f"{phrases.format_count(done, 'lesson is', 'lessons are')} done now, there or here")
 
@@ -366,13 +366,13 @@ def _search_claims(text: str) -> None:
 def _recommend(options: SimpleNamespace) -> None:
     from tpustarter.cli.learn import library_choice
 
-    library_choice.recommend(_answers(options), as_json=options.as_json)
+    library_choice.print_recommendation(_answers(options), as_json=options.as_json)
 
 
 def _search(text: str) -> None:
     from tpustarter.cli.learn import search as learn_search
 
-    learn_search.print_hits(text)
+    learn_search.print_search_results(text)
 
 
 def _show_path(path: str) -> None:

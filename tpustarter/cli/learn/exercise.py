@@ -36,7 +36,7 @@ def print_exercises(lessons: list[Lesson]) -> None:
         echo_lines(f"The lesson `{escape_text(lessons[0].title)}` has {len(known)} exercises.\n")
     width = max(len(exercise.id) for exercise in known)
     for exercise in known:
-        state = f"{exercises.WORDS[exercises.read_state(exercise)]:<{exercises.WIDTH}}"
+        state = f"{exercises.WORDS[exercises.read_exercise_state(exercise)]:<{exercises.WIDTH}}"
         prefix = f"{state}{exercise.id:<{width}}  "
         for line in wrap(escape_text(exercise.title), prefix, " " * len(prefix)):
             click.echo(line)
@@ -69,7 +69,7 @@ def work_on_exercise(
 
 def _judge(exercise: Exercise, *, watch: bool, **options: Any) -> None:
     is_new = not exercises.learner_file(exercise).exists()
-    path = exercises.open_file(exercise)
+    path = exercises.open_learner_file(exercise)
     show_task(exercise, path)
     if is_new and not watch:
         echo_lines("Open it in your editor and fill the gap. Then this judges it:")
@@ -90,7 +90,7 @@ def _judge(exercise: Exercise, *, watch: bool, **options: Any) -> None:
         ):
             judged = judge_once(exercise, session)
         if judged.is_right:
-            learn_next_step.print_after_solved(exercise)
+            learn_next_step.print_end_of_exercise(exercise)
         elif judged.result.status in ("fail", "error"):
             print_help_command(exercise)
     sys.exit(_exit_code(judged))

@@ -17,7 +17,7 @@ from tpustarter.text.terminal import escape_text, format_code, terminal_width, w
 
 def show_hint(exercise: Exercise) -> None:
     """Print the next hint, or the last one again."""
-    hint = exercises.take_next_hint(exercise)
+    hint = exercises.reveal_next_hint(exercise)
     number, count = exercises.count_given_hints(exercise), len(exercise.hints)
     if hint is None:
         click.echo("That was the last hint. `--solution` shows the whole answer.", err=True)

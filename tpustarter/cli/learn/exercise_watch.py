@@ -50,7 +50,7 @@ def watch_exercise(exercise: Exercise, **options: Any) -> AnswerVerdict:
                 break
             exercise = exercises.find_exercise(content.read_lessons(), way.exercise)
             click.echo()
-            show_task(exercise, exercises.open_file(exercise))
+            show_task(exercise, exercises.open_learner_file(exercise))
     if way and way.lesson:
         _read_lesson(way.lesson)
     return judged
@@ -60,12 +60,12 @@ def _one(
     exercise: Exercise, read_key: ReadKey | None, **options: Any
 ) -> tuple[AnswerVerdict, NextStep | None]:
     """Watch one exercise; returns its last verdict and the next step, None to end the watch."""
-    path, has_keys = exercises.open_file(exercise), read_key is not None
+    path, has_keys = exercises.open_learner_file(exercise), read_key is not None
     with contextlib.closing(LessonSession(exercise.lesson, **options)) as session:
         while True:
             last_saved = exercises.read_save_stamp(path)
             judged = judge_once(exercise, session)
-            way = learn_next_step.print_after_solved(exercise) if judged.is_right else None
+            way = learn_next_step.print_end_of_exercise(exercise) if judged.is_right else None
             leads_on = way is not None and bool(way.exercise or way.lesson)
             if judged.result.status not in ("fail", "error") and not (leads_on and has_keys):
                 return judged, None

@@ -35,7 +35,7 @@ def print_overview(lessons: list[Lesson], *, every: bool = False) -> None:
         raise Problem("there are no lessons here", hint="install tpustarter again")
     listing = _LessonListing(lessons)
     paths = read_paths()
-    path = learn_next_step.find_path(paths)
+    path = learn_next_step.find_learning_path(paths)
     progress = listing.find_progress(path) if path else None
     echo_rows(listing.path_lines(progress, every=every) if progress else ())
     others = [lesson for lesson in lessons if not path or lesson.id not in path.lessons]
@@ -57,7 +57,7 @@ def print_learning_path(chosen: str = "") -> None:
         course.choose_path(
             short_ids.find_id(chosen, titles, kind="path", listed_by="tpustarter learn -v")
         )
-    path = learn_next_step.find_path(paths)
+    path = learn_next_step.find_learning_path(paths)
     if path is None:
         raise Problem("there are no paths here", hint="install tpustarter again")
     click.echo(escape_text(f"{path.title}. {path.who}"))
@@ -73,13 +73,13 @@ def print_track(lessons: list[Lesson], track: str) -> None:
     echo_rows(list(rows)[:-1])
 
 
-def print_document(lessons: list[Lesson]) -> None:
+def print_lessons_as_json(lessons: list[Lesson]) -> None:
     """Print one JSON document about lessons, without running them."""
     from tpustarter.checking.output import document
-    from tpustarter.learning.run import lesson_run
+    from tpustarter.learning.run import lesson_run_text
     from tpustarter.learning.run.batch_run import BatchRun
 
-    click.echo(document.format_json_line(lesson_run.make_document(BatchRun(lessons))))
+    click.echo(document.format_json_line(lesson_run_text.make_json_document(BatchRun(lessons))))
 
 
 class _LessonListing:

@@ -34,13 +34,13 @@ def lesson_lines(lessons: list[Lesson]) -> Iterator[str]:
         lesson_progress.list_done_lessons(),
         lesson_progress.list_read_lessons(),
     )
-    path = learn_next_step.find_path(read_paths())
+    path = learn_next_step.find_learning_path(read_paths())
     for number, lesson in enumerate(lessons):
         if number:
             yield ""
         known = records.get(lesson.id, lesson_progress.LessonProgress())
         following = course.find_next_lesson(lesson.id, path, done, read).lesson
-        for line in lesson_text.render(lesson, known, following):
+        for line in lesson_text.render_lesson(lesson, known, following):
             yield format_commands(escape_text(line))
 
 
@@ -67,9 +67,9 @@ def print_code_file(lesson: Lesson, name: str, *, force: bool) -> None:
 
     folder = Path(name)
     if not folder.is_dir():
-        click.echo(code_files.read_file(lesson, name), nl=False)
+        click.echo(code_files.read_code_file(lesson, name), nl=False)
         return
-    texts = code_files.read_files(lesson)
+    texts = code_files.read_code_files(lesson)
     existing = [one for one in texts if (folder / one).exists()]
     if existing and not force:
         raise Problem(

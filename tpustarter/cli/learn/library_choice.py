@@ -33,7 +33,7 @@ READ_ON = "pytorch/which-library"
 _COLOURS = {"answer": "green", "heading": "cyan"}
 
 
-def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
+def print_recommendation(given: Mapping[str, str | None], *, as_json: bool) -> None:
     """Print the library for the given answers, and ask for those that are missing.
 
     Args:
@@ -54,13 +54,15 @@ def recommend(given: Mapping[str, str | None], *, as_json: bool) -> None:
             if len(unanswered) > 1:
                 click.echo(f"\nQuestion {number} of {len(unanswered)}", err=True, nl=False)
             answers[question.id] = _ask(question)
-        advice = library_choice.advise(guide, answers)
+        advice = library_choice.recommend_library(guide, answers)
         if as_json:
-            print_result(library_choice.make_document(advice))
+            print_result(library_choice.make_json_document(advice))
             return
         paths = read_paths()
         echo_lines(
-            _describe(advice, content.read_lessons(), paths, learn_next_step.find_path(paths))
+            _describe(
+                advice, content.read_lessons(), paths, learn_next_step.find_learning_path(paths)
+            )
         )
 
 

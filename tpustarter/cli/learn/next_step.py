@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tpustarter.learning.progress.lesson_end import NextStep
 
 
-def find_path(paths: list[LessonPath]) -> LessonPath | None:
+def find_learning_path(paths: list[LessonPath]) -> LessonPath | None:
     """Return the path that the learner chose, or else the one for this kind of machine."""
     from tpustarter.learning.progress import course
     from tpustarter.machine import host
@@ -26,7 +26,7 @@ def find_path(paths: list[LessonPath]) -> LessonPath | None:
     return course.find_path_to_follow(paths, on_tpu=host.guess_platform(host.Machine()) == "tpu")
 
 
-def print_after_run(lesson: Lesson, *, all_passed: bool) -> None:
+def print_end_of_run(lesson: Lesson, *, all_passed: bool) -> None:
     """Print the progress in a lesson after its run; where all passed, the next command too."""
     from tpustarter.learning.content import blocks, exercises
     from tpustarter.learning.progress import lesson_end
@@ -52,7 +52,7 @@ def print_after_run(lesson: Lesson, *, all_passed: bool) -> None:
         _say_way(end.next_step)
 
 
-def print_after_solved(exercise: Exercise) -> NextStep:
+def print_end_of_exercise(exercise: Exercise) -> NextStep:
     """Print the point of a solved exercise, and return the next step."""
     from tpustarter.learning.progress import lesson_end
 
@@ -66,7 +66,7 @@ def print_after_solved(exercise: Exercise) -> NextStep:
 
 
 def find_next_exercise() -> str | None:
-    """Return the id of the first unsolved exercise of the path; None where all are solved."""
+    """Return the id of the first unsolved exercise of the path, or None if all are solved."""
     from tpustarter.learning.progress import lesson_end
 
     way = lesson_end.find_next_exercise(_path(), content.read_lessons())
@@ -74,9 +74,9 @@ def find_next_exercise() -> str | None:
 
 
 def _path() -> LessonPath | None:
-    """Return the path to follow; None where the paths cannot be read, which `learn` reports."""
+    """Return the path to follow, or None if the paths cannot be read, which `learn` reports."""
     try:
-        return find_path(read_paths())
+        return find_learning_path(read_paths())
     except Problem:
         return None
 

@@ -17,26 +17,26 @@ from tpustarter.text.terminal import escape_text
 
 def run_lessons(lessons: list[Lesson], *, as_json: bool, **options: Any) -> None:
     """Run the blocks of lessons, print how each ended, and exit with the code of the run."""
-    from tpustarter.learning.run import lesson_run
+    from tpustarter.learning.run import lesson_run_text
     from tpustarter.learning.run.batch_run import BatchRun
 
     practice = BatchRun(lessons, **options)
-    printer = lesson_run.LessonRunPrinter(click.echo, echo_lines, finished=not as_json)
+    printer = lesson_run_text.LessonRunPrinter(click.echo, echo_lines, finished=not as_json)
     with stop_at_signals(practice.stop):
         for event in practice.events():
             printer.print_event(event)
     code = practice.exit_code()
     if as_json:
-        print_result(lesson_run.make_document(practice))
+        print_result(lesson_run_text.make_json_document(practice))
     else:
-        echo_lines(lesson_run.format_headline(practice))
+        echo_lines(lesson_run_text.format_headline(practice))
         if len(lessons) == 1 and practice.run.results:
-            learn_next_step.print_after_run(lessons[0], all_passed=code == ExitCode.OK)
+            learn_next_step.print_end_of_run(lessons[0], all_passed=code == ExitCode.OK)
     if practice.not_kept:
         message = f"warning: what you did is not remembered: {practice.not_kept.full_text}"
         click.echo(escape_text(message), err=True)
     if code != ExitCode.OK:
-        click.echo(lesson_run.format_reason(practice, code), err=True)
+        click.echo(lesson_run_text.format_reason(practice, code), err=True)
     if broken := next((one for one in practice.run.results if one.status == "error"), None):
         command = f"tpustarter learn {broken.lesson} --run 2>&1 | tpustarter explain"
         click.echo(f"why: `{command}`", err=True)

@@ -40,10 +40,10 @@ Mark = Callable[[str], str]
 """A function that marks a match."""
 
 
-def print_hits(text: str) -> None:
+def print_search_results(text: str) -> None:
     """Print the hits for a text, and exit with 5 if there are none."""
     library = search.SearchLibrary(search.read_sources(), search.read_synonyms())
-    chosen = state.load("settings").get("path")
+    chosen = state.load_state("settings").get("path")
     path = next((path for path in read_paths() if path.id == chosen), None)
     found = library.search(text, path.lessons if path else ())
     if not found.hits:

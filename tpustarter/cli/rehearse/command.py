@@ -151,7 +151,7 @@ def rehearse(
         _list()
         return
     if not (ids or script or _anything(tpus, as_json, options)):
-        from tpustarter.cli.rehearse.start import start_page_lines
+        from tpustarter.cli.rehearse.start_page import start_page_lines
 
         echo_lines(start_page_lines(Path.cwd()))
         return
@@ -220,11 +220,11 @@ class _Shown:
     """
 
     def __init__(self, rehearsal: Rehearsal, *, quiet: bool) -> None:
-        from tpustarter.cli.check.progress import can_rewrite
+        from tpustarter.cli.check.progress import can_rewrite_line
 
         self._rehearsal = rehearsal
         self._quiet = quiet
-        self._on_screen = can_rewrite(sys.stderr)
+        self._on_screen = can_rewrite_line(sys.stderr)
         self._stands = False
 
     def clear(self) -> None:
@@ -275,7 +275,7 @@ def _ends_with_a_command() -> Generator[None]:
     try:
         yield
     except Problem as problem:
-        from tpustarter.cli.rehearse import end as rehearse_end
+        from tpustarter.cli.rehearse import next_command as rehearse_end
 
         completed = rehearse_end.add_next_command(problem, click.get_current_context())
         raise completed from (None if completed is problem else problem)
@@ -288,8 +288,8 @@ def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
     from tpustarter.rehearsal.text import rehearsal_text
 
     paint = choose_paint(_COLOURS)
-    echo_lines(rehearsal_text.render(rehearsal, verbose=verbose, paint=paint))
-    from tpustarter.cli.rehearse import end as rehearse_end
+    echo_lines(rehearsal_text.render_rehearsal(rehearsal, verbose=verbose, paint=paint))
+    from tpustarter.cli.rehearse import next_command as rehearse_end
 
     if lines := [*rehearse_end.next_command_lines(rehearsal, click.get_current_context())]:
         echo_lines(lines)

@@ -13,7 +13,7 @@ from tpustarter.cli.tpu.options import (
     INDENT,
     choose_project,
     common_options,
-    connect,
+    connect_to_google,
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands
@@ -50,16 +50,16 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
                 schema=cost.SCHEMA if as_json else None,
             )
             return
-        client = connect(where)
+        client = connect_to_google(where)
         queued, nodes = client.queued_resources(zone_name), client.nodes(zone_name)
         rows: list[QueuedResource | TpuNode] = [*queued.items, *nodes.items]
-        if trc_grant.is_broken():
+        if trc_grant.is_grant_unreadable():
             text = "note: the TRC grant cannot be read, so no chips are taken for covered by it"
             click.echo(text, err=True)
         estimates = cost.estimate_costs(rows, WallClock().now(), trc_grant.find_grant())
         unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
         if as_json:
-            print_result(cost.make_document(estimates, unreachable))
+            print_result(cost.make_json_document(estimates, unreachable))
             return
         echo_lines(cost_lines(estimates, unreachable))
 

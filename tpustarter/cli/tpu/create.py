@@ -16,9 +16,9 @@ from tpustarter.cli.tpu.options import (
     command_lines,
     common_options,
     confirm,
-    connect,
+    connect_to_google,
+    print_events,
     show_commands,
-    show_events,
     stop_at_signals,
 )
 from tpustarter.cli.tpu.watch import print_usage
@@ -29,7 +29,7 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource, Tier, TpuNode
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create import compute_engine, request
-from tpustarter.cloud.create.creation import PATIENCE_S, Creation
+from tpustarter.cloud.create.creation import PATIENCE_S, TpuCreation
 from tpustarter.cloud.create.request import DataDisk, TpuRequest
 from tpustarter.cloud.text import event_text
 from tpustarter.cloud.trc import grant as trc_grant
@@ -235,8 +235,8 @@ def create_command(**typed: Any) -> None:
     )
     if options.dry_run:
         return
-    ledger.require_whole()
-    client = connect(project)
+    ledger.require_readable_ledger()
+    client = connect_to_google(project)
     _judge(requests, grant, client)
     name = requests[0].name
     question = f"This is billed from the moment it is there. To ask for it, type `{name}`"
@@ -251,13 +251,13 @@ def _ask(
 ) -> None:
     name = requests[0].name
     patience_s = float(request.parse_duration(options.patience) or PATIENCE_S)
-    creation = Creation(client, project, WallClock())
+    creation = TpuCreation(client, project, WallClock())
     happening = creation.run(requests, patience_s=patience_s, wait=not options.no_wait)
     with stop_at_signals(
         f"the request stays; `tpustarter tpu watch {name}` follows it, "
         f"`tpustarter tpu delete {name}` takes it back"
     ):
-        resource = show_events(happening)
+        resource = print_events(happening)
     if resource:
         print_usage(resource)
     else:
@@ -347,7 +347,7 @@ def _request(options: CreateOptions, zone: str) -> TpuRequest:
 
 
 def _default_version(tpu: TpuType) -> str:
-    """Return the documented image; empty for Compute Engine, whose images are of another kind."""
+    """Return the documented image, or "" for Compute Engine, whose images are of another kind."""
     return "" if compute_engine.is_needed(tpu) else request.default_version(tpu)
 
 

@@ -9,10 +9,10 @@ from tpustarter.cli.tpu.options import (
     choose_project,
     common_options,
     confirm,
-    connect,
-    describe_row,
+    connect_to_google,
+    format_tpu_lines,
+    print_events,
     show_commands,
-    show_events,
     stop_at_signals,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
@@ -21,7 +21,7 @@ from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing import inventory, ledger
 from tpustarter.cloud.create import request
-from tpustarter.cloud.create.follow import GONE_S
+from tpustarter.cloud.create.follow_request import GONE_S
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.core.problem import ExitCode, Problem
@@ -69,7 +69,7 @@ def delete_command(
     if dry_run:
         _show_what_would_be_sent(name, zone, where)
         return
-    client = connect(where)
+    client = connect_to_google(where)
     doomed = _find(client, name, request.check_zone(zone) if zone else EVERY_ZONE)
     if not doomed:
         click.echo("Nothing is left over, and no name or quota is taken up by an old request.")
@@ -83,7 +83,7 @@ def delete_command(
     kept = 0
     with stop_at_signals("`tpustarter tpu list` shows what is left"):
         for one in doomed:
-            kept += not show_events(
+            kept += not print_events(
                 removal.carry_out_plan(client, one, WallClock(), wait=not no_wait)
             )
     if kept and not no_wait:
@@ -113,7 +113,7 @@ def _find(client: Client, name: str | None, zone: str) -> list[DeletionPlan]:
     queued, nodes = client.queued_resources(zone), client.nodes(zone)
     if name is None:
         return removal.plan_leftovers(queued.items, nodes.items)
-    doomed = removal.find_plans(queued.items, nodes.items, name)
+    doomed = removal.find_deletion_plans(queued.items, nodes.items, name)
     asked = ledger.find_entries(client.project, name)
     if not doomed and any(zone in (EVERY_ZONE, entry.zone) for entry in asked):
         raise Problem(
@@ -137,7 +137,7 @@ def _find(client: Client, name: str | None, zone: str) -> list[DeletionPlan]:
 def _show(client: Client, doomed: list[DeletionPlan], project: Project) -> None:
     now = WallClock().now()
     for one in doomed:
-        for line in describe_row(inventory.make_row(one, client.project), now):
+        for line in format_tpu_lines(inventory.make_row(one, client.project), now):
             click.echo(line)
         names = ", ".join(escape_text(node.name) for node in one.nodes)
         click.echo(f"      goes with its nodes: {names}" if names else "      it has no nodes")

@@ -13,10 +13,10 @@ import click
 from tpustarter.cli.command_end import print_errors_as_json, print_result
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.options import choose_project, common_options, print_commands
+from tpustarter.cli.tpu.options import choose_project, common_options, print_dry_run_json
 from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.create import request
-from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.text.terminal import WIDTH, Paint, choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def doctor_command(
 
 def _show_commands(commands: dict[str, str], *, as_json: bool) -> None:
     if as_json:
-        print_commands(commands.values(), SCHEMA)
+        print_dry_run_json(commands.values(), SCHEMA)
         return
     click.echo("The same with gcloud:")
     for title, command in commands.items():

@@ -14,9 +14,9 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
     choose_project,
     common_options,
-    connect,
-    describe_row,
+    connect_to_google,
     draw_slice,
+    format_tpu_lines,
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
@@ -60,7 +60,7 @@ def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
                 schema=inventory.SCHEMA if as_json else None,
             )
             return
-        seen = inventory.fetch_overview(connect(where), WallClock(), zone_name)
+        seen = inventory.fetch_overview(connect_to_google(where), WallClock(), zone_name)
         _print(seen, seen.rows, as_json=as_json)
 
 
@@ -90,7 +90,7 @@ def show_command(
             ]
             show_commands(commands, dry_run=True, schema=inventory.SCHEMA if as_json else None)
             return
-        seen = inventory.fetch_overview(connect(where), WallClock(), zone_name)
+        seen = inventory.fetch_overview(connect_to_google(where), WallClock(), zone_name)
         rows = inventory.find_rows(seen.rows, name)
         if not rows:
             raise removal.make_absent_problem(escape_text(name))
@@ -120,7 +120,7 @@ def _print(
         print_result(fields)
         return
     for row in rows:
-        click.echo(format_code("\n".join(describe_row(row, now))))
+        click.echo(format_code("\n".join(format_tpu_lines(row, now))))
         if whole:
             for line in _describe_nodes(row):
                 click.echo(line)

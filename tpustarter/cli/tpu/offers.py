@@ -8,7 +8,12 @@ import click
 
 from tpustarter.cli.command_end import print_errors_as_json
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.options import choose_project, common_options, connect, show_commands
+from tpustarter.cli.tpu.options import (
+    choose_project,
+    common_options,
+    connect_to_google,
+    show_commands,
+)
 from tpustarter.cloud.api import gcloud_commands, offers, project_and_zone
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import WallClock
@@ -93,7 +98,7 @@ def _show(
                 schema=SCHEMA if as_json else None,
             )
             return
-        client, clock = connect(project), WallClock()
+        client, clock = connect_to_google(project), WallClock()
         key = " ".join(filter(None, (project.name, kind, zone)))
         offer = offers.fetch_offer(key, lambda: read(client, zone or ""), clock)
         if as_json:

@@ -56,7 +56,7 @@ def common_options(*, zone: str | None = "The zone.") -> Callable[[_Function], _
     return add
 
 
-def connect(project: Project) -> Client:
+def connect_to_google(project: Project) -> Client:
     """Return Google's client for a project; prints a note if a local server replaces Google."""
     from tpustarter.cloud.api import client
 
@@ -66,7 +66,7 @@ def connect(project: Project) -> Client:
 
 
 def choose_project(typed: str | None, *, dry_run: bool) -> Project:
-    """Return the project; in a dry run a placeholder where none is known."""
+    """Return the project, or in a dry run a placeholder if no project is known."""
     if dry_run and project_and_zone.find_project(typed) is None:
         return project_and_zone.PLACEHOLDER
     return project_and_zone.require_project(typed)
@@ -75,7 +75,7 @@ def choose_project(typed: str | None, *, dry_run: bool) -> Project:
 def show_commands(
     commands: Iterable[tuple[str, ...]], *, dry_run: bool, schema: str | None = None
 ) -> None:
-    """Print the equivalent gcloud commands before anything is sent.
+    """Print the gcloud commands that do the same, before anything is sent.
 
     Args:
         commands: The words of each command.
@@ -83,7 +83,7 @@ def show_commands(
         schema: The name of the JSON document that was asked for, if any.
     """
     if schema:
-        print_commands(map(shlex.join, commands), schema)
+        print_dry_run_json(map(shlex.join, commands), schema)
         return
     click.echo("The same with gcloud:")
     for command in commands:
@@ -93,14 +93,14 @@ def show_commands(
         click.echo("Nothing was sent.")
 
 
-def print_commands(commands: Iterable[str], schema: str) -> None:
+def print_dry_run_json(commands: Iterable[str], schema: str) -> None:
     """Print the JSON document of a dry run on stdout."""
     redacted = [Redactor(os.environ).redact_text(command) for command in commands]
     print_result({"schema": schema, "commands": redacted, "exit_code": ExitCode.OK})
 
 
 def confirm(question: str, expected: str, option: str, *, yes: bool) -> None:
-    """Return if the user types the expected text; raises Problem otherwise.
+    """Ask the user to type the expected text; raises Problem for any other text.
 
     Args:
         question: The prompt on stderr.
@@ -124,19 +124,19 @@ def confirm(question: str, expected: str, option: str, *, yes: bool) -> None:
         )
 
 
-def describe_row(row: Tpu, now: datetime) -> Iterator[str]:
+def format_tpu_lines(row: Tpu, now: datetime) -> Iterator[str]:
     """Yield the lines of one TPU: its state, what the state means, and what can be done."""
     age = event_text.format_age(row, now)
     mark = choose_paint(_COLOURS)(row.state.name, row.state.mark)
-    where = escape_text(event_text.format_place(row)) + (f", {age}" if age else "")
+    where = escape_text(event_text.format_type_and_zone(row)) + (f", {age}" if age else "")
     yield f"{escape_text(row.name)}  {where}  {mark}"
     for sentence in (
         row.state.meaning,
-        *event_text.describe_row(row),
-        event_text.describe_clock(row, now),
+        *event_text.describe_tpu_row(row),
+        event_text.warn_of_wrong_clock(row, now),
     ):
         yield from wrap(escape_text(sentence), INDENT)
-    if workers := event_text.count_workers(row):
+    if workers := event_text.count_worker_states(row):
         yield f"{INDENT}{escape_text(workers)}"
     yield from wrap(row.state.do, f"{INDENT}do  ", f"{INDENT}    ")
 
@@ -187,7 +187,7 @@ def stop_at_signals(hint: str) -> Generator[None]:
             signal.signal(number, handler)
 
 
-def show_events(happening: Generator[events.Event, None, _Result]) -> _Result:
+def print_events(happening: Generator[events.Event, None, _Result]) -> _Result:
     """Print each event as it happens, and return the generator's result."""
     while True:
         try:

@@ -13,7 +13,12 @@ import click
 
 from tpustarter.cli.command_end import stop_at_signals
 from tpustarter.cli.parameters import FiniteRange, StrictCommand
-from tpustarter.cli.tpu.options import choose_project, command_lines, common_options, connect
+from tpustarter.cli.tpu.options import (
+    choose_project,
+    command_lines,
+    common_options,
+    connect_to_google,
+)
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.project_and_zone import Project
@@ -21,7 +26,7 @@ from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Choice, Worker
 from tpustarter.cloud.create import request
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import remote_command, remote_text, worker_output
+from tpustarter.cloud.jobs import remote_command, remote_command_text, worker_output
 from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerEnded, WorkerJob, WorkerLines
 from tpustarter.core.problem import ExitCode
 from tpustarter.explain import known_failures
@@ -73,7 +78,7 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
     worker is saved in a file. The exit code is the worst one of all workers, and 255 means that a
     worker could not be reached.
     """
-    choice = workers.parse_choice(options["worker"])
+    choice = workers.parse_worker_choice(options["worker"])
     user = worker_connection.check_user(options["user"])
     project = choose_project(options["project"], dry_run=options["dry_run"])
     zone = project_and_zone.find_zone(options["zone"])
@@ -89,10 +94,10 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
         _show_what_would_run(request.check_name(name), zone, project, choice, command)
         return
     path = remote_command.find_program(options["via"])
-    client = connect(project)
+    client = connect_to_google(project)
     nodes = workers.find_nodes(client, name, zone)
     chosen = workers.choose_workers(nodes, choice)
-    remote_text.require_route(chosen, options["via"], iap=options["iap"])
+    remote_command_text.require_reachable_workers(chosen, options["via"], iap=options["iap"])
     _announce(chosen, nodes, command)
     jobs = [
         WorkerJob(worker.label, (path, *command(worker)[1:]), number)
@@ -128,7 +133,7 @@ def _show_what_would_run(
     if choice is None or choice[1:]:
         which = "every further worker"
         if choice:
-            which = remote_text.join_labels([f"w{other}" for other in choice[1:]])
+            which = remote_command_text.join_worker_names([f"w{other}" for other in choice[1:]])
         for line in wrap(
             f"The same is run for {which}. {remote_command.CONNECTING} are connected at a "
             "time, and all that are connected run side by side."
@@ -140,9 +145,9 @@ def _show_what_would_run(
 def _announce(chosen: Sequence[Worker], nodes: Sequence[TpuNode], command: CommandFor) -> None:
     for line in command_lines(command(chosen[0])):
         click.echo(escape_text(line), err=True)
-    if others := remote_text.describe_other_workers(chosen, nodes):
+    if others := remote_command_text.describe_other_workers(chosen, nodes):
         click.echo(others, err=True)
-    for caution in remote_text.list_cautions(chosen, nodes):
+    for caution in remote_command_text.list_warnings(chosen, nodes):
         for line in wrap(escape_text(caution)):
             click.echo(line, err=True)
 
@@ -166,7 +171,7 @@ def _run(client: Client, chosen: Sequence[Worker], job: RemoteCommand, folder: P
     for line in _summary(endings, time.monotonic() - began, folder):
         click.echo(line, err=True)
     if not all(ended.reached for ended in endings):
-        for sentence in remote_text.describe_unready(client, chosen):
+        for sentence in remote_command_text.describe_unready_tpus(client, chosen):
             for line in wrap(escape_text(sentence)):
                 click.echo(line, err=True)
     if signals:
@@ -185,8 +190,8 @@ def _show_lines(output: WorkerLines) -> None:
 
 
 def _summary(endings: Sequence[WorkerEnded], seconds: float, folder: Path) -> Iterator[str]:
-    yield remote_text.summarize_endings(endings, seconds)
-    for way, fixes in remote_text.group_failures(endings):
+    yield remote_command_text.summarize_endings(endings, seconds)
+    for way, fixes in remote_command_text.group_failures(endings):
         yield from wrap(escape_text(way))
         for fix in fixes:
             if known_failures.is_command(fix):
@@ -194,7 +199,7 @@ def _summary(endings: Sequence[WorkerEnded], seconds: float, folder: Path) -> It
             else:
                 yield from wrap(escape_text(fix), "  - ", "    ")
     if any(ended.cut_short for ended in endings):
-        yield from wrap(remote_text.STILL_RUNNING)
+        yield from wrap(remote_command_text.STILL_RUNNING)
     for ended in endings:
         if ended.left_out:
             yield f"{ended.job.label}: {ended.left_out} bytes are not in its file"

@@ -10,7 +10,7 @@ import click
 
 from tpustarter.cli.command_end import format_path
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.options import choose_project, connect
+from tpustarter.cli.tpu.options import choose_project, connect_to_google
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.client import Client
@@ -121,7 +121,7 @@ def _with(
     try:
         if project == project_and_zone.PLACEHOLDER:
             raise api_errors.make_problem(None, "", "no project is known")
-        client = connect(project)
+        client = connect_to_google(project)
         if names:
             nodes = [node for name in names for node in workers.find_nodes(client, name, zone)]
             stays = {entry.key: entry for entry in file.entries}

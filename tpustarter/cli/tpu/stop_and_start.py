@@ -9,7 +9,7 @@ from tpustarter.cli.tpu.options import (
     choose_project,
     common_options,
     confirm,
-    connect,
+    connect_to_google,
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
@@ -59,9 +59,9 @@ def _send(
             dry_run=True,
         )
         return
-    client = connect(project)
+    client = connect_to_google(project)
     node = _find(client, name, zone_name)
-    stop_and_start.require_possible(verb, node)
+    stop_and_start.require_can_stop_or_start(verb, node)
     show_commands(
         [gcloud_commands.build_node_command(verb, node.zone, node.name, project)], dry_run=False
     )

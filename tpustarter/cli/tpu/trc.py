@@ -18,7 +18,7 @@ from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.billing import other_charges
 from tpustarter.cloud.billing.chips import Resource
 from tpustarter.cloud.trc import grant as trc_grant
-from tpustarter.cloud.trc import mail as trc_mail
+from tpustarter.cloud.trc import grant_mail as trc_mail
 from tpustarter.cloud.trc.grant import MOST_ALLOWANCES, MOST_DAYS, Grant
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
@@ -114,7 +114,7 @@ def _find(file: str | None, *, paste: bool, allow: Sequence[str]) -> tuple[Grant
     kept = None if file is not None or paste else trc_grant.load_grant()
     if kept:
         return kept, ()
-    reading = trc_mail.parse_mail(_mail(file))
+    reading = trc_mail.parse_grant_mail(_mail(file))
     return reading.grant, reading.notes
 
 
@@ -139,7 +139,7 @@ def _mail(file: str | None) -> str:
             read="start/trc-to-first-vm",
             code=ExitCode.USAGE,
         )
-    return read_pasted(sys.stdin.fileno())
+    return read_pasted_text(sys.stdin.fileno())
 
 
 def _read_stdin() -> str:
@@ -150,7 +150,7 @@ def _read_stdin() -> str:
         return data.decode("latin-1")
 
 
-def read_pasted(terminal: int) -> str:
+def read_pasted_text(terminal: int) -> str:
     """Return the text that is pasted into a terminal, until Ctrl-D or a last empty line.
 
     E-mails have empty lines of their own, so one ends the text only if nothing follows at once.

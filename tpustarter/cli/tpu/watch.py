@@ -8,19 +8,19 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
     choose_project,
     common_options,
-    connect,
+    connect_to_google,
+    print_events,
     show_commands,
-    show_events,
     stop_at_signals,
 )
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api import gcloud_commands, project_and_zone, states
+from tpustarter.cloud.api import gcloud_commands, project_and_zone, resource_states
 from tpustarter.cloud.api.client import EVERY_ZONE, Client
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.cloud.create.follow import follow_request
+from tpustarter.cloud.create.follow_request import follow_request
 from tpustarter.cloud.delete import removal, withdrawal
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.invocation import format_commands
@@ -48,18 +48,18 @@ def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: 
             dry_run=True,
         )
         return
-    client, clock = connect(where), WallClock()
-    entry = find_entry(client, name, zone)
+    client, clock = connect_to_google(where), WallClock()
+    entry = find_ledger_entry(client, name, zone)
     hint = f"`{name}` stays as it is; take it back with `tpustarter tpu delete {name}`"
     with stop_at_signals(hint):
-        resource = show_events(follow_request(client, entry, clock))
+        resource = print_events(follow_request(client, entry, clock))
     if resource is None:
-        show_events(withdrawal.wait_until_gone(client, entry, clock))
+        print_events(withdrawal.wait_until_gone(client, entry, clock))
         raise removal.make_absent_problem(name)
     print_usage(resource)
 
 
-def find_entry(client: Client, name: str, zone: str | None) -> LedgerEntry:
+def find_ledger_entry(client: Client, name: str, zone: str | None) -> LedgerEntry:
     """Return the entry to follow, from the ledger or else from Google's list; raises Problem."""
     matches = [
         entry
@@ -83,11 +83,11 @@ def find_entry(client: Client, name: str, zone: str | None) -> LedgerEntry:
             code=ExitCode.USAGE,
         )
     one = removal.DeletionPlan(rows[0].zone, rows[0].name, rows[0], ())
-    return removal.make_entry(client.project, one)
+    return removal.make_ledger_entry(client.project, one)
 
 
 def print_usage(resource: QueuedResource) -> None:
-    """Print how to use a TPU that is ready; raises Problem for a request that has failed."""
+    """Print the commands for a TPU that is ready; raises Problem for a failed request."""
     if resource.state == "ACTIVE":
         node = resource.nodes[0] if resource.nodes else resource.name
         click.echo("")
@@ -101,8 +101,9 @@ def print_usage(resource: QueuedResource) -> None:
         raise api_errors.make_problem(
             *resource.error, f"Google Cloud did not provide `{resource.name}`"
         )
+    meaning = resource_states.find_resource_state(resource).meaning
     raise Problem(
-        f"`{resource.name}` is {resource.state}: {states.find_resource_state(resource).meaning}",
+        f"`{resource.name}` is {resource.state}: {meaning}",
         hint=f"run `tpustarter tpu delete {resource.name}`, then ask for the TPU again",
         code=ExitCode.FAILED,
     )

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from tpustarter.cloud.api import credentials, loopback
+from tpustarter.cloud.api import credentials, local_server
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api import messages as api_messages
+from tpustarter.cloud.api import message_conversion as api_messages
 from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
@@ -41,7 +41,7 @@ _Answer = TypeVar("_Answer")
 
 def find_local_server() -> str | None:
     """Return the local server that replaces Google's, if any; raises Problem for one elsewhere."""
-    return loopback.find_local_server(ENDPOINT)
+    return local_server.find_local_server(ENDPOINT)
 
 
 @dataclass(frozen=True)
@@ -110,13 +110,13 @@ class Client:
         return ResourceList(tuple(map(api_messages.parse_queued_resource, rows)), unreachable)
 
     def node(self, zone: str, name: str) -> TpuNode | None:
-        """Return a TPU VM or slice by its name; None if Google has none."""
+        """Return a TPU VM or slice by its name, or None if Google has none."""
         path = self._client.node_path(self.project, zone, name)
         row = self._one(f"describe `{name}`", self._client.get_node, path)
         return api_messages.parse_node(row) if row else None
 
     def queued_resource(self, zone: str, name: str) -> QueuedResource | None:
-        """Return a request for a TPU by its name; None if Google has none."""
+        """Return a request for a TPU by its name, or None if Google has none."""
         path = self._client.queued_resource_path(self.project, zone, name)
         row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
         return api_messages.parse_queued_resource(row) if row else None
@@ -153,7 +153,7 @@ class Client:
         return self._write(f"start `{name}`", self._client.start_node, request={"name": path})
 
     def operation(self, name: str) -> OperationState:
-        """Return the state of an operation; one that Google does not know has ended."""
+        """Return the state of an operation; an operation unknown to Google counts as ended."""
         try:
             row = self._read(
                 "show the operation",
@@ -293,7 +293,7 @@ def _doubt_the_proxy(problem: CloudProblem) -> CloudProblem:
 
 
 def _text(raised: Any) -> str:
-    """Return Google's own text from an error of its library; empty where there is none."""
+    """Return Google's own text from an error of its library, or an empty text if there is none."""
     first: Any = next(iter(raised.errors or ()), None)
     details = getattr(first, "details", None)  # of gRPC's error; its `str` is for programmers
     told = (

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from tpustarter.cloud.doctor import quota
-from tpustarter.cloud.doctor.quota import Quota
+from tpustarter.cloud.doctor import quota_errors
+from tpustarter.cloud.doctor.quota_errors import ExceededQuota
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.explain import known_failures
 from tpustarter.probe.finding import Hint
@@ -111,7 +111,7 @@ class CloudProblem(Problem):
         doing: str,
         *,
         values: Mapping[str, str] | None = None,
-        quotas: Sequence[Quota] = (),
+        quotas: Sequence[ExceededQuota] = (),
     ) -> None:
         fixes = (
             [known_failures.fill_placeholders(fix, values or {}) for fix in failure.fix]
@@ -195,7 +195,7 @@ def _compiled(row: known_failures.KnownFailure, pattern: str) -> re.Pattern[str]
 
 
 def match_failure(text: str, grpc_code: int | None) -> CloudFailure | None:
-    """Return the row that an error's text matches; one with the same gRPC code comes first."""
+    """Return the known failure that an error's text matches, if possible one with its gRPC code."""
     plain = _plain(text)
     matches = [row for row in read_failures() if _found(row, plain)]
     same_code = [row for row in matches if row.grpc_code in (None, grpc_code)]
@@ -218,12 +218,12 @@ def make_problem(
         doing: The summary of an unknown error: "Google Cloud did not list the nodes".
         details: Messages of google.rpc that came with it, such as a QuotaFailure; packed or not.
     """
-    known = list(quota.unpack_details(details))
+    known = list(quota_errors.unpack_details(details))
     told = text.strip()[:READ_AT_MOST]
     searched = "\n".join((told, *_lines(known)))
     failure = match_failure(searched, grpc_code)
     kind = failure.kind if failure else _BY_GRPC_CODE.get(grpc_code or 0, "unknown")
-    quotas = quota.parse_quotas(_plain(told), known) if kind in ("quota", "rate") else ()
+    quotas = quota_errors.parse_quotas(_plain(told), known) if kind in ("quota", "rate") else ()
     values = _values(failure, _plain(searched), known) if failure else {}
     return CloudProblem(failure, kind, told, doing, values=values, quotas=quotas)
 

@@ -114,7 +114,7 @@ def _pairs(values: Mapping[str, str]) -> str:
     return f"^{separator}^" + separator.join(pairs)
 
 
-def shell_word(text: str) -> str:
+def quote_for_shell(text: str) -> str:
     r"""Return a word as it is typed into bash or zsh.
 
     The line feeds of a start-up script are spelt out, as in `$'one\ntwo'`, so that the command

@@ -59,16 +59,19 @@ def fetch_offer(key: str, read: Callable[[], list[str]], clock: Clock) -> CloudO
         return CloudOffer(known.items, known.read, problem)
     offer = CloudOffer(items, clock.now())
     with _WRITING:
-        rows = {**state.load(STATE), key: {"items": list(items), "read": offer.read.isoformat()}}
+        rows = {
+            **state.load_state(STATE),
+            key: {"items": list(items), "read": offer.read.isoformat()},
+        }
         with contextlib.suppress(Problem):  # Google's answer counts on a full disk too
-            state.save(STATE, rows)
+            state.save_state(STATE, rows)
     return offer
 
 
 def read_stored_offer(key: str) -> CloudOffer | None:
-    """Return the stored list; None where there is none, or it cannot be used."""
+    """Return the stored list, or None if there is none, or it cannot be used."""
     try:
-        offer = msgspec.convert(state.load(STATE).get(key), _StoredOffer)
+        offer = msgspec.convert(state.load_state(STATE).get(key), _StoredOffer)
     except msgspec.ValidationError:
         return None
     return CloudOffer(offer.items, offer.read) if offer.read.tzinfo else None

@@ -54,7 +54,7 @@ def require_project(typed: str | None) -> Project:
 
 
 def find_project(typed: str | None) -> Project | None:
-    """Return the project in use; None where none is known."""
+    """Return the project in use, or None if none is known."""
     gcloud = os.environ.get("CLOUDSDK_CORE_PROJECT") or _configured("core", "project")
     if typed:
         return Project(typed, "--project", gcloud_knows=typed == gcloud)
@@ -101,7 +101,7 @@ def _configured(section: str, key: str) -> str | None:
 
 
 def credentials_file() -> Path | None:
-    """Return the file with the user's own credentials; None where there is none.
+    """Return the file with the user's own credentials, or None if there is none.
 
     A file that a variable names counts also where it cannot be read.
     """

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from tpustarter.cloud.api import loopback
+from tpustarter.cloud.api import local_server
 
 ENDPOINT = "TPUSTARTER_REST_ENDPOINT"
 """Variable with the host and port of a local server that replaces Google's, in tests."""
@@ -122,7 +122,7 @@ class UnansweredError(Exception):
 
 def find_local_server() -> str | None:
     """Return the local server that replaces Google's, if any; raises Problem for one elsewhere."""
-    return loopback.find_local_server(ENDPOINT)
+    return local_server.find_local_server(ENDPOINT)
 
 
 class RestClient:

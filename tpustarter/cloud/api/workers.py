@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tpustarter.cloud.api import states
+from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.client import EVERY_ZONE, Client
 from tpustarter.cloud.api.resources import ResourceList, TpuNode
 from tpustarter.cloud.delete import removal
@@ -33,7 +33,7 @@ class Worker:
 
     @property
     def address(self) -> str:
-        """Return the worker's external address; empty where it has none."""
+        """Return the worker's external address, or an empty text if it has none."""
         if len(self.node.external_addresses) != max(1, self.node.workers):
             return ""
         return self.node.external_addresses[self.number]
@@ -86,7 +86,7 @@ def _no_node(client: Client, name: str, zone: str | None) -> Problem:
     """Return the Problem for a name without a node; its request may still be in the queue."""
     for resource in client.queued_resources(zone or EVERY_ZONE).items:
         if resource.name == name or name in resource.nodes:
-            state = states.find_resource_state(resource)
+            state = resource_states.find_resource_state(resource)
             return Problem(
                 f"`{resource.name}` has no TPU VM, because it is {state.name}: {state.meaning}",
                 hint=f"`tpustarter tpu watch {resource.name}` follows it",
@@ -99,7 +99,7 @@ def require_ready(node: TpuNode) -> None:
     """Raise Problem for a node that is not READY."""
     if node.state == "READY":
         return
-    state = states.find_resource_state(node)
+    state = resource_states.find_resource_state(node)
     raise Problem(
         f"`{node.name}` is {state.name}, expected READY: {state.meaning}",
         hint=state.do,
@@ -119,7 +119,7 @@ def choose_workers(nodes: Sequence[TpuNode], chosen: Choice = None) -> list[Work
     return workers
 
 
-def parse_choice(text: str) -> Choice:
+def parse_worker_choice(text: str) -> Choice:
     """Return the workers that `--worker` means, in gcloud's syntax; raises Problem for none.
 
     Source: https://docs.cloud.google.com/sdk/gcloud/reference/compute/tpus/tpu-vm/ssh (read

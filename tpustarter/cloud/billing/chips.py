@@ -15,7 +15,7 @@ Resource = QueuedResource | TpuNode
 
 
 def find_type(resource: Resource) -> TpuType | None:
-    """Return the TPU type of each slice of a resource; None for an unknown type."""
+    """Return the TPU type of each slice of a resource, or None for an unknown type."""
     try:
         return tpus.parse_type(resource.type)
     except LookupError:
@@ -31,7 +31,7 @@ def short_type_name(text: str) -> str:
 
 
 def count_chips(resource: Resource) -> int | None:
-    """Return the number of chips in all slices of a resource; None for an unknown type."""
+    """Return the number of chips in all slices of a resource, or None for an unknown type."""
     tpu = find_type(resource)
     if tpu is None:
         return None
@@ -42,7 +42,7 @@ def count_chips(resource: Resource) -> int | None:
 def select_counted_by_quota(resources: Iterable[Resource]) -> list[Resource]:
     """Return the resources that count against quota: requests, and nodes without a request here."""
     rows = list(resources)
-    requested = {make_key(row) for row in rows if isinstance(row, QueuedResource)}
+    requested = {make_resource_key(row) for row in rows if isinstance(row, QueuedResource)}
     return [row for row in rows if not (isinstance(row, TpuNode) and _request(row) in requested)]
 
 
@@ -54,11 +54,11 @@ def select_billed(resources: Iterable[Resource]) -> list[Resource]:
     return [
         row
         for row in rows
-        if not (isinstance(row, QueuedResource) and make_key(row) in from_requests)
+        if not (isinstance(row, QueuedResource) and make_resource_key(row) in from_requests)
     ]
 
 
-def make_key(resource: Resource) -> tuple[str, str, str]:
+def make_resource_key(resource: Resource) -> tuple[str, str, str]:
     """Return the key of a resource, which is unique among requests, and among nodes."""
     return (resource.project, resource.zone, resource.name)
 
@@ -69,9 +69,9 @@ def _request(node: TpuNode) -> tuple[str, str, str]:
 
 
 def _named(rows: Sequence[Resource], nodes: Sequence[TpuNode]) -> set[tuple[str, str, str]]:
-    listed = {make_key(node) for node in nodes}
+    listed = {make_resource_key(node) for node in nodes}
     return {
-        make_key(row)
+        make_resource_key(row)
         for row in rows
         if isinstance(row, QueuedResource)
         and any((row.project, row.zone, name) in listed for name in row.nodes)

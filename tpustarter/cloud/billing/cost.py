@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from typing import Literal
 
-from tpustarter.cloud.api import states
+from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import chips, other_charges, prices
 from tpustarter.cloud.billing.chips import Resource
@@ -52,7 +52,7 @@ class CostEstimate:
 
     @property
     def usd_per_hour(self) -> float | None:
-        """Return the cost of each further hour on demand; None where it is not known."""
+        """Return the cost of each further hour on demand, or None if it is not known."""
         if self.kind in ("covered", "none"):
             return 0.0
         if self.kind != "priced" or self.price is None or self.chips is None:
@@ -176,14 +176,14 @@ def _why_unknown(row: Resource, hours: float | None, number: int | None) -> str 
         return "it was created later than this machine's clock says, so the clock may be off"
     if isinstance(row, QueuedResource):
         return f"the request is {row.state or 'in no known state'}, and no node of it was listed"
-    if not states.find_resource_state(row).billed:
+    if not resource_states.find_resource_state(row).billed:
         return f"it is {row.state}, and since when is not known"
     if row.tier == "reserved":
         return "a reservation has a contract of its own"
     return None
 
 
-def make_document(
+def make_json_document(
     estimates: Sequence[CostEstimate], unreachable: Sequence[str]
 ) -> dict[str, object]:
     """Return the JSON document, with the sum of the known costs and the names of the others."""

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tpustarter.cloud.api import states
+from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.client import EVERY_ZONE, Client
 from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.resource_states import StateMeaning
 from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.api.states import StateMeaning
 from tpustarter.cloud.billing import chips, ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.cloud.billing.reconcile import reconcile
+from tpustarter.cloud.billing.ledger_reconciliation import reconcile_ledger
 from tpustarter.cloud.create.events import RequestGone
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.delete.removal import DeletionPlan
@@ -68,19 +68,21 @@ class Tpu:
 
     @property
     def troubles(self) -> tuple[str, ...]:
-        """Return Google's reports on the health of its nodes, in sentences."""
+        """Return a sentence for each health problem that Google reports of the TPU's nodes."""
         found: list[str] = []
         for node in self.nodes:
             if node.health not in ("", "HEALTHY"):
-                found.append(f"{node.name}: {states.find_state('health', node.health).meaning}")
+                found.append(
+                    f"{node.name}: {resource_states.find_state('health', node.health).meaning}"
+                )
             for symptom in node.symptoms:
                 worker = f", worker {symptom.worker}" if symptom.worker else ""
-                meaning = states.find_state("symptoms", symptom.kind).meaning
+                meaning = resource_states.find_state("symptoms", symptom.kind).meaning
                 found.append(f"{node.name}{worker}: {meaning}")
         return tuple(found)
 
     def age_s(self, now: datetime) -> float | None:
-        """Return the seconds since the request; None where Google gives no time."""
+        """Return the seconds since the request, or None if Google gives no time."""
         return (now - self.created).total_seconds() if self.created else None
 
     def fields(self, now: datetime) -> dict[str, object]:
@@ -118,7 +120,7 @@ class ProjectOverview:
 
     @property
     def leftovers(self) -> tuple[Tpu, ...]:
-        """Return the rows that never become a TPU."""
+        """Return the rows whose request can't become a TPU any more."""
         return tuple(row for row in self.rows if row.is_leftover)
 
 
@@ -130,7 +132,7 @@ def fetch_overview(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Proj
     queued, nodes = client.queued_resources(zone), client.nodes(zone)
     gone: set[tuple[str, str, str]] = set()
     if zone == EVERY_ZONE:
-        for event in reconcile(client, clock, queued_resources=queued, nodes=nodes):
+        for event in reconcile_ledger(client, clock, queued_resources=queued, nodes=nodes):
             if isinstance(event, RequestGone):  # on a full disk its entry stays in the file
                 gone.add(event.entry.key)
     entries = [
@@ -140,7 +142,7 @@ def fetch_overview(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Proj
         and zone in (EVERY_ZONE, entry.zone)
         and entry.key not in gone
     ]
-    things = removal.plan_all(queued.items, nodes.items)
+    things = removal.plan_all_deletions(queued.items, nodes.items)
     mine = {(entry.zone, entry.name): entry for entry in entries}
     rows = [_row(one, mine.get((one.zone, one.name)), client.project) for one in things]
     listed = {(one.zone, one.name) for one in things}
@@ -186,9 +188,11 @@ def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> Tpu:
 def _state(one: DeletionPlan) -> StateMeaning:
     """Return the state that says most: that of a node that is not READY, for an ACTIVE request."""
     if one.queued_resource is None or one.queued_resource.state != "ACTIVE":
-        return states.find_resource_state(one.queued_resource or one.nodes[0])
-    others = [states.find_resource_state(node) for node in one.nodes if node.state != "READY"]
-    return others[0] if others else states.find_resource_state(one.queued_resource)
+        return resource_states.find_resource_state(one.queued_resource or one.nodes[0])
+    others = [
+        resource_states.find_resource_state(node) for node in one.nodes if node.state != "READY"
+    ]
+    return others[0] if others else resource_states.find_resource_state(one.queued_resource)
 
 
 def _unseen(entry: LedgerEntry, state: StateMeaning) -> Tpu:
@@ -214,7 +218,7 @@ def _order(row: Tpu) -> tuple[int, str, str]:
 
 
 def count_chips(name: str) -> int:
-    """Return the chips of a type; 0 where it is not known."""
+    """Return the chips of a type, or 0 if it is not known."""
     try:
         return tpus.parse_type(name).chips
     except LookupError:

@@ -80,21 +80,21 @@ def find_entries(project: str, name: str) -> list[LedgerEntry]:
 
 
 def reread_entry(entry: LedgerEntry) -> LedgerEntry:
-    """Return an entry as the ledger's file has it now; unchanged if the file lacks it."""
+    """Read an entry again from the ledger's file, or return it unchanged if the file lacks it."""
     return next((row for row in read_entries() if row.key == entry.key), entry)
 
 
 def list_unreadable() -> list[Path]:
-    """Return the ledgers that cannot be read: those that were put aside, and the present one."""
+    """Return the files of ledgers that cannot be read: moved ones, and the present one."""
     present: list[Path] = []
     try:
         _rows()
     except Problem:
-        present = [state.find_path(STATE)]
+        present = [state.find_state_path(STATE)]
     return [*sorted(locations.state_folder_path().glob(f"{STATE}.broken-*.json")), *present]
 
 
-def require_whole() -> None:
+def require_readable_ledger() -> None:
     """Raise Problem for a ledger of which a part cannot be read.
 
     That part may name a request that is alive, and a user who sends another one pays for two TPUs.
@@ -103,7 +103,7 @@ def require_whole() -> None:
     unread = sum(_read(row) is None for row in rows)
     if not unread and not list_unreadable():
         return
-    file = state.find_path(STATE) if unread else list_unreadable()[-1]
+    file = state.find_state_path(STATE) if unread else list_unreadable()[-1]
     entries = f"{unread} of its {len(rows)} entries cannot be read" if unread else "it is broken"
     raise Problem(
         f"the ledger of TPUs in `{file}` may name one that is billed, and {entries}",
@@ -114,17 +114,17 @@ def require_whole() -> None:
 
 def _rows() -> list[Any]:
     """Return the rows of the file, also those that cannot be read here; raises Problem."""
-    stored = state.load(STATE)
+    stored = state.load_state(STATE)
     rows = stored.get("entries", [])
     if is_array(rows):
         return rows
-    with locations.convert_write_errors(state.find_path(STATE)):
+    with locations.convert_write_errors(state.find_state_path(STATE)):
         state.move_damaged_file(STATE)
     return []
 
 
 def _read(row: Any) -> LedgerEntry | None:
-    """Return an entry; None for a row that this version did not write."""
+    """Return an entry, or None for a row that this version did not write."""
     try:
         entry = msgspec.convert(row, LedgerEntry)
         is_ours = {*row} <= _FIELDS and entry.request_time.tzinfo and all(entry.key)
@@ -196,7 +196,7 @@ def _change(entry: LedgerEntry, change: Callable[[LedgerEntry | None], _Changed]
         after = change(before)
         kept = [row for row, read in rows if read is None or read.key != entry.key]
         written = [] if after is None else [asdict(after)]
-        state.save(STATE, {"entries": [*kept, *written]})
+        state.save_state(STATE, {"entries": [*kept, *written]})
     return after
 
 

@@ -62,7 +62,7 @@ class PriceTable:
     prices: tuple[Price, ...]
 
     def find(self, tpu: TpuType, zone: str) -> Price | None:
-        """Return the price of a TPU in a zone; None where the table has none."""
+        """Return the price of a TPU in a zone, or None if the table has none."""
         region = zone.rpartition("-")[0]
         for row in self.prices:
             low, high = row.chips
@@ -76,7 +76,7 @@ class PriceTable:
 def read_prices(file: Path = FILE) -> PriceTable:
     """Return the table; raises Problem for a row that cannot be used."""
     try:
-        table = yaml_rows.convert(yaml_rows.load(file), _PriceFile)
+        table = yaml_rows.convert_value(yaml_rows.load_yaml(file), _PriceFile)
         rows = tuple(_price(row, table.sources[row.source]) for row in table.prices)
     except (KeyError, ValueError) as error:
         raise Problem(f"a row of `{file.name}` cannot be used: {error}") from error

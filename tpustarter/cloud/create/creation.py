@@ -18,21 +18,21 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.cloud.billing.reconcile import explain_existence
+from tpustarter.cloud.billing.ledger_reconciliation import explain_existence
 from tpustarter.cloud.create.events import (
     Event,
     RequestGone,
-    RequestKept,
+    RequestMayExist,
     RequestRefused,
     RequestResumed,
     SendingPaused,
     TpuReady,
 )
-from tpustarter.cloud.create.follow import QUEUED, follow_request
+from tpustarter.cloud.create.follow_request import QUEUED, follow_request
 from tpustarter.cloud.create.request import TpuRequest
-from tpustarter.cloud.create.submit import submit_request
+from tpustarter.cloud.create.submit_request import submit_request
 from tpustarter.cloud.delete import ownership
-from tpustarter.cloud.delete.withdrawal import wait_until_gone, withdraw
+from tpustarter.cloud.delete.withdrawal import wait_until_gone, withdraw_request
 from tpustarter.core.problem import ExitCode, Problem
 
 PATIENCE_S = 900.0
@@ -49,7 +49,7 @@ FOR_LATER = ("capacity",)
 """Kinds that the same zone may not have later."""
 
 
-class Creation:
+class TpuCreation:
     """The creation of one TPU, in the first of some zones that has it."""
 
     def __init__(self, client: Client, project: Project, clock: Clock) -> None:
@@ -78,7 +78,7 @@ class Creation:
             Problem: no zone is left that can have it, or an earlier request of the same name is for
                 another TPU, or the ledger cannot say whether there is one.
         """
-        ledger.require_whole()
+        ledger.require_readable_ledger()
         left = [*requests]
         last: CloudProblem | None = None
         number = 0
@@ -203,7 +203,7 @@ class Creation:
         elif entry.phase in ("seen", "deleting"):
             yield from wait_until_gone(self._client, entry, self._clock)
         elif entry.phase == "sent":
-            yield RequestKept(entry, why)
+            yield RequestMayExist(entry, why)
         return bool(why) and entry.phase == "taken"
 
     def _wait(
@@ -237,7 +237,7 @@ class Creation:
         if resource.state == "DELETING":
             yield from wait_until_gone(self._client, entry, self._clock)
             return True
-        return (yield from withdraw(self._client, entry, resource.state, why, self._clock))
+        return (yield from withdraw_request(self._client, entry, resource.state, why, self._clock))
 
     def _cancel_losers(self, winner: LedgerEntry) -> Generator[Event, None, None]:
         """Withdraw the requests of this name in other zones; those left stay in the ledger."""
@@ -247,14 +247,14 @@ class Creation:
             try:
                 resource = self._client.queued_resource(entry.zone, entry.name)
             except CloudProblem as error:
-                yield RequestKept(entry, error.summary)
+                yield RequestMayExist(entry, error.summary)
                 continue
             if resource is None:
-                yield RequestKept(entry, "Google has not shown it, but it may still arrive")
+                yield RequestMayExist(entry, "Google has not shown it, but it may still arrive")
             elif ownership.find_owner(entry, resource) == "ours":
                 yield from self._take_back(entry, resource, "another zone was faster")
             else:
-                yield RequestKept(entry, ownership.UNCLEAR)
+                yield RequestMayExist(entry, ownership.UNCLEAR)
 
 
 def _loss(resource: QueuedResource) -> CloudProblem:

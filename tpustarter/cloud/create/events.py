@@ -27,7 +27,7 @@ class RequestResumed:
 
 
 @dataclass(frozen=True)
-class StateSeen:
+class RequestStateChanged:
     """A queued resource has changed its state."""
 
     entry: LedgerEntry
@@ -36,7 +36,7 @@ class StateSeen:
 
 
 @dataclass(frozen=True)
-class NodeSeen:
+class NodeStateChanged:
     """A node has changed its state."""
 
     node: TpuNode
@@ -76,7 +76,7 @@ class RequestGone:
 
 
 @dataclass(frozen=True)
-class RequestKept:
+class RequestMayExist:
     """A resource may still exist, and its entry stays in the ledger."""
 
     entry: LedgerEntry
@@ -94,12 +94,12 @@ class TpuReady:
 Event = (
     RequestSent
     | RequestResumed
-    | StateSeen
-    | NodeSeen
+    | RequestStateChanged
+    | NodeStateChanged
     | RequestRefused
     | SendingPaused
     | RequestWithdrawn
     | RequestGone
-    | RequestKept
+    | RequestMayExist
     | TpuReady
 )

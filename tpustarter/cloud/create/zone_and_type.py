@@ -14,7 +14,7 @@ import msgspec
 from tpustarter.cloud.api import rest
 from tpustarter.cloud.api.rest import RestClient, UnansweredError
 from tpustarter.cloud.doctor.observations import Observation, ProjectQuestion
-from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.text import phrases
 
 WORKERS = 8

@@ -20,7 +20,7 @@ UNCLEAR = "something of this name exists, and it may be somebody else's"
 
 
 def find_owner(entry: LedgerEntry, resource: QueuedResource) -> Whose:
-    """Return whether a queued resource of the same name is the one that an entry requested.
+    """Return the owner of a queued resource: the ledger's entry, someone else, or unclear.
 
     It is `unclear` where the request was not answered, and a resource that fits it was created at
     another time than the request was sent.
@@ -28,7 +28,7 @@ def find_owner(entry: LedgerEntry, resource: QueuedResource) -> Whose:
     if entry.created:
         is_same = resource.created is None or resource.created.isoformat() == entry.created
         return "ours" if is_same else "other"
-    if not is_match(entry, resource):
+    if not matches_request(entry, resource):
         return "other"
     if entry.phase != "sent":
         return "ours"
@@ -49,7 +49,7 @@ def is_same_type(one: str, other: str) -> bool:
     return one == other or _plain(one) == _plain(other)
 
 
-def is_match(entry: LedgerEntry, resource: QueuedResource) -> bool:
+def matches_request(entry: LedgerEntry, resource: QueuedResource) -> bool:
     """Return whether a queued resource has the requested type, tier and nodes, where known."""
     return (
         (not resource.type or is_same_type(entry.type, resource.type))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
-from tpustarter.cloud.api import gcloud_commands, states
+from tpustarter.cloud.api import gcloud_commands, resource_states
 from tpustarter.cloud.api.client import UNANSWERED, Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
@@ -17,8 +17,8 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.cloud.create.events import Event, RequestKept, RequestWithdrawn
-from tpustarter.cloud.create.follow import follow_request
+from tpustarter.cloud.create.events import Event, RequestMayExist, RequestWithdrawn
+from tpustarter.cloud.create.follow_request import follow_request
 from tpustarter.cloud.delete import ownership
 from tpustarter.cloud.delete.withdrawal import (
     STILL_LISTED,
@@ -46,7 +46,7 @@ class DeletionPlan:
 
     @property
     def is_too_early(self) -> bool:
-        """Return whether Google cannot delete it yet."""
+        """Return whether Google refuses to delete the TPU while it is being made."""
         return self.queued_resource is not None and self.queued_resource.state in UNDELETABLE
 
     def commands(self, project: Project) -> list[tuple[str, ...]]:
@@ -62,28 +62,28 @@ class DeletionPlan:
         ]
 
 
-def find_plans(
+def find_deletion_plans(
     queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode], name: str
 ) -> list[DeletionPlan]:
     """Return the resources of a name: a queued resource with its nodes, or a node by itself."""
-    return [one for one in plan_all(queued_resources, nodes) if _is_meant(one, name)]
+    return [one for one in plan_all_deletions(queued_resources, nodes) if _is_meant(one, name)]
 
 
 def plan_leftovers(
     queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode]
 ) -> list[DeletionPlan]:
-    """Return the resources that never become a TPU, and only hold their name and quota."""
-    return [one for one in plan_all(queued_resources, nodes) if is_leftover(one)]
+    """Return deletion plans for all resources that hold name and quota but never become a TPU."""
+    return [one for one in plan_all_deletions(queued_resources, nodes) if is_leftover(one)]
 
 
 def is_leftover(one: DeletionPlan) -> bool:
-    """Return whether a resource never becomes a TPU, and only holds its name and quota."""
+    """Return whether a resource can't become a TPU any more, but still holds name and quota."""
     if one.queued_resource is not None:
-        return states.is_leftover(one.queued_resource)
-    return all(map(states.is_leftover, one.nodes))
+        return resource_states.is_leftover(one.queued_resource)
+    return all(map(resource_states.is_leftover, one.nodes))
 
 
-def plan_all(
+def plan_all_deletions(
     queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode]
 ) -> list[DeletionPlan]:
     """Return all resources, each queued resource together with its nodes."""
@@ -129,7 +129,7 @@ def carry_out_plan(
             for node in one.nodes:
                 _send_node(client, node)
         elif not (yield from _send(client, entry, one.queued_resource, clock, wait=wait)):
-            yield RequestKept(
+            yield RequestMayExist(
                 entry, f"it is {one.queued_resource.state}, so Google cannot delete it yet"
             )
             return False
@@ -139,7 +139,7 @@ def carry_out_plan(
         raise
     if wait:
         return (yield from wait_until_gone(client, entry, clock))
-    yield RequestKept(ledger.update_entry(entry, "deleting"), STILL_LISTED)
+    yield RequestMayExist(ledger.update_entry(entry, "deleting"), STILL_LISTED)
     return False
 
 
@@ -184,13 +184,13 @@ def find_or_add_entry(project: str, one: DeletionPlan) -> LedgerEntry:
     known = _known(project, one)
     if known is not None:
         return known
-    entry = make_entry(project, one)
+    entry = make_ledger_entry(project, one)
     ledger.add_entry(entry)
     return entry
 
 
-def make_entry(project: str, one: DeletionPlan) -> LedgerEntry:
-    """Return an entry for a TPU that was created elsewhere, without adding it to the ledger."""
+def make_ledger_entry(project: str, one: DeletionPlan) -> LedgerEntry:
+    """Return a ledger entry for a TPU that was created elsewhere, without saving it."""
     resource = one.queued_resource
     made = resource or one.nodes[0]
     return LedgerEntry(
@@ -208,7 +208,7 @@ def make_entry(project: str, one: DeletionPlan) -> LedgerEntry:
 
 
 def _known(project: str, one: DeletionPlan) -> LedgerEntry | None:
-    """Return the ledger's entry of a plan; None where it has none, or one of another resource."""
+    """Return the ledger's entry of a plan, or None if it has none, or one of another resource."""
     for entry in ledger.read_entries():
         if entry.key == (project, one.zone, one.name):
             resource = one.queued_resource

@@ -14,8 +14,8 @@ from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.create.events import Event, NodeSeen, SendingPaused
-from tpustarter.cloud.create.follow import LAG_S, LOOK_S, PASSING, SILENCE_S
+from tpustarter.cloud.create.events import Event, NodeStateChanged, SendingPaused
+from tpustarter.cloud.create.follow_request import LAG_S, LOOK_S, PASSING, SILENCE_S
 from tpustarter.core.problem import ExitCode, Problem
 
 Verb = Literal["stop", "start"]
@@ -24,7 +24,7 @@ _BEFORE = {"stop": "READY", "start": "STOPPED"}
 _AFTER = {"stop": "STOPPED", "start": "READY"}
 
 
-def require_possible(verb: str, node: TpuNode) -> None:
+def require_can_stop_or_start(verb: str, node: TpuNode) -> None:
     """Raise Problem for a request that Google would refuse, or that is not needed."""
     if verb == "stop" and node.workers > 1:
         raise Problem(
@@ -69,7 +69,7 @@ def stop_or_start(
                 raise Problem(f"`{node.name}` is gone: somebody deleted it", code=ExitCode.BUSY)
             if seen.state != last:
                 last = seen.state
-                yield NodeSeen(seen, answered)
+                yield NodeStateChanged(seen, answered)
             is_late = (answered - began).total_seconds() > LAG_S
             if ending.done and (last == _AFTER[verb] or is_late):
                 return seen

@@ -13,18 +13,18 @@ from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.cloud.create.events import Event, RequestGone, RequestKept, RequestWithdrawn
-from tpustarter.cloud.create.follow import wait_for_removal
+from tpustarter.cloud.create.events import Event, RequestGone, RequestMayExist, RequestWithdrawn
+from tpustarter.cloud.create.follow_request import wait_for_removal
 
 UNFORCED = ("ACCEPTED", "WAITING_FOR_RESOURCES")
 """States in which a queued resource has no nodes, so that its deletion needs no `force`."""
 STILL_LISTED = "Google has taken the deletion but still lists it"
 
 
-def withdraw(
+def withdraw_request(
     client: Client, entry: LedgerEntry, state: str, why: str, clock: Clock
 ) -> Generator[Event, None, bool]:
-    """Delete the resource of an entry; returns whether Google has accepted the deletion.
+    """Delete the queued resource of an entry, and return whether Google has accepted that.
 
     The entry stays in the ledger unless all of it was seen to be gone.
 
@@ -39,7 +39,7 @@ def withdraw(
     try:
         request_deletion(client, entry, force=state not in UNFORCED)
     except CloudProblem as problem:
-        yield RequestKept(entry, problem.summary)
+        yield RequestMayExist(entry, problem.summary)
         return False
     yield from wait_until_gone(client, entry, clock)
     return True
@@ -77,10 +77,10 @@ def wait_until_gone(
     try:
         is_gone = wait_for_removal(client, entry, clock)
     except CloudProblem as problem:
-        yield RequestKept(entry, problem.summary)
+        yield RequestMayExist(entry, problem.summary)
         return False
     if not is_gone:
-        yield RequestKept(entry, STILL_LISTED)
+        yield RequestMayExist(entry, STILL_LISTED)
         return False
     ledger.remove_entry(entry)
     yield RequestGone(entry)

@@ -17,14 +17,20 @@ from tpustarter.cloud.api import credentials, rest
 from tpustarter.cloud.api.client import ENDPOINT as TPU_ENDPOINT
 from tpustarter.cloud.api.rest import Reason, RestClient, UnansweredError
 from tpustarter.cloud.create import zone_and_type
-from tpustarter.cloud.doctor import chip_limits, login, network, observations, project_checks
+from tpustarter.cloud.doctor import (
+    chip_quota,
+    credential_check,
+    network,
+    observations,
+    project_checks,
+)
 from tpustarter.cloud.doctor.observations import (
     Observation,
     ProjectFinding,
     ProjectQuestion,
     Verdict,
 )
-from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
 
@@ -34,7 +40,7 @@ TOTAL_S = 15.0
 WORKERS = 6
 WORST_FIRST: tuple[Verdict, ...] = ("fail", "unknown", "warn", "info", "ok")
 
-LOOKS = (*project_checks.LOOKS, *zone_and_type.LOOKS, *chip_limits.LOOKS, *network.LOOKS)
+LOOKS = (*project_checks.LOOKS, *zone_and_type.LOOKS, *chip_quota.LOOKS, *network.LOOKS)
 
 
 @dataclass(frozen=True)
@@ -97,11 +103,11 @@ def diagnose(
     if address:
         found = f"none are read: {address} on this machine is asked instead of Google"
         pass_, first = (
-            login.make_anonymous(),
-            observations.make_finding(login.LOOK, Observation("info", found)),
+            credential_check.make_anonymous(),
+            observations.make_finding(credential_check.LOOK, Observation("info", found)),
         )
     else:
-        pass_, first = login.try_credentials(subject, find)
+        pass_, first = credential_check.try_credentials(subject, find)
     if pass_ is None:
         lack = "work" if first.verdict == "fail" else "could be tried"
         why = f"not tried, as no credentials {lack}"
@@ -185,7 +191,7 @@ class _Countdown:
 def _conclude(first: ProjectFinding, seen: Sequence[ProjectFinding]) -> list[ProjectFinding]:
     """Return the findings, changed by what one of them implies for the others."""
     if refused := [finding for finding in seen if finding.reason == "credentials"]:
-        first = login.make_refused_finding(refused[0].found)
+        first = credential_check.make_refused_finding(refused[0].found)
     project = next(finding for finding in seen if finding.id == "project")
     if project.verdict != "fail":
         return [first, *seen]
@@ -204,7 +210,7 @@ def _conclude(first: ProjectFinding, seen: Sequence[ProjectFinding]) -> list[Pro
 
 def _sorted(found: Sequence[ProjectFinding]) -> tuple[ProjectFinding, ...]:
     """Return findings worst first, and else in the order in which a newcomer settles them."""
-    order = [login.LOOK.id, *(look.id for look in LOOKS)]
+    order = [credential_check.LOOK.id, *(look.id for look in LOOKS)]
     return tuple(
         sorted(found, key=lambda one: (WORST_FIRST.index(one.verdict), order.index(one.id)))
     )
@@ -212,7 +218,7 @@ def _sorted(found: Sequence[ProjectFinding]) -> tuple[ProjectFinding, ...]:
 
 def list_commands(subject: WantedTpu) -> dict[str, str]:
     """Return the gcloud command behind each finding, by its title; nothing is sent."""
-    return {look.title: look.command(subject) for look in (login.LOOK, *LOOKS)}
+    return {look.title: look.command(subject) for look in (credential_check.LOOK, *LOOKS)}
 
 
 def format_headline(report: DoctorReport) -> str:

@@ -14,7 +14,7 @@ import msgspec
 from tpustarter.cloud.api import rest
 from tpustarter.cloud.api.rest import RestClient, UnansweredError
 from tpustarter.cloud.doctor.observations import Observation, ProjectQuestion
-from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.text import phrases
 
 NETWORK = "default"
@@ -155,7 +155,7 @@ def examine_ssh(subject: WantedTpu, google: RestClient) -> Observation:
 
 
 def find_opening(rule: FirewallRule) -> Opening | None:
-    """Return how much a rule opens; None for one that lets nothing in."""
+    """Return how open a rule is: to all, the usual or some traffic, or None if to nothing."""
     if any(_is_everything(one) for one in rule.lets_in):
         return "all"
     names = {name for one in rule.lets_in for name in one.names}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tpustarter.cloud.api.rest import Reason, RestClient, UnansweredError
-from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 
 Verdict = Literal["fail", "unknown", "warn", "info", "ok"]
 """Worst first."""

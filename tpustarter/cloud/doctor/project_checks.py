@@ -9,7 +9,7 @@ import msgspec
 from tpustarter.cloud.api import rest
 from tpustarter.cloud.api.rest import RestClient, UnansweredError
 from tpustarter.cloud.doctor.observations import Observation, ProjectQuestion
-from tpustarter.cloud.doctor.subject import WantedTpu
+from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.text import phrases
 
 NEEDED = (rest.TPU, rest.COMPUTE)
@@ -51,7 +51,7 @@ class CloudProject(msgspec.Struct):
 
     @property
     def number(self) -> str:
-        """Return the number of the project; empty where Google gave none."""
+        """Return the number of the project, or an empty text if Google gave none."""
         return self.name.rpartition("/")[2]
 
 

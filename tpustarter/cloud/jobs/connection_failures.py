@@ -76,7 +76,7 @@ _OF_SSH = (
 
 
 def explain_failure(code: int, tail: str) -> ConnectionFailure | None:
-    """Return why a worker was not reached; None where the command itself ended with this code.
+    """Return why a worker was not reached, or None if the command itself ended with this code.
 
     Args:
         code: The exit code of gcloud or ssh.

@@ -145,10 +145,10 @@ class RemoteCommand:
     def events(self) -> Generator[Event, None, None]:
         """Yield the lines of the workers, and the end of each worker once."""
         allow_descriptors(len(self._jobs))
-        work = run_folder.make_folder()
+        work = run_folder.make_run_folder()
         threads: list[threading.Thread] = []
         try:
-            self._archive = archive.build_archive(work / "probe.pyz")
+            self._archive = archive.build_probe_archive(work / "probe.pyz")
             if self._timeout_s is not None:
                 self._deadline = time.monotonic() + self._timeout_s
             for job in self._jobs:
@@ -167,7 +167,7 @@ class RemoteCommand:
             until = time.monotonic() + END_WAIT_S + LOOK_S
             for thread in threads:
                 thread.join(max(0, until - time.monotonic()))
-            run_folder.remove(work)
+            run_folder.remove_run_folder(work)
 
     def _work(self, job: WorkerJob) -> None:
         """Run everything for one worker, and report its end, whatever happens."""
@@ -210,7 +210,7 @@ class RemoteCommand:
                     self._archive,
                     log,
                     env=self._env,
-                    drop=locations.find_caller(),
+                    drop=locations.find_sudo_caller(),
                     command=job.words,
                     stream=True,
                 )

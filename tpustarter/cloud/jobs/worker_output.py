@@ -56,7 +56,7 @@ def make_folder(name: str) -> Path:
     with locations.convert_write_errors(place):
         prefix = time.strftime("%Y%m%d-%H%M%S-") + f"{name[:40]}-"
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
-    locations.give_to_caller(folder)
+    locations.chown_to_caller(folder)
     others = sorted((path for path in place.iterdir() if path != folder), reverse=True)
     for old in others[max(0, KEPT - 1) :]:
         if time.time() - _last_change(old) > UNTOUCHED_S:

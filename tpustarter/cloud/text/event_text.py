@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api import states
-from tpustarter.cloud.api.gcloud_commands import shell_word
+from tpustarter.cloud.api import resource_states
+from tpustarter.cloud.api.gcloud_commands import quote_for_shell
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.create import events
 from tpustarter.cloud.create.request import TpuRequest
@@ -30,10 +30,10 @@ def describe_event(event: events.Event) -> Iterator[str]:
         yield f"Google has taken the request for `{event.entry.name}` in {event.entry.zone}."
     elif isinstance(event, events.RequestResumed):
         yield f"`{event.entry.name}` was asked for before, and this goes on with that request."
-    elif isinstance(event, events.StateSeen):
-        yield from _of_state(states.find_resource_state(event.resource))
-    elif isinstance(event, events.NodeSeen):
-        yield from _of_state(states.find_resource_state(event.node))
+    elif isinstance(event, events.RequestStateChanged):
+        yield from _of_state(resource_states.find_resource_state(event.resource))
+    elif isinstance(event, events.NodeStateChanged):
+        yield from _of_state(resource_states.find_resource_state(event.node))
     elif isinstance(event, events.RequestRefused):
         yield f"{event.entry.zone}: {event.problem.summary}."
         if event.goes_on:  # else the error is shown next
@@ -45,20 +45,20 @@ def describe_event(event: events.Event) -> Iterator[str]:
         yield f"Taking `{event.entry.name}` in {event.entry.zone} back, because {event.why}."
     elif isinstance(event, events.RequestGone):
         yield f"`{event.entry.name}` in {event.entry.zone} is gone, and nothing of it is billed."
-    elif isinstance(event, events.RequestKept):
+    elif isinstance(event, events.RequestMayExist):
         yield f"`{event.entry.name}` in {event.entry.zone} may still exist: {event.why}."
         yield "It stays in the ledger, and `tpustarter tpu list` shows it until it is gone."
     else:
         yield f"`{event.entry.name}` is ready in {event.entry.zone}."
 
 
-def _of_state(state: states.StateMeaning) -> Iterator[str]:
+def _of_state(state: resource_states.StateMeaning) -> Iterator[str]:
     yield f"{state.name}  {state.meaning}"
     if state.next:
         yield f"Next: {state.next}" + (f" {state.usually}" if state.usually else "")
 
 
-def describe_clock(row: Tpu, now: datetime) -> str:
+def warn_of_wrong_clock(row: Tpu, now: datetime) -> str:
     """Return a sentence on a clock that is certainly wrong; empty otherwise."""
     age_s = row.age_s(now)
     if age_s is None or age_s > -CLOCKS_DIFFER_S:
@@ -69,18 +69,18 @@ def describe_clock(row: Tpu, now: datetime) -> str:
     )
 
 
-def format_place(row: Tpu) -> str:
+def format_type_and_zone(row: Tpu) -> str:
     """Return the type, tier and zone of a TPU: `v6e-8 spot in us-central1-b`."""
     return f"{row.type} {row.tier} in {row.zone}"
 
 
 def format_age(row: Tpu, now: datetime) -> str:
-    """Return the time since a TPU was requested; empty where Google or a clock does not say."""
+    """Return the time since a TPU was requested, or "" if that is not known."""
     age_s = row.age_s(now)
     return phrases.format_duration(age_s) if age_s is not None and age_s > -CLOCKS_DIFFER_S else ""
 
 
-def describe_row(row: Tpu) -> Iterator[str]:
+def describe_tpu_row(row: Tpu) -> Iterator[str]:
     """Yield the sentences on a TPU beside the meaning of its state."""
     if row.error:
         yield f"Google's text: {row.error[:SHOWN_AT_MOST]}"
@@ -89,8 +89,8 @@ def describe_row(row: Tpu) -> Iterator[str]:
         yield f"From the ledger: {row.note}."
 
 
-def count_workers(row: Tpu) -> str:
-    """Return the number of workers of a slice in each state; empty for a single worker."""
+def count_worker_states(row: Tpu) -> str:
+    """Return the number of workers of a slice in each state, or "" for a single worker."""
     hosts = [host for node in row.nodes for host in slice_drawing.list_hosts(node)]
     return f"{len(hosts)} workers: {slice_drawing.count_states(hosts)}." if len(hosts) > 1 else ""
 
@@ -133,7 +133,7 @@ def describe_request(request: TpuRequest) -> Iterator[str]:
 def command_lines(command: tuple[str, ...], width: int = 80) -> Iterator[str]:
     """Yield a command as it can be pasted into a shell, over as many lines as it needs."""
     line = "$"
-    for word in map(shell_word, command):
+    for word in map(quote_for_shell, command):
         if len(line) + len(word) + 3 > width and line.strip() != "$":
             yield f"{line} \\"
             line = "" if len(word) + 6 > width else "   "

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tpustarter.cloud.api import states
+from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.billing import chips
 from tpustarter.machine import tpus
@@ -53,7 +53,7 @@ class DrawingRow:
 
 
 def list_hosts(node: TpuNode) -> list[SliceHost]:
-    """Return the workers of a node; none where neither its type nor Google gives their number."""
+    """Return the workers of a node, or none if neither its type nor Google gives their number."""
     tpu = chips.find_type(node)
     count = tpu.hosts if tpu else node.workers
     return [_host(node, worker) for worker in range(count)]
@@ -62,13 +62,13 @@ def list_hosts(node: TpuNode) -> list[SliceHost]:
 def _host(node: TpuNode, worker: int) -> SliceHost:
     symptoms = [one.kind for one in node.symptoms if _number(one.worker) == worker]
     if symptoms:
-        found = states.find_state("symptoms", symptoms[0])
+        found = resource_states.find_state("symptoms", symptoms[0])
         return SliceHost(worker, ", ".join(map(_in_words, symptoms)), found.mark)
-    state = states.find_resource_state(node)
+    state = resource_states.find_resource_state(node)
     if state.mark == "good" and node.internal_addresses and worker >= len(node.internal_addresses):
         return SliceHost(worker, "no address", "act")
     if state.mark == "good" and node.health not in ("", "HEALTHY"):
-        found = states.find_state("health", node.health)
+        found = resource_states.find_state("health", node.health)
         return SliceHost(worker, f"{_in_words(node.state)}, {_in_words(node.health)}", found.mark)
     return SliceHost(worker, _in_words(node.state), state.mark)
 
@@ -100,7 +100,7 @@ def format_type_title(tpu: TpuType) -> str:
 
 
 def draw_rows(node: TpuNode) -> list[DrawingRow]:
-    """Return the drawing of a slice, about 45 columns wide; empty where nothing is known."""
+    """Return the drawing of a slice, about 45 columns wide, or none if nothing is known."""
     return _rows(list_hosts(node), chips.find_type(node))
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from tpustarter.cloud.api import states
+from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.resources import Tier
 from tpustarter.cloud.billing import chips
 from tpustarter.cloud.billing.chips import Resource
@@ -68,7 +68,7 @@ class Grant:
 
     @property
     def end(self) -> date | None:
-        """Return the first day after the grant; None where that is not known."""
+        """Return the first day after the grant, or None if that is not known."""
         if self.start is None or self.days is None:
             return None
         return self.start + timedelta(days=self.days)
@@ -177,10 +177,10 @@ def _notes(request: TpuRequest, grant: Grant, today: date) -> list[str]:
 
 
 def chips_in_use(resources: Sequence[Resource], allowances: Sequence[GrantLine]) -> int | None:
-    """Return the chips under some lines that are in use or requested; None where unknown."""
+    """Return the chips under some lines that are in use or requested, or None if unknown."""
     total = 0
     for row in chips.select_counted_by_quota(resources):
-        if not (states.find_resource_state(row).held and _may_be_under(row, allowances)):
+        if not (resource_states.find_resource_state(row).held and _may_be_under(row, allowances)):
             continue
         number = chips.count_chips(row)
         if number is None:
@@ -306,19 +306,19 @@ def save_grant(grant: Grant) -> None:
             code=ExitCode.USAGE,
         )
     with contextlib.suppress(OSError):  # the write below raises the reason
-        if is_broken():
+        if is_grant_unreadable():
             state.move_damaged_file(STATE)
-    state.save(STATE, msgspec.to_builtins(grant))
+    state.save_state(STATE, msgspec.to_builtins(grant))
 
 
 def load_grant() -> Grant | None:
-    """Return the stored grant; None where there is none.
+    """Return the stored grant, or None if there is none.
 
     Raises:
         Problem: it cannot be read, so nobody knows which requests it would refuse.
     """
     try:
-        saved = state.read_or_raise(STATE)
+        saved = state.read_state_or_raise(STATE)
     except state.UnreadableError as error:
         raise _unreadable(error.why) from error
     if saved is None:
@@ -329,13 +329,13 @@ def load_grant() -> Grant | None:
 
 
 def find_grant() -> Grant | None:
-    """Return the grant for an estimate; None where none can be read."""
+    """Return the grant for an estimate, or None if none can be read."""
     with contextlib.suppress(Problem):
         return load_grant()
     return None
 
 
-def is_broken() -> bool:
+def is_grant_unreadable() -> bool:
     """Return whether a stored grant cannot be read."""
     try:
         load_grant()
@@ -346,7 +346,8 @@ def is_broken() -> bool:
 
 def _unreadable(why: str) -> Problem:
     return Problem(
-        f"the TRC grant that you had noted in `{state.find_path(STATE)}` cannot be read: {why}",
+        f"the TRC grant that you had noted in `{state.find_state_path(STATE)}` "
+        f"cannot be read: {why}",
         hint="`tpustarter trc FILE` notes it anew from its e-mail, `tpustarter trc --forget` "
         "forgets it, and `tpustarter tpu create` with `--outside-grant` asks for what is billed",
         read="start/trc-to-first-vm",
@@ -368,9 +369,9 @@ def delete_grant() -> bool:
     Raises:
         Problem: it cannot be removed.
     """
-    file = state.prepare_path(STATE)
+    file = state.prepare_state_path(STATE)
     with locations.convert_write_errors(file):
-        if is_broken():
+        if is_grant_unreadable():
             state.move_damaged_file(STATE)
             return True
         existed = file.exists()

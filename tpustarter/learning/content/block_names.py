@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from tpustarter.learning.content.blocks import Block
 
 
-def find_mistakes(blocks: Sequence[Block]) -> Iterator[tuple[int, str]]:
-    """Yield the names that a block needs from one that asks to be changed, with the block's line.
+def find_unavailable_names(blocks: Sequence[Block]) -> Iterator[tuple[int, str]]:
+    """Yield names that a block uses but only a block that the learner changes defines.
 
     A learner who leaves out such a block, or fills it in wrongly, must be able to run the others.
     """

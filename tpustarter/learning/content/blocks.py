@@ -67,7 +67,7 @@ class Block:
 
     @property
     def id_in_brackets(self) -> str:
-        """Return the block's id in brackets, as commands take it; empty if the name contains it."""
+        """Return the block's id in brackets, as commands take it, or "" if the name contains it."""
         return f" ({self.id})" if self.number else ""
 
     @property
@@ -81,7 +81,7 @@ class Block:
         return self.code if self.answer is None else self.answer
 
     def expected_on(self, platform: str) -> ExpectedOutput | None:
-        """Return the expected output on a platform; None where the lesson has none."""
+        """Return the expected output on a platform, or None if the lesson has none."""
         by_platform = {expected.on: expected for expected in self.expected}
         return by_platform.get(platform) or by_platform.get("any")
 

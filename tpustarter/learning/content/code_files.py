@@ -21,19 +21,19 @@ MAX_BYTES = 400_000
 """Bytes of one file: it goes into notebooks and into the folder of each run."""
 
 
-def list_names(lesson: Lesson) -> list[str]:
+def list_code_files(lesson: Lesson) -> list[str]:
     """Return the names of a lesson's files, from its header."""
     return [str(name) for name in lesson.header.get("code") or ()]
 
 
-def read_files(lesson: Lesson) -> dict[str, str]:
+def read_code_files(lesson: Lesson) -> dict[str, str]:
     """Return the text of each file by its name; raise Problem for one that cannot be read."""
-    return {name: _read(lesson, name) for name in list_names(lesson)}
+    return {name: _read(lesson, name) for name in list_code_files(lesson)}
 
 
-def read_file(lesson: Lesson, name: str) -> str:
+def read_code_file(lesson: Lesson, name: str) -> str:
     """Return the text of one file of a lesson; raise Problem where the lesson has no such file."""
-    known = list_names(lesson)
+    known = list_code_files(lesson)
     if name not in known:
         what = f"the lesson `{lesson.id}` uses no file `{name}`"
         hint = f"it uses {phrases.join_words(known)}" if known else "its header names no files"
@@ -54,15 +54,15 @@ def _path(lesson: Lesson, name: str) -> Path:
     return lesson.path.parent / "code" / name
 
 
-def write_files(lesson: Lesson, folder: Path) -> Path | None:
-    """Write a lesson's files into a folder, and return it; None for a lesson without any.
+def write_code_files(lesson: Lesson, folder: Path) -> Path | None:
+    """Write a lesson's files into a folder, and return it, or None for a lesson without any.
 
     A file that differs was changed by the learner, and is kept as `NAME.old`.
 
     Raises:
         Problem: A file cannot be read or written.
     """
-    texts = read_files(lesson)
+    texts = read_code_files(lesson)
     if not texts:
         return None
     locations.make_folder(folder)
@@ -72,7 +72,7 @@ def write_files(lesson: Lesson, folder: Path) -> Path | None:
             if path.exists() and _differs(path, content):
                 locations.move_aside(path, f"{name}.old", why="was changed")
             path.write_text(content, encoding="utf-8")
-        locations.give_to_caller(path)
+        locations.chown_to_caller(path)
     return folder
 
 
@@ -83,30 +83,30 @@ def _differs(path: Path, content: str) -> bool:
         return True
 
 
-def print_command(lesson: Lesson, name: str) -> str:
+def format_print_command(lesson: Lesson, name: str) -> str:
     """Return the command that prints one file of a lesson."""
     return f"tpustarter learn {lesson.id} --code {name}"
 
 
-def describe_files(lesson: Lesson) -> list[str]:
+def describe_code_files(lesson: Lesson) -> list[str]:
     """Return a sentence that lists a lesson's files, and a command that prints one.
 
     It prints the last of several, since a lesson is mostly about that one. A lesson without files
     has no note.
     """
-    known = list_names(lesson)
+    known = list_code_files(lesson)
     if not known:
         return []
     which = phrases.choose_plural(len(known), "which", "each of which")
     return [
         f"Its code uses {phrases.join_words(known)}, {which} you can read:",
-        print_command(lesson, known[-1]),
+        format_print_command(lesson, known[-1]),
     ]
 
 
-def find_mistakes(lesson: Lesson) -> Iterator[str]:
-    """Yield the mistakes in the files that a lesson names."""
-    known = list_names(lesson)
+def find_code_file_mistakes(lesson: Lesson) -> Iterator[str]:
+    """Yield a sentence for each mistake in the code files that a lesson names."""
+    known = list_code_files(lesson)
     for name in sorted({name for name in known if known.count(name) > 1}):
         yield f"`code` names `{name}` twice"
     for name in lesson.header.get("exercises") or ():

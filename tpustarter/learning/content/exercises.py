@@ -135,11 +135,11 @@ def find_next_open(exercise: Exercise) -> Exercise | None:
     all_of_lesson = read_exercises(exercise.lesson)
     place = [other.id for other in all_of_lesson].index(exercise.id)
     others = all_of_lesson[place + 1 :] + all_of_lesson[:place]
-    return next((other for other in others if read_state(other) != "pass"), None)
+    return next((other for other in others if read_exercise_state(other) != "pass"), None)
 
 
 def format_position(exercise: Exercise) -> str:
-    """Return an exercise's number in its lesson: `2 of 3`; empty for an only one."""
+    """Return an exercise's number in its lesson: `2 of 3`, or an empty text for an only one."""
     names = [str(name) for name in exercise.lesson.header.get("exercises") or ()]
     return f"{names.index(exercise.name) + 1} of {len(names)}" if len(names) > 1 else ""
 
@@ -178,7 +178,7 @@ def learner_file(exercise: Exercise) -> Path:
     return locations.state_folder_path() / "exercises" / f"{exercise.id}.py"
 
 
-def open_file(exercise: Exercise) -> Path:
+def open_learner_file(exercise: Exercise) -> Path:
     """Return the learner's copy, and make it if there is none.
 
     Raises:
@@ -189,8 +189,8 @@ def open_file(exercise: Exercise) -> Path:
     if not path.exists():
         with locations.convert_write_errors(path):
             path.write_text(_shipped(exercise), encoding="utf-8")
-        locations.give_to_caller(path)
-    code_files.write_files(exercise.lesson, path.parent)  # so that an editor finds its imports
+        locations.chown_to_caller(path)
+    code_files.write_code_files(exercise.lesson, path.parent)  # so that an editor finds its imports
     return path
 
 
@@ -206,10 +206,10 @@ def restart_exercise(exercise: Exercise) -> Path | None:
     """
     path = learner_file(exercise)
     kept = None
-    if is_changed(exercise):
+    if has_changed_copy(exercise):
         with locations.convert_write_errors(path):
             kept = locations.move_aside(path, f"{path.name}.old")
-    open_file(exercise)
+    open_learner_file(exercise)
     return kept
 
 
@@ -220,7 +220,7 @@ def describe_kept_copy(kept: Path | None) -> str:
     return f"what was there is kept as {kept.name}"
 
 
-def is_changed(exercise: Exercise) -> bool:
+def has_changed_copy(exercise: Exercise) -> bool:
     """Return whether the learner has a copy that differs from the shipped exercise."""
     try:
         return locations.read_text(learner_file(exercise)) != _shipped(exercise)
@@ -234,7 +234,7 @@ def _shipped(exercise: Exercise) -> str:
     return exercise.gap + exercise.judged
 
 
-def read_state(exercise: Exercise) -> State:
+def read_exercise_state(exercise: Exercise) -> State:
     """Return the learner's state in an exercise; a copy that was only opened is still `new`."""
     status = lesson_progress.read_exercise(exercise.lesson.id, exercise.name).status
     if status in ("pass", "fail", "shown"):
@@ -379,8 +379,8 @@ def _judge_result(result: BlockResult, own: str, gap: str) -> AnswerVerdict:
     return AnswerVerdict(result.status == "pass", why or result.reason or "", result, lines)
 
 
-def take_next_hint(exercise: Exercise) -> str | None:
-    """Return the next hint, and remember that it was given; None where no hint is left."""
+def reveal_next_hint(exercise: Exercise) -> str | None:
+    """Return the next hint, and remember that it was given, or None if no hint is left."""
     count = count_given_hints(exercise)
     if count == len(exercise.hints):
         return None
@@ -396,7 +396,7 @@ def count_given_hints(exercise: Exercise) -> int:
 
 def reveal_solution(exercise: Exercise) -> str:
     """Return the solution; an exercise that is not solved is remembered as `shown`."""
-    if read_state(exercise) != "pass":
+    if read_exercise_state(exercise) != "pass":
         lesson_progress.record_solution_shown(exercise.lesson.id, exercise.name)
     return exercise.solution
 
@@ -408,7 +408,7 @@ def solution_lines(exercise: Exercise) -> tuple[int, ...]:
 
 
 def read_save_stamp(path: Path) -> tuple[int, int] | None:
-    """Return the time and size of a file, which change when it is saved; None if it is missing."""
+    """Return the time and size of a file, which change at each save, or None if it is missing."""
     try:
         file_stat = path.stat()
     except OSError:

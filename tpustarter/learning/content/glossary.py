@@ -22,6 +22,6 @@ def read_glossary(folder: Path | None = None) -> dict[str, tuple[str, str]]:
     return {heading_anchor(name): (name, meaning.strip()) for name, meaning in entries}
 
 
-def link_to_word(word: str) -> str:
+def format_glossary_link(word: str) -> str:
     """Return the end of a lesson's link to a word, by the word's anchor."""
     return f"{FILE}#{word})"

@@ -56,7 +56,9 @@ class _RenderState:
     """Anchors in the glossary that were linked, each with the path of the glossary in the link."""
 
 
-def render(lesson: Lesson, progress: LessonProgress, following: str | None = None) -> Iterator[str]:
+def render_lesson(
+    lesson: Lesson, progress: LessonProgress, following: str | None = None
+) -> Iterator[str]:
     """Yield the lines of a lesson, with the learner's progress, and the lesson after it."""
     state = _RenderState(lesson.path.parent, lesson)
     yield from _render_head(lesson)
@@ -95,7 +97,7 @@ def render(lesson: Lesson, progress: LessonProgress, following: str | None = Non
 
 def _render_head(lesson: Lesson) -> Iterator[str]:
     yield f"Lesson {lesson.id}, {lesson.header.get('minutes', '?')} minutes"
-    for line in code_files.describe_files(lesson):
+    for line in code_files.describe_code_files(lesson):
         yield from wrap(line, "", "  ")
 
 
@@ -232,14 +234,14 @@ def _inline_text(token: Token, state: _RenderState) -> str:
 
 
 def _link_target(address: str, state: _RenderState) -> str:
-    """Return the target of a link in brackets, as an address or a command; empty without one."""
+    """Return the target of a link in brackets, as an address or a command, or "" without one."""
     name, _, heading = address.partition("#")
     if address.startswith("https://"):
         return f" ({address})"
     if name.startswith("exercises/"):
         return f" (tpustarter learn --exercise {state.folder.name}/{Path(name).stem})"
     if name.startswith("code/") and state.lesson:
-        return f" ({code_files.print_command(state.lesson, name.removeprefix('code/'))})"
+        return f" ({code_files.format_print_command(state.lesson, name.removeprefix('code/'))})"
     if name.endswith("glossary.md"):
         state.linked_words[heading] = name
         return ""

@@ -108,7 +108,7 @@ def read_guide(folder: Path | None = None) -> LibraryGuide:
     """Read the questions and the rules; raise Problem for a file that cannot be used."""
     file = (folder or locations.content_folder("lessons")) / FILE
     try:
-        return yaml_rows.convert(content.read_yaml(locations.read_text(file)), LibraryGuide)
+        return yaml_rows.convert_value(content.read_yaml(locations.read_text(file)), LibraryGuide)
     except (OSError, ValueError) as error:
         raise Problem(f"cannot read the rules in `{file}`: {error}") from error
 
@@ -145,7 +145,7 @@ def parse_answer(question: LibraryQuestion, typed: str) -> str:
     )
 
 
-def advise(guide: LibraryGuide, answers: Answers) -> LibraryAdvice:
+def recommend_library(guide: LibraryGuide, answers: Answers) -> LibraryAdvice:
     """Return the recommendation for an answer to each question; raise Problem if no rule fits."""
     fitting = [row for row in guide.reasons if _fits(row.when, answers)]
     known = {**answers, "library": fitting[0].library if fitting else ""}
@@ -167,7 +167,7 @@ def _fits(when: Mapping[str, tuple[str, ...]], known: Answers) -> bool:
     return all(known.get(name) in choices for name, choices in when.items())
 
 
-def make_document(advice: LibraryAdvice) -> dict[str, Any]:
+def make_json_document(advice: LibraryAdvice) -> dict[str, Any]:
     """Return the recommendation as a JSON document."""
 
     def told(rows: Sequence[AdviceRow]) -> list[dict[str, str]]:
@@ -186,10 +186,10 @@ def make_document(advice: LibraryAdvice) -> dict[str, Any]:
     }
 
 
-def find_mistakes(
+def find_library_guide_mistakes(
     guide: LibraryGuide, lessons: Collection[str], paths: Collection[str]
 ) -> Iterator[str]:
-    """Yield answers without advice, and names or sources that lead nowhere."""
+    """Yield a sentence for each answer without advice, and each broken name or source."""
     for what in (
         *_ambiguous_names(guide),
         *_unknown_answers(guide),
@@ -200,7 +200,7 @@ def find_mistakes(
             if one.lesson not in lessons
         ),
         *(f"the path `{one.path}` does not exist" for one in guide.starts if one.path not in paths),
-        *(_without_advice(guide, answers) for answers in list_answers(guide)),
+        *(_without_advice(guide, answers) for answers in list_answer_combinations(guide)),
     ):
         if what:
             yield f"{FILE}: {what}"
@@ -234,13 +234,13 @@ def _broken_source(row: AdviceRow) -> str | None:
 
 def _without_advice(guide: LibraryGuide, answers: Answers) -> str | None:
     try:
-        advise(guide, answers)
+        recommend_library(guide, answers)
     except Problem as problem:
         return problem.full_text
     return None
 
 
-def list_answers(guide: LibraryGuide) -> Iterator[Answers]:
+def list_answer_combinations(guide: LibraryGuide) -> Iterator[Answers]:
     """Yield every combination of answers."""
     names = [question.id for question in guide.questions]
     for chosen in itertools.product(*(question.choices for question in guide.questions)):

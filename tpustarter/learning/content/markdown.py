@@ -125,7 +125,7 @@ def _prose(paragraph: list[tuple[int, str]]) -> Iterator[MarkdownLine]:
 
 
 def strip_markup(line: str) -> str:
-    """Return a line of Markdown without its marks; empty for a table's rule."""
+    """Return a line of Markdown without its marks, or an empty text for a table's rule."""
     if _RULE.match(line):
         return ""
     words = _inline(_opened(line))

@@ -22,7 +22,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.learning.content import code_files, exercises
 from tpustarter.learning.content.blocks import Block, Figure, LessonPart, parse_lesson
 from tpustarter.learning.content.quiz import Quiz
-from tpustarter.learning.drawings import plot
+from tpustarter.learning.drawings import block_drawings
 from tpustarter.machine import frameworks
 
 DEVICES = """\
@@ -103,7 +103,7 @@ def _make_cells(lesson: Lesson) -> Iterator[NotebookCell]:
         yield _code_cell(DEVICES + "".join(lines))
     if lesson.framework == "tensorflow":
         yield _code_cell(LOGICAL_DEVICES)
-    for name, content in code_files.read_files(lesson).items():
+    for name, content in code_files.read_code_files(lesson).items():
         cell = _code_cell(f"%%writefile {name}\n{content}")
         cell.source += "\n"  # the cell is the whole file, with its last line end
         cell.metadata = {"jupyter": {"source_hidden": name.endswith(".txt")}}
@@ -154,7 +154,7 @@ def _drawing_code(block: Block) -> Iterator[str]:
     """Yield code that draws in a notebook what this program draws by itself."""
     if block.plot:
         series = ", ".join(f'"{name}": {name}' for name in block.plot)
-        label = plot.format_variable_name(block.x)
+        label = block_drawings.format_variable_name(block.x)
         yield PLOT.format(series=series, places=block.x or None, label=label)
     for name in block.show:
         yield f"import jax\n\njax.debug.visualize_array_sharding({name})"

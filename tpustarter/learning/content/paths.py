@@ -14,7 +14,7 @@ from tpustarter.core.problem import Problem
 
 
 @dataclass(frozen=True)
-class Stage:
+class PathStage:
     """Lessons of a path that belong together."""
 
     title: str
@@ -31,7 +31,7 @@ class LessonPath:
     """A sentence of the reader: `I have a fresh TPU VM`."""
     who: str
     """One sentence about its readers."""
-    stages: tuple[Stage, ...]
+    stages: tuple[PathStage, ...]
 
     @property
     def lessons(self) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
         text = locations.read_text(file)
         with cache.open_cache("paths", __file__) as known:
             entries = known.get_or_read(text.encode(), lambda: content.read_yaml(text))
-        for entry in yaml_rows.convert(entries, tuple[_PathEntry, ...]):
+        for entry in yaml_rows.convert_value(entries, tuple[_PathEntry, ...]):
             earlier = {path.id: path.stages for path in paths}
             stages = [stage for item in entry.lessons for stage in _stages(item, earlier)]
             paths.append(LessonPath(entry.id, entry.title, entry.who, _joined(stages)))
@@ -66,26 +66,26 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
         raise Problem(f"cannot read the paths in `{file}`: {error}") from error
 
 
-def list_lessons_on(path: LessonPath | None, lessons: Iterable[Lesson]) -> list[Lesson]:
+def list_lessons_on_path(path: LessonPath | None, lessons: Iterable[Lesson]) -> list[Lesson]:
     """Return the lessons that are on a path, in the path's order; none without a path."""
     by_id = {lesson.id: lesson for lesson in lessons}
     return [by_id[name] for name in (path.lessons if path else ()) if name in by_id]
 
 
 def _stages(
-    item: str | dict[str, tuple[str, ...]], earlier: dict[str, tuple[Stage, ...]]
-) -> Iterable[Stage]:
+    item: str | dict[str, tuple[str, ...]], earlier: dict[str, tuple[PathStage, ...]]
+) -> Iterable[PathStage]:
     """Return the stages of an item: a titled stage, those of an earlier path, or a lesson alone."""
     if isinstance(item, dict):
-        return [Stage(title, names) for title, names in item.items()]
-    return earlier.get(item, (Stage("", (item,)),))
+        return [PathStage(title, names) for title, names in item.items()]
+    return earlier.get(item, (PathStage("", (item,)),))
 
 
-def _joined(stages: Iterable[Stage]) -> tuple[Stage, ...]:
-    joined: list[Stage] = []
+def _joined(stages: Iterable[PathStage]) -> tuple[PathStage, ...]:
+    joined: list[PathStage] = []
     for stage in stages:
         if joined and not stage.title and not joined[-1].title:
-            joined[-1] = Stage("", joined[-1].lessons + stage.lessons)
+            joined[-1] = PathStage("", joined[-1].lessons + stage.lessons)
         else:
             joined.append(stage)
     return tuple(joined)

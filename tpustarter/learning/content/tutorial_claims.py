@@ -78,7 +78,7 @@ def _parse_claim(entry: object) -> TutorialClaim:
         for key, value in as_object(entry).items()
     }
     try:
-        return yaml_rows.convert(fields, TutorialClaim)
+        return yaml_rows.convert_value(fields, TutorialClaim)
     except ValueError as error:
         raise ValueError(f"`{fields.get('id')}`: {error}") from error
 
@@ -94,10 +94,10 @@ def search_claims(claims: Iterable[TutorialClaim], text: str) -> list[TutorialCl
     return [claim for _, claim in sorted(ranked, key=lambda pair: pair[0])]
 
 
-def find_mistakes(
+def find_claim_mistakes(
     claims: Sequence[TutorialClaim], lessons: Sequence[Lesson], check_ids: set[str]
 ) -> Iterator[str]:
-    """Yield duplicate ids, missing sources, and lessons, headings or proofs that don't exist."""
+    """Yield a sentence for each duplicate id, missing source and broken link of the claims."""
     by_id = {lesson.id: lesson for lesson in lessons}
     ids = [claim.id for claim in claims]
     for claim in claims:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from tpustarter.learning.drawings.meshes import draw_mesh
+from tpustarter.learning.drawings.mesh_drawing import draw_mesh
 from tpustarter.probe.lesson.plots import MOST_DEVICES
 from tpustarter.text import phrases
 

@@ -122,7 +122,7 @@ class DocumentedCommand:
     source: str
 
 
-def read_documented(folder: Path | None = None) -> list[DocumentedCommand]:
+def read_documented_commands(folder: Path | None = None) -> list[DocumentedCommand]:
     """Read the documented commands, longest first; raise Problem for a broken file."""
     file = (folder or locations.content_folder("lessons")) / "commands.yml"
     try:
@@ -143,15 +143,15 @@ class _CommandEntry(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _parse_entry(row: object) -> DocumentedCommand:
-    entry = yaml_rows.convert(row, _CommandEntry)
+    entry = yaml_rows.convert_value(row, _CommandEntry)
     words, flags = tuple(entry.command.split()), frozenset(entry.flags)
     return DocumentedCommand(words, flags, entry.changes, entry.source)
 
 
-def find_mistakes(
+def find_undocumented_commands(
     lesson: Lesson, documented: Sequence[DocumentedCommand]
 ) -> Iterator[tuple[int, str]]:
-    """Yield the commands of a lesson that no entry covers, each with its line."""
+    """Yield the commands in a lesson that `commands.yml` does not document, each with its line."""
     for token in parse_tokens("\n".join(source_lines(lesson))):
         if token.type != "fence" or token.info.split()[:1] != ["sh"]:
             continue

@@ -34,7 +34,7 @@ from tpustarter.learning.content.markdown import (
     source_lines,
 )
 from tpustarter.learning.content.paths import LessonPath, read_paths
-from tpustarter.learning.lint import documented_commands, lint_synonyms
+from tpustarter.learning.lint import documented_commands, synonym_mistakes
 from tpustarter.machine import frameworks
 
 MAX_COLUMNS = 100
@@ -69,8 +69,8 @@ def list_problems(folder: Path | None = None) -> list[str]:
     lessons = [result for result in results if isinstance(result, Lesson)]
     unreadable = [result.full_text for result in results if isinstance(result, Problem)]
     check_ids = {check.id for check in content.read_checks()}
-    messages = lint(lessons, check_ids)
-    claim_messages = tutorial_claims.find_mistakes(
+    messages = lint_lessons(lessons, check_ids)
+    claim_messages = tutorial_claims.find_claim_mistakes(
         tutorial_claims.read_claims(folder), lessons, check_ids
     )
     return [
@@ -79,7 +79,7 @@ def list_problems(folder: Path | None = None) -> list[str]:
         *_lint_paths(folder, [lesson.id for lesson in lessons]),
         *claim_messages,
         *_lint_which(folder, [lesson.id for lesson in lessons]),
-        *lint_synonyms.find_mistakes(folder, lessons),
+        *synonym_mistakes.find_synonym_mistakes(folder, lessons),
     ]
 
 
@@ -90,7 +90,7 @@ def _read_lesson(path: Path) -> Lesson | Problem:
         return problem
 
 
-def lint(lessons: Sequence[Lesson], check_ids: set[str]) -> list[str]:
+def lint_lessons(lessons: Sequence[Lesson], check_ids: set[str]) -> list[str]:
     """Return the problems of lessons that could be read."""
     ids = [lesson.id for lesson in lessons]
     messages = [
@@ -98,7 +98,9 @@ def lint(lessons: Sequence[Lesson], check_ids: set[str]) -> list[str]:
         for lesson_id in sorted(set(ids))
         if ids.count(lesson_id) > 1
     ]
-    commands = documented_commands.read_documented(lessons[0].path.parents[1]) if lessons else []
+    commands = (
+        documented_commands.read_documented_commands(lessons[0].path.parents[1]) if lessons else []
+    )
     for lesson in lessons:
         rules: list[Callable[[], Complaints]] = [
             lambda lesson=lesson: _lint_header(lesson, check_ids),
@@ -107,7 +109,7 @@ def lint(lessons: Sequence[Lesson], check_ids: set[str]) -> list[str]:
             lambda lesson=lesson: _lint_links(lesson.path, lesson.text, lesson.first_line),
             lambda lesson=lesson: _lint_prose(lesson),
             lambda lesson=lesson: _lint_check_commands(lesson, check_ids),
-            lambda lesson=lesson: documented_commands.find_mistakes(lesson, commands),
+            lambda lesson=lesson: documented_commands.find_undocumented_commands(lesson, commands),
             lambda lesson=lesson: _lint_exercises(lesson),
         ]
         name = f"{lesson.path.parent.name}/{lesson.path.name}"
@@ -194,7 +196,7 @@ def _lint_blocks(lesson: Lesson) -> Complaints:
     except Problem as problem:
         yield 1, problem.full_text
         return
-    yield from block_names.find_mistakes(blocks)
+    yield from block_names.find_unavailable_names(blocks)
     for block in blocks:
         if block.expected_on("cpu") is None:
             yield block.line, f"the block `{block.id}` has no output for `any` or `cpu`"
@@ -208,9 +210,9 @@ def _lint_blocks(lesson: Lesson) -> Complaints:
 
 
 def _lint_code(lesson: Lesson) -> Complaints:
-    for what in code_files.find_mistakes(lesson):
+    for what in code_files.find_code_file_mistakes(lesson):
         yield 1, what
-    for name in code_files.list_names(lesson):
+    for name in code_files.list_code_files(lesson):
         text = _read_text(lesson.path.parent / "code" / name) or ""
         for what in _lint_imports(lesson, text) if name.endswith(".py") else ():
             yield 1, f"`{name}` {what}"
@@ -340,7 +342,9 @@ def _lint_which(folder: Path, lesson_ids: Collection[str]) -> list[str]:
     try:
         path_ids = [path.id for path in read_paths(folder)]
         return list(
-            library_choice.find_mistakes(library_choice.read_guide(folder), lesson_ids, path_ids)
+            library_choice.find_library_guide_mistakes(
+                library_choice.read_guide(folder), lesson_ids, path_ids
+            )
         )
     except Problem as problem:
         return [problem.full_text]

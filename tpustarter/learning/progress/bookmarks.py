@@ -22,7 +22,7 @@ LOCK_WAIT_S = 1.0
 
 
 def read_bookmark(lesson_id: str) -> str | None:
-    """Return the place where a lesson was left; None for its beginning."""
+    """Return the place where a lesson was left, or None for its beginning."""
     with contextlib.suppress(Problem):
         place = _entries().get(lesson_id, {}).get("place")
         return place if isinstance(place, str) and 0 < len(place) <= MOST_LETTERS else None
@@ -44,8 +44,8 @@ def save_bookmark(lesson_id: str, place: str | None) -> None:
             when = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
             entries[lesson_id] = {"place": place[:MOST_LETTERS], "when": when}
         newest = sorted(entries.items(), key=lambda item: str(item[1].get("when")))[-MOST:]
-        state.save(NAME, {"lessons": dict(newest)})
+        state.save_state(NAME, {"lessons": dict(newest)})
 
 
 def _entries() -> dict[str, dict[str, Any]]:
-    return json_values.entries_of_type(state.load(NAME).get("lessons"), dict[str, Any])
+    return json_values.entries_of_type(state.load_state(NAME).get("lessons"), dict[str, Any])

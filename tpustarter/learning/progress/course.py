@@ -36,7 +36,7 @@ def suggest_path(
 
 def choose_path(path_id: str) -> None:
     """Remember the path that the learner chose; raise Problem if it cannot be saved."""
-    state.save("settings", {**state.load("settings"), "path": path_id})
+    state.save_state("settings", {**state.load_state("settings"), "path": path_id})
 
 
 def find_path_to_follow(
@@ -51,7 +51,7 @@ def find_path_to_follow(
     """
     paths_by_id = {path.id: path for path in paths}
     default_id = ON_TPU if on_tpu else ELSEWHERE
-    chosen_id = chosen or str(state.load("settings").get("path"))
+    chosen_id = chosen or str(state.load_state("settings").get("path"))
     return (
         paths_by_id.get(chosen_id)
         or paths_by_id.get(default_id)

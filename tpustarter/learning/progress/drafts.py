@@ -53,7 +53,7 @@ def read_drafts(lesson_id: str) -> dict[str, BlockDraft]:
     name = _name(lesson_id)
     file = locations.state_folder_path() / f"{name}.json"
     was_there = file.exists()
-    drafts = _parse(state.load(name))
+    drafts = _parse(state.load_state(name))
     if was_there and not file.exists():
         raise Problem(
             f"what you had typed into this lesson could not be read, and lies in `{file.parent}` "
@@ -87,14 +87,14 @@ def save_drafts(lesson_id: str, changes: Mapping[str, BlockDraft | None]) -> Non
     )
     with locations.hold_lock(folder / ".lock", wait_s=progress_file.LOCK_WAIT_S, busy=busy):
         name = _name(lesson_id)
-        merged = {**_parse(state.load(name)), **changes}
+        merged = {**_parse(state.load_state(name)), **changes}
         drafts = {block: draft for block, draft in merged.items() if draft}
         if not drafts:
-            with locations.convert_write_errors(state.prepare_path(name)):
-                state.prepare_path(name).unlink(missing_ok=True)
+            with locations.convert_write_errors(state.prepare_state_path(name)):
+                state.prepare_state_path(name).unlink(missing_ok=True)
             return
         blocks = {block: asdict(draft) for block, draft in drafts.items()}
-        state.save(name, {"schema": SCHEMA, "blocks": blocks})
+        state.save_state(name, {"schema": SCHEMA, "blocks": blocks})
 
 
 def _name(lesson_id: str) -> str:

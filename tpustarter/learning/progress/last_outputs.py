@@ -45,7 +45,7 @@ class SavedOutput:
         return self.code == lesson_progress.hash_code(code)
 
 
-def make_output(code: str, text: str) -> SavedOutput:
+def make_saved_output(code: str, text: str) -> SavedOutput:
     """Return the output of some code as it is kept, cut in the middle if it is long."""
     if len(text) > MOST_CHARACTERS:
         half = MOST_CHARACTERS // 2
@@ -55,14 +55,14 @@ def make_output(code: str, text: str) -> SavedOutput:
 
 
 def read_outputs(lesson_id: str) -> dict[str, SavedOutput]:
-    """Return the last outputs of a lesson, by block; none where they cannot be read."""
+    """Return the last outputs of a lesson, by block, or none if they cannot be read."""
     with contextlib.suppress(Problem):
         return _read(lesson_id)
     return {}
 
 
 def _read(lesson_id: str) -> dict[str, SavedOutput]:
-    kept = entries_of_type(state.load(_name(lesson_id)).get("blocks"), SavedOutput)
+    kept = entries_of_type(state.load_state(_name(lesson_id)).get("blocks"), SavedOutput)
     return {block: one for block, one in kept.items() if len(one.text) <= 2 * MOST_CHARACTERS}
 
 
@@ -75,14 +75,14 @@ def save_output(lesson: Lesson, block: Block, result: BlockResult, code: str) ->
 
     if result.status in ("skip", "notrun"):
         return
-    printed, names = make_output(code, result.output), {one.id for one in list_blocks(lesson)}
+    printed, names = make_saved_output(code, result.output), {one.id for one in list_blocks(lesson)}
     busy = Problem("another tpustarter is saving what a block printed")
     with contextlib.suppress(Problem, OSError):
         folder = locations.make_folder(locations.make_state_folder() / FOLDER)
         with locations.hold_lock(folder / ".lock", wait_s=LOCK_WAIT_S, busy=busy):
             kept = {**_read(lesson.id), block.id: printed}
             blocks = {name: asdict(kept[name]) for name in kept if name in names}
-            state.save(_name(lesson.id), {"schema": SCHEMA, "blocks": blocks})
+            state.save_state(_name(lesson.id), {"schema": SCHEMA, "blocks": blocks})
             _make_room()
 
 

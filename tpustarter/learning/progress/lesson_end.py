@@ -15,7 +15,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.blocks import LessonPart
 from tpustarter.learning.content.exercises import Exercise
-from tpustarter.learning.content.paths import LessonPath, list_lessons_on
+from tpustarter.learning.content.paths import LessonPath, list_lessons_on_path
 from tpustarter.learning.progress import course, lesson_progress, solved_exercises
 from tpustarter.learning.progress.lesson_progress import ExerciseRecord, LessonProgress
 from tpustarter.text import phrases
@@ -92,7 +92,7 @@ def read_lesson_end(
     *,
     by_id: bool = False,
 ) -> LessonEnd:
-    """Read the end of a lesson from the stored progress.
+    """Return the summary of a lesson and the next step, by the stored progress.
 
     Args:
         lesson: The lesson.
@@ -107,7 +107,9 @@ def read_lesson_end(
     done, read = lesson_progress.list_done_lessons(), lesson_progress.list_read_lessons()
     return replace(
         summarize_lesson(parts, known, lesson_exercises, by_id=by_id),
-        unsolved=tuple(one for one in lesson_exercises if exercises.read_state(one) != "pass"),
+        unsolved=tuple(
+            one for one in lesson_exercises if exercises.read_exercise_state(one) != "pass"
+        ),
         achieved=describe_achievements(lesson.id, path, lessons, records),
         next_step=suggest_after_lesson(lesson.id, path, lessons, done, read),
     )
@@ -116,11 +118,11 @@ def read_lesson_end(
 def read_exercise_end(
     exercise: Exercise, path: LessonPath | None, lessons: Sequence[Lesson]
 ) -> ExerciseEnd:
-    """Read the end of a solved exercise from the stored progress."""
+    """Return the summary of a solved exercise and the next step, by the stored progress."""
     records = lesson_progress.read_progress().lessons
     done, read = lesson_progress.list_done_lessons(), lesson_progress.list_read_lessons()
     return ExerciseEnd(
-        solved_exercises.describe_achievements(list_lessons_on(path, lessons), records),
+        solved_exercises.describe_achievements(list_lessons_on_path(path, lessons), records),
         suggest_after_exercise(exercise, path, lessons, done, read),
     )
 
@@ -143,7 +145,7 @@ def summarize_lesson(
     blocks = [part.block for part in parts if part.block and not part.fold]
     passed = sum(known.status(block) == "pass" for block in blocks)
     questions = [part.quiz.id for part in parts if part.quiz]
-    right = sum(lesson_progress.is_right(known, name) for name in questions)
+    right = sum(lesson_progress.is_answered_right(known, name) for name in questions)
     solved = sum(_state(known, exercise) == "pass" for exercise in lesson_exercises)
     needed = len(blocks) + len(questions)
     is_done = bool(known.done) or needed == passed + right > 0
@@ -216,7 +218,7 @@ def _open_blocks(
 
 def _open_questions(parts: Sequence[LessonPart], known: LessonProgress) -> Iterator[str]:
     for quiz in (part.quiz for part in parts if part.quiz):
-        if not lesson_progress.is_right(known, quiz.id):
+        if not lesson_progress.is_answered_right(known, quiz.id):
             was_answered = quiz.id in known.quizzes
             how = "is not answered right yet" if was_answered else "waits for your answer"
             yield f'The question "{_short(quiz.question)}" {how}'
@@ -257,7 +259,7 @@ def describe_achievements(
     """Return the achievements so far, and whether the lesson's stage of the path is done."""
     stages = path.stages if path else ()
     stage = next((stage for stage in stages if lesson_id in stage.lessons), None)
-    told = solved_exercises.describe_achievements(list_lessons_on(path, lessons), records)
+    told = solved_exercises.describe_achievements(list_lessons_on_path(path, lessons), records)
     names = stage.lessons if stage and stage.title else ()
     if stage and len(names) > 1 and all(name in records and records[name].done for name in names):
         whole = f"All {len(names)} lessons of the stage “{stage.title}” are done."
@@ -326,11 +328,11 @@ def suggest_after_exercise(
 
 
 def find_next_exercise(path: LessonPath | None, lessons: Sequence[Lesson]) -> NextStep | None:
-    """Return a path's first exercise that is not solved as a next step; None where all are.
+    """Return a path's first exercise that is not solved as a next step, or None if all are.
 
     Exercises of lessons that are done or read come before all others.
     """
-    on_path, records = list_lessons_on(path, lessons), lesson_progress.read_progress().lessons
+    on_path, records = list_lessons_on_path(path, lessons), lesson_progress.read_progress().lessons
     known = {name for name, record in records.items() if record.done or record.is_read}
     behind = [lesson for lesson in on_path if lesson.id in known]
     left = solved_exercises.list_unsolved_of_lessons([*behind, *on_path], records)

@@ -13,7 +13,7 @@ from tpustarter.core.json_values import entries_of_type
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress.progress_file import (
     Fields,
-    format_now,
+    format_current_time,
     parse_count,
     parse_date,
     parse_entries,
@@ -85,7 +85,7 @@ class LessonProgress:
         return entry.status if entry.hash == hash_block_code(block) else "changed"
 
     def status_of(self, block: Block, code: str) -> str | None:
-        """Return the last status of a block with this code; None where it ran with other code."""
+        """Return the last status of a block with this code, or None if it ran with other code."""
         entry = self.blocks.get(block.id)
         ran = hash_code(code)
         if entry and ran == (entry.typed or (None if block.is_try else hash_block_code(block))):
@@ -126,11 +126,11 @@ def count_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
 
     parts = [part for part in parse_lesson(lesson) if not part.fold]
     done = [known.status(part.block) == "pass" for part in parts if part.block]
-    done += [is_right(known, part.quiz.id) for part in parts if part.quiz]
+    done += [is_answered_right(known, part.quiz.id) for part in parts if part.quiz]
     return sum(done), len(done)
 
 
-def is_right(known: LessonProgress, question: str) -> bool:
+def is_answered_right(known: LessonProgress, question: str) -> bool:
     """Return whether a question was answered right."""
     return known.quizzes.get(question, QuizRecord()).right
 
@@ -164,7 +164,7 @@ def record_block(lesson: Lesson, block: Block, result: BlockResult, code: str = 
     entry: Fields = {
         "status": result.status,
         "ran_on": msgspec.to_builtins(result.ran_on),
-        "when": format_now(),
+        "when": format_current_time(),
     }
     entry["hash"] = hash_block_code(block)
     if code and (block.is_try or hash_code(code) != hash_block_code(block)):
@@ -184,7 +184,11 @@ def record_edit_failure(lesson: Lesson, block: Block, result: BlockResult, code:
     """Remember a failure of code that was typed into a block which is no task; its status stays."""
     if result.status in ("skip", "notrun"):
         return
-    entry: Fields = {"status": result.status, "typed": hash_code(code), "when": format_now()}
+    entry: Fields = {
+        "status": result.status,
+        "typed": hash_code(code),
+        "when": format_current_time(),
+    }
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})
@@ -207,12 +211,12 @@ def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
     if any(known.status(block) != "pass" for block in blocks if not block.is_try):
         return
     tasks = [known.status(block) == "pass" for block in blocks if block.is_try]
-    asked = [is_right(known, part.quiz.id) for part in parts if part.quiz]
+    asked = [is_answered_right(known, part.quiz.id) for part in parts if part.quiz]
     count = (tasks + asked).count(False)
     if blocks and (is_left or "open" in fields):
         fields["open"] = count
     if (blocks or asked) and not count:
-        fields["done"] = parse_date(fields.get("done")) or format_now()
+        fields["done"] = parse_date(fields.get("done")) or format_current_time()
 
 
 def record_lesson_left(lesson: Lesson) -> None:
@@ -230,7 +234,7 @@ def record_lesson_done(lesson_id: str) -> None:
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
-        fields["done"] = parse_date(fields.get("done")) or format_now()
+        fields["done"] = parse_date(fields.get("done")) or format_current_time()
 
     update_lessons(change)
 
@@ -240,7 +244,7 @@ def list_read_lessons() -> set[str]:
     return {lesson_id for lesson_id, known in read_progress().lessons.items() if known.is_read}
 
 
-def is_done(lesson_id: str) -> bool:
+def is_lesson_done(lesson_id: str) -> bool:
     """Return whether a lesson was done."""
     return read_progress().lessons.get(lesson_id, LessonProgress()).done is not None
 
@@ -282,7 +286,7 @@ def record_hint(lesson_id: str, name: str, count: int) -> None:
 
 
 def record_quiz_answer(lesson: Lesson, name: str, *, is_right: bool, answer: str = "") -> None:
-    """Remember an answer to a question; one that was right once stays right."""
+    """Store an answer to a quiz question, which stays right once it was answered right."""
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})
@@ -291,7 +295,7 @@ def record_quiz_answer(lesson: Lesson, name: str, *, is_right: bool, answer: str
         entry = {
             "right": is_right or known.right,
             "answers": [*answers, *filter(None, [answer])],
-            "when": format_now(),
+            "when": format_current_time(),
         }
         fields["quizzes"] = {**parse_entries(fields.get("quizzes")), name: entry}
         _settle(lesson, fields)
@@ -303,7 +307,7 @@ def _change_exercise(lesson_id: str, name: str, **changes: str | int) -> None:
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
         stored = parse_entries(fields.get("exercises"))
-        entry = {**stored.get(name, {}), **changes, "when": format_now()}
+        entry = {**stored.get(name, {}), **changes, "when": format_current_time()}
         fields["exercises"] = {**stored, name: entry}
 
     update_lessons(change)
@@ -321,7 +325,7 @@ def record_check(run: Run) -> None:
     if any(result.reason == "interrupted" for result in run.results):
         return
     with contextlib.suppress(Problem):
-        state.save("last-named-check" if run.ids else "last-check", _summary(run))
+        state.save_state("last-named-check" if run.ids else "last-check", _summary(run))
 
 
 def _summary(run: Run) -> dict[str, Any]:
@@ -340,10 +344,10 @@ def _summary(run: Run) -> dict[str, Any]:
         "python": python,
         "ids": run.ids,
         "counts": run.count_statuses(),
-        "summary": asdict(headline.summarize(run)),
+        "summary": asdict(headline.summarize_run(run)),
         "headline": headline.format_headline(run),
-        "verdict": verdict.verdict(run),
-        "verified_on": verdict.verified_on(run),
+        "verdict": verdict.judge_run(run),
+        "verified_on": verdict.find_verified_device(run),
         "exit_code": int(verdict.exit_code(run)),
         "wrong": wrong,
         "before": {**before, "before": None} if before else None,
@@ -356,9 +360,9 @@ def read_last_check() -> dict[str, Any] | None:
     `before` is the last one in another Python. `headline` is the sentence that was shown then: for
     a bug report, and for files of a version that kept no numbers.
     """
-    return state.load("last-check") or None
+    return state.load_state("last-check") or None
 
 
 def read_last_named_check() -> dict[str, Any] | None:
     """Return the summary of the last run of named checks; `ids` are the names as typed."""
-    return state.load("last-named-check") or None
+    return state.load_state("last-named-check") or None

@@ -86,7 +86,7 @@ class PathProgress:
 
     @property
     def current(self) -> int | None:
-        """Return the index of the stage of the next lesson; None where there is none."""
+        """Return the index of the stage of the next lesson, or None if there is none."""
         return next((n for n, stage in enumerate(self.stages) if self.next in stage.lessons), None)
 
 
@@ -119,6 +119,6 @@ def find_path_progress(
 
 
 def read_minutes(lesson: Lesson) -> int:
-    """Return the minutes that a lesson takes; 0 where its header has none."""
+    """Return the minutes that a lesson takes, or 0 if its header has none."""
     minutes = lesson.header.get("minutes")
     return minutes if isinstance(minutes, int) else 0

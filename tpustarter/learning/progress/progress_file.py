@@ -24,16 +24,16 @@ Fields = dict[str, Any]
 
 def read_lessons() -> dict[str, Fields]:
     """Read the stored fields of each lesson, by id."""
-    return parse_lessons(state.load("progress"))
+    return parse_lessons(state.load_state("progress"))
 
 
 def update_lessons(change: Callable[[dict[str, Fields]], None]) -> None:
     """Change the stored fields of lessons under the lock."""
     with _lock():
-        stored = state.load("progress")
+        stored = state.load_state("progress")
         lessons = parse_lessons(stored)
         change(lessons)
-        state.save("progress", {**stored, "schema": SCHEMA, "lessons": lessons})
+        state.save_state("progress", {**stored, "schema": SCHEMA, "lessons": lessons})
 
 
 def _lock() -> contextlib.AbstractContextManager[int]:
@@ -45,18 +45,18 @@ def _lock() -> contextlib.AbstractContextManager[int]:
     return locations.hold_lock(path, wait_s=LOCK_WAIT_S, busy=busy)
 
 
-def format_now() -> str:
+def format_current_time() -> str:
     """Return the current time in UTC, in ISO form."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def parse_date(value: object) -> str | None:
-    """Return a date; None for a malformed one."""
+    """Return a date, or None for a malformed one."""
     return value if isinstance(value, str) and value else None
 
 
 def parse_count(value: object) -> int | None:
-    """Return a number of things; None for a malformed one."""
+    """Return a number of things, or None for a malformed one."""
     return value if isinstance(value, int) and value >= 0 else None
 
 

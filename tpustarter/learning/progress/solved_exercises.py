@@ -33,19 +33,19 @@ def list_unsolved_of_lessons(lessons: Iterable[Lesson], records: Records) -> lis
 
 
 def format_unsolved_count(count: int) -> str:
-    """Return the number of open exercises, in words; empty for 0."""
+    """Return the number of open exercises, in words, or an empty text for 0."""
     return f"{phrases.format_count(count, 'exercise')} open" if count else ""
 
 
 def format_open_count(count: int | None) -> str:
-    """Return the number of open tasks and questions, in words; empty for 0 and None."""
+    """Return the number of open tasks and questions, in words, or an empty text for 0 and None."""
     return f"{phrases.format_count(count, 'thing')} open" if count else ""
 
 
 def describe_achievements(
     lessons: Collection[Lesson], records: Records, today: date | None = None
 ) -> str:
-    """Return the achievements on a path; empty where nothing was begun.
+    """Return the achievements on a path, or an empty text if nothing was begun.
 
     `2 of 31 exercises solved. Today: 3 lessons and 2 exercises.`
 

@@ -11,7 +11,7 @@ from tpustarter.checking.results.results import BlockedFramework, Reason, UsedDe
 from tpustarter.core.json_values import as_type, items_of_type
 from tpustarter.core.redact import Redactor
 from tpustarter.learning.content.blocks import Block
-from tpustarter.learning.drawings.plot import Drawing, parse_drawings
+from tpustarter.learning.drawings.block_drawings import Drawing, parse_drawings
 from tpustarter.learning.run.block_output import BlockOutput
 from tpustarter.learning.run.expected_output import (
     ExpectedOutput,

@@ -35,7 +35,7 @@ class ExpectedOutput:
 
     @property
     def platform_text(self) -> str:
-        """Return the words after "expected", such as ` on a TPU`; empty where it holds anywhere."""
+        """Return the words after "expected", such as ` on a TPU`, or "" if it holds anywhere."""
         if self.label:
             return f" {self.label[0].lower()}{self.label[1:]}"
         return "" if self.on == "any" else f" on a {self.on.upper()}"
@@ -75,13 +75,13 @@ class OutputDifference:
 
 
 def describe_mismatch(expected: ExpectedOutput, printed: str) -> str | None:
-    """Return the first line that differs in words; None where the output is the expected one."""
+    """Return the first line that differs in words, or None if the output is the expected one."""
     difference = find_first_difference(expected, printed)
     return difference.words if difference else None
 
 
 def find_first_difference(expected: ExpectedOutput, printed: str) -> OutputDifference | None:
-    """Return the first line that differs; None where the printed text is the expected one.
+    """Return the first line that differs, or None if the printed text is the expected one.
 
     `...` matches anything in a line, and a line that is only `...` any number of lines.
     """

@@ -23,7 +23,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.learning.content import code_files
 from tpustarter.learning.content.blocks import Block
-from tpustarter.learning.drawings.plot import Drawing, parse_drawings
+from tpustarter.learning.drawings.block_drawings import Drawing, parse_drawings
 from tpustarter.learning.run import run_target
 from tpustarter.learning.run.block_output import FLUSH_S, BlockOutput, OutputChunk
 from tpustarter.learning.run.block_results import (
@@ -36,7 +36,7 @@ from tpustarter.learning.run.block_results import (
 from tpustarter.learning.run.expected_output import ExpectedOutput
 from tpustarter.machine import frameworks, host
 from tpustarter.running import archive, lease, run_folder
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
 
 PEEK_S = 0.005
@@ -193,7 +193,7 @@ class LessonSession:
         self._end_process(gently=not self.is_running)
         session, self._session = self._session, None
         if session:
-            run_folder.remove(session.folder)  # the content of its log was shown
+            run_folder.remove_run_folder(session.folder)  # the content of its log was shown
 
     def _run_guarded(
         self, block: Block, code: str, above: Sequence[tuple[Block, str]]
@@ -392,10 +392,10 @@ class LessonSession:
         return probe
 
     def _make_session(self) -> ProbeSession:
-        folder = run_folder.make_folder()
-        self._folder = str(code_files.write_files(self.lesson, folder / "code") or "")
+        folder = run_folder.make_run_folder()
+        self._folder = str(code_files.write_code_files(self.lesson, folder / "code") or "")
         # A lesson without a framework gets the user's environment: it may be about that.
-        env = {**self._placement.machine.env, **plan.folder_variables(folder)}
+        env = {**self._placement.machine.env, **plan.run_folder_variables(folder)}
         if self.lesson.framework:
             env = plan.probe_environment(
                 self._placement.plan,
@@ -406,12 +406,12 @@ class LessonSession:
             env = {**frameworks.FRAMEWORKS[self.lesson.framework].quiet, **env}
         return ProbeSession(
             self._placement.python,
-            archive.build_archive(folder / "probe.pyz"),
+            archive.build_probe_archive(folder / "probe.pyz"),
             folder,
             env,
             plan.make_target(self._placement.plan, self._placement.machine),
             self._placement.redact,
-            drop=locations.find_caller(),
+            drop=locations.find_sudo_caller(),
         )
 
     def _end_process(self, *, gently: bool = True) -> Event | None:

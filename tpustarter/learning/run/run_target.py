@@ -93,7 +93,7 @@ def _find_missing(
     if lesson.framework:
         if not interpreters.list_missing_packages(["jaxlib"], prefix, env):
             installed["jaxlib"] = "unknown"
-        unusable = plan.explain_unusable(
+        unusable = plan.explain_unusable_framework(
             lesson.framework,
             shown_path,
             installed,

@@ -74,7 +74,7 @@ class Index:
         ]
 
     def find_words(self, piece: str) -> list[str]:
-        """Return words of the lessons that contain a piece of a word, as the index stems them."""
+        """Return the stemmed words of the index that contain a piece of a word."""
         piece = piece.casefold().replace("%", "")
         if len(piece) > LONGEST_PIECE:
             return []  # SQLite refuses a pattern of more than 50,000 bytes

@@ -47,18 +47,18 @@ def expand_word(texts: PassageSource, word: str) -> list[str]:
 
 
 def suggest_words(known: Collection[str], words: Sequence[str]) -> str:
-    """Return the words with unknown ones replaced by similar ones; empty without a guess."""
+    """Return the words with unknown ones replaced by similar ones, or "" without a guess."""
     near = [word if word in known else _near(word, known) for word in words]
     return " ".join(near) if all(near) and near != list(words) else ""
 
 
 def _near(word: str, known: Collection[str]) -> str:
-    """Return a similar word with the same first letter; empty for a word too short to guess."""
+    """Return a similar word with the same first letter, or "" for a word too short to guess."""
     alike = [one for one in known if one[:1] == word[:1]] if len(word) >= _LEAST_TO_GUESS else []
     return next(iter(phrases.near_matches(word, alike)), "")
 
 
-def is_short_for(word: str, other: str) -> bool:
+def is_abbreviation_of(word: str, other: str) -> bool:
     """Return whether a word is another one with letters left out, as bf16 is bfloat16."""
     letters = iter(other.casefold())
     return word[:1] == other[:1].casefold() and all(letter in letters for letter in word)

@@ -103,11 +103,11 @@ class SearchResult:
     """The anchor of the word of the glossary that was typed; empty where it was none."""
 
     def is_named(self, hit: SearchHit) -> bool:
-        """Return whether the id of a lesson or a check was typed."""
+        """Return whether the query is the id of this lesson or check."""
         return hit.kind in ("lesson", "check") and hit.id == self.text.strip().casefold()
 
     def is_asked_for(self, hit: SearchHit) -> bool:
-        """Return whether a hit is the word of the glossary that was typed."""
+        """Return whether the query is this word of the glossary."""
         return hit.kind == "word" and hit.id == self.term
 
     def select_kind(self, kind: Kind) -> list[SearchHit]:
@@ -138,7 +138,7 @@ class SearchLibrary:
         best = next(iter(hits.values()), None)
         if not (found.term and best and best.in_title and best.id in of_others) or titled:
             return found
-        link = glossary.link_to_word(found.term)
+        link = glossary.format_glossary_link(found.term)
         linking = [
             hits.get(name) or SearchHit("lesson", name, ((one.title, False),), in_title=False)
             for name, one in lessons.items()
@@ -197,7 +197,7 @@ def search(
         if hit.kind == "word"
     }
     asked = " ".join(words)
-    names = [asked, *(other for other in also if search_query.is_short_for(asked, other))]
+    names = [asked, *(other for other in also if search_query.is_abbreviation_of(asked, other))]
     term = next((titles[name] for name in names if name in titles), "")
     return SearchResult(text, ordered, also if ordered else (), meant, term)
 
@@ -380,7 +380,7 @@ def _plain(text: str) -> str:
 
 
 def read_synonyms(folder: Path | None = None) -> dict[str, list[str]]:
-    """Read the synonyms of typed words; none where the file cannot be read."""
+    """Read the synonyms of typed words, or none if the file cannot be read."""
     file = (folder or locations.content_folder("lessons")) / SYNONYMS
     try:
         text = locations.read_text(file)

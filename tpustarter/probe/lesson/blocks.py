@@ -30,7 +30,7 @@ _saved_descriptors = {number: os.dup(number) for number in (1, 2)}
 """Descriptors of stdout and stderr from before the first block."""
 
 
-def run(command: dict[str, Any], emit: Emit) -> dict[str, object]:
+def run_block(command: dict[str, Any], emit: Emit) -> dict[str, object]:
     """Run one block; its exceptions are left to the caller."""
     name, code = command["file"], command["code"]
     _work_in(command.get("folder", ""))

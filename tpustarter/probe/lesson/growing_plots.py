@@ -65,7 +65,7 @@ class GrowingPlots:
                 self._emit(event)
 
     def read_plot(self) -> dict[str, object] | None:
-        """Return the plot so far; None where there is nothing to show yet.
+        """Return the plot so far, or None if there is nothing to show yet.
 
         A variable that still has its value from an earlier block is not one of this block.
         """

@@ -49,7 +49,7 @@ def split_sections(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def parse_instruction(text: str) -> HloInstruction | None:
-    """Return the instruction in a line of text; None for any other text."""
+    """Return the instruction in a line of text, or None for any other text."""
     name, _, right = text.partition(" = ")
     end = find_closing_bracket(right, 0) if right.startswith("(") else right.find(" ")
     opened = right.find("(", end)
@@ -81,7 +81,7 @@ def parse_pairs(text: str) -> dict[str, str]:
 
 
 def compute_bytes(shape_and_layout: str) -> tuple[int, int] | None:
-    """Return the bytes asked for and the bytes laid out; None for an unknown layout.
+    """Return the bytes asked for and the bytes laid out, or None for an unknown layout.
 
     A layout lists the dimensions from the fastest changing one on. Its first tile splits the
     fastest dimensions, filling up the last tile of each; a further tile splits the one before.
@@ -116,7 +116,7 @@ def parse_memory_space(layout: str) -> int:
 
 
 def parse_integers(text: str) -> list[int] | None:
-    """Return comma-separated numbers; None if one is invalid or there are too many."""
+    """Return comma-separated numbers, or None if one is invalid or there are too many."""
     parts = text.split(",", _LIMIT) if text else []
     if len(parts) > _LIMIT or not all(re.fullmatch("[0-9]{1,15}", part) for part in parts):
         return None

@@ -18,7 +18,7 @@ _NAMED = re.compile(r'loc\("((?:[^"\\]|\\.)+)"(?:\(.*)?\)', re.DOTALL)
 
 
 def read_argument_names(artifact: bytes) -> list[str]:
-    """Return the program's names of its arguments; empty where they cannot be read."""
+    """Return the program's names of its arguments, or an empty list if they cannot be read."""
     with contextlib.suppress(Exception):  # the names are only for display
         mlir = importlib.import_module("jax._src.interpreters.mlir")
         dialect = importlib.import_module("jax._src.lib.mlir.dialects").hlo
@@ -28,7 +28,7 @@ def read_argument_names(artifact: bytes) -> list[str]:
 
 
 def list_argument_names(module: Any) -> list[str]:
-    """Return the program's names of its arguments, such as `params['w']`; empty for one without."""
+    """Return the names that a program gives its arguments, such as `params['w']`, if any."""
     places = (str(argument.location) for argument in _main(module).arguments)
     return [named[1] if (named := _NAMED.fullmatch(place)) else "" for place in places]
 

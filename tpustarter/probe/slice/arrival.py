@@ -114,14 +114,14 @@ class Roster:
             self._changed.notify_all()
 
     def wait_for_answer(self, timeout_s: float) -> ArrivalAnswer | None:
-        """Return the answer for a host that has arrived; None where there is none in time."""
+        """Return the answer for a host that has arrived, or None if there is none in time."""
         with self._changed:
             self._changed.wait_for(lambda: self._answer is not None, timeout_s)
         return self._answer
 
 
 @contextlib.contextmanager
-def receive_facts(place: HostPlace, own: ArrivalFacts, timeout_s: float, waiting: Waiting):
+def receive_host_facts(place: HostPlace, own: ArrivalFacts, timeout_s: float, waiting: Waiting):
     """Take the facts of the other hosts, on host 0; yields the roster once nobody is waited for.
 
     The other hosts have their answer when the block is left, and the port is free again.
@@ -212,7 +212,7 @@ def _are_facts(body: Any) -> TypeGuard[ArrivalFacts]:
         return False
 
 
-def send_facts(
+def send_host_facts(
     place: HostPlace, own: ArrivalFacts, timeout_s: float, failing: Failing
 ) -> ArrivalAnswer:
     """Hand the facts of this host to host 0, and return its answer; tries until the time is over.

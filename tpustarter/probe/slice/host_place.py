@@ -35,7 +35,7 @@ class HostPlace:
         return int(self.coordinator.rpartition(":")[2])
 
 
-class UnknownPlace(Exception):  # noqa: N818  it is an answer, and no error of the program
+class UnknownHostPlace(Exception):  # noqa: N818  it is an answer, and no error of the program
     """Raised where nothing here names the other hosts; its text says what is missing."""
 
 
@@ -47,7 +47,7 @@ def find_place(given: SlicePlace, timeout_s: float) -> HostPlace:
         timeout_s: Longest wait for the coordinator's name to be known.
 
     Raises:
-        UnknownPlace: a part was neither given nor detected, or the parts contradict each other.
+        UnknownHostPlace: a part was neither given nor detected, or the parts contradict each other.
     """
     found: list[Any] = [given.get(name) for name in ("coordinator", "hosts", "host")]
     is_given = None not in found
@@ -55,12 +55,12 @@ def find_place(given: SlicePlace, timeout_s: float) -> HostPlace:
         found = _detect(found, timeout_s)
     for value, option in zip(found, ("--coordinator", "--hosts", "--host"), strict=True):
         if value is None:
-            raise UnknownPlace(f"JAX detects no cluster here, and {option} was not given")
+            raise UnknownHostPlace(f"JAX detects no cluster here, and {option} was not given")
     coordinator, hosts, host = str(found[0]), int(found[1] or 0), int(found[2] or 0)
     if not coordinator.rpartition(":")[2].isdigit():
-        raise UnknownPlace(f"the coordinator's address is `{coordinator}`, expected HOST:PORT")
+        raise UnknownHostPlace(f"the coordinator's address is `{coordinator}`, expected HOST:PORT")
     if not 0 <= host < hosts:
-        raise UnknownPlace(f"this host has number {host}, expected 0 to {hosts - 1}")
+        raise UnknownHostPlace(f"this host has number {host}, expected 0 to {hosts - 1}")
     return HostPlace(host, hosts, coordinator, detected=not is_given)
 
 
@@ -71,8 +71,8 @@ def _detect(given: list[Any], timeout_s: float) -> list[Any]:
         clusters = importlib.import_module("jax._src.clusters")
         detect = clusters.ClusterEnv.auto_detect_unset_distributed_params
     except (ImportError, AttributeError) as error:
-        raise UnknownPlace(f"this JAX cannot be asked for its cluster: {error}") from error
+        raise UnknownHostPlace(f"this JAX cannot be asked for its cluster: {error}") from error
     try:
         return list(detect(*given, None, None, max(1, int(timeout_s))))[:3]
     except Exception as error:
-        raise UnknownPlace(f"JAX's detection of the cluster failed: {error}") from error
+        raise UnknownHostPlace(f"JAX's detection of the cluster failed: {error}") from error

@@ -50,7 +50,7 @@ class CheckRecord(TypedDict):
     end: Event
 
 
-class SignOfLife(TypedDict):
+class HeartbeatMessage(TypedDict):
     """A host's sign of life: how many it has given, and the number of the check that it runs."""
 
     count: int

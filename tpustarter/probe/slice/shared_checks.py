@@ -20,8 +20,8 @@ from tpustarter.probe.slice.messages import (
     Emit,
     EndCommand,
     Event,
+    HeartbeatMessage,
     RunCheck,
-    SignOfLife,
     Verdict,
 )
 
@@ -227,7 +227,7 @@ class _Watch:
                 self._say(alive)
             self._is_over.wait(0.02 if now - began < ALIVE_S else 0.25)
 
-    def _find_silent(self, alive: Mapping[str, SignOfLife], now: float) -> None:
+    def _find_silent(self, alive: Mapping[str, HeartbeatMessage], now: float) -> None:
         for host in self._others:
             count = alive[host]["count"] if host in alive else 0
             if host not in self._counts or self._counts[host][0] != count:
@@ -246,7 +246,7 @@ class _Watch:
                     text = f"host {host} ended it with {what}, and host 0 still waits in it"
                     self._lose(int(host), "left", text)
 
-    def _say(self, alive: Mapping[str, SignOfLife]) -> None:
+    def _say(self, alive: Mapping[str, HeartbeatMessage]) -> None:
         late = [host for host in self._others if host not in self._results]
         begun = {host for host, sign in alive.items() if sign["at"] >= self._number}
         behind = [host for host in late if host not in begun]

@@ -52,7 +52,7 @@ def serve_slice(
     statics = [_run_alone(check, run_check) for check in command["checks"] if _is_static(check)]
     try:
         place = host_place.find_place(command, command["wait_s"])
-    except host_place.UnknownPlace as missing:
+    except host_place.UnknownHostPlace as missing:
         emit({"event": "no-place", "detail": clip(str(missing))})
         _code = USAGE
         return _code
@@ -107,7 +107,7 @@ def _follow(
         emit({"event": "trying", "reason": failure.reason, "detail": clip(str(failure))})
 
     try:
-        answer = arrival.send_facts(place, own, wait_s + PATIENCE_S, failing)
+        answer = arrival.send_host_facts(place, own, wait_s + PATIENCE_S, failing)
     except arrival.ArrivalFailed as failure:
         emit({"event": "not-reached", "reason": failure.reason, "detail": clip(str(failure))})
         return INCONCLUSIVE
@@ -141,7 +141,7 @@ def _lead(
 
     checks = command["checks"]
     try:
-        with arrival.receive_facts(place, own, command["wait_s"], waiting) as roster:
+        with arrival.receive_host_facts(place, own, command["wait_s"], waiting) as roster:
             shown: list[ArrivalFacts] = [{**facts, "checks": None} for facts in roster.everyone()]
             set_target(replace(target(), members=tuple(shown)))
             emit({"event": "arrived", "missing": roster.missing, "members": shown})

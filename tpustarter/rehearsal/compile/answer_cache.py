@@ -42,7 +42,7 @@ def save_answer(result: dict[str, Any]) -> None:
     try:
         path.parent.mkdir(exist_ok=True)
         part.write_text(json.dumps(fields), encoding="utf-8")
-        locations.give_to_caller(part)
+        locations.chown_to_caller(part)
         part.replace(path)
     except OSError:
         with contextlib.suppress(OSError):

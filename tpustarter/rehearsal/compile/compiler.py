@@ -244,7 +244,7 @@ class Compiler:
             self._memory_probe.close()
             self._memory_probe = None
             log.close()
-        report = memory_report.parse_report(output.decode("utf-8", "replace"), names)
+        report = memory_report.parse_memory_report(output.decode("utf-8", "replace"), names)
         yield result | self._session.redact.redact_value(report)
 
     def _ready(self) -> Probe:
@@ -304,7 +304,7 @@ def explain_exit(event: Event, text: str) -> str:
     return f"the compiler crashed: {process_ending(event)[2]}"
 
 
-def has_compiler(machine: host.Machine) -> bool:
+def is_tpu_compiler_installed(machine: host.Machine) -> bool:
     """Return whether an environment with the TPU compiler is found without an explicit path."""
     return any(True for _ in interpreters.find_with_libtpu(machine.env, Path.cwd()))
 

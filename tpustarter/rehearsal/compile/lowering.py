@@ -20,10 +20,10 @@ from tpustarter.rehearsal.programs.user_program import (
     DeviceQuestionsFound,
     JittedPlace,
     LoweredProgram,
-    OwnFunction,
     ProgramWarning,
     ScriptEnded,
     ScriptOutput,
+    UserFunction,
 )
 from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.running.process import CappedLog, Event, Probe
@@ -48,7 +48,7 @@ NEEDS_VALUES = (
 
 
 def lower_programs(
-    code: OwnFunction,
+    code: UserFunction,
     session: ProbeSession,
     topologies: Sequence[tpus.Topology],
     timeout_s: float,
@@ -101,7 +101,7 @@ def _wants_values(log: CappedLog) -> bool:
 
 
 def _programs(
-    probe: Probe, code: OwnFunction, session: ProbeSession, names: list[str], timeout_s: float
+    probe: Probe, code: UserFunction, session: ProbeSession, names: list[str], timeout_s: float
 ) -> Iterator[LoweredProgram | ProgramWarning | float]:
     missing: dict[str, list[str]] = {}  # begun programs, with the TPUs that have no answer
     program: str | None = None
@@ -292,7 +292,7 @@ def _reason(event: Event, session: ProbeSession) -> str:
     return session.redact.redact_text(str(event.get("detail") or ""))
 
 
-def _failed(code: OwnFunction, reason: str, event: Event, python: Path) -> Problem:
+def _failed(code: UserFunction, reason: str, event: Event, python: Path) -> Problem:
     if event.get("event") == "interrupted":
         return Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
     return LoweringProblem(code.name, reason, event, python)

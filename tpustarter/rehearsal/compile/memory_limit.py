@@ -25,7 +25,7 @@ class _Memory(msgspec.Struct):
 
 
 def limit_variables(machine: Machine, limit: int | None) -> dict[str, str]:
-    """Return the variables with the limit, for the supervisors; none where it is unknown."""
+    """Return the variables with the limit, for the supervisors, or none if it is unknown."""
     if limit is None and (available := available_bytes(machine)) is not None:
         limit = int(SHARE * available)
     return {} if limit is None else {LIMIT: str(limit)}
@@ -37,7 +37,7 @@ def process_ending(gone: Event) -> str:
 
 
 def format_excess(gone: Event) -> str | None:
-    """Return the message for a process that exceeded the memory limit; None for another."""
+    """Return the message for a process that exceeded the memory limit, or None for another."""
     memory = as_type(gone.get("memory"), _Memory)
     return memory and (
         f"it was ended when it held {memory.resident_bytes / 2**30:.2f} GiB of this machine's "

@@ -27,8 +27,8 @@ _ARGUMENT = re.compile(r"Argument (\d{1,9}) index \{(\d{0,9})\}")
 _KINDS = {"argument": "argument", "output": "output"}
 
 
-def parse_report(text: str, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the last report in a log as fields of a result; empty without one.
+def parse_memory_report(text: str, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the last report in a log as fields of a result, or an empty mapping without one.
 
     `hbm_bytes` is the need of the program on one device, `excess_bytes` the part above the limit,
     `memory` its use, and `buffers` the biggest arrays, in the form of `rehearsal`.

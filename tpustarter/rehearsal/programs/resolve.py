@@ -15,7 +15,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.programs import source, suggestions
 from tpustarter.rehearsal.programs.source import FileFunction, FileSource
 from tpustarter.rehearsal.programs.suggestions import format_command
-from tpustarter.rehearsal.programs.user_program import ENTRY, OwnFunction
+from tpustarter.rehearsal.programs.user_program import ENTRY, UserFunction
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 
@@ -81,8 +81,8 @@ def _verify_is_no_path(name: str) -> None:
         )
 
 
-def verify_function(
-    code: OwnFunction, file: str, given: Sequence[str], tpus: Sequence[str]
+def check_function_and_arguments(
+    code: UserFunction, file: str, given: Sequence[str], tpus: Sequence[str]
 ) -> None:
     """Raise Problem where a file shows that a function is missing, or needs other arguments.
 
@@ -103,7 +103,7 @@ def verify_function(
 
 
 def _no_function(
-    code: OwnFunction, read: FileSource, file: str, given: Sequence[str], tpus: Sequence[str]
+    code: UserFunction, read: FileSource, file: str, given: Sequence[str], tpus: Sequence[str]
 ) -> UnclearProgram:
     offers: list[str] = []
     names = [one.name for one in read.functions]

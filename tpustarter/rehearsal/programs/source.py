@@ -67,7 +67,7 @@ class FileSource:
     """Whether running it does something, besides defining and importing."""
 
     def find_function(self, name: str) -> FileFunction | None:
-        """Return a function by its name; None for an unknown one."""
+        """Return a function by its name, or None for an unknown one."""
         return next((one for one in self.functions if one.name == name), None)
 
     @property
@@ -77,7 +77,7 @@ class FileSource:
 
 
 def read_source(path: Path) -> FileSource | None:
-    """Return the facts of a file; None for one that cannot be read, or is no Python."""
+    """Return the facts of a file, or None for one that cannot be read, or is no Python."""
     try:
         if path.stat().st_size > MOST_BYTES:
             return None

@@ -64,7 +64,7 @@ _DIMENSION = 2**31
 
 
 @dataclass(frozen=True)
-class OwnFunction:
+class UserFunction:
     """A function in a file, and the types of its arguments."""
 
     file: Path
@@ -158,23 +158,23 @@ class ScriptEnded:
     """The line of the script that the error came through, `train.py:12`."""
 
 
-def is_code(text: str) -> bool:
+def names_python_code(text: str) -> bool:
     """Return whether a text names Python code, such as `train.py:step`, and not a check."""
     return text.partition(":")[0].endswith(".py")
 
 
 def resolve_function(
     ids: tuple[str, ...], arguments: tuple[str, ...], framework: str | None
-) -> OwnFunction | None:
+) -> UserFunction | None:
     """Return the user's own program, or None if only checks are named; raises Problem."""
-    files = [name for name in ids if is_code(name) or is_stablehlo(name)]
+    files = [name for name in ids if names_python_code(name) or is_stablehlo(name)]
     if files and len(ids) > 1:
         raise Problem(
             "only one file can be rehearsed at a time",
             hint=f"leave out everything but `{files[0]}`",
             code=ExitCode.USAGE,
         )
-    if files and is_code(files[0]):
+    if files and names_python_code(files[0]):
         return parse_function(files[0], arguments, framework)
     if arguments:
         raise Problem(
@@ -203,7 +203,7 @@ def is_stablehlo(text: str) -> bool:
 
 def parse_function(
     text: str, arguments: tuple[str, ...], framework: str | None = None
-) -> OwnFunction:
+) -> UserFunction:
     """Return the function that `FILE.py:FUNCTION`, `--arg` and a framework name; raises Problem."""
     name, _, function = text.partition(":")
     file = _existing(name)
@@ -213,7 +213,7 @@ def parse_function(
             code=ExitCode.USAGE,
         )
     torch = framework if framework in frameworks.LOWERERS else ""
-    if framework is None and not arguments and makes_module(file, function or MAKES):
+    if framework is None and not arguments and may_return_module(file, function or MAKES):
         torch = ANY_TORCH
     if torch and arguments:
         raise Problem(
@@ -223,10 +223,10 @@ def parse_function(
         )
     entry = MAKES if torch else ENTRY
     types = tuple(parse_argument(argument) for argument in arguments)
-    return OwnFunction(file.absolute(), function or entry, types, torch)
+    return UserFunction(file.absolute(), function or entry, types, torch)
 
 
-def makes_module(file: Path, function: str) -> bool:
+def may_return_module(file: Path, function: str) -> bool:
     """Return whether a function may return a module: it takes nothing, and its file imports torch.
 
     Where the file defines no such function, it is taken for PyTorch's unless the file imports JAX

@@ -26,7 +26,7 @@ def find_python(
         explicit: The value of `--python`; None without it.
         machine: This machine, for its environment.
         folder: The folder of the file.
-        torch: The library for a PyTorch module, as in `user_program.OwnFunction`; empty for JAX.
+        torch: The library for a PyTorch module, as in `user_program.UserFunction`; empty for JAX.
         without_jax: The Python to take where none has JAX.
 
     Raises:
@@ -58,7 +58,7 @@ def can_lower(torch: str, machine: Machine, folder: Path) -> bool:
     return True
 
 
-def torch_xla_variables(code: user_program.OwnFunction) -> dict[str, str]:
+def torch_xla_variables(code: user_program.UserFunction) -> dict[str, str]:
     """Return the variables that torch_xla reads at its start: use CPUs, and keep source lines."""
     on_cpu = {"PJRT_DEVICE": "CPU", "CPU_NUM_DEVICES": str(DEVICES), "XLA_HLO_DEBUG": "1"}
     return on_cpu if code.torch else {}

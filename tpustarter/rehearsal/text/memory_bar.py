@@ -52,7 +52,7 @@ def list_memory_parts(result: dict[str, Any], buffers: Sequence[ProgramArray]) -
 
 
 def draw_memory_bar(result: dict[str, Any], taken: Sequence[MemoryPart], width: int = WIDTH) -> str:
-    """Return the bar of a program on one device; empty where its need is less than a cell."""
+    """Return the bar of a program on one device, or "" if its need is less than a cell."""
     needed, limit = int(result.get("hbm_bytes") or 0), int(result.get("hbm_limit_bytes") or 0)
     if not limit or needed * width < limit:
         return ""
@@ -68,6 +68,6 @@ def draw_memory_bar(result: dict[str, Any], taken: Sequence[MemoryPart], width: 
 
 
 def format_percent(result: dict[str, Any]) -> str:
-    """Return the needed memory in percent of the device's; empty without a limit."""
+    """Return the needed memory in percent of the device's, or an empty text without a limit."""
     limit = result.get("hbm_limit_bytes") or 0
     return f"{100 * result.get('hbm_bytes', 0) / limit:.0f} %" if limit else ""

@@ -153,7 +153,7 @@ class RehearsalProgress:
         return statistics.fmean(nearest or took.values())
 
     def text(self) -> str:
-        """Return `45 %, 83 of 184, about 3 min left`; empty where there is only one task."""
+        """Return `45 %, 83 of 184, about 3 min left`, or "" if there is only one task."""
         if self.total < 2:
             return ""
         left = "" if self.left_s is None else f", {format_rounded_time(self.left_s)} left"

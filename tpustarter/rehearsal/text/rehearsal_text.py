@@ -11,7 +11,11 @@ from tpustarter.rehearsal.programs import other_sizes
 from tpustarter.rehearsal.result_fields import CollectiveOperation, MatrixProduct, ProgramArray
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import bound_text, memory_bar, model_estimate, script_text
-from tpustarter.rehearsal.text.verdict import exceeds_memory, format_headline, format_label
+from tpustarter.rehearsal.text.rehearsal_headline import (
+    exceeds_memory,
+    format_headline,
+    format_label,
+)
 from tpustarter.text import phrases
 from tpustarter.text.terminal import WIDTH, Paint, cut_text, escape_text, leave_unpainted, wrap
 
@@ -73,7 +77,9 @@ def format_first_line(compiler: str, versions: dict[str, str], tpus: Sequence[st
     return "\n".join(wrap(escape_text(line), "", hang=" " * 9))
 
 
-def render(rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = leave_unpainted) -> str:
+def render_rehearsal(
+    rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = leave_unpainted
+) -> str:
     """Return the whole report, without the first line."""
     tpus = [topology.name for topology in rehearsal.topologies]
     results = sorted(

@@ -17,7 +17,7 @@ from typing import Any
 from tpustarter.core.json_values import as_type
 from tpustarter.rehearsal.result_fields import Utilization
 from tpustarter.rehearsal.text.bound_text import read_bound
-from tpustarter.rehearsal.text.verdict import format_label
+from tpustarter.rehearsal.text.rehearsal_headline import format_label
 
 HEIGHT = 8
 """Lines of a drawing, without its axis."""

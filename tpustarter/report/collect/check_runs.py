@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 
+from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.checking.output import document
 from tpustarter.checking.results import comparison, saved_reports
 from tpustarter.checking.results.comparison import ValueChange
 from tpustarter.checking.results.results import KINDS, STATUSES, FindingFields
 from tpustarter.checking.results.saved_reports import SavedReport
-from tpustarter.checking.selfcheck import CheckRequest, SelfCheck
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress
@@ -67,7 +67,7 @@ def run_host_checks(context: ReportContext) -> Fields:
     chosen = context.interpreter
     request = CheckRequest(("host.*",), level="static", python=str(chosen.path) if chosen else None)
     try:
-        check = SelfCheck(request, machine=context.machine, folder=context.folder)
+        check = MachineCheck(request, machine=context.machine, folder=context.folder)
     except Problem as problem:
         raise CollectorUnanswered(problem.full_text) from problem
     timer = threading.Timer(FRESH_S - 5, check.stop)
@@ -81,7 +81,7 @@ def run_host_checks(context: ReportContext) -> Fields:
     finally:
         timer.cancel()
     context.found.checks = check.run
-    made = document.make_document(check.run)
+    made = document.make_json_document(check.run)
     return {
         "verdict": made["verdict"],
         "counts": made["counts"],
@@ -130,10 +130,10 @@ def collect_changes(context: ReportContext) -> Fields:
     before = _last_good()
     if before is None:
         raise CollectorUnanswered("no good run is kept here (`tpustarter check --save` keeps one)")
-    now = saved_reports.parse(document.make_document(context.found.checks))
+    now = saved_reports.parse_saved_report(document.make_json_document(context.found.checks))
     ran = {result.id for result in now.results}
     before.results = [result for result in before.results if result.id in ran]
-    compared = comparison.compare("the last good run", before, now)
+    compared = comparison.compare_runs("the last good run", before, now)
     tells = {one.name for one in compared.environment if one.now == "set"}
     return {
         "since": compared.started,
@@ -173,14 +173,14 @@ def _told(differences: list[ValueChange], forms: Mapping[str, str]) -> list[Fiel
 def _last_good() -> SavedReport | None:
     for file in saved_reports.list_reports()[: -MOST_KEPT - 1 : -1]:
         with contextlib.suppress(Problem):
-            _, good = saved_reports.read(str(file))
+            _, good = saved_reports.read_report(str(file))
             if good.verdict in _GOOD:
                 return good
     return None
 
 
 def list_findings(context: ReportContext) -> tuple[FindingFields, ...]:
-    """Return all findings of the fresh run; none where there was no run."""
+    """Return all findings of the fresh run, or none if there was no run."""
     results = context.found.checks.results if context.found.checks else ()
     return tuple(finding for result in results for finding in result.findings)
 
@@ -192,12 +192,12 @@ def has_tpu(context: ReportContext) -> bool:
 
 def read_remembered_names() -> Fields:
     """Read the pseudonyms of earlier reports."""
-    return state.load("report-names")
+    return state.load_state("report-names")
 
 
 def remember_names(names: Fields) -> None:
     """Save the pseudonyms in the state folder, for this user alone; raise Problem."""
-    state.save("report-names", names)
+    state.save_state("report-names", names)
 
 
 def _counts(value: Any, cleaner: Cleaner) -> dict[str, Any]:

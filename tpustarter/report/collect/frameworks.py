@@ -181,13 +181,16 @@ def _run(
     for path in (answers, stack_file):
         path.touch()
     for path in (place, script, answers, stack_file):
-        locations.give_to_caller(path)
+        locations.chown_to_caller(path)
     python = context.interpreter.path if context.interpreter else Path(sys.executable)
     files = [str(script), str(answers), str(stack_file)]
     words = [str(python), "-u", "-X", "faulthandler", *files]
     words += ["start" if starts else "leave", *steps]
     log, here = CappedLog(folder / "probe-asked.log"), Path(sys.executable)
-    probe_file, caller = archive.build_archive(folder / "probe.pyz"), locations.find_caller()
+    probe_file, caller = (
+        archive.build_probe_archive(folder / "probe.pyz"),
+        locations.find_sudo_caller(),
+    )
     try:
         probe = Probe(here, probe_file, log, env=env, drop=caller, lease=hold, command=words)
     except OSError as error:
@@ -217,7 +220,7 @@ def _run(
 
 
 def _processor_s(pid: int) -> float:
-    """Return the seconds that a process had a processor; 0 where it is gone."""
+    """Return the seconds that a process had a processor, or 0 if it is gone."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         fields = stat.rpartition(")")[2].split()

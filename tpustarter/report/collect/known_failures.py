@@ -44,7 +44,7 @@ def collect_known_failures(context: ReportContext) -> dict[str, object]:
     scanner = log_scanner.Scanner(
         known_failures.read_failures(), Redactor(context.machine.env).redact_secrets
     )
-    machine = machine_evidence.HostFindings(
+    machine = machine_evidence.MachineEvidence(
         check_runs.list_findings(context), check_runs.has_tpu(context)
     )
     matches: list[dict[str, object]] = []

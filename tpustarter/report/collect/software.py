@@ -244,7 +244,7 @@ def _installed(claim: Path) -> tuple[str | None, str | None]:
 
 
 def python_version(prefix: Path) -> str | None:
-    """Return the version of an environment's Python from its files; None if it isn't there."""
+    """Return the version of an environment's Python by its files, or None if it has none."""
     try:
         text = (prefix / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -256,7 +256,7 @@ def python_version(prefix: Path) -> str | None:
 
 
 def _built(library: Path) -> str | None:
-    """Return the text in a libtpu that says when it was built; None where it has none."""
+    """Return the text in a libtpu that says when it was built, or None if it has none."""
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
         position = data.find(b"Built on ")
         found = _BUILT.match(data[position : position + 80]) if position >= 0 else None

@@ -15,10 +15,10 @@ import msgspec
 
 from tpustarter.core.json_values import is_array, is_object
 from tpustarter.report.clean import name_shapes
-from tpustarter.report.compare import suspicions
-from tpustarter.report.compare.suspicions import ReportDifference
+from tpustarter.report.compare import suspicious_differences
+from tpustarter.report.compare.suspicious_differences import ReportDifference
 from tpustarter.report.document import ReportSection
-from tpustarter.report.forms.view import ReportView
+from tpustarter.report.forms.report_view import ReportView
 from tpustarter.version import __version__
 
 SCHEMA = "tpustarter.bug-report-comparison/1"
@@ -85,7 +85,7 @@ class ReportComparison(msgspec.Struct):
     exit_code: int = 0
 
 
-def compare(first: dict[str, Any], second: dict[str, Any]) -> ReportComparison:
+def compare_reports(first: dict[str, Any], second: dict[str, Any]) -> ReportComparison:
     """Return the comparison of two opened reports."""
     a, b = ReportView(first), ReportView(second)
     sections_a, sections_b = _sections(a), _sections(b)
@@ -104,7 +104,7 @@ def compare(first: dict[str, Any], second: dict[str, Any]) -> ReportComparison:
                 expected += 1
             else:
                 differences.append(_difference(name, fact, one, other))
-    differences.sort(key=lambda row: suspicions.rate_difference(row, a, b))
+    differences.sort(key=lambda row: suspicious_differences.rate_difference(row, a, b))
     return ReportComparison(
         schema=SCHEMA,
         tool={"version": __version__},

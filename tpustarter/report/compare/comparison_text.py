@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tpustarter.report.compare.comparison import ReportComparison
-from tpustarter.report.compare.suspicions import ReportDifference
+from tpustarter.report.compare.suspicious_differences import ReportDifference
 from tpustarter.text import phrases
 from tpustarter.text.terminal import WIDTH, escape_text, wrap
 
@@ -19,7 +19,7 @@ _PART = re.compile(r"^(findings|matches|packages|values|flags|errors)\.")
 """Beginnings of names that repeat the section."""
 
 
-def render(compared: ReportComparison) -> str:
+def render_comparison(compared: ReportComparison) -> str:
     """Return a comparison as text of at most 80 columns, except for words that cannot be broken."""
     lines: list[str] = []
     for key, one in (("A", compared.a), ("B", compared.b)):

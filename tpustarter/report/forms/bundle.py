@@ -19,19 +19,19 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.report.collect import check_runs
 from tpustarter.report.forms import markdown_form, reproducer_files
-from tpustarter.report.forms.view import ReportView
+from tpustarter.report.forms.report_view import ReportView
 from tpustarter.report.make_report import BugReport
 
 MANIFEST_SCHEMA = "tpustarter.bug-report-manifest/1"
 
 
-def make_files(report: BugReport) -> dict[str, bytes]:
+def make_bundle_files(report: BugReport) -> dict[str, bytes]:
     """Return the contents of all files by name; the manifest lists the others."""
     document = report.document
     made = {
         "report.md": markdown_form.render_markdown(document).encode(),
         "report.json": (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
-        **reproducer_files.make_files(ReportView(document).facts),
+        **reproducer_files.make_reproducer_files(ReportView(document).facts),
     }
     manifest = {
         "schema": MANIFEST_SCHEMA,
@@ -52,7 +52,7 @@ def make_files(report: BugReport) -> dict[str, bytes]:
     return made
 
 
-def make_name(document: dict[str, Any]) -> str:
+def make_bundle_name(document: dict[str, Any]) -> str:
     """Return the name of a report's folder, from the time when it was made."""
     moment = re.sub(r"[^0-9T]", "", document["made"].partition("+")[0]).replace("T", "-")
     return f"tpustarter-report-{moment}"
@@ -78,19 +78,19 @@ def write_bundle(report: BugReport, folder: Path) -> Path:
     Raises:
         Problem: A file cannot be written, or the folder exists already.
     """
-    name, made = make_name(report.document), make_files(report)
+    name, made = make_bundle_name(report.document), make_bundle_files(report)
     place = folder / name
     try:
-        locations.make_missing(folder)
+        locations.make_missing_folders(folder)
         place.mkdir()
     except OSError as error:
         why = error.strerror or str(error)
         raise Problem(f"cannot make `{place}`: {why}", code=ExitCode.OUTPUT) from error
-    locations.give_to_caller(place)
+    locations.chown_to_caller(place)
     check_runs.remember_names(report.names.list_pseudonyms())
     for file, data in made.items():
         with contextlib.suppress(OSError):  # where it cannot be made, nothing can be put there
-            locations.make_missing((place / file).parent)
+            locations.make_missing_folders((place / file).parent)
         _put(place / file, data)
     packed = folder / f"{name}.tar.gz"
     _put(packed, make_archive(name, made))

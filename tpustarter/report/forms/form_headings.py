@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tpustarter.report.document import ASKED, FrameworkFacts
 from tpustarter.report.forms import questions, reproducer_files, summary, trackers
-from tpustarter.report.forms.view import ReportView, fence_text
+from tpustarter.report.forms.report_view import ReportView, fence_text
 
 YOURS = "<!-- Yours to write: {} -->"
 NO_RESPONSE = "_No response_"

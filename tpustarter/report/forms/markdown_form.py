@@ -21,7 +21,7 @@ from tpustarter.report.forms import (
     summary,
     trackers,
 )
-from tpustarter.report.forms.view import ReportView, escape_text
+from tpustarter.report.forms.report_view import ReportView, escape_text
 from tpustarter.text import phrases
 
 LONGEST = 60_000

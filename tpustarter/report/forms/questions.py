@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tpustarter.machine import frameworks
 from tpustarter.report.document import StalePackage
 from tpustarter.report.forms import trackers
-from tpustarter.report.forms.view import ReportView
+from tpustarter.report.forms.report_view import ReportView
 from tpustarter.text import phrases
 
 LOUD = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0 TF_CPP_MIN_LOG_LEVEL=0"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tpustarter.report.collect.framework_probe import ASIDE
 from tpustarter.report.document import ASKED, Figure
-from tpustarter.report.forms.view import ReportView
+from tpustarter.report.forms.report_view import ReportView
 from tpustarter.text import phrases
 
 _GIB = 1 << 30
@@ -59,7 +59,7 @@ def _slice(view: ReportView) -> str:
 
 
 def _users(view: ReportView) -> str:
-    """Return the holders of the device; empty where there is no TPU and no lock."""
+    """Return the holders of the device, or an empty text if there is no TPU and no lock."""
     facts = view.facts.tpu
     if facts.lock.state == "absent" and not facts.chips:
         return ""

@@ -85,7 +85,7 @@ def list_collectors() -> dict[str, Collector]:
     }
 
 
-def admit_sections(
+def accept_sections(
     given: object, reader: ForeignText
 ) -> tuple[list[ReportSection], list[OmittedFact], list[str]]:
     """Return the sections of a report, the fields that were left out, and unknown sections."""
@@ -124,7 +124,7 @@ def _section(
 
 
 def clean_sentence(value: object, reader: ForeignText, lines: int = 3) -> str:
-    """Return a sentence, cleaned; empty where there is none or it is unclean."""
+    """Return a sentence, cleaned, or an empty text if there is none or it is unclean."""
     try:
         return reader.clean_text(value, lines) if isinstance(value, str) else ""
     except UncleanText:
@@ -132,14 +132,14 @@ def clean_sentence(value: object, reader: ForeignText, lines: int = 3) -> str:
 
 
 def parse_seconds(value: object) -> float:
-    """Return a number of seconds; 0 for anything else."""
+    """Return a number of seconds, or 0 for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
         return 0.0
     return round(float(value), 2)
 
 
 def read_replacements(given: object) -> dict[str, int]:
-    """Return the number of replaced names by kind; 0 for a kind that the report doesn't have."""
+    """Return the number of replaced names by kind, or 0 for a kind that the report doesn't have."""
     sound = {
         kind: count for kind, count in entries_of_type(given, int).items() if 0 <= count < 10**9
     }

@@ -21,14 +21,14 @@ from tpustarter.report import assessment, make_report
 from tpustarter.report.clean import allowed_fields
 from tpustarter.report.collect import check_runs, software
 from tpustarter.report.document import (
-    OpenedNotes,
+    OpenedReportNotes,
     ReportDocument,
     ReportJudgement,
     ReportSection,
     read_facts,
 )
 from tpustarter.report.forms import markdown_form, trackers
-from tpustarter.report.open import accepted_facts, rescan, unpack
+from tpustarter.report.open import accepted_facts, failure_rescan, unpack
 from tpustarter.report.open.accepted_facts import ForeignText
 from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text, wrap
@@ -95,7 +95,7 @@ def _hint(why: str) -> str:
 def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
     raw = bundle.files[unpack.REPORT].decode("utf-8-sig")
     reader = ForeignText(raw)
-    sections, left_out, strange = accepted_facts.admit_sections(given["sections"], reader)
+    sections, left_out, strange = accepted_facts.accept_sections(given["sections"], reader)
     sections = [_known_again(sections) if one.name == "known" else one for one in sections]
     unanswered = [one for one in sections if one.state != "answered"]
     then = _then(given.get("first"))
@@ -116,7 +116,7 @@ def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
             {"what": one.what, "why": one.why}
             for one in (*accepted_facts.read_left_out(given.get("left_out"), reader), *left_out)
         ],
-        opened=OpenedNotes(bundle.name, __version__, notes, [*_differs(then, first)]),
+        opened=OpenedReportNotes(bundle.name, __version__, notes, [*_differs(then, first)]),
     )
     return msgspec.to_builtins(document)
 
@@ -124,7 +124,7 @@ def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
 def _known_again(sections: Sequence[ReportSection]) -> ReportSection:
     """Return the section on known failures, made again from the texts of the others."""
     one = next(one for one in sections if one.name == "known")
-    made = rescan.search_again(read_facts(sections))
+    made = failure_rescan.rescan_failures(read_facts(sections))
     if made is None:
         why = one.why or "there is no text to search; `--log FILE` gives one"
         return replace(one, state="unanswered", facts={}, why=why)
@@ -154,7 +154,11 @@ def _then(given: object) -> _EarlierJudgement | None:
     is_named = first.get("why_there") == assessment.NAMED
     return _EarlierJudgement(
         {name for name in _each(first, "stale", "name") if name in software.PACKAGES},
-        {rescan.find_current_id(one) for one in _each(first, "known", "id") if _ID.fullmatch(one)},
+        {
+            failure_rescan.find_current_id(one)
+            for one in _each(first, "known", "id")
+            if _ID.fullmatch(one)
+        },
         tracker.title if tracker else "",
         tracker.id if tracker and is_named else None,
     )

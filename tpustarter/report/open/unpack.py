@@ -24,7 +24,7 @@ from tpustarter.report.open.untar import (
     MOST_MEMBERS,
     RefusedArchive,
     decompress,
-    is_name,
+    is_allowed_name,
     read_members,
 )
 from tpustarter.text import phrases
@@ -147,7 +147,7 @@ def _listed(files: dict[str, bytes]) -> list[tuple[str, str]]:
     except (KeyError, ValueError):
         return []
     rows = json_values.items_of_type(manifest.get("files"), _ManifestRow, MOST_MEMBERS)
-    return [(row.name, row.sha256) for row in rows if is_name(tuple(row.name.split("/")))]
+    return [(row.name, row.sha256) for row in rows if is_allowed_name(tuple(row.name.split("/")))]
 
 
 def _notes(files: dict[str, bytes]) -> Iterator[str]:

@@ -77,14 +77,14 @@ def _named(header: bytes) -> tuple[str, ...]:
     if header[257:265] == b"ustar\x0000" and header[345]:
         name = f"{_text(header[345:500])}/{name}"
     parts = tuple(name.removeprefix("./").split("/"))
-    if not is_name(tuple(map(_without_dot, parts))):
+    if not is_allowed_name(tuple(map(_without_dot, parts))):
         raise RefusedArchive(
             f"`{cut_text(escape_text(name), 60)}` in it is a name that no report has"
         )
     return parts
 
 
-def is_name(parts: tuple[str, ...]) -> bool:
+def is_allowed_name(parts: tuple[str, ...]) -> bool:
     """Return whether parts make a name that a file of a report may have."""
     return len(parts) <= DEEPEST and all(map(_PART.fullmatch, parts))
 

@@ -61,7 +61,7 @@ class Marker(msgspec.Struct):
 
 
 def read_marker(folder: Path) -> Marker | None:
-    """Return the marker of a folder; None for a folder without one, or with a copied one.
+    """Return the marker of a folder, or None for a folder without one, or with a copied one.
 
     A marker that is damaged, or of another version, counts as none.
     """
@@ -91,7 +91,7 @@ def write_marker(folder: Path, **fields: object) -> None:
             json.dump(value, stream, indent=1)
             stream.flush()
             os.fsync(stream.fileno())
-        locations.give_to_caller(Path(name))
+        locations.chown_to_caller(Path(name))
         Path(name).replace(folder / MARKER)
     except OSError as error:
         raise _unwritable(folder, error) from error
@@ -105,20 +105,20 @@ def prepare_folder(folder: Path, profile: str) -> None:
         _remove_contents(folder, keep={MARKER})
         write_marker(folder, done=[], proof=None)
         return
-    stored = state.load(environments.STATE)
+    stored = state.load_state(environments.STATE)
     # Saved beforehand, so that a folder made just before a kill still counts as set-up's.
     made_folder = not os.path.exists(folder) or stored.get("making") == str(folder)  # noqa: PTH110  answers for a name that is too long
-    state.save(environments.STATE, {**stored, "making": str(folder) if made_folder else None})
+    state.save_state(environments.STATE, {**stored, "making": str(folder) if made_folder else None})
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise _unwritable(folder, error) from error
-    locations.give_to_caller(folder)
+    locations.chown_to_caller(folder)
     write_marker(folder, profile=profile, made_folder=made_folder, done=[], proof=None)
 
 
 def explain_occupied(folder: Path, display: Callable[[Path], str] = str) -> str | None:
-    """Return why set-up may not make its environment in this folder; None when it may."""
+    """Return why set-up may not make its environment in this folder, or None if it may."""
     quoted = f"`{display(folder)}`"
     if not os.path.lexists(folder):
         parent = folder.parent

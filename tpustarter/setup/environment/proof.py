@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tpustarter.checking import selfcheck
+from tpustarter.checking import machine_check
+from tpustarter.checking.machine_check import MachineCheck
 from tpustarter.checking.output import results_text
 from tpustarter.checking.results import headline, verdict
 from tpustarter.checking.run.runner import FindingReported
-from tpustarter.checking.selfcheck import SelfCheck
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import host
@@ -28,7 +28,7 @@ from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.running import archive, lease, run_folder
 from tpustarter.running.command import Command, LineLog
 from tpustarter.setup import servers
-from tpustarter.setup.environment.facts import EnvironmentFacts
+from tpustarter.setup.environment.environment_facts import EnvironmentFacts
 from tpustarter.setup.environment.steps import SetupStep, State
 
 RELEASE_S = 15.0
@@ -71,8 +71,8 @@ class CheckProof:
         self._facts = facts
         self._machine = machine
         ids = (str(step.proof),)
-        request = selfcheck.CheckRequest(ids=ids, python=str(facts.folder), this_host=True)
-        self._check = SelfCheck(request, machine=machine, checks=checks)
+        request = machine_check.CheckRequest(ids=ids, python=str(facts.folder), this_host=True)
+        self._check = MachineCheck(request, machine=machine, checks=checks)
 
     def stop(self) -> None:
         """End the check; safe in any thread and signal handler."""
@@ -81,7 +81,7 @@ class CheckProof:
     def lines(self) -> Iterator[str]:
         """Run the check, and yield lines about it."""
         for event in self._check.events():
-            if isinstance(event, selfcheck.PlanMade):
+            if isinstance(event, machine_check.PlanMade):
                 # The front end wraps the lines for its own width.
                 yield "\n".join(line for line, _ in results_text.opening_lines(event.run))
             elif isinstance(event, FindingReported):
@@ -106,7 +106,7 @@ class CheckProof:
                 results_text.summarize_result(result), hints[0] if hints else details
             )
             return ProofOutcome("failed", note, result.log)
-        platform = verdict.verified_on(run)
+        platform = verdict.find_verified_device(run)
         if facts.on_tpu and platform != "tpu":
             requested = self._machine.env.get("JAX_PLATFORMS")
             hint = "`unset JAX_PLATFORMS`, then run this again" if requested else None
@@ -204,7 +204,7 @@ class ServerProof:
         if self._facts.on_tpu and (why := _why_not_on_tpu(self._machine)):
             self.outcome = ProofOutcome("blocked", why)
             return
-        folder = run_folder.make_folder()
+        folder = run_folder.make_run_folder()
         holding = (
             lease.hold_device_lease("tpustarter setup", self._machine)
             if self._facts.on_tpu
@@ -215,7 +215,7 @@ class ServerProof:
                 yield from self._run(folder)
                 self.outcome = self._judge()
         finally:
-            run_folder.remove(folder)
+            run_folder.remove_run_folder(folder)
 
     def _run(self, folder: Path) -> Iterator[str]:
         env = {
@@ -228,7 +228,7 @@ class ServerProof:
         command = Command(
             self._step.command,
             self._log,
-            archive=archive.build_archive(folder / "probe.pyz"),
+            archive=archive.build_probe_archive(folder / "probe.pyz"),
             env=env,
         )
         self._command = command

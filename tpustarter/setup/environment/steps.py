@@ -14,7 +14,7 @@ from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
 from tpustarter.setup import servers
-from tpustarter.setup.environment.facts import EnvironmentFacts
+from tpustarter.setup.environment.environment_facts import EnvironmentFacts
 from tpustarter.setup.environment.profiles import SIZES, Profile
 from tpustarter.text import phrases
 

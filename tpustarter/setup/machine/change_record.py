@@ -43,7 +43,7 @@ _PARTS: dict[str, Any] = {
 def _stored() -> dict[str, dict[str, Any]]:
     why = "it is not of the form in which set-up writes it"
     try:
-        stored = state.read_or_raise(STATE) or {}
+        stored = state.read_state_or_raise(STATE) or {}
         for name, part in stored.items():
             msgspec.convert(part, _PARTS.get(name, dict[str, Before]))
         return stored
@@ -51,7 +51,7 @@ def _stored() -> dict[str, dict[str, Any]]:
         pass
     except state.UnreadableError as error:
         why = error.why
-    file = state.find_path(STATE)
+    file = state.find_state_path(STATE)
     raise Problem(
         f"what set-up changed on this machine is noted in `{file}`, which cannot be read: {why}",
         hint=f"`mv {file} {file}.broken` begins it anew; `--undo` then takes back nothing that was "
@@ -60,7 +60,7 @@ def _stored() -> dict[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Changes:
+class RecordedChanges:
     """The recorded changes of one profile."""
 
     profile: str
@@ -73,20 +73,20 @@ class Changes:
         """Record the setting before a step's first change; with `anew`, replace the record."""
         befores = self.read_earlier_settings()
         if anew or step_id not in befores:
-            state.save(STATE, {**_stored(), self.profile: {**befores, step_id: before}})
+            state.save_state(STATE, {**_stored(), self.profile: {**befores, step_id: before}})
 
     def forget(self, step_id: str) -> None:
         """Delete the record of a step that was undone."""
         befores = {
             name: before for name, before in self.read_earlier_settings().items() if name != step_id
         }
-        state.save(STATE, {**_stored(), self.profile: befores})
+        state.save_state(STATE, {**_stored(), self.profile: befores})
 
     def forget_all(self) -> None:
         """Delete all records of this profile, after all of it was undone."""
         for part in (VALUES, PROVED):
             self.store(part, {})
-        state.save(STATE, {**_stored(), self.profile: {}})
+        state.save_state(STATE, {**_stored(), self.profile: {}})
 
     def values(self) -> dict[str, str]:
         """Return the values that were given to this profile."""
@@ -110,7 +110,7 @@ class Changes:
         every = stored.get(part) or {}
         others = {name: one for name, one in every.items() if name != self.profile}
         own = {self.profile: dict(value)} if value else {}
-        state.save(STATE, {**stored, part: {**others, **own}})
+        state.save_state(STATE, {**stored, part: {**others, **own}})
 
 
 def list_circumstances(step: SetupStep, above: Sequence[SetupStep]) -> Circumstances:

@@ -22,7 +22,7 @@ _NAME = re.compile(r"(?:^|\|)\s*([a-z0-9][a-z0-9+.-]+)")
 
 
 @dataclass(frozen=True)
-class Packages:
+class DpkgPackages:
     """The packages that dpkg has a record of."""
 
     states: Mapping[str, str]
@@ -80,8 +80,8 @@ def _is_there(state: str) -> bool:
     return state.rpartition(" ")[2] not in ("", "not-installed", "config-files")
 
 
-def read_packages(machine: host.Machine) -> Packages:
-    """Return the packages on a machine; none where there is no dpkg."""
+def read_packages(machine: host.Machine) -> DpkgPackages:
+    """Return the packages on a machine, or none if there is no dpkg."""
     states: dict[str, str] = {}
     needs: dict[str, tuple[frozenset[str], ...]] = {}
     provided: dict[str, set[str]] = {}
@@ -99,7 +99,7 @@ def read_packages(machine: host.Machine) -> Packages:
     by_apt = re.findall(r"(?m)^Package: (\S+)\n(?:Arch.*\n)?Auto-Installed: 1$", marked)
     whole = {"installed", "not-installed", "config-files"}
     halves = {state.rpartition(" ")[2] for state in states.values()} - whole
-    return Packages(
+    return DpkgPackages(
         states=states,
         needs=needs,
         provided_by={name: frozenset(by) for name, by in provided.items()},

@@ -18,15 +18,15 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.running.command import LineLog
 from tpustarter.setup.environment import made_environment as folders
-from tpustarter.setup.environment.facts import find_home
-from tpustarter.setup.environment.run import Event, Setup, StepEnded
+from tpustarter.setup.environment.environment_facts import find_home
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup, Event, StepEnded
 from tpustarter.setup.environment.steps import SetupStep, State
-from tpustarter.setup.machine import as_root, step_values
-from tpustarter.setup.machine.change_record import PROVED, VALUES, Changes
+from tpustarter.setup.machine import root_commands, step_values
+from tpustarter.setup.machine.change_record import PROVED, VALUES, RecordedChanges
 from tpustarter.setup.machine.machine_steps import MachineSteps
 
 
-class MachineSetup(Setup):
+class MachineSetup(EnvironmentSetup):
     """The set-up of this machine by one profile: its steps, their run, and their undo."""
 
     def __init__(
@@ -35,7 +35,7 @@ class MachineSetup(Setup):
         *,
         machine: host.Machine | None = None,
         lessons: Path | None = None,
-        root: as_root.Leave = False,
+        root: root_commands.Leave = False,
         told: Mapping[str, str] | None = None,
         only: Sequence[str] = (),
     ) -> None:
@@ -59,7 +59,7 @@ class MachineSetup(Setup):
         self._told = dict(told or {})
         self.only = tuple(only)
         """Steps selected by the user; empty for all."""
-        self._changes = Changes(profile)
+        self._changes = RecordedChanges(profile)
         machine = machine or host.Machine()
         home = str(find_home(machine))  # under sudo, that of the user who called it
         super().__init__(
@@ -158,20 +158,20 @@ class MachineSetup(Setup):
         done = {step.id for step in self.steps if step.state == "done"}
         able: list[SetupStep] = []
         for step in self.steps:
-            is_left = step.state == "todo" and as_root.NEED not in step.needs
+            is_left = step.state == "todo" and root_commands.NEED not in step.needs
             if is_left and {*self._declared.after[step.id]} <= done:
                 able.append(step)
                 done.add(step.id)
         return able
 
     def _forbidden(self, step: SetupStep) -> str:
-        if self._refused and as_root.NEED in step.needs:
+        if self._refused and root_commands.NEED in step.needs:
             return self._refused
-        return as_root.explain_obstacle(step.command, step.needs, self._root)
+        return root_commands.explain_obstacle(step.command, step.needs, self._root)
 
     def _refusal(self, step: SetupStep, log: LineLog) -> tuple[State, str] | None:
         options = f"{self.profile.name}{' --undo' * self._is_undo} --yes --root"
-        refused = as_root.explain_refusal(step.command, [*log.last], options)
+        refused = root_commands.explain_refusal(step.command, [*log.last], options)
         self._refused = self._refused or refused
         return ("blocked", refused) if refused else None
 

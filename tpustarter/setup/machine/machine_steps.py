@@ -18,10 +18,10 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.setup import servers
-from tpustarter.setup.environment.facts import find_home
+from tpustarter.setup.environment.environment_facts import find_home
 from tpustarter.setup.environment.steps import SetupStep, State
-from tpustarter.setup.machine import as_root, step_kinds, step_values
-from tpustarter.setup.machine.change_record import Changes, list_circumstances
+from tpustarter.setup.machine import root_commands, step_kinds, step_values
+from tpustarter.setup.machine.change_record import RecordedChanges, list_circumstances
 from tpustarter.setup.machine.step_kind import StepKind, StepState
 
 
@@ -66,7 +66,7 @@ class MachineSteps:
         """
         self._profile = profile
         self._machine = machine
-        self._changes = Changes(profile)
+        self._changes = RecordedChanges(profile)
         self.steps: list[SetupStep] = []
         self.kinds: dict[str, StepKind | None] = {}
         """The kind of each step; None for a proof, and for a step that is done elsewhere."""
@@ -86,7 +86,7 @@ class MachineSteps:
             ) from error
 
     def build_undo_command(self, step: SetupStep) -> tuple[str, ...]:
-        """Return the command that undoes a step; empty where there is nothing to undo."""
+        """Return the command that undoes a step, or an empty tuple if there is nothing to undo."""
         before, kind = self._changes.read_earlier_settings()[step.id], self.kinds[step.id]
         own = [*(kind.undo(before) if kind else ())]
         words: list[str] = []
@@ -113,7 +113,7 @@ class MachineSteps:
         told = {one.name: text or one.placeholder for one, text in self.values.items()}
         return {
             "home": str(find_home(self._machine)),
-            **as_root.find_user(),
+            **root_commands.find_user(),
             "python": sys.executable,
             "programs": str(servers.PROGRAMS),
             **told,
@@ -183,7 +183,7 @@ class MachineSteps:
 
     def _runnable(self, words: Sequence[str], needs: Sequence[str]) -> tuple[str, ...]:
         # A command that needs root begins with `sudo`, unless this program is root.
-        first, *others = [*as_root.sudo_prefix(needs), *words] if words else [""]
+        first, *others = [*root_commands.sudo_prefix(needs), *words] if words else [""]
         path = self._machine.env.get("PATH", os.defpath)
         return (shutil.which(first, path=path) or first, *others) if first else ()
 

@@ -36,11 +36,11 @@ class StepKind(ABC):
         return "", ()
 
     def command(self) -> tuple[str, ...]:
-        """Return the command that carries it out; empty where the header has it."""
+        """Return the command that carries it out, or an empty tuple if the header has it."""
         return ()
 
     def undo(self, before: Before) -> tuple[str, ...]:
-        """Return the command that restores the setting before; empty where the header has it."""
+        """Return the command that restores the earlier setting, or none if the header has it."""
         del before
         return ()
 

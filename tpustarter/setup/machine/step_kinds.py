@@ -28,7 +28,7 @@ from tpustarter.checking.plan import interpreters
 from tpustarter.machine import host
 from tpustarter.setup.machine import dpkg, marked_lines
 from tpustarter.setup.machine.accounts import GroupMember, RegistryStep
-from tpustarter.setup.machine.settings import SETTINGS
+from tpustarter.setup.machine.machine_settings import SETTINGS
 from tpustarter.setup.machine.step_kind import Before, StepKind, StepState
 from tpustarter.text import phrases
 

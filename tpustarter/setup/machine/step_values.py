@@ -125,7 +125,7 @@ def parse_pairs(words: Sequence[str]) -> dict[str, str]:
 def choose_values(
     values: Sequence[StepValue], given: Mapping[str, str], before: Mapping[str, str], profile: str
 ) -> dict[str, str | None]:
-    """Return each value: as given, as in an earlier set-up, or its default; None where it has none.
+    """Return each value: as given, as in an earlier set-up, or its default, or None if it has none.
 
     Raises:
         Problem: a given value is unknown or invalid.

@@ -22,7 +22,7 @@ START_S, END_S = 120, 30
 """Longest wait for a server to answer, and to end."""
 
 
-def claim(holds: object, text: str) -> None:
+def require_claim(holds: object, text: str) -> None:
     """Print a claim that holds; exit with one that does not."""
     if not holds:
         sys.exit(f"not so: {text}")

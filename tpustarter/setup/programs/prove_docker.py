@@ -30,35 +30,43 @@ START_S = 60
 
 def main() -> None:
     """Start a container, prove each claim inside, and remove it; raises SystemExit."""
-    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGTERM, exit_on_signal)
     here = collect_facts()
-    version = docker("version", "--format", "{{.Server.Version}}").strip()
+    version = run_docker("version", "--format", "{{.Server.Version}}").strip()
     print(f"the server of Docker {version} answers", flush=True)
     try:
-        docker("import", "-", NAME, data=EMPTY_TAR)
+        run_docker("import", "-", NAME, data=EMPTY_TAR)
         if here["nodes"]:
             plain = collect_facts_inside()
-            claim(not plain["nodes"], "a container that is started without flags sees no TPU chip")
+            require_claim(
+                not plain["nodes"], "a container that is started without flags sees no TPU chip"
+            )
         flags = (*FLAGS, *(TPU_FLAGS if here["nodes"] else ()))
         inside = collect_facts_inside(*flags)
-        claim(inside["in_container"], f"a container starts with `{' '.join(flags)}`")
-        claim(inside["network"] == here["network"], "it has the network of this machine")
-        claim(inside["shm_mib"] == SHM_MIB, f"it has {inside['shm_mib']} MiB of shared memory")
+        require_claim(inside["in_container"], f"a container starts with `{' '.join(flags)}`")
+        require_claim(inside["network"] == here["network"], "it has the network of this machine")
+        require_claim(
+            inside["shm_mib"] == SHM_MIB, f"it has {inside['shm_mib']} MiB of shared memory"
+        )
         if here["nodes"]:
             count = len(here["nodes"])
-            claim(inside["nodes"] == here["nodes"], f"it sees each of the {count} device nodes")
+            require_claim(
+                inside["nodes"] == here["nodes"], f"it sees each of the {count} device nodes"
+            )
     finally:
-        remove()
-    claim(NAME not in docker("images", "--format", "{{.Repository}}"), "its image has gone")
+        remove_container()
+    require_claim(
+        NAME not in run_docker("images", "--format", "{{.Repository}}"), "its image has gone"
+    )
     print("no program opened a chip" if here["nodes"] else "no TPU was tested")
 
 
-def end(*_: object) -> None:
+def exit_on_signal(*_: object) -> None:
     """Exit on a signal, after the `finally` blocks."""
     sys.exit(143)
 
 
-def claim(holds: object, text: str) -> None:
+def require_claim(holds: object, text: str) -> None:
     """Print a claim that holds; exit with one that does not."""
     if not holds:
         sys.exit(f"not so: {text}")
@@ -83,17 +91,17 @@ def collect_facts_inside(*flags: str) -> dict[str, Any]:
     python = os.path.realpath(sys.executable)  # in a virtual environment, the one it was made with
     folders = ["/usr", "/bin", "/lib", "/lib64", sys.base_prefix, str(Path(__file__).parent)]
     mounts = [f"--volume={folder}:{folder}:ro" for folder in folders if Path(folder).is_dir()]
-    told = docker(
+    told = run_docker(
         "run", "--rm", f"--name={NAME}", *flags, *mounts, NAME, python, "-IB", __file__, "look"
     )
     return json.loads(told)
 
 
-def docker(*words: str, data: bytes | None = None) -> str:
+def run_docker(*words: str, data: bytes | None = None) -> str:
     """Run Docker to its end and return its output; raises SystemExit with its last line."""
     program = shutil.which("docker")
     if program is None:
-        sys.exit("there is no `docker` on PATH")
+        sys.exit("there is no `run_docker` on PATH")
     try:
         done = subprocess.run(
             [program, *words], input=data, capture_output=True, check=False, timeout=START_S
@@ -107,7 +115,7 @@ def docker(*words: str, data: bytes | None = None) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-def remove() -> None:
+def remove_container() -> None:
     """Remove the container and the image, if they exist."""
     program = shutil.which("docker") or "docker"
     for verb in ("rm", "rmi"):

@@ -31,7 +31,7 @@ ENVIRONMENT = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
 
 
 @contextlib.contextmanager
-def terminal(words: list[str], env: dict[str, str]) -> Generator[int]:
+def open_terminal(words: list[str], env: dict[str, str]) -> Generator[int]:
     """Run a program in a terminal of its own; yields the other end of it, and hangs up."""
     pid, descriptor = pty.fork()
     if pid == 0:
@@ -81,7 +81,7 @@ def prove_tmux(home: Path, work: Path) -> None:
     try:
         run(*tmux, "source-file", str(home / ".tmux.conf"))
         lines = run(*tmux, "show-options", "-gv", "history-limit")
-        with terminal([*tmux, "attach-session", "-t", "train"], ENVIRONMENT):
+        with open_terminal([*tmux, "attach-session", "-t", "train"], ENVIRONMENT):
             wait_until("tmux shows the session", lambda: run(*tmux, "list-clients") != "")
         wait_until("tmux notices the hang-up", lambda: run(*tmux, "list-clients") == "")
         name = run(*tmux, "list-sessions", "-F", "#{session_name}")
@@ -116,7 +116,7 @@ def prove_mosh() -> None:
         sys.exit(f"`mosh-server` gave no port: {said.stderr.strip()[-400:]}")
     words = ["mosh-client", "127.0.0.1", match[1]]
     screen = b""
-    with terminal(words, {**env, "MOSH_KEY": match[2]}) as descriptor:
+    with open_terminal(words, {**env, "MOSH_KEY": match[2]}) as descriptor:
         deadline = time.monotonic() + WAIT_S
         while b"arrived" not in screen:
             left = deadline - time.monotonic()

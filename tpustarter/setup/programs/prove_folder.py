@@ -16,23 +16,23 @@ SIZE = 1024
 
 def main(folder: Path) -> None:
     """Write, read and remove a file; raises SystemExit for a claim that fails."""
-    claim(folder.is_mount(), f"a file system is mounted on {folder}")
+    require_claim(folder.is_mount(), f"a file system is mounted on {folder}")
     data = os.urandom(SIZE)
     path = folder / f"tpustarter-proof-{secrets.token_hex(8)}"
     try:
         with path.open("xb") as file:
             file.write(data)
-        claim(path.stat().st_size == SIZE, f"a file of {SIZE} bytes was written there")
-        claim(path.read_bytes() == data, "it reads back as it was written")
-        claim(path.name in os.listdir(folder), "the folder lists it")  # noqa: PTH208 -- its names
+        require_claim(path.stat().st_size == SIZE, f"a file of {SIZE} bytes was written there")
+        require_claim(path.read_bytes() == data, "it reads back as it was written")
+        require_claim(path.name in os.listdir(folder), "the folder lists it")  # noqa: PTH208 -- its names
         path.unlink()
-        claim(not path.exists(), "it has been removed")
+        require_claim(not path.exists(), "it has been removed")
     except OSError as error:
         path.unlink(missing_ok=True)
         sys.exit(f"`{path}`: {error.strerror or error}")
 
 
-def claim(holds: object, text: str) -> None:
+def require_claim(holds: object, text: str) -> None:
     """Print a claim that holds; exit with one that does not."""
     if not holds:
         sys.exit(f"not so: {text}")

@@ -23,7 +23,7 @@ from typing import Any
 
 import psutil
 import websocket
-from _server import claim, find_listening_ports, is_answering, send_request, start_server
+from _server import find_listening_ports, is_answering, require_claim, send_request, start_server
 
 KERNEL_S, END_S = 300, 30
 """Longest wait for a cell that starts the TPU, and for its process to end."""
@@ -45,26 +45,28 @@ def main(platform: str, origin: str, command: list[str]) -> None:
         prove_closed(port, token, server)
         prove_origins(port, {"Authorization": f"token {token}"}, origin)
         answer = prove_kernel(port, token, own if origin == "-" else origin, platform)
-    claim(not is_answering(port), "the server has ended, and its port is closed")
+    require_claim(not is_answering(port), "the server has ended, and its port is closed")
     print(answer)
 
 
 def prove_closed(port: int, token: str, server: psutil.Process) -> None:
     """Prove that only this machine reaches it, only with the token, which no command line has."""
-    claim(find_listening_ports(server) == {("127.0.0.1", port)}, "it listens on 127.0.0.1 alone")
+    require_claim(
+        find_listening_ports(server) == {("127.0.0.1", port)}, "it listens on 127.0.0.1 alone"
+    )
     paths = [f"/api/{name}" for name in ("kernels", "contents", "sessions", "terminals")]
     for given, headers in (("no", {}), ("a wrong", {"Authorization": "token wrong"})):
         codes = {send_request(port, "GET", path, headers)[0] for path in paths}
-        claim(codes == {403}, f"with {given} token every request is answered with 403")
+        require_claim(codes == {403}, f"with {given} token every request is answered with 403")
     commands = [" ".join(one.cmdline()) for one in (server, *server.children(recursive=True))]
-    claim(not any(token in one for one in commands), "the token is in no command line")
+    require_claim(not any(token in one for one in commands), "the token is in no command line")
 
 
 def prove_origins(port: int, auth: Mapping[str, str], origin: str) -> None:
     """Prove that, for a browser, only the intended page may use it."""
-    claim(not is_allowed(port, auth, STRANGER), "a page of a stranger may not talk to it")
+    require_claim(not is_allowed(port, auth, STRANGER), "a page of a stranger may not talk to it")
     if origin != "-":
-        claim(is_allowed(port, auth, origin), f"a page of {origin} may")
+        require_claim(is_allowed(port, auth, origin), f"a page of {origin} may")
 
 
 def is_allowed(port: int, auth: Mapping[str, str], origin: str) -> bool:
@@ -90,27 +92,29 @@ def prove_kernel(port: int, token: str, origin: str, platform: str) -> str:
     """Start a kernel, compute on its devices, and verify its end; return a line on the result."""
     auth = {"Authorization": f"token {token}"}
     status, _, told = send_request(port, "POST", "/api/kernels", auth, {"name": "python3"})
-    claim(status == 201, "a kernel has started")
+    require_claim(status == 201, "a kernel has started")
     path = f"/api/kernels/{json.loads(told)['id']}"
     socket = f"ws://127.0.0.1:{port}{path}/channels"
     cookie = log_in(port, token)
-    claim(is_refused(socket), "without the token nobody may talk to the kernel")
-    claim(is_refused(socket, cookie=cookie, origin=STRANGER), "a page of a stranger may not either")
+    require_claim(is_refused(socket), "without the token nobody may talk to the kernel")
+    require_claim(
+        is_refused(socket, cookie=cookie, origin=STRANGER), "a page of a stranger may not either"
+    )
     output = run_cell(socket, cookie, origin, CELL)
     lines = [line.split("|") for line in output.splitlines() if "|" in line]
-    claim([len(line) for line in lines] == [5, 2], "a cell has printed what it found")
+    require_claim([len(line) for line in lines] == [5, 2], "a cell has printed what it found")
     (pid, prefix, version, found, total), (count, kind) = lines
-    claim(Path(prefix).samefile(sys.prefix), f"its cells run in {sys.prefix}")
-    claim(found == platform, f"it computes on the platform {platform}: found {found}")
-    claim(total == "499500", f"the sum of 0 to 999 is 499500: found {total}")
+    require_claim(Path(prefix).samefile(sys.prefix), f"its cells run in {sys.prefix}")
+    require_claim(found == platform, f"it computes on the platform {platform}: found {found}")
+    require_claim(total == "499500", f"the sum of 0 to 999 is 499500: found {total}")
     virtual = os.environ.get("JAX_NUM_CPU_DEVICES") if platform == "cpu" else None
     if virtual:
-        claim(count == virtual, f"it sees {virtual} virtual CPU devices: found {count}")
-    claim(send_request(port, "DELETE", path, auth)[0] == 204, "the kernel was shut down")
+        require_claim(count == virtual, f"it sees {virtual} virtual CPU devices: found {count}")
+    require_claim(send_request(port, "DELETE", path, auth)[0] == 204, "the kernel was shut down")
     deadline = time.monotonic() + END_S
     while psutil.pid_exists(int(pid)) and time.monotonic() < deadline:
         time.sleep(0.1)
-    claim(not psutil.pid_exists(int(pid)), "its process has gone")
+    require_claim(not psutil.pid_exists(int(pid)), "its process has gone")
     device = "virtual CPU device" if virtual else f"{kind} device"
     return f"a notebook with jax {version} computes on {count} {device}{'s' * (count != '1')}"
 
@@ -121,7 +125,7 @@ def log_in(port: int, token: str) -> str:
     cookies = http.cookies.SimpleCookie()
     for line in headers.get_all("Set-Cookie") or ():
         cookies.load(line)
-    claim(status == 200 and cookies, "with the token it gives a cookie")
+    require_claim(status == 200 and cookies, "with the token it gives a cookie")
     return "; ".join(f"{name}={cookie.value}" for name, cookie in cookies.items())
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from _server import claim, find_listening_ports, is_answering, send_request, start_server
+from _server import find_listening_ports, is_answering, require_claim, send_request, start_server
 
 PROFILE = "/data/plugin/profile"
 """Path of the plug-in of XProf. Source: https://github.com/openxla/xprof (read 2026-11)."""
@@ -33,39 +33,41 @@ def main(platform: str, command: list[str]) -> None:
     """Trace, serve, request the trace, and end; raises SystemExit for a claim that fails."""
     folder = Path(next(word for word in command if "--logdir=" in word).partition("=")[2])
     shutil.rmtree(folder, ignore_errors=True)
-    version, found = trace(folder)
-    claim(found == platform, f"it traces on the platform {platform}: found {found}")
+    version, found = trace_program(folder)
+    require_claim(found == platform, f"it traces on the platform {platform}: found {found}")
     with start_server(command) as (server, port):
-        claim(
+        require_claim(
             find_listening_ports(server) == {("127.0.0.1", port)}, "it listens on 127.0.0.1 alone"
         )
-        runs = fetch(port, "runs")
-        claim(len(runs) == 1, f"it shows one trace: {', '.join(runs)}")
+        runs = fetch_json(port, "runs")
+        require_claim(len(runs) == 1, f"it shows one trace: {', '.join(runs)}")
         run = runs[0]
-        tools = fetch(port, f"run_tools?run={quote(run)}")
-        claim("overview_page" in tools, f"{len(tools)} tools of XProf can open it")
-        host = fetch(port, f"hosts?run={quote(run)}&tag=trace_viewer%40")[0]["hostname"]
+        tools = fetch_json(port, f"run_tools?run={quote(run)}")
+        require_claim("overview_page" in tools, f"{len(tools)} tools of XProf can open it")
+        host = fetch_json(port, f"hosts?run={quote(run)}&tag=trace_viewer%40")[0]["hostname"]
         address = f"data?run={quote(run)}&tag=trace_viewer%40&host={quote(host)}"
-        events = fetch(port, address)["traceEvents"]
-        claim(any(one.get("name") == NAME for one in events), "the viewer has what was traced")
-    claim(not is_answering(port), "the server has ended, and its port is closed")
+        events = fetch_json(port, address)["traceEvents"]
+        require_claim(
+            any(one.get("name") == NAME for one in events), "the viewer has what was traced"
+        )
+    require_claim(not is_answering(port), "the server has ended, and its port is closed")
     shutil.rmtree(folder)
     print(f"TensorBoard shows a trace of jax {version} on {platform}")
 
 
-def trace(folder: Path) -> tuple[str, str]:
+def trace_program(folder: Path) -> tuple[str, str]:
     """Trace a small program, in a process that ends; return JAX's version and platform."""
     words = [sys.executable, "-c", PROGRAM, str(folder), NAME]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
-    claim(done.returncode == 0, "it traces a program")
+    require_claim(done.returncode == 0, "it traces a program")
     version, platform = done.stdout.splitlines()[-1].split()
     return version, platform
 
 
-def fetch(port: int, what: str) -> Any:
+def fetch_json(port: int, what: str) -> Any:
     """Return the JSON answer of the plug-in."""
     status, _, text = send_request(port, "GET", f"{PROFILE}/{what}")
-    claim(status == 200, f"it answers {what.partition('?')[0]}")
+    require_claim(status == 200, f"it answers {what.partition('?')[0]}")
     return json.loads(text)
 
 

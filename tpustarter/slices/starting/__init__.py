@@ -1,9 +1,10 @@
 """Starts the probe on every host of a slice, with the programs that people start their jobs with.
 
-There is one module per engine. Each has `build_commands(request)`, a tuple of `HostCommand`: one
-per host (ssh, gcloud), or one for all hosts (Slurm, Open MPI, Ray). It only builds commands, so
-that a front end can show them (`format_script` in `start_model.py`) before anything runs, and what
-is shown is what runs. `RunningCommands` in `running_commands.py` runs the commands of every engine.
+There is one module `NAME_launcher.py` per engine. Each has `build_commands(request)`, a tuple of
+`HostCommand`: one per host (ssh, gcloud), or one for all hosts (Slurm, Open MPI, Ray). It only
+builds commands, so that a front end can show them (`format_script` in `start_request.py`) before
+anything runs, and what is shown is what runs. `RunningCommands` in `running_commands.py` runs the
+commands of every engine.
 
 How a host is ended: the command's stdin brings the probe's zip (`archive`) and stays open behind it
 as the lifeline. `RunningCommands` writes a line end to it every `HEARTBEAT_S` seconds. On the host,

@@ -14,9 +14,9 @@ from pathlib import Path
 from tpustarter.core import locations
 from tpustarter.running.line_splitter import LineSplitter
 from tpustarter.running.process import CappedLog, Probe
-from tpustarter.slices.starting import start_model
-from tpustarter.slices.starting.labels import LabelledLines
-from tpustarter.slices.starting.start_model import (
+from tpustarter.slices.starting import start_request
+from tpustarter.slices.starting.labelled_output import HostLineSplitter
+from tpustarter.slices.starting.start_request import (
     ENDED,
     PLACED,
     REACHED,
@@ -76,7 +76,7 @@ class HostProcess:
                 probe,
                 self._log,
                 env=env,
-                drop=locations.find_caller(),
+                drop=locations.find_sudo_caller(),
                 command=command.words,
                 stream=True,
                 fed=command.archive is not None,
@@ -99,12 +99,12 @@ class HostProcess:
 
     @property
     def host(self) -> int | None:
-        """Number of its host; None where it starts all of them."""
+        """Number of the host that the command starts, or None if it starts all hosts."""
         return self._command.host
 
     @property
     def ended(self) -> bool:
-        """Whether it is gone, and all that it wrote was read."""
+        """Whether the command has ended and all of its output was read."""
         return self._gone is not None
 
     @property
@@ -114,13 +114,13 @@ class HostProcess:
 
     @property
     def connecting(self) -> bool:
-        """Whether it still connects; only so many commands do at a time."""
+        """Whether the command is still connecting, which only so many commands do at a time."""
         young = time.monotonic() - self._began < CONNECTED_AFTER_S
         return young and self._command.marks and self._stage is HostStage.STARTED
 
     @property
     def leads(self) -> bool:
-        """Whether the other commands wait until this one has reached its host."""
+        """Whether the other commands wait until this command has reached its host."""
         return self._command.leads and self._stage is HostStage.STARTED
 
     @property
@@ -134,7 +134,7 @@ class HostProcess:
         return self._stage >= HostStage.REACHED or not self._command.marks
 
     def read(self) -> Generator[StartEvent, None, None]:
-        """Yield lines that have come; a flood must not keep the others waiting."""
+        """Yield lines that have arrived, but only so many that other commands get their turn."""
         self.has_more = False
         for count in itertools.count():
             if self._gone is not None or not (event := self.probe.read(0)):
@@ -197,12 +197,12 @@ class HostProcess:
                 yield HostEnded(self._command, state.stage, end, state.code, tail, host)
 
     def tell(self, line: bytes) -> None:
-        """Write a line to its stdin, behind what is still unsent; not where it has none."""
+        """Queue a line for the stdin of the command, if the command has one."""
         if self._command.archive is not None:
             self._unsent = memoryview(bytes(self._unsent) + line)
 
     def act(self, stops: int) -> None:
-        """Send the probe and the heartbeats, and end the process where it has to end."""
+        """Send the probe, heartbeats and, when the time comes, the signals that end the process."""
         now = time.monotonic()
         if stops > self._stops:
             self._stops = stops
@@ -234,7 +234,7 @@ class HostProcess:
         return now - self._lost_at > LOST_S
 
     def _send(self, now: float) -> None:
-        if not len(self._unsent) and now - self._beat_at >= start_model.HEARTBEAT_S:
+        if not len(self._unsent) and now - self._beat_at >= start_request.HEARTBEAT_S:
             self._unsent = memoryview(b"\n")
         while len(self._unsent) and (sent := self.probe.feed(self._unsent)):
             self._unsent = self._unsent[sent:]
@@ -247,7 +247,7 @@ class HostProcess:
         self.probe.begin_end()
 
     def close(self) -> Generator[HostEnded, None, None]:
-        """Wait for its end in bounded time, and yield it, behind those of its hosts."""
+        """Wait for the end in bounded time, and yield the ends of the hosts and of the command."""
         gone = self._gone or self.probe.end()
         self.probe.close()
         self._log.close()
@@ -275,7 +275,7 @@ class _OwnLines:
         return [(self._host, text) for text in self._lines.take_rest()]
 
 
-def _lines(command: HostCommand) -> LabelledLines | _OwnLines:
+def _lines(command: HostCommand) -> HostLineSplitter | _OwnLines:
     if command.labels:
-        return LabelledLines(command.labels, MAX_LINE_BYTES)
+        return HostLineSplitter(command.labels, MAX_LINE_BYTES)
     return _OwnLines(command.host)

@@ -15,8 +15,14 @@ from tpustarter.core.problem import ExitCode
 from tpustarter.machine.machine import Machine
 from tpustarter.tui.app.navigation import Navigation
 from tpustarter.tui.app.session import AppSession
-from tpustarter.tui.home.screen import Home
-from tpustarter.tui.kit.page import RELEASE, EndProcess, Page, Quit, QuitTyping
+from tpustarter.tui.home.screen import HomeScreen
+from tpustarter.tui.kit.page import (
+    RELEASE,
+    ConfirmEndProcess,
+    ConfirmQuit,
+    ConfirmQuitWhileTyping,
+    Page,
+)
 from tpustarter.tui.kit.text_layout import FRAMED
 
 if TYPE_CHECKING:
@@ -95,7 +101,7 @@ class TpustarterApp(AppSession, inherit_bindings=False):
         self.go = Navigation(self)
 
     def get_default_screen(self) -> Screen[Any]:
-        return Home()
+        return HomeScreen()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         from tpustarter.tui.app import palette_commands
@@ -124,12 +130,12 @@ class TpustarterApp(AppSession, inherit_bindings=False):
         A TPU or GPU is released at once. Otherwise the key may have been a letter meant for an
         editor, so the user is asked first if something would be lost.
         """
-        if isinstance(self.screen, EndProcess):
+        if isinstance(self.screen, ConfirmEndProcess):
             return  # the same stray letter, typed again
         pages = (screen for screen in reversed(self.screen_stack) if isinstance(screen, Page))
         lost = next((page.LOST_WITH_PROCESS for page in pages), "")
         if lost and not self.live.owns_accelerator:
-            self.push_screen(EndProcess("End the process?", lost), self._release)
+            self.push_screen(ConfirmEndProcess("End the process?", lost), self._release)
         else:
             self._release(yes=True)
 
@@ -149,7 +155,7 @@ class TpustarterApp(AppSession, inherit_bindings=False):
 
     def action_interrupt(self) -> None:
         """Stop the running work, else copy the selection of an editor, else ask whether to quit."""
-        if isinstance(self.screen, Quit):
+        if isinstance(self.screen, ConfirmQuit):
             self.screen.action_answer(yes=True)
             return
         for screen in reversed(self.screen_stack):
@@ -160,14 +166,14 @@ class TpustarterApp(AppSession, inherit_bindings=False):
         if copy_selected and copy_selected():
             return
         is_typing = self.focused is not None and self.focused.check_consume_key("y", "y")
-        self.push_screen(QuitTyping() if is_typing else Quit(), self._quit)
+        self.push_screen(ConfirmQuitWhileTyping() if is_typing else ConfirmQuit(), self._quit)
 
     def _quit(self, yes: bool | None) -> None:  # noqa: FBT001  the signature of Textual
         if yes:
             self.action_leave(ExitCode.INTERRUPTED)
 
     def action_leave(self, code: int) -> None:
-        """Stop running work and quit; `launch.run` waits for its end with the terminal restored."""
+        """Stop running work and quit; `run_app` waits for its end in the restored terminal."""
         for screen in self.screen_stack:
             if isinstance(screen, Page):
                 screen.stop_work()

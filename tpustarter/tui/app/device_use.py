@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tpustarter.running.holder import DeviceHolder
-from tpustarter.tui.app.heading_place import HeadingPlace
+from tpustarter.running.device_holder import DeviceHolder
+from tpustarter.tui.app.machine_label import MachineLabel
 
 if TYPE_CHECKING:
     from tpustarter.learning.content.blocks import Block
@@ -94,7 +94,7 @@ class DeviceUse:
         holder = self.holder
         return holder is not None and holder.accelerator is not None
 
-    def choose_place(self, machine: HeadingPlace) -> HeadingPlace:
+    def choose_place(self, machine: MachineLabel) -> MachineLabel:
         """Return the right part of every heading: the machine, or the holder of its device."""
         return machine if self.holder is None else machine.add_holder(self.holder)
 

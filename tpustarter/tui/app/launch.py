@@ -30,7 +30,7 @@ _CODES = {
 }
 
 
-def run(app: TerminalApp | None = None, *, mouse: bool | None = None) -> int:
+def run_app(app: TerminalApp | None = None, *, mouse: bool | None = None) -> int:
     """Run the app and return its exit code; raise the exception that ended it, if there was one.
 
     The terminal is restored in either case. `mouse` says whether the app gets mouse clicks; None
@@ -57,12 +57,12 @@ def run(app: TerminalApp | None = None, *, mouse: bool | None = None) -> int:
 
 
 def run_in_browser() -> int:
-    """Run the app for `tpustarter serve`, which talks to it through a pipe; as `run` otherwise."""
-    return run(BrowserApp(), mouse=True)
+    """Run the app as `run_app` does, for `tpustarter serve`, which talks to it through a pipe."""
+    return run_app(BrowserApp(), mouse=True)
 
 
 class TerminalApp(TpustarterApp):
-    """The app in a process of its own: it follows signals, and passes bugs on to `run`."""
+    """The app in a process of its own: it follows signals, and passes bugs on to `run_app`."""
 
     _code: ExitCode | None = None
     """The exit code of a signal or a lost terminal; None while the app stays."""
@@ -118,7 +118,7 @@ class TerminalApp(TpustarterApp):
         os._exit(code)
 
     def end_as_bug(self, error: BaseException) -> None:
-        """Close the app and keep the bug for `run` to raise once the terminal is restored."""
+        """Close the app and keep the bug for `run_app` to raise once the terminal is restored."""
         self.broke = self.broke or error
         self.call_in_loop(self.exit, None, ExitCode.BUG)
 

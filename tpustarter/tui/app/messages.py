@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from textual.message import Message
 
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 
 LOOK = "look"
 """Reads facts about this machine, lessons and progress."""
@@ -43,7 +43,7 @@ Event = TypeVar("Event")
 Facts = TypeVar("Facts")
 
 
-class Inbox(Generic[Event]):
+class EventInbox(Generic[Event]):
     """Events on their way from a worker to a screen, in order."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Inbox(Generic[Event]):
 class EventsArrived(Message, bubble=False):
     """Notice that events wait in an inbox."""
 
-    inbox: Inbox[Any]
+    inbox: EventInbox[Any]
 
     def can_replace(self, message: Message) -> bool:
         return isinstance(message, EventsArrived) and message.inbox is self.inbox
@@ -82,11 +82,11 @@ class FactsLoaded(Message, Generic[Facts], bubble=False):
 
 
 @dataclass
-class ProgressRemembered(Message, bubble=False):
+class ProgressSaved(Message, bubble=False):
     """Notice that a block, an answer or an exercise of the lesson was saved."""
 
     def can_replace(self, message: Message) -> bool:
-        return isinstance(message, ProgressRemembered)
+        return isinstance(message, ProgressSaved)
 
 
 @dataclass

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tpustarter.tui.app.session import AppSession
-from tpustarter.tui.kit.page import Help, Page
+from tpustarter.tui.kit.page import HelpSheet, Page
 
 if TYPE_CHECKING:
-    from tpustarter.checking.selfcheck import CheckRequest
+    from tpustarter.checking.machine_check import CheckRequest
     from tpustarter.slices.start_options import StartOptions
     from tpustarter.tui.explain.failure import FailedRun
 
@@ -24,41 +24,41 @@ class Navigation:
 
     def open_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
         """Run checks on a screen of their own; the lesson's process ends first."""
-        from tpustarter.checking.selfcheck import CheckRequest
-        from tpustarter.tui.checks.screen import Checks
+        from tpustarter.checking.machine_check import CheckRequest
+        from tpustarter.tui.checks.screen import ChecksScreen
 
         request = request or CheckRequest(devices=self._app.choices.devices)
-        self._app.push_screen(Checks(request, title))
+        self._app.push_screen(ChecksScreen(request, title))
 
     def open_lessons(self) -> None:
         """Open the list of lessons."""
-        from tpustarter.tui.library.screen import Lessons
+        from tpustarter.tui.library.screen import LessonListScreen
 
-        self._app.push_screen(Lessons())
+        self._app.push_screen(LessonListScreen())
 
     def open_lesson(self, lesson: str, *, at: str = "") -> None:
         """Open a lesson, at the place of one of its lines if one is given."""
-        from tpustarter.tui.lesson.screen import Reader
+        from tpustarter.tui.lesson.screen import LessonRunScreen
 
-        self._app.push_screen(Reader(lesson, at=at))
+        self._app.push_screen(LessonRunScreen(lesson, at=at))
 
     def open_exercise(self, exercise: str) -> None:
         """Open an exercise."""
-        from tpustarter.tui.exercise.screen import ExercisePage
+        from tpustarter.tui.exercise.screen import ExerciseScreen
 
-        self._app.push_screen(ExercisePage(exercise))
+        self._app.push_screen(ExerciseScreen(exercise))
 
     def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
         """Go back to a lesson that is open below the screen in front; return whether one is.
 
         With `at`, the lesson scrolls to that line.
         """
-        from tpustarter.tui.lesson.screen import Reader
+        from tpustarter.tui.lesson.screen import LessonRunScreen
 
         readers = [
             screen
             for screen in self._app.screen_stack
-            if isinstance(screen, Reader) and screen.lesson == lesson
+            if isinstance(screen, LessonRunScreen) and screen.lesson == lesson
         ]
         while readers and self._app.screen is not readers[-1]:
             self._app.pop_screen()
@@ -68,30 +68,30 @@ class Navigation:
 
     def replace_with_lesson(self, lesson: str) -> None:
         """Open a lesson in place of the open one and of the screens in front of it."""
-        from tpustarter.tui.lesson.screen import Reader
+        from tpustarter.tui.lesson.screen import LessonRunScreen
 
-        if any(isinstance(screen, Reader) for screen in self._app.screen_stack):
-            while not isinstance(self._app.screen, Reader):
+        if any(isinstance(screen, LessonRunScreen) for screen in self._app.screen_stack):
+            while not isinstance(self._app.screen, LessonRunScreen):
                 self._app.pop_screen()
-        self._app.replace_screen(Reader(lesson))
+        self._app.replace_screen(LessonRunScreen(lesson))
 
     def open_exercises(self) -> None:
         """Open the list of exercises."""
-        from tpustarter.tui.exercise.list_screen import Exercises
+        from tpustarter.tui.exercise.list_screen import ExerciseListScreen
 
-        self._app.push_screen(Exercises())
+        self._app.push_screen(ExerciseListScreen())
 
     def replace_with_exercise(self, exercise: str) -> None:
         """Open an exercise in place of the screen in front."""
-        from tpustarter.tui.exercise.screen import ExercisePage
+        from tpustarter.tui.exercise.screen import ExerciseScreen
 
-        self._app.replace_screen(ExercisePage(exercise))
+        self._app.replace_screen(ExerciseScreen(exercise))
 
     def open_setups(self) -> None:
         """Open the list of set-ups: environments, and this machine."""
-        from tpustarter.tui.setup.list_screen import Setups
+        from tpustarter.tui.setup.list_screen import SetupListScreen
 
-        self._app.push_screen(Setups())
+        self._app.push_screen(SetupListScreen())
 
     def open_setup(self, *profiles: str) -> None:
         """Open the plan of a set-up, or for several the list with the first of them marked.
@@ -99,23 +99,25 @@ class Navigation:
         That runs nothing. Without a name it is the plan for JAX.
         """
         from tpustarter.setup.environment.profiles import MACHINE
-        from tpustarter.tui.setup.environment_screen import SetupPlan
-        from tpustarter.tui.setup.list_screen import Setups
-        from tpustarter.tui.setup.machine_screen import MachinePlan
+        from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen
+        from tpustarter.tui.setup.list_screen import SetupListScreen
+        from tpustarter.tui.setup.machine_screen import MachineSetupScreen
 
         first = profiles[0] if profiles else "jax"
         if len(profiles) > 1:
-            self._app.push_screen(Setups(first))
+            self._app.push_screen(SetupListScreen(first))
         else:
-            self._app.push_screen(MachinePlan(first) if first in MACHINE else SetupPlan(first))
+            self._app.push_screen(
+                MachineSetupScreen(first) if first in MACHINE else EnvironmentSetupScreen(first)
+            )
 
     def open_rehearsal(self) -> None:
         """Open the choice of programs and TPUs; the app keeps that screen and the choices on it."""
-        from tpustarter.tui.rehearse.choice_screen import NAME, Rehearse
+        from tpustarter.tui.rehearse.choice_screen import NAME, RehearsalChoiceScreen
 
         app: Any = self._app  # its methods for installed screens have no types
         if not app.is_screen_installed(NAME):
-            app.install_screen(Rehearse(), NAME)
+            app.install_screen(RehearsalChoiceScreen(), NAME)
         screen = app.get_screen(NAME)
         if screen not in app.screen_stack:
             app.push_screen(NAME)
@@ -138,9 +140,9 @@ class Navigation:
 
     def open_tpus(self) -> None:
         """Open the list of a project's TPUs, which asks Google Cloud."""
-        from tpustarter.tui.tpus.screen import Tpus
+        from tpustarter.tui.tpus.screen import TpuListScreen
 
-        self._app.push_screen(Tpus())
+        self._app.push_screen(TpuListScreen())
 
     def open_slice(self, options: StartOptions) -> None:
         """Open the screen of a slice, which shows the commands before it starts anything."""
@@ -156,12 +158,12 @@ class Navigation:
 
     def open_search(self, text: str = "") -> None:
         """Open the lessons with the search line; a text is searched for at once."""
-        from tpustarter.tui.library.screen import Lessons
+        from tpustarter.tui.library.screen import LessonListScreen
 
-        if isinstance(self._app.screen, Lessons):
+        if isinstance(self._app.screen, LessonListScreen):
             self._app.screen.action_find(text)
         else:
-            self._app.push_screen(Lessons(find=True, text=text))
+            self._app.push_screen(LessonListScreen(find=True, text=text))
 
     def open_palette(self) -> None:
         """Open the command palette."""
@@ -173,4 +175,4 @@ class Navigation:
         """Open the help of the screen in front, or of the field in which the user types."""
         if isinstance(screen := self._app.screen, Page):
             typed = screen.focused.HELP if screen.focused else None
-            self._app.push_screen(Help(screen, typed or screen.HELP or ""))
+            self._app.push_screen(HelpSheet(screen, typed or screen.HELP or ""))

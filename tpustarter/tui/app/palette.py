@@ -19,8 +19,8 @@ from textual.worker import WorkerCancelled
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.page import RELEASE
 from tpustarter.tui.kit.row_list import mark_strip
-from tpustarter.tui.kit.text_layout import LaidOutLines, TextLine, prose, wrap_text
-from tpustarter.tui.lesson.page.commands_in_text import describe_shell
+from tpustarter.tui.kit.text_layout import LaidOutLines, TextLine, style_sentence, wrap_text
+from tpustarter.tui.lesson.page.lesson_commands import describe_shell
 from tpustarter.tui.terminal.widget_internals import SearchedPalette
 
 FRAMED, CHROME = 14, 8
@@ -31,13 +31,13 @@ WIDEST, SIDES = 102, 4
 """Columns of the widest palette, as in `app.tcss`, and those of its frame and padding."""
 
 
-class Actions(CommandList):
+class ActionList(CommandList):
     """The list of actions, each in one line with the command that does the same."""
 
     def add_options(self, new_options: Iterable[Any]) -> Any:
         """Add actions in one line each, where Textual (8.2.8) has two."""
         return super().add_options(
-            Command(Action(option.prompt), option.hit, option.id)
+            Command(ActionLine(option.prompt), option.hit, option.id)
             if isinstance(option, Command) and isinstance(option.prompt, Content)
             else option
             for option in new_options
@@ -48,7 +48,7 @@ class Actions(CommandList):
         return mark_strip(self, super().render_line(y), is_in_use=True)
 
 
-class Action(LaidOutLines):
+class ActionLine(LaidOutLines):
     """An action with its command at the right; without it where too little of the action fits."""
 
     def __init__(self, prompt: Content) -> None:
@@ -64,11 +64,11 @@ class Action(LaidOutLines):
 
 
 class _Note(LaidOutLines):
-    """A note on how to type the commands at the right; empty where they are typed as shown."""
+    """A note on how to type the commands at the right, unless they are typed as shown."""
 
     def lines(self, width: int) -> list[Content]:
         said = describe_shell()
-        return wrap_text(prose(said).stylize("$muted"), width) if said else []
+        return wrap_text(style_sentence(said).stylize("$muted"), width) if said else []
 
 
 class Palette(SearchedPalette):
@@ -91,7 +91,7 @@ class Palette(SearchedPalette):
                 yield line
             yield Static(_Note(), id="in-shell")
             with Vertical(id="--results"):
-                yield Actions()
+                yield ActionList()
                 yield LoadingIndicator()
         yield KeyBar(markup=False)
 
@@ -106,7 +106,7 @@ class Palette(SearchedPalette):
         note.display = self.size.height >= FRAMED and bool(describe_shell())
         if self.size.height >= FRAMED:
             chrome = CHROME + len(_Note().lines(min(self.size.width, WIDEST) - SIDES))
-        self.query_one(Actions).styles.max_height = max(self.size.height - chrome, 1)
+        self.query_one(ActionList).styles.max_height = max(self.size.height - chrome, 1)
 
     @work(exclusive=True, group="submit")
     async def action_submit(self) -> None:

@@ -18,10 +18,10 @@ from textual.system_commands import SystemCommandsProvider
 
 from tpustarter.core.problem import Problem
 from tpustarter.setup.environment.profiles import MACHINE, PROFILES
-from tpustarter.tui.app.session import AppSession, session_of
+from tpustarter.tui.app.session import AppSession, find_session
 from tpustarter.tui.app.theme import COLOURS, NO_COLOURS
-from tpustarter.tui.home.screen import Home
-from tpustarter.tui.kit.key_line import valid_keys
+from tpustarter.tui.home.screen import HomeScreen
+from tpustarter.tui.kit.key_line import list_active_keys
 from tpustarter.tui.kit.page import Page
 
 _TITLES = {
@@ -50,13 +50,13 @@ class PaletteCommands(SystemCommandsProvider):
 
     async def startup(self) -> None:
         """Begin to read the titles of lessons and exercises, so that no key waits for them."""
-        self._titles = asyncio.create_task(asyncio.to_thread(_titled, session_of(self.screen)))
+        self._titles = asyncio.create_task(asyncio.to_thread(_titled, find_session(self.screen)))
 
     async def shutdown(self) -> None:
         self._titles.cancel()
 
     async def discover(self) -> Hits:
-        for name, help_text, run, _ in available_commands(session_of(self.screen), self.screen):
+        for name, help_text, run, _ in available_commands(find_session(self.screen), self.screen):
             yield DiscoveryHit(name, run, help=help_text)
 
     async def search(self, query: str) -> Hits:
@@ -66,7 +66,7 @@ class PaletteCommands(SystemCommandsProvider):
         `Check this machine`. After the actions come lessons and exercises by their titles, and last
         a search of the lessons for the text.
         """
-        tutor, matcher = session_of(self.screen), self.matcher(query)
+        tutor, matcher = find_session(self.screen), self.matcher(query)
         for name, help_text, run, _ in available_commands(tutor, self.screen):
             if rank := _rank(query, name, help_text):
                 score = rank - len(name) / 1000
@@ -127,10 +127,10 @@ def _rank(query: str, title: str, help_text: str) -> int:
 def available_commands(app: AppSession, screen: Screen[Any]) -> Iterator[SystemCommand]:
     """Yield the actions of this screen, then those that work anywhere."""
     home = app.screen_stack[0]
-    keys = [binding for binding in Home.BINDINGS if isinstance(binding, Binding)]
+    keys = [binding for binding in HomeScreen.BINDINGS if isinstance(binding, Binding)]
     does = {binding.action: binding.description for binding in keys}
     listed: set[str] = set()
-    for active in valid_keys(screen, rare=True):
+    for active in list_active_keys(screen, rare=True):
         binding = active.binding
         if binding.action == "command_palette":
             continue
@@ -154,7 +154,7 @@ def available_commands(app: AppSession, screen: Screen[Any]) -> Iterator[SystemC
 
 def _anywhere(app: AppSession) -> Iterator[tuple[str, str, Callable[[], object]]]:
     """Yield title, plain command and function of the actions that have no key."""
-    from tpustarter.checking.selfcheck import CheckRequest
+    from tpustarter.checking.machine_check import CheckRequest
 
     go = app.go
     for level, title in (

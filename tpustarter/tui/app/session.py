@@ -22,22 +22,22 @@ from textual.worker import Worker, WorkerState
 
 from tpustarter.learning.progress import course
 from tpustarter.machine.machine import Machine
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.tui.app import messages, settings, theme
 from tpustarter.tui.app.device_use import DeviceUse
-from tpustarter.tui.app.heading_place import HeadingPlace
+from tpustarter.tui.app.machine_label import MachineLabel
 from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.terminal.app_internals import AppInternals
 
 if TYPE_CHECKING:
-    from tpustarter.checking.selfcheck import CheckRequest
+    from tpustarter.checking.machine_check import CheckRequest
     from tpustarter.cloud.api.client import Client
     from tpustarter.cloud.api.clock import Clock
     from tpustarter.learning.content.paths import LessonPath
     from tpustarter.learning.progress.drafts import BlockDraft
     from tpustarter.slices.start_options import StartOptions
     from tpustarter.tui.explain.failure import FailedRun
-    from tpustarter.tui.tpus.form import TpuDraft
+    from tpustarter.tui.tpus.tpu_draft import TpuDraft
 
     Connect = Callable[[str, Clock], Client]
 
@@ -107,7 +107,7 @@ class Routes(Protocol):
         """Open the help of the screen in front."""
 
 
-def session_of(node: MessagePump) -> AppSession:
+def find_session(node: MessagePump) -> AppSession:
     """Return the app of a widget or screen."""
     app = get_app(node)
     if not isinstance(app, AppSession):
@@ -115,7 +115,7 @@ def session_of(node: MessagePump) -> AppSession:
     return app
 
 
-def worker_error(event: Worker.StateChanged) -> BaseException | None:
+def find_worker_error(event: Worker.StateChanged) -> BaseException | None:
     """Return the error of a worker, once that is its state."""
     if event.state != WorkerState.ERROR:
         return None
@@ -125,7 +125,7 @@ def worker_error(event: Worker.StateChanged) -> BaseException | None:
 class AppSession(AppInternals, inherit_bindings=False):
     """The state of the app that all screens share."""
 
-    place: reactive[HeadingPlace] = reactive(HeadingPlace())
+    place: reactive[MachineLabel] = reactive(MachineLabel())
     """The right part of each screen's heading: the machine, or the holder of its device."""
     go: Routes
     broke: BaseException | None = None
@@ -156,7 +156,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         """Values typed for the steps of a set-up, by profile."""
         self.tpu_draft: TpuDraft | None = None
         """Values typed into the form for a TPU that has not been requested yet."""
-        self.where = HeadingPlace()
+        self.where = MachineLabel()
         self.holder: DeviceHolder | None = None
         self.on_tpu: bool | None = None
         """Whether lessons and checks run on a TPU; None until the machine was looked at."""
@@ -227,7 +227,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         """
         self.remove_toasts(event.notification.message)
 
-    def show_place(self, where: HeadingPlace, *, on_tpu: bool, lacks_tpu: bool) -> None:
+    def show_place(self, where: MachineLabel, *, on_tpu: bool, lacks_tpu: bool) -> None:
         """Show the machine in the heading, once it is known; see `MachineFacts`."""
         self.where, self.on_tpu, self.live.lacks_tpu = where, on_tpu, lacks_tpu
         self.place = self.live.choose_place(where)
@@ -246,7 +246,7 @@ class AppSession(AppInternals, inherit_bindings=False):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Raise the error of a worker that belongs to no screen."""
-        if error := worker_error(event):
+        if error := find_worker_error(event):
             raise error
 
     @work(thread=True, exit_on_error=False, group=messages.RELEASE)

@@ -29,7 +29,7 @@ class Settings:
 
 def read_settings() -> Settings:
     """Return the saved settings; a value of the wrong kind counts as none."""
-    saved = state.load(NAME)
+    saved = state.load_state(NAME)
     python, devices = saved.get("python"), saved.get("devices")
     path, theme = saved.get("path"), saved.get("theme")
     return Settings(
@@ -44,4 +44,4 @@ def read_settings() -> Settings:
 
 def save_settings(settings: Settings) -> None:
     """Save the settings; raise Problem on a full disk."""
-    state.save(NAME, {**state.load(NAME), **asdict(settings)})
+    state.save_state(NAME, {**state.load_state(NAME), **asdict(settings)})

@@ -24,7 +24,12 @@ from tpustarter.tui.home import machine_facts
 from tpustarter.tui.home.machine_facts import MachineFacts
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import Row, RowList
-from tpustarter.tui.kit.text_layout import HangingText, adapt_commands, group_heading, prose
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    adapt_commands,
+    group_heading,
+    style_sentence,
+)
 
 DEVICES = (None, 1, 2, 4, 8, 16)
 
@@ -57,7 +62,7 @@ TITLES = ("Python", "Virtual CPU devices", "Colours", "Mouse")
 """The titles of `ABOUT`, in its order."""
 
 
-class SettingRows(RowList):
+class SettingList(RowList):
     """The list of settings, of which Enter chooses the marked one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -65,7 +70,7 @@ class SettingRows(RowList):
     ]
 
 
-class PathLine(Input):
+class PythonPathInput(Input):
     """The line for the path of a Python."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -93,19 +98,21 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
         self._facts: MachineFacts | None = None
 
     def body(self) -> Iterable[Widget]:
-        path = PathLine(placeholder="the path of a Python, or of its environment", id="search")
+        path = PythonPathInput(
+            placeholder="the path of a Python, or of its environment", id="search"
+        )
         path.cursor_blink = False
         path.border_title = "Another Python"
         path.display = False
         panels = [
-            Static(adapt_commands(prose(text)), classes="panel", id=f"about-{name}")
+            Static(adapt_commands(style_sentence(text)), classes="panel", id=f"about-{name}")
             for name, text in ABOUT.items()
         ]
         for panel, title in zip(panels, TITLES, strict=True):
             panel.border_title = title
         side = VerticalScroll(*panels, id="side")
         side.can_focus = False
-        return (path, Horizontal(SettingRows(id="settings"), side, id="shelf"))
+        return (path, Horizontal(SettingList(id="settings"), side, id="shelf"))
 
     def on_resize(self) -> None:
         self.set_class(self.size.width >= BESIDE, "-beside")

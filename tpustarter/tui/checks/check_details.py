@@ -24,10 +24,10 @@ from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
-    Stack,
+    StackedText,
     group_heading,
-    prose,
     status_word,
+    style_sentence,
 )
 
 
@@ -41,24 +41,26 @@ def describe_result(result: Result, source: str = "") -> Iterator[LaidOutLines |
     title = result.title if result.status == "pass" else f"Claim: {result.title}"
     yield Content.styled(escape_text(title), "bold")
     if result.status not in ("pass", "warn", "fail"):
-        yield prose(results_text.summarize_result(result))
+        yield style_sentence(results_text.summarize_result(result))
     if result.cause:
-        yield prose(f"This is {known_causes.format_cause(result.cause)}.")
+        yield style_sentence(f"This is {known_causes.format_cause(result.cause)}.")
     for finding in result.findings:
         status = {"ok": "pass", "info": "", "warn": "warn", "fail": "fail"}
         verdict = str(finding["verdict"])
         label = status_word(status.get(verdict, ""), escape_text(verdict), 6)
-        yield HangingText(label, prose(results_text.finding_line(finding)))
+        yield HangingText(label, style_sentence(results_text.finding_line(finding)))
         if filled := bars.draw_peak_bar(finding.get("share")):
             yield Content("      ") + painted_drawings.colour_bar(filled)
         if finding["hint"] and verdict != "ok":  # a hint on a claim that holds is of no use
-            yield HangingText("      ", prose(format_commands(format_hint(read_hint(finding)))))
+            yield HangingText(
+                "      ", style_sentence(format_commands(format_hint(read_hint(finding))))
+            )
     if result.status == "error" or (result.status in ("fail", "warn") and not _has_hint(result)):
-        yield HangingText("do    ", prose(format_hint(next_step.choose_hint(result))))
+        yield HangingText("do    ", style_sentence(format_hint(next_step.choose_hint(result))))
     if result.lesson:
         yield HangingText("read  ", f"{escape_text(result.lesson)} (o)")
     if source:
-        yield Address("page  ", escape_text(source))
+        yield AddressLine("page  ", escape_text(source))
     if result.ran_on:
         virtual = "virtual " if result.ran_on.virtual else ""
         where = escape_text(f"{result.ran_on.count} x {virtual}{result.ran_on.kind}")
@@ -70,7 +72,7 @@ def describe_claim(check: Check) -> Iterator[LaidOutLines | Content]:
     yield Content.styled(escape_text(f"Claim: {check.title}"), "bold")
     if check.lesson:
         yield HangingText("read  ", f"{escape_text(check.lesson)} (o)")
-    yield Address("page  ", escape_text(check.source))
+    yield AddressLine("page  ", escape_text(check.source))
 
 
 def describe_check(
@@ -82,7 +84,7 @@ def describe_check(
     if about.why:
         yield Content("")
         yield group_heading(f"From its lesson, “{escape_text(about.lesson)}”")
-        yield prose(about.why)
+        yield style_sentence(about.why)
 
 
 def format_full_text(
@@ -101,21 +103,21 @@ def format_full_text(
         left += [Content(""), group_heading("Its log"), Content(log)]
     file = f"checks/{check.path.parent.name}/{check.path.name}"
     return TextBesideCode(
-        Stack(left),
+        StackedText(left),
         [group_heading(f"Its code, {escape_text(file)}"), colour_code(clean_text(about.code))],
     )
 
 
 def _facts(check: Check, about: CheckExplanation) -> Iterator[LaidOutLines]:
     if about.how:
-        yield HangingText("how   ", prose(about.how))
+        yield HangingText("how   ", style_sentence(about.how))
     if check.estimate_s:
         where = " on 8 virtual CPU devices" if check.framework != "host" else ""
         took = f"about {check.estimate_s:g} s{where}"
         yield HangingText("takes ", f"{took}, and it is ended after {check.timeout_s:g} s")
 
 
-class Address(HangingText):
+class AddressLine(HangingText):
     """An address behind its label, or on a line below if it fits there; else broken at a slash."""
 
     def __init__(self, label: str, address: str) -> None:
@@ -157,9 +159,9 @@ class TextBesideCode(LaidOutLines):
     def lines(self, width: int) -> list[Content]:
         room = width - self.CODE - self.GAP
         if room < self.LEAST:
-            return [*self._text.lines(width), *Stack([Content(""), *self._code]).lines(width)]
+            return [*self._text.lines(width), *StackedText([Content(""), *self._code]).lines(width)]
         pairs = zip_longest(
-            self._text.lines(room), Stack(self._code).lines(self.CODE), fillvalue=Content("")
+            self._text.lines(room), StackedText(self._code).lines(self.CODE), fillvalue=Content("")
         )
         return [left.pad_right(room + self.GAP - left.cell_length) + right for left, right in pairs]
 

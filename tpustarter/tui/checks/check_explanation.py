@@ -16,7 +16,7 @@ from tpustarter.tui.library.lesson_details import find_first_paragraph
 
 @dataclass(frozen=True)
 class CheckExplanation:
-    """Texts about a check; empty where they can't be read."""
+    """Texts about a check, each of which is empty if its file can't be read."""
 
     how: str = ""
     """Its method: the first paragraph of the docstring of its `run`."""

@@ -22,8 +22,8 @@ from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
     TextColumns,
-    prose,
     status_word,
+    style_sentence,
 )
 
 WORDS = {
@@ -76,7 +76,7 @@ def make_result_row(result: Result, name: str, *, has_room: bool) -> Row:
     """
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
     label = status_word(result.status, WORDS[result.status], 8) + name
-    summary = Content(" ") + prose(results_text.summarize_result(result))
+    summary = Content(" ") + style_sentence(results_text.summarize_result(result))
     if result.status == "pass" and not has_room:
         return Row(result.id, label, seconds, whole=summary)
     return Row(result.id, label + summary, seconds, hang=label.cell_length + 1)
@@ -154,4 +154,4 @@ def describe_folded(name: str, group: Sequence[Result | Check]) -> Iterator[Laid
     width = max(len(one.id) for one in group) + 2
     for one in group:
         said = results_text.summarize_result(one) if isinstance(one, Result) else one.title
-        yield HangingText(f"{escape_text(one.id):<{width}}", prose(said))
+        yield HangingText(f"{escape_text(one.id):<{width}}", style_sentence(said))

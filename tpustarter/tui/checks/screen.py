@@ -11,19 +11,19 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from tpustarter.checking.machine_check import CheckRequest, Event, MachineCheck, PlanMade
 from tpustarter.checking.results import last_failures, next_step
 from tpustarter.checking.results.results import Result, Run
 from tpustarter.checking.run.runner import CheckStarted
-from tpustarter.checking.selfcheck import CheckRequest, Event, PlanMade, SelfCheck
 from tpustarter.core.content import Check
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import CHECKS, LOOK, EventsArrived, FactsLoaded
 from tpustarter.tui.checks import check_explanation as check_about
-from tpustarter.tui.checks import end_line as check_end_line
 from tpustarter.tui.checks import rows as check_rows
+from tpustarter.tui.checks import status_line as check_end_line
 from tpustarter.tui.checks.check_details import (
     describe_check,
     describe_claim,
@@ -31,14 +31,14 @@ from tpustarter.tui.checks.check_details import (
     format_full_text,
 )
 from tpustarter.tui.checks.check_explanation import CheckExplanation
+from tpustarter.tui.checks.check_list import CheckList, MarkedCheck
 from tpustarter.tui.checks.rows import STOPPED, WORDS
-from tpustarter.tui.checks.run_list import CheckList, CheckMark
 from tpustarter.tui.explain import failure
+from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.split import LOW, Split
-from tpustarter.tui.kit.text_layout import Stack
+from tpustarter.tui.kit.text_layout import StackedText
 
 LISTED_BESIDE = 150
 """Columns from which a list of all claims leaves room for the details beside it."""
@@ -61,7 +61,7 @@ list, or beside it in a wide window.
 """
 
 
-class Checks(Split):
+class ChecksScreen(ListWithDetails):
     """A run of checks with their results."""
 
     HELP = _HELP
@@ -80,13 +80,13 @@ class Checks(Split):
         super().__init__(title or f"Checks, {request.level}")
         self._request = request
         self._list = CheckList()
-        self._selfcheck: SelfCheck | None = None
+        self._selfcheck: MachineCheck | None = None
         self.live_run = self._run = LiveRun[Event | Run | list[Check]](self, CHECKS, self._tick)
         self._about: dict[str, CheckExplanation] = {}
         """The texts about the checks that were marked, by id."""
         self._log_of: str | None = None
         """The check whose log is shown; marking another one closes the log."""
-        self._mark = CheckMark()
+        self._mark = MarkedCheck()
         self._opened = ""
         """The check on the whole screen; its row may be folded meanwhile."""
 
@@ -103,7 +103,7 @@ class Checks(Split):
         """Run checks, in the worker."""
         app = self.tutor
         app.live.release()
-        selfcheck = SelfCheck(request, machine=app.machine, checks=app.checks)
+        selfcheck = MachineCheck(request, machine=app.machine, checks=app.checks)
         self._selfcheck = selfcheck
         yield selfcheck.checks
         self._run.on_stop(selfcheck.stop)
@@ -113,7 +113,7 @@ class Checks(Split):
         last_failures.save_failures(selfcheck.run)
         yield selfcheck.run
 
-    def _events(self, selfcheck: SelfCheck) -> Iterator[Event]:
+    def _events(self, selfcheck: MachineCheck) -> Iterator[Event]:
         """Yield the events of a run; headings show the holder of the device meanwhile."""
         live = self.tutor.live
         try:
@@ -218,7 +218,7 @@ class Checks(Split):
             "details", f"{result.id}: {WORDS[result.status].lower()}" if result else chosen
         )
         if group := self._list.find_folds().get(chosen):
-            self.show_details(Stack(check_rows.describe_folded(chosen, group)))
+            self.show_details(StackedText(check_rows.describe_folded(chosen, group)))
         elif result and self._log_of == result.id:
             log = clean_text(result.log.rstrip("\n")) or "This check wrote nothing."
             title = Content.styled(f"Log of {escape_text(result.id)}", "bold")
@@ -230,11 +230,11 @@ class Checks(Split):
                 log = clean_text(result.log.rstrip("\n")) if result else ""
                 self.show_details(format_full_text(check, found, about, log))
             elif self.size.width >= self.BESIDE:  # there is room for it
-                self.show_details(Stack(describe_check(check, found, about)))
+                self.show_details(StackedText(describe_check(check, found, about)))
                 if chosen not in self._about:
                     self._look(check)
             else:
-                self.show_details(Stack(found))
+                self.show_details(StackedText(found))
         else:
             self.show_details("")
 

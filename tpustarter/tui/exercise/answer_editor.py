@@ -12,14 +12,14 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.widgets.text_area import Selection
 
-from tpustarter.tui.exercise import status_text as exercise_status
-from tpustarter.tui.kit.editor import Editor, place_to_edit
+from tpustarter.tui.exercise import verdict_text as exercise_status
+from tpustarter.tui.kit.editor import CodeEditor, find_place_to_edit
 from tpustarter.tui.kit.markdown_text import colour_code, mark_rows
 from tpustarter.tui.kit.safe_text import clean_text, plain_source
 from tpustarter.tui.kit.wrapped_code import WrappedCode
 
 
-class AnswerEditor(Editor):
+class AnswerEditor(CodeEditor):
     """The editor of an exercise; Ctrl+R has the answer judged, not only run."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -27,7 +27,7 @@ class AnswerEditor(Editor):
     ]
 
 
-class OwnCode(Vertical):
+class LearnerCode(Vertical):
     """The learner's part of the file, as it was saved last, or as it is typed."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  Textual's name
@@ -76,7 +76,7 @@ class OwnCode(Vertical):
 
     @property
     def last_marked_row(self) -> int:
-        """The row of the screen behind the last line that is marked; 0 where none is."""
+        """The row of the screen behind the last line that is marked, or 0 if none is."""
         if not self._marked:
             return 0
         region = self.query_one(".code").region
@@ -93,9 +93,9 @@ class OwnCode(Vertical):
             editor.mark(row + above for row in rows)
 
     @property
-    def editor(self) -> Editor | None:
+    def editor(self) -> CodeEditor | None:
         """The open editor; None while nothing is typed."""
-        return next(iter(self.query(Editor)), None)
+        return next(iter(self.query(CodeEditor)), None)
 
     async def edit(self, code: str) -> None:
         """Open the editor; `_place` chooses where its cursor is."""
@@ -116,7 +116,7 @@ class OwnCode(Vertical):
         lines = code.split("\n")
         last = len(lines) - 1
         end = Selection.cursor((last, len(lines[last])))
-        place = self._typed_at or place_to_edit(code) or end
+        place = self._typed_at or find_place_to_edit(code) or end
         (first, _), (last, _) = sorted(place)
         rows = (number - self._first_line for number in sorted(self._marked))
         named = [row for row in rows if 0 <= row < len(lines)]
@@ -125,7 +125,7 @@ class OwnCode(Vertical):
         line = lines[named[0]]
         return Selection.cursor((named[0], len(line) - len(line.lstrip())))
 
-    def remember(self, editor: Editor) -> None:
+    def remember(self, editor: CodeEditor) -> None:
         """Take over an editor's text and selection, also from the file's other view."""
         self._code, self._typed_at = editor.text, editor.selection
 

@@ -18,10 +18,16 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.home import course_facts
+from tpustarter.tui.kit.list_with_details import ListWithDetails
 from tpustarter.tui.kit.page import EXPLAIN
 from tpustarter.tui.kit.row_list import DetailRows, Row, RowList
-from tpustarter.tui.kit.split import Split
-from tpustarter.tui.kit.text_layout import HangingText, Stack, group_heading, prose, status_word
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    StackedText,
+    group_heading,
+    status_word,
+    style_sentence,
+)
 from tpustarter.tui.library import search_details
 
 if TYPE_CHECKING:
@@ -60,7 +66,7 @@ class _Found:
         return self.following or next(left, None)
 
 
-class Exercises(Split):
+class ExerciseListScreen(ListWithDetails):
     """The list of exercises, those of the path first."""
 
     CALLED = "the list of exercises"
@@ -172,7 +178,7 @@ those that are solved, then all of them.
             exercise = one.exercise
             if was_on_path and not one.is_on_path:
                 yield Row(None, "")
-                yield Row(None, prose("These are not on your path:"))
+                yield Row(None, style_sentence("These are not on your path:"))
             was_on_path = one.is_on_path
             if exercise.lesson.id != lesson:
                 lesson = exercise.lesson.id
@@ -180,14 +186,14 @@ those that are solved, then all of them.
             label = status_word(
                 _STYLES.get(one.state, ""), exercises.WORDS[one.state], exercises.WIDTH
             )
-            yield Row(name, HangingText(label, prose(exercise.title)))
+            yield Row(name, HangingText(label, style_sentence(exercise.title)))
 
     @on(RowList.OptionHighlighted)
     def _show_details(self) -> None:
         one = self._listed.get(self.query_one(RowList).highlighted_id or "")
         self.set_area_title("details", escape_text(one.exercise.title) if one else "")
         pieces = [*search_details.describe_exercise(one.exercise, " (l)")][:-1] if one else []
-        self.show_details(Stack(pieces) if one else "")
+        self.show_details(StackedText(pieces) if one else "")
         # The command has a line of its own, where it is whole, and seen at every height.
         command = f"`tpustarter learn --exercise {one.exercise.id}`" if one else ""
         if one and cell_len(format_commands(f"In a shell: {command}")) <= self.size.width:
@@ -222,7 +228,7 @@ def _of(lesson: Lesson, trouble: list[str], *, is_on_path: bool) -> list[_Listed
     """Return the exercises of a lesson; add a lesson's Problem to `trouble` and return none."""
     try:
         return [
-            _Listed(one, exercises.read_state(one), is_on_path)
+            _Listed(one, exercises.read_exercise_state(one), is_on_path)
             for one in exercises.read_exercises(lesson)
         ]
     except Problem as problem:

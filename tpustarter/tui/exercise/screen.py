@@ -20,8 +20,8 @@ from tpustarter.learning.content.exercises import Exercise
 from tpustarter.learning.progress.lesson_end import NextStep
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, EventsArrived, FactsLoaded
-from tpustarter.tui.exercise import status_text as exercise_status
-from tpustarter.tui.exercise.judge_answer import AnswerEnd, AnswerJudge, read_end
+from tpustarter.tui.exercise import verdict_text as exercise_status
+from tpustarter.tui.exercise.answer_judge import AnswerEnd, AnswerJudge, read_answer_end
 from tpustarter.tui.exercise.view import ExerciseView
 from tpustarter.tui.explain import failure
 from tpustarter.tui.kit import external_editor
@@ -37,7 +37,7 @@ LESS_THAN_HELP = ("judge", "open", "anew")
 judged there."""
 
 
-class ExercisePage(Page):
+class ExerciseScreen(Page):
     """The screen of one exercise."""
 
     HELP = """
@@ -108,7 +108,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         try:
             lessons = content.read_lessons(self.tutor.lessons)
             exercise = exercises.find_exercise(lessons, self._exercise_id)
-            exercises.open_file(exercise)
+            exercises.open_learner_file(exercise)
             self.post_message(FactsLoaded(exercise))
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
@@ -116,7 +116,7 @@ The lines below `# Judged below` are written again each time, so changing them h
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look_on(self, exercise: Exercise) -> None:
         """Look up the next step after a right answer."""
-        self.post_message(FactsLoaded(read_end(self.tutor, exercise, self._below)))
+        self.post_message(FactsLoaded(read_answer_end(self.tutor, exercise, self._below)))
 
     @property
     def _below(self) -> Page:
@@ -237,7 +237,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         is_typing = self._view.editor is not None
         return exercise_status.format_verdict(
             self._judging.judged,
-            exercises.read_state(exercise),
+            exercises.read_exercise_state(exercise),
             is_typing=is_typing,
             achieved=self._achieved,
         )
@@ -317,7 +317,7 @@ The lines below `# Judged below` are written again each time, so changing them h
             self.tutor.go.open_explanation(shown)
 
     def action_hint(self) -> None:
-        if self._exercise and (hint := exercises.take_next_hint(self._exercise)):
+        if self._exercise and (hint := exercises.reveal_next_hint(self._exercise)):
             self._hints.append(hint)
             self._show()
             self.refresh_bindings()
@@ -328,7 +328,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         exercise = self._exercise
         if exercise is None:
             return
-        if exercises.read_state(exercise) in ("pass", "shown"):
+        if exercises.read_exercise_state(exercise) in ("pass", "shown"):
             self._answered_solution(True)  # noqa: FBT003  as if asked
             return
         unseen = len(exercise.hints) - len(self._hints)
@@ -347,7 +347,7 @@ The lines below `# Judged below` are written again each time, so changing them h
 
     def action_anew(self) -> None:
         self._keep()
-        is_changed = self._exercise is not None and exercises.is_changed(self._exercise)
+        is_changed = self._exercise is not None and exercises.has_changed_copy(self._exercise)
         fate = "is kept beside the new one" if is_changed else "is as it was at first"
         self.tutor.push_screen(
             ConfirmWindow("Begin anew", f"Begin anew? Your file {fate}."), self._answered_anew

@@ -9,11 +9,11 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
-from tpustarter.tui.exercise.answer_editor import OwnCode
-from tpustarter.tui.kit.editor import Editor
+from tpustarter.tui.exercise.answer_editor import LearnerCode
+from tpustarter.tui.kit.editor import CodeEditor
 from tpustarter.tui.kit.markdown_text import LessonText, colour_code, mark_rows
 from tpustarter.tui.kit.safe_text import clean_text, plain_source
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 from tpustarter.tui.kit.wrapped_code import WrappedCode
 from tpustarter.tui.lesson.page.outline import BESIDE
 
@@ -34,11 +34,11 @@ class ExerciseView(Horizontal):
         with VerticalScroll(id="page"):
             yield LessonText("", id="task")
             yield _panel("answer", "Your answer")
-            yield OwnCode(id="own-below")
+            yield LearnerCode(id="own-below")
             yield _panel("below", "Named in the task; part of what judges your answer")
             yield _panel("hints", "Hints")
             yield _panel("solution", "The solution")
-        yield OwnCode(id="own-beside")
+        yield LearnerCode(id="own-beside")
 
     def fits_side_by_side(self, width: int) -> bool:
         """Return whether a screen of so many columns has room for the file beside the task."""
@@ -52,7 +52,7 @@ class ExerciseView(Horizontal):
 
     def show_file(self, path: str, code: str, *, first_line: int) -> None:
         """Show the learner's file from a line on."""
-        for view in self.query(OwnCode):
+        for view in self.query(LearnerCode):
             view.show(code, path, first_line=first_line)
 
     def show_below(self, code: str) -> None:
@@ -61,7 +61,7 @@ class ExerciseView(Horizontal):
 
     def mark_lines(self, numbers: Iterable[int]) -> None:
         """Mark the lines of the learner's file that the verdict is about."""
-        for view in self.query(OwnCode):
+        for view in self.query(LearnerCode):
             view.mark(numbers)
 
     def show_answer(
@@ -89,13 +89,13 @@ class ExerciseView(Horizontal):
     def show_hints(self, hints: Sequence[str], count: int) -> None:
         """Show the hints that the learner has asked for; `count` is the number of all."""
         pieces = [
-            HangingText(f"Hint {number} of {count}  ", prose(hint))
+            HangingText(f"Hint {number} of {count}  ", style_sentence(hint))
             for number, hint in enumerate(hints, 1)
         ]
         self._show("hints", pieces)
 
     def show_solution(self, code: str, numbers: Collection[int]) -> None:
-        """Show the solution, with some lines in bold; empty code hides it."""
+        """Show the solution with some lines in bold, or hide it if the code is empty."""
         rows = [number - 1 for number in numbers]
         shown = WrappedCode(mark_rows(colour_code(clean_text(code)), rows, "bold"))
         panel = self._show("solution", [shown] if code else [])
@@ -103,7 +103,7 @@ class ExerciseView(Horizontal):
 
     def _show(self, name: str, pieces: Sequence[LaidOutLines | Content]) -> Static:
         panel = self.query_one(f"#{name}", Static)
-        panel.update(Stack(pieces))
+        panel.update(StackedText(pieces))
         panel.display = bool(pieces)
         return panel
 
@@ -122,7 +122,7 @@ class ExerciseView(Horizontal):
     def _show_answer_and_line(self) -> None:
         page, answer = self.query_one("#page"), self.query_one("#answer").region
         top, height, here = page.region.y, page.size.height, page.scroll_offset.y
-        below = self.query_one("#own-below", OwnCode)
+        below = self.query_one("#own-below", LearnerCode)
         bottom = max(answer.bottom, (below.display and below.last_marked_row) or 0)
         most = answer.y - top + here
         page.scroll_to(y=min(most, max(here, bottom - top + here - height)), animate=False)
@@ -153,13 +153,13 @@ class ExerciseView(Horizontal):
         self.screen.set_focus(self.query_one("#page"))
 
     @property
-    def editor(self) -> Editor | None:
+    def editor(self) -> CodeEditor | None:
         """The open editor; None while nothing is typed."""
-        return next((view.editor for view in self.query(OwnCode) if view.editor), None)
+        return next((view.editor for view in self.query(LearnerCode) if view.editor), None)
 
     async def edit(self, code: str) -> None:
         """Open the editor in the file's view that is in sight."""
-        shown = next(view for view in self.query(OwnCode) if view.display)
+        shown = next(view for view in self.query(LearnerCode) if view.display)
         await shown.edit(code)
         shown.scroll_visible(animate=False)
         if editor := self.editor:
@@ -168,7 +168,7 @@ class ExerciseView(Horizontal):
     async def end_edit(self) -> None:
         """Close the editor and show the file."""
         editor = self.editor
-        for view in self.query(OwnCode):
+        for view in self.query(LearnerCode):
             if editor:
                 view.remember(editor)
             await view.end_edit()

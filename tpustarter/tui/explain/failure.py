@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tpustarter.explain.log_scanner import LogScan
     from tpustarter.learning.run.block_results import BlockResult
     from tpustarter.learning.run.lesson_process import LessonSession
-    from tpustarter.setup.environment.run import StepEnded
+    from tpustarter.setup.environment.environment_setup import StepEnded
 
 _SIGNAL = re.compile(rf"\b({'|'.join(one.name for one in signal.Signals)})\b")
 KEPT = 1 << 16
@@ -68,7 +68,7 @@ class FailedRun:
 
     @property
     def code(self) -> int:
-        """The exit code as in a shell; 0 where none is known."""
+        """The exit code as in a shell, or 0 if none is known."""
         found = _SIGNAL.search("\n".join(self.ended)) if self.is_crash else None
         return 128 + signal.Signals[found[1]] if found else 0
 
@@ -111,7 +111,7 @@ class FailedRun:
 
 
 def find_file(text: str) -> Path | None:
-    """Return the file if a text is the path of one; None for any other text."""
+    """Return the file if a text is the path of one, or None for any other text."""
     name = text.strip()
     if not name or "\n" in name or len(name) > 4096 or "\0" in name:
         return None

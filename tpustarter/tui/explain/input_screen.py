@@ -13,7 +13,7 @@ from textual.widgets import Static, TextArea
 from tpustarter.core.problem import Problem
 from tpustarter.tui.explain.failure import is_log_path, read_failure
 from tpustarter.tui.kit.page import Page
-from tpustarter.tui.kit.text_layout import prose
+from tpustarter.tui.kit.text_layout import style_sentence
 
 ASKING = (
     "Paste what your program wrote, all of it if you can: the line that gives a cause away often "
@@ -95,7 +95,7 @@ read files look at this machine.
         super().__init__("Explain an error")
 
     def body(self) -> Iterable[Widget]:
-        yield Static(prose(ASKING), id="asking")
+        yield Static(style_sentence(ASKING), id="asking")
         yield ErrorText()
         yield Static("", id="headline")
 
@@ -118,5 +118,5 @@ read files look at this machine.
 
     def _say(self, text: str) -> None:
         line = self.query_one("#headline", Static)
-        line.update(prose(text))
+        line.update(style_sentence(text))
         line.display = bool(text)

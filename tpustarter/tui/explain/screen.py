@@ -19,7 +19,7 @@ from tpustarter.tui.app.messages import EXPLAIN, EventsArrived, FactsLoaded
 from tpustarter.tui.explain.failure import ANSWER, BLOCK, OWN, PROGRAM, FailedRun
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import Page
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 
 if TYPE_CHECKING:
     from tpustarter.explain.explanation_text import Explanation, ExplanationPart
@@ -123,7 +123,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             yield found, "looking at this machine, without touching the TPU"
             try:
                 program = program_python.locate_python(found.python)
-                checks = machine_evidence.host_checks(
+                checks = machine_evidence.plan_host_checks(
                     app.machine, app.checks, str(program or "") if is_own else ""
                 )
                 self._run.on_stop(checks.stop)
@@ -166,7 +166,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         for found, note in self._run.take_events(message):
             self._found = found
             self._show_written()
-            self.query_one("#explained", Static).update(Stack(self._pieces(found)))
+            self.query_one("#explained", Static).update(StackedText(self._pieces(found)))
             self._say(escape_text(note))
         self.call_after_refresh(self.refresh_bindings)
 
@@ -196,7 +196,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             yield from self._what_is_there(found.last_error)
             yield Content("")
             if self._failed.kind in OF_LESSONS:
-                yield prose(f"{OF_LESSONS[self._failed.kind]} {OTHERWISE}")
+                yield style_sentence(f"{OF_LESSONS[self._failed.kind]} {OTHERWISE}")
             else:
                 yield from (
                     _piece(part)
@@ -221,7 +221,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         return replace(part, label=OUTPUT) if is_block_line else part
 
     def _mistake(self, found: Explanation) -> MistakeFound | None:
-        """Return the mistake in the user's own program; None for a check or a step."""
+        """Return the mistake in the user's own program, or None for a check or a step."""
         return found.mistake if self._failed.kind in (BLOCK, ANSWER, PROGRAM, *OWN) else None
 
     def _what_is_there(self, last_error: str) -> Iterator[LaidOutLines | Content]:
@@ -240,11 +240,12 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         failed = self._failed
         yield Content.styled("The check itself says what is wrong.", "bold")
         for line in failed.ended:
-            yield HangingText(_label("found"), prose(line))
+            yield HangingText(_label("found"), style_sentence(line))
         yield Content("")
         for number, line in enumerate(failed.advice):
             yield HangingText(
-                _label("and" if number else "do"), prose(explanation_text.hint_as_sentence(line))
+                _label("and" if number else "do"),
+                style_sentence(explanation_text.hint_as_sentence(line)),
             )
         if failed.lesson:
             yield HangingText(_label("read"), f"{escape_text(failed.lesson)} (o)")
@@ -304,7 +305,7 @@ def _piece(part: ExplanationPart, *, is_title: bool = False) -> LaidOutLines | C
         return CopyableCommand(part.label, part.text)
     if part.kind is PartKind.LESSON:
         return HangingText(_label(part.label), part.text)
-    words = Content(part.text) if part.kind is PartKind.QUOTE else prose(part.text)
+    words = Content(part.text) if part.kind is PartKind.QUOTE else style_sentence(part.text)
     text = words.stylize("bold" if is_title else "")
     if part.sure:
         text += Content(" ") + Content.styled(f"({part.sure})", SURE[part.sure])

@@ -15,7 +15,7 @@ from tpustarter.learning.progress import course
 from tpustarter.machine import frameworks, host
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.heading_place import HeadingPlace
+from tpustarter.tui.app.machine_label import MachineLabel
 from tpustarter.tui.app.settings import Settings
 
 NO_OTHER = (
@@ -30,7 +30,7 @@ class MachineFacts:
 
     rows: tuple[tuple[str, str], ...]
     """Pairs of a name and a fact."""
-    place: HeadingPlace
+    place: MachineLabel
     """The devices in a few words, for the heading."""
     on_tpu: bool
     has_framework: bool
@@ -81,9 +81,9 @@ def collect_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
     name, *rest = map(escape_text, run_plan.where_parts)
     return MachineFacts(
         tuple((name, escape_text(text)) for name, text in rows),
-        HeadingPlace(name, "", tuple(rest), is_tpu=on_tpu)
+        MachineLabel(name, "", tuple(rest), is_tpu=on_tpu)
         if on_tpu or lacks_tpu
-        else HeadingPlace(escape_text(no_tpu), ", ".join([name, *rest])),
+        else MachineLabel(escape_text(no_tpu), ", ".join([name, *rest])),
         on_tpu,
         bool(chosen and chosen.frameworks),
         _suggestion(machine, chosen, on_tpu=on_tpu),

@@ -17,7 +17,13 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import AwaitedRows, Row, RowList, SidePanel
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, TextLine, status_word
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    LaidOutLines,
+    StackedText,
+    TextLine,
+    status_word,
+)
 
 if TYPE_CHECKING:
     from tpustarter.learning.content.paths import LessonPath
@@ -41,7 +47,7 @@ LOW_AND_NARROW = 28
 """The same as `LOW` on a narrow screen, where each sentence takes more lines."""
 
 
-class PathRows(AwaitedRows):
+class PathList(AwaitedRows):
     """The list of paths, of which Enter takes the marked one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -49,7 +55,7 @@ class PathRows(AwaitedRows):
     ]
 
 
-class Paths(Page):
+class PathsScreen(Page):
     """The choice of a path; the one that suits this machine is marked, with the reason."""
 
     HELP = """
@@ -96,7 +102,7 @@ when you change.
         text = f"{ASKING} {LATER}" if self._is_first else ASKING
         yield Static(Content(text), id="asking")
         with Container(id="choosing"):
-            yield PathRows(id="paths")
+            yield PathList(id="paths")
             yield SidePanel("about")
 
     def on_mount(self) -> None:
@@ -129,7 +135,7 @@ when you change.
 
     @property
     def _own(self) -> str | None:
-        """The id of the path that is followed; None where the user has not chosen yet."""
+        """The id of the path that is followed, or None if the user has not chosen yet."""
         path = self.tutor.find_path(self._paths)
         return path.id if path and not self._is_first else None
 
@@ -137,7 +143,7 @@ when you change.
         if self._course and len(self._paths) < 2:
             self.dismiss()  # there is nothing to choose; the first screen shows why
             return
-        rows = self.query_one(PathRows)
+        rows = self.query_one(PathList)
         moved = rows.is_moved or rows.highlighted_id != self._marked
         rows.show(self._rows(), highlight=None if moved else self._own or self._suggested)
         self._marked = self._marked if moved else rows.highlighted_id
@@ -167,7 +173,7 @@ when you change.
 
     @on(RowList.OptionHighlighted)
     def _describe(self) -> None:
-        chosen = self.query_one(PathRows).highlighted_id
+        chosen = self.query_one(PathList).highlighted_id
         path = next((path for path in self._paths if path.id == chosen), None)
         if path is None or self._course is None:
             return
@@ -192,7 +198,7 @@ when you change.
             if len(stages) == 1:
                 said = f"One stage, “{first}”"
             lines.append(HangingText("", escape_text(said)))
-        self.query_one(SidePanel).show(Stack(lines))
+        self.query_one(SidePanel).show(StackedText(lines))
         self.set_area_title("about", path.title if is_beside else "")
 
     @on(RowList.OptionSelected)
@@ -201,7 +207,7 @@ when you change.
 
     def action_take(self, number: int) -> None:
         """Follow a path by its number, even if it is pressed before the paths are read."""
-        self.query_one(PathRows).call_once_shown(partial(self._take_number, number))
+        self.query_one(PathList).call_once_shown(partial(self._take_number, number))
 
     def _take_number(self, number: int) -> None:
         if number <= len(self._paths):

@@ -21,8 +21,8 @@ from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
     group_heading,
-    prose,
     status_word,
+    style_sentence,
     wrap_text,
 )
 
@@ -73,7 +73,7 @@ def next_rows(
         yield _last_row(known, progress)
     yield from _tpu_rows(known)
     for line in known.trouble.splitlines():
-        yield Row(None, HangingText("", prose(line)))
+        yield Row(None, HangingText("", style_sentence(line)))
 
 
 def _last_row(known: Course, progress: PathProgress | None) -> Row:
@@ -143,7 +143,7 @@ def make_brief_activity_rows() -> Iterator[Row]:
         "Beside the path: `e` exercises, `c` check, `r` compile for another TPU, `s` set up, `f` "
         "explain an error, `/` look up a word"
     )
-    yield Row(None, HangingText("", prose(said)))
+    yield Row(None, HangingText("", style_sentence(said)))
 
 
 def needs_setup(facts: MachineFacts | None, lesson: Lesson | None) -> bool:
@@ -181,7 +181,7 @@ def path_rows(
     """
     yield Row(None, PathBar(progress))
     if achieved := known.describe_achievements(progress):
-        yield Row(None, HangingText("", prose(achieved)))
+        yield Row(None, HangingText("", style_sentence(achieved)))
     for number, stage in enumerate(progress.stages):
         if not stage.title:
             yield from _lesson_rows(known, progress, stage, "  ")
@@ -349,7 +349,7 @@ def check_lines(check: dict[str, Any] | None, indent: str = "") -> Iterator[Laid
 def _came_to(check: dict[str, Any], indent: str) -> Iterator[LaidOutLines]:
     if when := _when(check):
         yield HangingText(indent, when)
-    yield HangingText(indent, prose(_headline(check)))
+    yield HangingText(indent, style_sentence(_headline(check)))
 
 
 def _headline(check: dict[str, Any]) -> str:

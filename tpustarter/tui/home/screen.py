@@ -17,19 +17,18 @@ from textual.widgets import Static
 from tpustarter.core import locations
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, FactsLoaded
-from tpustarter.tui.home import course_facts
-from tpustarter.tui.home import layout as home_layout
+from tpustarter.tui.home import course_facts, home_layout
 from tpustarter.tui.home import rows as home_rows
 from tpustarter.tui.home.course_facts import Course
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import AwaitedRows, Row, RowList, SidePanel
-from tpustarter.tui.kit.text_layout import HangingText, Stack
+from tpustarter.tui.kit.text_layout import HangingText, StackedText
 
 if TYPE_CHECKING:
     from tpustarter.learning.progress.path_progress import PathProgress
     from tpustarter.tui.home.machine_facts import MachineFacts
-    from tpustarter.tui.home.paths_screen import Paths
+    from tpustarter.tui.home.paths_screen import PathsScreen
 
 CORNERS = 6
 """Columns that a frame takes of the line with its title."""
@@ -41,7 +40,7 @@ SETTLE_S = 0.05
 """The wait after a change of size, so that a window being resized is not painted at each step."""
 
 
-class Home(Page):
+class HomeScreen(Page):
     """The first screen."""
 
     CALLED = "the first screen"
@@ -90,10 +89,10 @@ the mark as the arrow keys do.
         self._facts: MachineFacts | None = None
         self._course: Course | None = None
         self._unfolded: set[int] | None = None
-        """Stages whose lessons are shown; None for the default, see `layout.open_stages`."""
+        """Stages whose lessons are shown, or None for those that `choose_open_stages` returns."""
         self._following: str | None = None
         """The next lesson; when it changes, the mark moves to it."""
-        self._chooser: Paths | None = None
+        self._chooser: PathsScreen | None = None
         self._awaits_suggestion = False
         """Whether to follow the path that suits this machine as soon as that is known."""
         self._settling: Timer | None = None
@@ -140,7 +139,7 @@ the mark as the arrow keys do.
         return self.size.width >= BESIDE
 
     def _frame_title(self, progress: PathProgress) -> str:
-        """Return the path as the title of its area; empty if there is no room for all of it."""
+        """Return the path as the title of its area, or "" if there is no room for all of it."""
         title = home_rows.path_title(progress).plain
         has_room = len(title) + CORNERS <= self.query_one(RowList).size.width
         return title if self.size.height >= FRAMED_HEIGHT and has_room else ""
@@ -196,7 +195,7 @@ the mark as the arrow keys do.
             ("machine", home_rows.panel_lines(self._facts)),
             ("last", home_rows.check_lines(last)),
         ):
-            self.query_one(f"#{name}", Static).update(Stack(lines))
+            self.query_one(f"#{name}", Static).update(StackedText(lines))
 
     def _describe(self, progress: PathProgress) -> None:
         """Show the details of the marked lesson, else of the next one, where there is room."""
@@ -211,7 +210,7 @@ the mark as the arrow keys do.
 
             label = "Next: " if progress.next else "The lesson of this exercise: "
             panel.border_title = Content(f"{label * (not is_marked)}{escape_text(lesson.title)}")
-            panel.show(lesson_details.describe(lesson, course, progress))
+            panel.show(lesson_details.describe_lesson(lesson, course, progress))
 
     @on(RowList.OptionHighlighted)
     def highlighted(self) -> None:
@@ -266,7 +265,9 @@ the mark as the arrow keys do.
         left = len(list(home_rows.make_unfinished_rows(self._course, progress)))
         also = home_rows.ALSO_LINES if self._is_beside else 0
         free = self.query_one(RowList).size.height - below - left - also
-        return home_layout.open_stages(progress, self._course.find_next_lesson(progress), free)
+        return home_layout.choose_open_stages(
+            progress, self._course.find_next_lesson(progress), free
+        )
 
     @on(RowList.OptionSelected)
     def open_row(self, event: RowList.OptionSelected) -> None:
@@ -342,9 +343,9 @@ the mark as the arrow keys do.
         self._ask()
 
     def _ask(self) -> None:
-        from tpustarter.tui.home.paths_screen import Paths  # not needed for the first paint
+        from tpustarter.tui.home.paths_screen import PathsScreen  # not needed for the first paint
 
-        self._chooser = Paths(self._follow, is_first=self._is_first_start())
+        self._chooser = PathsScreen(self._follow, is_first=self._is_first_start())
         self._chooser.show(self._course, self._facts)
         self.tutor.push_screen(self._chooser)
 
@@ -356,7 +357,7 @@ the mark as the arrow keys do.
             self._follow(suggested if suggested in ids else ids[0])
 
     def _follow(self, path_id: str | None) -> None:
-        """Follow a path; None for the one that suits this machine."""
+        """Follow a path, or None for the one that suits this machine."""
         self._awaits_suggestion = path_id is None
         if path_id is None:
             return

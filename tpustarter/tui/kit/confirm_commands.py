@@ -12,14 +12,14 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.setup.environment.steps import SetupStep
-from tpustarter.setup.machine import as_root
+from tpustarter.setup.machine import root_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.page import RELEASE, DialogWindow
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 
 
-class SeenCommands(ModalScreen[bool]):
+class ConfirmCommands(ModalScreen[bool]):
     """The commands and the question.
 
     The answer is True for all of them, False for those without root, and None for nothing.
@@ -63,14 +63,14 @@ class SeenCommands(ModalScreen[bool]):
         self._pasted, self._others = pasted, others
 
     def compose(self) -> Iterable[Widget]:
-        yield DialogWindow(self._title, Static(Stack(self._lines())))
+        yield DialogWindow(self._title, Static(StackedText(self._lines())))
         yield KeyBar(markup=False)
 
     def _lines(self) -> Iterator[LaidOutLines | Content]:
-        yield HangingText("", prose(self._opening))
+        yield HangingText("", style_sentence(self._opening))
         for step in self._steps:
             yield Content("")
-            root = " (as root)" if as_root.NEED in step.needs else ""
+            root = " (as root)" if root_commands.NEED in step.needs else ""
             yield HangingText("", Content.styled(escape_text(step.title), "bold") + root)
             yield HangingText("  $ ", escape_text(self._pasted(step.command)))
 

@@ -17,10 +17,10 @@ from textual.widgets import Input, Static
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.page import RELEASE
-from tpustarter.tui.kit.text_layout import prose
+from tpustarter.tui.kit.text_layout import style_sentence
 
 
-class NameLine(Input):
+class NameInput(Input):
     """The line for the name."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -28,7 +28,7 @@ class NameLine(Input):
     ]
 
 
-class TypedName(ModalScreen[bool]):
+class ConfirmName(ModalScreen[bool]):
     """The request that would be sent; the answer is True once the whole name was typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,16 +54,16 @@ class TypedName(ModalScreen[bool]):
         yield Heading(self._title)
         with VerticalScroll(id="sheet", can_focus=False):
             yield Static(self._shown)
-        yield Static(prose(f"To {self._to_do}, type `{self._expected}`:"), id="headline")
+        yield Static(style_sentence(f"To {self._to_do}, type `{self._expected}`:"), id="headline")
         with Horizontal(classes="typed"):
             yield Static(Content("> "), classes="mark")
-            line = NameLine(id="name-typed")
+            line = NameInput(id="name-typed")
             line.cursor_blink = False
             yield line
         yield KeyBar(markup=False)
 
     def on_mount(self) -> None:
-        self.set_focus(self.query_one(NameLine))
+        self.set_focus(self.query_one(NameInput))
 
     @on(Input.Submitted)
     def confirm_typed(self, event: Input.Submitted) -> None:
@@ -74,7 +74,7 @@ class TypedName(ModalScreen[bool]):
             return
         what = f"found `{found}`" if found else "nothing was typed"
         text = f"{what}, expected `{self._expected}`: nothing was sent."
-        self.query_one("#headline", Static).update(prose(text))
+        self.query_one("#headline", Static).update(style_sentence(text))
 
     def action_answer(self) -> None:
         self.dismiss(False)  # noqa: FBT003  the answer

@@ -19,7 +19,7 @@ from tpustarter.learning.run.learner_lines import TO_CHANGE, find_rows_to_change
 from tpustarter.text.terminal import cut_text
 from tpustarter.tui.kit.markdown_text import MARKED, Colours
 from tpustarter.tui.kit.row_list import get_app
-from tpustarter.tui.kit.wrapped_code import mark_column
+from tpustarter.tui.kit.wrapped_code import mark_continuation
 from tpustarter.tui.terminal.highlighting import HighlightedArea
 
 THEME = "lesson"
@@ -41,7 +41,7 @@ _MOST_COPIED = 40
 _LEXER: Any = PythonLexer(stripnl=False, ensurenl=False)
 
 
-class Editor(HighlightedArea):
+class CodeEditor(HighlightedArea):
     """The code of a block while the user changes it; it stays open while the block runs."""
 
     HELP = """
@@ -207,7 +207,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         if column < 0:
             return strips
         return [
-            mark_column(strip, column) if self._goes_on(row) else strip
+            mark_continuation(strip, column) if self._goes_on(row) else strip
             for row, strip in enumerate(strips, first)
         ]
 
@@ -286,7 +286,7 @@ def _style_of(token: Any) -> str | None:
     return str(token) if token else None
 
 
-def place_to_edit(code: str, answer: str = "") -> Selection | None:
+def find_place_to_edit(code: str, answer: str = "") -> Selection | None:
     """Return the selection for the learner to type over, or the cursor at the line to change.
 
     Args:
@@ -345,7 +345,7 @@ def _statement(row: int, line: str) -> Selection:
 
 def has_gap(code: str, answer: str) -> bool:
     """Return whether the code has a gap to fill in before it can run."""
-    place = place_to_edit(code, answer)
+    place = find_place_to_edit(code, answer)
     if place is None:
         return False
     (row, begin), (_, end) = place

@@ -55,7 +55,7 @@ def run_editor(
 
 
 def _words(command: str) -> list[str]:
-    """Return the words of a command; none for a command that no shell could read."""
+    """Return the words of a command, or none for a command that no shell could read."""
     try:
         return shlex.split(command)
     except ValueError:

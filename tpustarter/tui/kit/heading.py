@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from tpustarter.text.invocation import NAME
-from tpustarter.tui.app.session import session_of
+from tpustarter.tui.app.session import find_session
 from tpustarter.tui.app.theme import TERMINAL
 from tpustarter.tui.kit.text_layout import FRAMED, LaidOutLines, wrap_text
 
@@ -39,13 +39,13 @@ class Heading(Widget):
         self._what_runs = ""
 
     def on_mount(self) -> None:
-        self.watch(session_of(self), "place", self._show_place, init=False)
+        self.watch(find_session(self), "place", self._show_place, init=False)
 
     def _show_place(self) -> None:
         self.refresh()
 
     def render(self) -> HeadLine:
-        app = session_of(self)
+        app = find_session(self)
         accent = "bold reverse" if app.theme == TERMINAL.name else "bold $background on $key"
         is_named = self._named or app.size.width >= FRAMED
         mark = Content.styled(f" {MARK} {NAME} " if is_named else f" {MARK} ", accent)

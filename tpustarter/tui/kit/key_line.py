@@ -15,7 +15,7 @@ from textual.signal import Signal
 from textual.style import Style
 from textual.widgets import Static
 
-from tpustarter.tui.app.session import session_of
+from tpustarter.tui.app.session import find_session
 from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.kit.text_layout import KeyLine
 
@@ -54,7 +54,7 @@ class KeyBar(Static):
         if not self.is_attached or screen is not self.screen:
             return
         bindings = screen.active_bindings  # read once: it asks the screen about each of its actions
-        valid, back = valid_keys(screen, bindings), bindings.get("escape")
+        valid, back = list_active_keys(screen, bindings), bindings.get("escape")
         keys = [
             _Key(_shown(screen, active, back), active.binding.description, active.binding.key)
             for active in valid
@@ -65,7 +65,7 @@ class KeyBar(Static):
             few = FEW + 2 * (not _has_way_back(valid))  # a search and the palette lead to the rest
             ends = [n for n, active in enumerate(valid) if _action(active) == "release"]
             if ends:  # without an accelerator, the key that ends the process gives way first
-                if not session_of(self).live.owns_accelerator:
+                if not find_session(self).live.owns_accelerator:
                     others = [number for number in ranked if number not in ends]
                     ranked = [*others[:few], *ends, *others[few:]]
                 few += 1
@@ -117,7 +117,7 @@ def _action(active: ActiveBinding) -> str:
     return active.binding.action.rpartition(".")[2]
 
 
-def valid_keys(
+def list_active_keys(
     screen: Screen[Any], bindings: dict[str, ActiveBinding] | None = None, *, rare: bool = False
 ) -> list[ActiveBinding]:
     """Return the bindings to show: those that would act now, once per action.

@@ -11,7 +11,7 @@ from typing import Any, Generic
 from textual.screen import Screen
 from textual.timer import Timer
 
-from tpustarter.tui.app.messages import Event, EventsArrived, Inbox
+from tpustarter.tui.app.messages import Event, EventInbox, EventsArrived
 
 
 class LiveRun(Generic[Event]):
@@ -35,7 +35,7 @@ class LiveRun(Generic[Event]):
         """
         self._screen, self._group = screen, group
         self._tick, self._tick_s = tick, tick_s
-        self._inbox: Inbox[Event | None] = Inbox()
+        self._inbox: EventInbox[Event | None] = EventInbox()
         self._clock: Timer | None = None
         self._began = 0.0
         self._stop: Callable[[], object] | None = None
@@ -65,7 +65,7 @@ class LiveRun(Generic[Event]):
         Events of an earlier run that are still on their way are dropped.
         """
         self._end()
-        self._inbox, self.stopped, self._stop = Inbox(), threading.Event(), None
+        self._inbox, self.stopped, self._stop = EventInbox(), threading.Event(), None
         self.is_busy, self._began = True, time.monotonic()
         if self._tick:
             self._clock = self._screen.set_interval(self._tick_s, self._tick)
@@ -80,14 +80,14 @@ class LiveRun(Generic[Event]):
         if self._tick:
             self._tick()
 
-    def _play(self, events: Callable[[], Iterable[Event]], inbox: Inbox[Event | None]) -> None:
+    def _play(self, events: Callable[[], Iterable[Event]], inbox: EventInbox[Event | None]) -> None:
         try:
             for event in events():
                 self._pass_on(event, inbox)
         finally:
             self._pass_on(None, inbox)
 
-    def _pass_on(self, event: Event | None, inbox: Inbox[Event | None]) -> None:
+    def _pass_on(self, event: Event | None, inbox: EventInbox[Event | None]) -> None:
         if inbox.add_event(event):
             self._screen.post_message(EventsArrived(inbox))
 

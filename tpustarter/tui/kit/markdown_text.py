@@ -17,7 +17,7 @@ from textual.widgets.markdown import MarkdownFence
 
 from tpustarter.text.invocation import format_commands
 from tpustarter.tui.kit.tables import LessonTable
-from tpustarter.tui.lesson.page.commands_in_text import complete_commands
+from tpustarter.tui.lesson.page.lesson_commands import complete_commands
 from tpustarter.tui.terminal.markdown_blocks import MarkdownParagraph
 
 KEPT = "\ue000"

@@ -22,13 +22,13 @@ from tpustarter.core.problem import ExitCode, Problem, find_problem
 from tpustarter.core.redact import Redactor
 from tpustarter.tui.app import settings
 from tpustarter.tui.app.messages import PageReady
-from tpustarter.tui.app.session import AppSession, session_of, worker_error
+from tpustarter.tui.app.session import AppSession, find_session, find_worker_error
 from tpustarter.tui.kit.heading import Heading
-from tpustarter.tui.kit.key_line import KeyBar, valid_keys
+from tpustarter.tui.kit.key_line import KeyBar, list_active_keys
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import RowList, get_app
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.text_layout import FRAMED, prose, sentences
+from tpustarter.tui.kit.text_layout import FRAMED, style_lines, style_sentence
 from tpustarter.tui.terminal.compositor import WholeScreen
 
 RELEASE: list[BindingType] = [
@@ -101,7 +101,7 @@ class Page(WholeScreen):
     @property
     def tutor(self) -> AppSession:
         """The app, with its content and settings."""
-        return session_of(self)
+        return find_session(self)
 
     def body(self) -> Iterable[Widget]:
         """Return the widgets between heading and key line."""
@@ -137,7 +137,7 @@ class Page(WholeScreen):
     def set_area_title(self, area: str, result: str) -> None:
         """Show the result of an area as the title of its frame."""
         # A whole frame has space around its title, a rule has none.
-        title = prose(result)
+        title = style_sentence(result)
         is_framed = self.size.width >= FRAMED or self.has_class("-empty")
         parted = title if is_framed or not result else Content(" ") + title + " "
         self.query_one(f"#{area}").border_title = parted
@@ -207,7 +207,7 @@ class Page(WholeScreen):
         """Show a worker's error, after which keys wait for it no more."""
         if not self.can_stop:
             self.tutor.withdraw(self.STILL_RUNS)
-        if error := worker_error(event):
+        if error := find_worker_error(event):
             self.show_error(error)
             self.take_keys()
 
@@ -217,7 +217,7 @@ class Page(WholeScreen):
     def show_moved_files(self) -> None:
         """Show which files of the user were moved aside, each once."""
         redact = Redactor(os.environ)
-        for sentence in locations.take_move_notices():
+        for sentence in locations.pop_move_notices():
             self.notify(
                 clean_text(f"{redact.redact_text(sentence)}."),
                 severity="warning",
@@ -229,12 +229,12 @@ class Page(WholeScreen):
         """Show a Problem as the command line would, and anything else as a bug of the program."""
         problem = find_problem(error) or error
         if isinstance(problem, Problem):
-            if problem.code != ExitCode.LIMIT or not isinstance(self.tutor.screen, Notice):
-                self.tutor.push_screen(Notice("This did not work", str(problem)))
+            if problem.code != ExitCode.LIMIT or not isinstance(self.tutor.screen, NoticeSheet):
+                self.tutor.push_screen(NoticeSheet("This did not work", str(problem)))
             return
         from tpustarter.core import crash_report
 
-        what, where = crash_report.write(error)
+        what, where = crash_report.write_crash_report(error)
         self.tutor.broke = self.tutor.broke or crash_report.ReportedCrash(what, where)
         self.notify(
             clean_text(f"tpustarter itself broke: {what}\n{where}"),
@@ -276,7 +276,7 @@ class Sheet(ModalScreen[None]):
         if action == "page_down":
             return self.query_one("#sheet").max_scroll_y > 0
         if action == "release":
-            return session_of(self).live.owns_accelerator
+            return find_session(self).live.owns_accelerator
         return super().check_action(action, parameters)
 
     def on_click(self, event: Click) -> None:
@@ -291,24 +291,24 @@ class Sheet(ModalScreen[None]):
         self.query_one("#sheet").scroll_page_down(animate=False)
 
 
-class Notice(Sheet):
+class NoticeSheet(Sheet):
     """A plain text, such as a Problem."""
 
     def __init__(self, title: str, text: str) -> None:
-        super().__init__(title, Static(sentences(text)))
+        super().__init__(title, Static(style_lines(text)))
 
 
-class Help(Sheet):
+class HelpSheet(Sheet):
     """The help of a screen: its purpose, the keys that work on it now, and the rest of its text."""
 
     def __init__(self, screen: Screen[Any], text: str) -> None:
         from tpustarter.tui.kit.markdown_text import LessonText
-        from tpustarter.tui.lesson.page.commands_in_text import describe_shell
+        from tpustarter.tui.lesson.page.lesson_commands import describe_shell
 
         keys = [
             f"| `{get_app(screen).get_key_display(active.binding)}` | {active.binding.description} "
             f"| {active.binding.tooltip} |"
-            for active in valid_keys(screen, rare=True)
+            for active in list_active_keys(screen, rare=True)
         ]
         table = "\n".join(["| key | does | as a command, or a note |", "|---|---|---|", *keys])
         opening, _, rest = text.strip().partition("\n\n")
@@ -333,14 +333,14 @@ class ConfirmWindow(ModalScreen[bool]):
         self._text = text
 
     def compose(self) -> Iterable[Widget]:
-        yield DialogWindow(self._title, Static(sentences(self._text)))
+        yield DialogWindow(self._title, Static(style_lines(self._text)))
         yield KeyBar(markup=False)
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001  an action's argument
         self.dismiss(yes)
 
 
-class EndProcess(ConfirmWindow, inherit_bindings=False):
+class ConfirmEndProcess(ConfirmWindow, inherit_bindings=False):
     """The question whether to end a process; its key may have been a letter meant for an editor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -349,7 +349,7 @@ class EndProcess(ConfirmWindow, inherit_bindings=False):
     ]
 
 
-class Quit(ConfirmWindow):
+class ConfirmQuit(ConfirmWindow):
     """The question whether to quit, because Ctrl-C is also the key that stops something."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -367,7 +367,7 @@ class Quit(ConfirmWindow):
         )
 
 
-class QuitTyping(Quit, inherit_bindings=False):
+class ConfirmQuitWhileTyping(ConfirmQuit, inherit_bindings=False):
     """The question whether to quit where the user types: a letter is typed, and is no answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -381,4 +381,4 @@ class QuitTyping(Quit, inherit_bindings=False):
         """Go back to the field, and act there on the key, whether it is a letter or not."""
         event.stop()
         self.action_answer(yes=False)
-        session_of(self).repeat_key(event)
+        find_session(self).repeat_key(event)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from textual.content import Content, Span
 
+from tpustarter.learning.drawings.block_drawings import Drawing, draw_as_text, has_numbers
 from tpustarter.learning.drawings.curves import LinePlot, Plot, draw_curves
-from tpustarter.learning.drawings.plot import Drawing, draw_as_text, has_numbers
 from tpustarter.text import bars
 from tpustarter.tui.kit.safe_text import clean_text
 

@@ -62,7 +62,7 @@ def group_heading(text: str) -> Content:
     return Content.styled(text, "bold $label")
 
 
-def prose(text: str) -> Content:
+def style_sentence(text: str) -> Content:
     """Return one of the program's sentences with code in bold, in place of its backticks."""
     pieces = escape_text(text).split("`")
     if len(pieces) % 2 == 0:  # a backtick without its partner
@@ -72,9 +72,11 @@ def prose(text: str) -> Content:
     )
 
 
-def sentences(text: str) -> Content:
-    """Return the program's lines, such as an error with its hint, each as `prose` does it."""
-    return Content("\n").join(prose(line) for line in clean_text(format_commands(text)).split("\n"))
+def style_lines(text: str) -> Content:
+    """Return lines of the program, such as an error with its hint, styled by `style_sentence`."""
+    return Content("\n").join(
+        style_sentence(line) for line in clean_text(format_commands(text)).split("\n")
+    )
 
 
 def wrap_text(text: Content, width: int) -> list[Content]:
@@ -148,7 +150,7 @@ class HangingText(LaidOutLines):
         return [self._label + first, *(line.pad_left(indent) for line in rest)]
 
 
-class Stack(LaidOutLines):
+class StackedText(LaidOutLines):
     """Pieces of text below each other, each laid out again for every width."""
 
     def __init__(self, pieces: Iterable[LaidOutLines | Content]) -> None:
@@ -189,7 +191,7 @@ class TextLine(LaidOutLines):
         self._left = left
         self._right = right
         self._whole = whole
-        self._below = Stack(below)
+        self._below = StackedText(below)
 
     def lines(self, width: int) -> list[Content]:
         right = Content.styled(f" {self._right}" if self._right else "", "$muted")

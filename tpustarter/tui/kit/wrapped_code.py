@@ -17,7 +17,7 @@ from tpustarter.tui.kit.text_layout import LaidOutLines
 GOES_ON = "↳"
 
 
-def mark_column(strip: Strip, column: int) -> Strip:
+def mark_continuation(strip: Strip, column: int) -> Strip:
     """Return a painted line with the mark in one of its columns."""
     under = next(iter(strip.crop(column, column + 1)), None)
     mark = Segment(GOES_ON, under.style if under else None)
@@ -30,7 +30,7 @@ class CodeText(Static):
     def render_lines(self, crop: Region) -> list[Strip]:
         column = self.gutter.left - 1 - crop.x
         return [
-            mark_column(strip, column) if column >= 0 and _goes_on(strip) else strip
+            mark_continuation(strip, column) if column >= 0 and _goes_on(strip) else strip
             for strip in super().render_lines(crop)
         ]
 

@@ -6,7 +6,7 @@ from textual.binding import Binding, BindingType
 
 from tpustarter.learning.content.quiz import MOST
 from tpustarter.tui.kit.page import CTRL_C
-from tpustarter.tui.lesson.actions import EnterAction
+from tpustarter.tui.lesson.available_actions import EnterAction
 
 HELP = """
 Read with the arrow keys, Space and PageUp. Keys act on the block with the thick frame, and Tab

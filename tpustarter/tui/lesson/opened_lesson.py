@@ -26,7 +26,7 @@ from tpustarter.learning.progress.lesson_end import LessonEnd
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.tui.app.session import AppSession
-from tpustarter.tui.lesson.page.commands_in_text import split_at_command
+from tpustarter.tui.lesson.page.lesson_commands import split_at_command
 from tpustarter.tui.lesson.references import LessonReference, list_references, read_header_list
 
 TRY_IT = "Press Tab to mark a block, e to change it, and Ctrl+R to run it."
@@ -78,8 +78,8 @@ class OpenedLesson:
 
     @property
     def next_exercise(self) -> Exercise | None:
-        """The first unsolved exercise, else the first one; None where there are none."""
-        left = [one for one in self.exercises if exercises.read_state(one) != "pass"]
+        """The first unsolved exercise, else the first one, or None if there is none."""
+        left = [one for one in self.exercises if exercises.read_exercise_state(one) != "pass"]
         return next(iter([*left, *self.exercises]), None)
 
     @property
@@ -115,7 +115,7 @@ class OpenedLesson:
 
     def pieces(self) -> Iterator[LessonPart]:
         """Yield the parts, with hints that name keys where the text asks to try something."""
-        note = format_commands("\n".join(code_files.describe_files(self.lesson)))
+        note = format_commands("\n".join(code_files.describe_code_files(self.lesson)))
         for part in self._with_start():
             if note and part.block:
                 yield replace(part, kind="hint", text=note, block=None)

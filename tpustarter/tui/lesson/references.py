@@ -55,7 +55,7 @@ def list_references(
 
 
 def read_header_list(lesson: Lesson, key: str) -> list[str]:
-    """Return a list in the lesson's header; empty where the header has no such list."""
+    """Return a list in the lesson's header, or an empty list if the header has no such list."""
     value = lesson.header.get(key)
     return [str(item) for item in value] if is_array(value) else []
 

@@ -13,17 +13,17 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.checking.selfcheck import CheckRequest
+from tpustarter.checking.machine_check import CheckRequest
 from tpustarter.core import content
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, FactsLoaded
-from tpustarter.tui.app.session import session_of
+from tpustarter.tui.app.session import find_session
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.markdown_text import LessonText
-from tpustarter.tui.kit.page import Notice, Page, Sheet
+from tpustarter.tui.kit.page import NoticeSheet, Page, Sheet
 from tpustarter.tui.kit.row_list import Row, RowList, SidePanel
 from tpustarter.tui.kit.safe_text import plain_source
-from tpustarter.tui.kit.text_layout import HangingText, Stack, group_heading, prose
+from tpustarter.tui.kit.text_layout import HangingText, StackedText, group_heading, style_sentence
 from tpustarter.tui.lesson.references import LessonReference
 from tpustarter.tui.library import lesson_details, search_details
 
@@ -53,7 +53,7 @@ class GlossaryEntry(Sheet):
     def open_lesson(self, event: RowList.OptionSelected) -> None:
         """Open the selected lesson, and close the entry."""
         self.dismiss()
-        session_of(self).go.open_lesson(str(event.option_id))
+        find_session(self).go.open_lesson(str(event.option_id))
 
 
 BESIDE = 120
@@ -123,12 +123,12 @@ This is what the lesson refers to, and Enter follows the marked line.
         if reference.kind == "Words":
             return search_details.describe_word(name, reference.text, course)
         if reference.kind == "Lessons" and course and name in course.lessons:
-            return lesson_details.describe(course.lessons[name], course, None)
+            return lesson_details.describe_lesson(course.lessons[name], course, None)
         if reference.kind == "Checks" and name in self._checks:
             return search_details.describe_check(self._checks[name])
-        text = prose(" ".join(reference.text.split()))
+        text = style_sentence(" ".join(reference.text.split()))
         whole = [Content(escape_text(name)), Content("")] if reference.kind == "On the web" else []
-        return Stack([*whole, text])  # the frame and the row cut a long address
+        return StackedText([*whole, text])  # the frame and the row cut a long address
 
     def action_read_on(self) -> None:
         self.query_one(SidePanel).read_on()
@@ -156,7 +156,7 @@ This is what the lesson refers to, and Enter follows the marked line.
                 yield Row(number, f"  {_name(reference)}")
                 continue
             label = Content.styled(f"  {target:<{widths[kind]}}  ", "bold")
-            yield Row(number, HangingText(label, prose(" ".join(reference.text.split()))))
+            yield Row(number, HangingText(label, style_sentence(" ".join(reference.text.split()))))
 
     @on(RowList.OptionSelected)
     def follow(self, event: RowList.OptionSelected) -> None:
@@ -172,7 +172,7 @@ This is what the lesson refers to, and Enter follows the marked line.
             app.go.open_checks(request, f"Check {escape_text(reference.target)}")
         else:
             text = f"{reference.target}\n\nCopy it into a browser; tpustarter opens no address."
-            app.push_screen(Notice("On the web", text))
+            app.push_screen(NoticeSheet("On the web", text))
 
 
 def _name(reference: LessonReference) -> str:

@@ -16,7 +16,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import bookmarks, lesson_progress
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, FactsLoaded
-from tpustarter.tui.kit.page import Notice, Page
+from tpustarter.tui.kit.page import NoticeSheet, Page
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.lesson import opened_lesson as lesson_opened_lesson
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
@@ -28,7 +28,7 @@ OPENING = "Opening the lesson ..."
 
 
 class LessonScreen(Page):
-    """The screen of a lesson as it is read; the actions on its blocks are in `Reader`."""
+    """The screen of a lesson as it is read; the actions on its blocks are in `LessonRunScreen`."""
 
     def __init__(self, lesson: str, *, at: str = "") -> None:
         """Open the lesson with this id, at a line of its text if one is given."""
@@ -77,7 +77,7 @@ class LessonScreen(Page):
         await self._page.show(opened_lesson, "tpu" if self.tutor.on_tpu else "cpu")
         self._margin.show(self._page, opened_lesson.refers)
         if opened_lesson.lost:
-            self.tutor.push_screen(Notice("What you had typed", opened_lesson.lost))
+            self.tutor.push_screen(NoticeSheet("What you had typed", opened_lesson.lost))
         self._page.call_after_refresh(self._go_to_place, opened_lesson.left_at)
 
     async def _go_to_place(self, left_at: str | None) -> None:

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from tpustarter.checking.selfcheck import CheckRequest
+from tpustarter.checking.machine_check import CheckRequest
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import EventsArrived
 from tpustarter.tui.explain import failure
 from tpustarter.tui.kit.heading import Heading
-from tpustarter.tui.lesson import actions
+from tpustarter.tui.lesson import available_actions
 from tpustarter.tui.lesson import keys as lesson_keys
-from tpustarter.tui.lesson.actions import EnterAction
+from tpustarter.tui.lesson.available_actions import EnterAction
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.block.draft_saver import DraftSaver
 from tpustarter.tui.lesson.block.requested_block import RequestedBlock, find_last_to_run
@@ -25,7 +25,7 @@ from tpustarter.tui.lesson.references_screen import ReferencesScreen
 from tpustarter.tui.lesson.resumed_screen import LessonScreen
 
 
-class Reader(LessonScreen):
+class LessonRunScreen(LessonScreen):
     """The screen of a lesson, with the keys that run, edit and reset its blocks."""
 
     HELP = lesson_keys.HELP
@@ -53,7 +53,7 @@ class Reader(LessonScreen):
     def on_block_marked(self) -> None:
         self._offer()
         if self.is_ready:  # before that, the page is not complete
-            self.show_status(actions.format_position(self._page))
+            self.show_status(available_actions.format_position(self._page))
         if self.has_class("-beside"):
             self._margin.outline.follow(self._page)
 
@@ -124,11 +124,11 @@ class Reader(LessonScreen):
         if self._page.is_at_end:
             return lesson_keys.LATE | lesson_keys.OF_BLOCKS
         late = lesson_keys.LATE
-        return late | lesson_keys.LATE_IF_WRONG if actions.is_wrong(self._page) else late
+        return late | lesson_keys.LATE_IF_WRONG if available_actions.is_wrong(self._page) else late
 
     @property
     def _enter_does(self) -> EnterAction:
-        return actions.choose_enter_action(self._page)
+        return available_actions.choose_enter_action(self._page)
 
     def action_run(self) -> None:
         self._run()
@@ -243,7 +243,7 @@ class Reader(LessonScreen):
             self._keep(view)
             view.show_typed()
             self._offer()
-            self.show_status(actions.format_position(self._page))
+            self.show_status(available_actions.format_position(self._page))
 
     def _keep(self, view: BlockView) -> None:
         """Save the edited code of a block, so that it survives a killed program."""
@@ -352,7 +352,7 @@ class Reader(LessonScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "go_on":
             return self._player.turn is None and parameters == (self._enter_does.value,)
-        now = actions.list_conditions(
+        now = available_actions.list_conditions(
             self._page, self._opened, running=self._player.turn is not None
         )
         offer = now.get(action)

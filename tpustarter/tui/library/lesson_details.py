@@ -11,7 +11,7 @@ from textual.content import Content
 from tpustarter.learning.content import markdown
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.home import rows as home_rows
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, group_heading
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, group_heading
 from tpustarter.tui.lesson.references import read_header_list
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ EVERYWHERE = ("Your turn", "What you learned", "If it fails", "In practice")
 """Sections that most lessons have, so that their titles do not help to tell lessons apart."""
 
 
-def describe(lesson: Lesson, course: Course, progress: PathProgress | None) -> Stack:
+def describe_lesson(lesson: Lesson, course: Course, progress: PathProgress | None) -> StackedText:
     """Return the details of a lesson."""
-    return Stack(_lines(lesson, course, progress))
+    return StackedText(_lines(lesson, course, progress))
 
 
 def _lines(

@@ -146,7 +146,7 @@ class ExcerptLine(LaidOutLines):
         return [self._label + text.truncate(room, ellipsis=True)]
 
 
-def log_row(path: Path) -> Row:
+def make_log_row(path: Path) -> Row:
     """Return the row of a log whose path was typed into the search."""
     label = Content.assemble("Explain the error in ", (escape_text(path.name), "bold"))
     return Row(LOG, HangingText("", label))
@@ -208,7 +208,7 @@ def list_exercises(lesson: Lesson) -> list[str]:
 
 
 def _framework(lesson: Lesson) -> str:
-    """Return the title of a lesson's framework; empty where the lesson is about any."""
+    """Return the title of a lesson's framework, or an empty text if the lesson is about any."""
     track = lesson.id.partition("/")[0]
     known = frameworks.FRAMEWORKS.get(lesson.framework or track)
     return known.title if known else "PyTorch" if track == "pytorch" else ""

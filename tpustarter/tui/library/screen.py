@@ -20,7 +20,7 @@ from tpustarter.learning.search import search
 from tpustarter.learning.search.search import SearchLibrary, SearchResult
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, SEARCH, FactsLoaded
-from tpustarter.tui.app.session import session_of
+from tpustarter.tui.app.session import find_session
 from tpustarter.tui.explain.failure import find_file, read_failure
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.home.course_facts import Course
@@ -28,7 +28,7 @@ from tpustarter.tui.kit.markdown_text import LessonText
 from tpustarter.tui.kit.page import EXPLAIN, Page, Sheet
 from tpustarter.tui.kit.row_list import Row, RowList, SidePanel
 from tpustarter.tui.kit.safe_text import plain_source
-from tpustarter.tui.kit.text_layout import HangingText, Stack, prose
+from tpustarter.tui.kit.text_layout import HangingText, StackedText, style_sentence
 from tpustarter.tui.lesson.references_screen import GlossaryEntry
 from tpustarter.tui.library import lesson_details, search_details
 from tpustarter.tui.library import rows as lesson_rows
@@ -74,10 +74,10 @@ class SearchLine(Input):
         if "\n" in event.text.strip():
             event.stop()
             event.prevent_default()
-            session_of(self).go.open_explanation(read_failure(event.text))
+            find_session(self).go.open_explanation(read_failure(event.text))
 
 
-class Lessons(Page):
+class LessonListScreen(Page):
     """The list of lessons."""
 
     CALLED = "the list of lessons"
@@ -314,7 +314,7 @@ opens the marked one.
         states = STATES[self._filter]
         if self._found:
             if path := find_file(self._found.text):
-                yield lesson_rows.log_row(path)
+                yield lesson_rows.make_log_row(path)
                 yield Row(None, "")
             most = max((self.size.height - HEAD) // FOR_SENTENCE, 1)
             yield from lesson_rows.make_result_rows(
@@ -335,7 +335,7 @@ opens the marked one.
         name = str(event.option_id).partition("#")[0]
         detail.set_class(course is not None and name not in course.lessons, "-brief")
         detail.show(text)
-        detail.border_title = prose(title)  # this panel always has a whole frame
+        detail.border_title = style_sentence(title)  # this panel always has a whole frame
 
     def _said_of(self, option: str) -> tuple[str, VisualType]:
         """Return the title and the details of a row."""
@@ -343,14 +343,14 @@ opens the marked one.
         course, sources = self._course, self._library.sources if self._library else None
         if course and name in course.lessons:
             lesson, spot = course.lessons[name], self._leads_to(name, int(rest) if rest else None)
-            said = lesson_details.describe(lesson, course, self._progress(course))
-            return lesson.title, Stack(
+            said = lesson_details.describe_lesson(lesson, course, self._progress(course))
+            return lesson.title, StackedText(
                 [*search_details.lay_out_paragraph(spot), said]
             ) if spot else said
         if course and name == EXERCISE:
             with contextlib.suppress(Problem):  # the exercise's own page shows the problem
                 asked = exercises.find_exercise([*course.lessons.values()], rest)
-                return asked.title, Stack([*search_details.describe_exercise(asked)])
+                return asked.title, StackedText([*search_details.describe_exercise(asked)])
         if sources and not name and rest in sources.words:
             return sources.words[rest][0], search_details.describe_word(
                 *sources.words[rest], course
@@ -394,13 +394,13 @@ opens the marked one.
         self.set_focus(line)
 
     def _run_check(self, check: str) -> None:
-        from tpustarter.checking.selfcheck import CheckRequest
+        from tpustarter.checking.machine_check import CheckRequest
 
         request = CheckRequest(ids=(check,), devices=self.tutor.choices.devices)
         self.tutor.go.open_checks(request, f"Check {escape_text(check)}")
 
     def _leads_to(self, lesson: str, number: int | None) -> FoundLine | None:
-        """Return the line at which a lesson opens; None for its beginning, as for a found title."""
+        """Return the line at which a lesson opens, or None for its beginning."""
         hit = self._hit(lesson)
         return None if hit and number is None and hit.in_title else self._spot(lesson, number)
 
@@ -439,4 +439,4 @@ class TutorialClaimSheet(Sheet):
 
     def action_lesson(self) -> None:
         """Open the lesson in place of the one below this window."""
-        session_of(self).go.replace_with_lesson(self._lesson)
+        find_session(self).go.replace_with_lesson(self._lesson)

@@ -12,10 +12,10 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
-    Stack,
+    StackedText,
     adapt_commands,
     group_heading,
-    prose,
+    style_sentence,
 )
 from tpustarter.tui.library import rows as lesson_rows
 
@@ -41,13 +41,13 @@ def lay_out_paragraph(spot: FoundLine) -> list[LaidOutLines | Content]:
     ]
 
 
-def describe_word(name: str, meaning: str, course: Course | None) -> Stack:
+def describe_word(name: str, meaning: str, course: Course | None) -> StackedText:
     """Return the meaning of a word of the glossary, and the lessons that use it."""
     texts = [" ".join(one.split()) for one in meaning.split("\n\n")]
     pieces = list[LaidOutLines | Content](
         _parted([Content(escape_text(markdown.strip_markup(one))) for one in texts])
     )
-    return Stack([*pieces, *describe_lessons_using(name, course)])
+    return StackedText([*pieces, *describe_lessons_using(name, course)])
 
 
 def describe_lessons_using(name: str, course: Course | None) -> list[LaidOutLines | Content]:
@@ -60,21 +60,23 @@ def describe_lessons_using(name: str, course: Course | None) -> list[LaidOutLine
 
 def find_lessons_using(name: str, course: Course | None) -> list[Lesson]:
     """Return the lessons that use a word of the glossary."""
-    link = glossary.link_to_word(markdown.heading_anchor(name))
+    link = glossary.format_glossary_link(markdown.heading_anchor(name))
     return [one for one in course.lessons.values() if link in one.text] if course else []
 
 
-def describe_check(what: Check) -> Stack:
+def describe_check(what: Check) -> StackedText:
     """Return the claim of a check, and the lesson and the source for it."""
     rows = [("level", what.level), ("lesson", what.lesson), ("source", what.source)]
-    said = prose("Enter runs it, and c on the first screen runs all checks of its level.")
-    return Stack([*_parted([prose(what.title), said]), Content(""), *_labelled(rows)])
+    said = style_sentence("Enter runs it, and c on the first screen runs all checks of its level.")
+    return StackedText(
+        [*_parted([style_sentence(what.title), said]), Content(""), *_labelled(rows)]
+    )
 
 
 def describe_exercise(what: Exercise, key: str = "") -> Iterator[LaidOutLines | Content]:
     """Yield an exercise's task, its lesson with the key that opens it, and its command."""
     for paragraph in what.task.split("\n\n"):
-        yield HangingText("", prose(" ".join(paragraph.split())))
+        yield HangingText("", style_sentence(" ".join(paragraph.split())))
         yield Content("")
     yield HangingText("lesson   ", f"{escape_text(what.lesson.title)}{key}")
     yield HangingText(
@@ -82,18 +84,18 @@ def describe_exercise(what: Exercise, key: str = "") -> Iterator[LaidOutLines | 
     )
 
 
-def describe_claim(what: TutorialClaim) -> Stack:
+def describe_claim(what: TutorialClaim) -> StackedText:
     """Return a claim of older tutorials, and the state of today."""
     parts = [
         group_heading("What older tutorials say"),
-        prose(what.then),
+        style_sentence(what.then),
         Content(""),
         group_heading("Today"),
-        prose(what.now),
+        style_sentence(what.now),
     ]
     lesson = (what.lesson or "").partition("#")[0]
     rows = [("lesson", lesson), ("shown by", what.proof or ""), ("source", what.source)]
-    return Stack([*parts, Content(""), *_labelled(rows)])
+    return StackedText([*parts, Content(""), *_labelled(rows)])
 
 
 def _parted(paragraphs: list[Content]) -> Iterator[Content]:

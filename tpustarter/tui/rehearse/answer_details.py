@@ -12,15 +12,15 @@ from tpustarter.rehearsal.text import (
     bound_text,
     memory_bar,
     model_estimate,
+    rehearsal_headline,
     rehearsal_text,
     roofline,
-    verdict,
 )
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.explain.failure import FailedRun
 from tpustarter.tui.explain.failure import program_failure as of_program
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, status_word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word, style_sentence
 from tpustarter.tui.rehearse import memory_picture
 from tpustarter.tui.rehearse.answer_table import Program, RehearsalAnswers, format_label
 
@@ -61,29 +61,31 @@ def describe_cell(
         return
     yield title
     yield HangingText(
-        status_word(status, text, LABEL), prose(rehearsal_text.summarize_answer(result))
+        status_word(status, text, LABEL), style_sentence(rehearsal_text.summarize_answer(result))
     )
     buffers: list[ProgramArray] = result.get("buffers") or []
     if result["status"] == "compiles":
         for note in rehearsal_text.list_notes(result):
             if note.label != rehearsal_text.LARGEST:  # its row is in the table of arrays
-                yield HangingText(_dim_label(escape_text(note.label)), prose(note.text))
-        yield HangingText(_dim_label("model"), prose(model_estimate.format_estimate(result)))
+                yield HangingText(_dim_label(escape_text(note.label)), style_sentence(note.text))
+        yield HangingText(
+            _dim_label("model"), style_sentence(model_estimate.format_estimate(result))
+        )
     if result["status"] in ("compiles", "does-not-fit"):
         yield from _memory(result)
         yield RooflinePicture(result)
     if result["status"] != "compiles":
         for line in rehearsal_text.describe_padding(buffers):
-            yield HangingText(_dim_label("padding"), prose(line))
+            yield HangingText(_dim_label("padding"), style_sentence(line))
     if result["status"] == "does-not-fit":
         yield HangingText(_dim_label("try"), ADVICE)
         least = max(result["hbm_bytes"], (result.get("hbm_limit_bytes") or 0) + 1)
-        if best := verdict.find_larger_tpu(least, result.get("devices", 1)):
+        if best := rehearsal_headline.find_larger_tpu(least, result.get("devices", 1)):
             text = f"{best.name} has {best.hbm_gib_per_device:.4g} GiB on a device"
             yield HangingText(_dim_label("or"), f"{text}: rehearse it for that TPU")
         yield HangingText(_dim_label("read"), f"{LESSON} (l)")
     for note in result.get("notes", ()):
-        yield HangingText(_dim_label("note"), prose(note))
+        yield HangingText(_dim_label("note"), style_sentence(note))
     if result.get("detail") and names_words:
         yield HangingText(_dim_label("more"), "g shows the compiler's own words")
 
@@ -129,14 +131,14 @@ def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> s
 
 
 def compiler_words(result: dict[str, Any] | None) -> str:
-    """Return the compiler's own words, or the reason of a failure; empty for neither."""
+    """Return the compiler's own words, or the reason of a failure, or an empty text for neither."""
     return clean_text(str(result.get("detail") or result.get("reason") or "")) if result else ""
 
 
 def find_failed_run(
     answers: RehearsalAnswers, program: Program | None, tpu: str
 ) -> FailedRun | None:
-    """Return a refused or broken answer to explain; None if it is neither."""
+    """Return a refused or broken answer to explain, or None if it is neither."""
     result = answers.result(program, tpu)
     if program is None or result is None or result["status"] not in ("refused", "error"):
         return None

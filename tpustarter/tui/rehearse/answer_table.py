@@ -93,15 +93,15 @@ class RehearsalAnswers:
                 self._rows.setdefault((None, entry["name"]), {})
 
     def result(self, program: Program | None, tpu: str) -> dict[str, Any] | None:
-        """Return the answer of a cell; None if there is none."""
+        """Return the answer of a cell, or None if there is none."""
         return self._rows.get(program, {}).get(tpu) if program else None
 
     def seconds(self, program: Program, tpu: str) -> float | None:
-        """Return the seconds for which a cell has been compiling; None if it isn't."""
+        """Return the seconds for which a cell has been compiling, or None if it isn't."""
         return self._seconds.get((program, tpu)) if self.busy else None
 
     def find_skip_reason(self, program: Program, tpu: str) -> str | None:
-        """Return why a cell was left out; None if it was not."""
+        """Return why a cell was left out, or None if it was not."""
         reasons = (
             entry["reason"]
             for entry in self.skipped
@@ -176,7 +176,7 @@ class TpuColumns:
         return self.label + sum(before) + self.gap * (len(before) + 1)
 
 
-def lay_out(labels: Sequence[str], widths: Sequence[int], width: int, at: int) -> TpuColumns:
+def choose_columns(labels: Sequence[str], widths: Sequence[int], width: int, at: int) -> TpuColumns:
     """Return the columns that fit the width, including the one at `at`."""
     longest = max(map(len, labels), default=0)
     gap = 2 if longest + sum(widths) + 2 * len(widths) <= width else 1
@@ -209,7 +209,7 @@ class RehearsalTable(DetailRows):
         self._marked_column = 0
         self._width = 0
         """Columns of the terminal when it was painted."""
-        self._columns = lay_out([], [], 0, 0)
+        self._columns = choose_columns([], [], 0, 0)
 
     @property
     def tpu(self) -> str:
@@ -233,7 +233,7 @@ class RehearsalTable(DetailRows):
         ]
         self._width = self.scrollable_content_region.width
         width = max(self._width, LEAST_LABEL)
-        columns = self._columns = lay_out(labels, widths, width, self._marked_column)
+        columns = self._columns = choose_columns(labels, widths, width, self._marked_column)
         visible_columns = [(answers.tpus[n], columns.widths[n]) for n in columns.columns_in_sight]
         gap = " " * columns.gap
         rows: list[Row] = []

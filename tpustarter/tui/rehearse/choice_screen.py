@@ -21,17 +21,17 @@ from tpustarter.text import phrases
 from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import RowList
-from tpustarter.tui.kit.text_layout import Stack, adapt_commands, prose
+from tpustarter.tui.kit.text_layout import StackedText, adapt_commands, style_sentence
 from tpustarter.tui.rehearse import rows as rehearsal_rows
 from tpustarter.tui.rehearse import typed_program
-from tpustarter.tui.rehearse.choice import RehearsalChoice
+from tpustarter.tui.rehearse.rehearsal_choice import RehearsalChoice
 from tpustarter.tui.rehearse.run_screen import NARROW, RehearsalScreen
 from tpustarter.tui.rehearse.typed_program import (
     FUNCTION,
     OWN,
-    OfferedPrograms,
-    OwnLine,
-    ProgramOffers,
+    AmbiguousPrograms,
+    ProgramInput,
+    ProgramOfferList,
     TypedProgram,
 )
 
@@ -42,7 +42,7 @@ BESIDE = 180
 
 
 @dataclass(frozen=True)
-class RehearsalMeans:
+class AvailablePrograms:
     """The programs and compilers found on this machine."""
 
     checks: list[Check]
@@ -62,7 +62,7 @@ class ChoiceRows(RowList):
     ]
 
 
-class Rehearse(Page):
+class RehearsalChoiceScreen(Page):
     """The lists of programs and TPUs, and an input line for the user's own program."""
 
     HELP = """
@@ -109,16 +109,16 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         """The key of `OWN` whose text is typed."""
         self._has_words = False
         """Whether the input line began with text to change."""
-        self._offered: OfferedPrograms | None = None
+        self._offered: AmbiguousPrograms | None = None
         """The programs of the typed file, while one of them is to be chosen."""
 
     def body(self) -> Iterable[Widget]:
-        line = OwnLine()
+        line = ProgramInput()
         line.border_title = "Your program"
         line.cursor_blink = False
         line.display = False
         yield line
-        offers = ProgramOffers()
+        offers = ProgramOfferList()
         offers.display = False
         yield offers
         with Container(id="choice"):
@@ -140,20 +140,20 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def _look(self) -> None:
         checks = content.read_checks(self.tutor.checks)
         programs = [check for check in checks if check.has_programs]
-        has_compiler = compiler.has_compiler(self.tutor.machine)
+        has_compiler = compiler.is_tpu_compiler_installed(self.tutor.machine)
         own = typed_program.find_programs(Path.cwd())
         has_torch = user_python.can_lower("torch_xla", self.tutor.machine, Path.cwd())
-        available = RehearsalMeans(
+        available = AvailablePrograms(
             programs, has_compiler=has_compiler, own=own, has_torch=has_torch
         )
         self.post_message(FactsLoaded(available))
 
     def on_facts_loaded(
-        self, message: FactsLoaded[RehearsalMeans | TypedProgram | OfferedPrograms]
+        self, message: FactsLoaded[AvailablePrograms | TypedProgram | AmbiguousPrograms]
     ) -> None:
-        if isinstance(message.facts, RehearsalMeans):
+        if isinstance(message.facts, AvailablePrograms):
             self._offer_all(message.facts)
-        elif not self.query_one(OwnLine).display:  # Esc came first
+        elif not self.query_one(ProgramInput).display:  # Esc came first
             return
         elif isinstance(message.facts, TypedProgram):
             self._choice.select_program(message.facts)
@@ -162,7 +162,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         else:
             self._offer(message.facts)
 
-    def _offer_all(self, available: RehearsalMeans) -> None:
+    def _offer_all(self, available: AvailablePrograms) -> None:
         """Update the choice; checks that no Python here can lower are left out."""
         choice = self._choice
         torch = [check for check in available.checks if check.framework == "torch_xla"]
@@ -174,10 +174,10 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         own = choice.programs
         self._show(own[0].name if own and is_unmoved else None)
 
-    def _offer(self, offered: OfferedPrograms | None) -> None:
+    def _offer(self, offered: AmbiguousPrograms | None) -> None:
         """Show the programs of a file to choose from; without any, show both lists again."""
         self._offered = offered
-        offers = self.query_one(ProgramOffers)
+        offers = self.query_one(ProgramOfferList)
         offers.display = bool(offered)
         self.query_one("#choice").display = not offered
         self._show()
@@ -198,9 +198,9 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         line = choice.headline()
         if self._offered:
             line = typed_program.describe_choosing(self._offered)
-        elif self.query_one(OwnLine).display:
+        elif self.query_one(ProgramInput).display:
             line = typed_program.describe_typing(self._typing, has_words=self._has_words)
-        self.query_one("#headline", Static).update(adapt_commands(prose(line)))
+        self.query_one("#headline", Static).update(adapt_commands(style_sentence(line)))
         self.refresh_bindings()
 
     @property
@@ -250,8 +250,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def action_other(self) -> None:
         self.set_focus(self.query_one("#programs" if self._on_tpus else "#tpus"))
 
-    @on(ProgramOffers.OptionSelected, "#offers")
-    def copy_offer(self, event: ProgramOffers.OptionSelected) -> None:
+    @on(ProgramOfferList.OptionSelected, "#offers")
+    def copy_offer(self, event: ProgramOfferList.OptionSelected) -> None:
         """Copy the chosen program of a file into the input line, to be changed there."""
         event.stop()
         if self._offered:
@@ -272,7 +272,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def _ask(self, kind: str, words: tuple[str, ...] = ()) -> None:
         """Show the input line, with the present words of a program to change."""
         self._typing, self._has_words = kind, bool(words)
-        line = self.query_one(OwnLine)
+        line = self.query_one(ProgramInput)
         line.placeholder = OWN[kind][1]
         line.value = typed_program.join_words(words)
         line.display = True
@@ -307,7 +307,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self.tutor.go.open_setup("rehearse")
 
     def action_back(self) -> None:
-        line = self.query_one(OwnLine)
+        line = self.query_one(ProgramInput)
         if self._offered:
             self._offer(None)
             self.set_focus(line)
@@ -332,7 +332,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         title = program.words[0] if program else OWN[name][0] if name in OWN else name
         self.set_area_title("marked", title)
         self.query_one("#about-marked", Static).update(
-            Stack(rehearsal_rows.describe_row(self._choice, name))
+            StackedText(rehearsal_rows.describe_program_or_tpu(self._choice, name))
         )
 
     def on_descendant_focus(self) -> None:
@@ -352,7 +352,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._show()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        typing = isinstance(self.focused, OwnLine | ProgramOffers)
+        typing = isinstance(self.focused, ProgramInput | ProgramOfferList)
         if action == "start":
             return self._choice.is_complete and self._choice.has_compiler and not typing
         if action == "lesson":

@@ -36,7 +36,7 @@ def list_parts(result: dict[str, Any]) -> list[MemoryPart]:
 
 
 def draw_memory(result: dict[str, Any], width: int) -> Content:
-    """Return a bar of this many cells: used and free memory; empty without a limit.
+    """Return a bar of this many cells for used and free memory, or nothing without a limit.
 
     Each part is a ground with its letter at the beginning. The other letters have the colour of
     the ground, so that without colours they are seen, and show the same.

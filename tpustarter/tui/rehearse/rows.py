@@ -19,10 +19,10 @@ from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
     group_heading,
-    prose,
     status_word,
+    style_sentence,
 )
-from tpustarter.tui.rehearse.choice import RehearsalChoice
+from tpustarter.tui.rehearse.rehearsal_choice import RehearsalChoice
 from tpustarter.tui.rehearse.typed_program import OWN, SCRIPT, TypedProgram, format_label
 
 WITH_CLAIMS = 140
@@ -74,7 +74,7 @@ def _groups(choice: RehearsalChoice) -> Iterator[tuple[str, list[Check]]]:
 
 
 def _without_torch(count: int) -> Content:
-    return prose(
+    return style_sentence(
         f"{count} more, for a Python with torch_xla, and none was found here. "
         "`tpustarter setup pytorch-xla` makes one."
     )
@@ -91,7 +91,7 @@ def tpu_rows(choice: RehearsalChoice) -> Iterator[Row]:
         )
 
 
-def describe_row(choice: RehearsalChoice, name: str) -> Iterator[LaidOutLines]:
+def describe_program_or_tpu(choice: RehearsalChoice, name: str) -> Iterator[LaidOutLines]:
     """Yield the description of a program or a TPU."""
     if name in OWN:
         _, example, how = OWN[name]
@@ -103,7 +103,7 @@ def describe_row(choice: RehearsalChoice, name: str) -> Iterator[LaidOutLines]:
         if check.id == name:
             if example := EXAMPLES.get(name):
                 yield HangingText("program  ", example)
-            yield HangingText("claim    ", prose(check.title))
+            yield HangingText("claim    ", style_sentence(check.title))
             yield HangingText("lesson   ", f"{escape_text(check.lesson)} (l)")
             yield HangingText("command  ", f"tpustarter rehearse {escape_text(name)}")
     for topology in TOPOLOGIES:
@@ -147,7 +147,7 @@ def _own_words(program: TypedProgram) -> list[str]:
 
 
 def _chosen_words(choice: RehearsalChoice) -> list[str]:
-    """Return the arguments of a command for the choice; empty if it is nothing or too much."""
+    """Return the arguments of a command for the choice, or none if it is empty or too much."""
     if choice.own:
         return _own_words(choice.own)
     return choice.chosen_checks if len(choice.chosen_checks) <= MOST_NAMED else []
@@ -159,4 +159,4 @@ def _command(words: Sequence[str]) -> str:
 
 def _box_row(name: str, text: str, claim: str = "", *, chosen: bool) -> Row:
     box = status_word("done", "[x]") if chosen else Content("[ ]")
-    return Row(name, box + f" {escape_text(text)}" + prose(claim).stylize("$muted"))
+    return Row(name, box + f" {escape_text(text)}" + style_sentence(claim).stylize("$muted"))

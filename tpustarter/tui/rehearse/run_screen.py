@@ -30,21 +30,21 @@ from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import REHEARSE, EventsArrived, FactsLoaded
 from tpustarter.tui.explain.failure import FailedRun, program_failure
+from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.split import LOW, Split
-from tpustarter.tui.kit.text_layout import Stack, group_heading
+from tpustarter.tui.kit.text_layout import StackedText, group_heading
 from tpustarter.tui.rehearse import answer_details
-from tpustarter.tui.rehearse import end_line as line
+from tpustarter.tui.rehearse import status_line as line
 from tpustarter.tui.rehearse.answer_table import (
     Program,
     RehearsalAnswers,
     RehearsalTable,
     format_label,
 )
-from tpustarter.tui.rehearse.script import Script
+from tpustarter.tui.rehearse.rehearsed_script import RehearsedScript
 
 NARROW = 70
 """Columns below which lists are placed below each other."""
@@ -74,7 +74,7 @@ Each line is a program and each column is a TPU. The words are the compiler's an
 """
 
 
-class RehearsalScreen(Split):
+class RehearsalScreen(ListWithDetails):
     """A rehearsal with the compiler's answers."""
 
     HELP = _HELP
@@ -114,12 +114,12 @@ class RehearsalScreen(Split):
         self._view = self._opening = ""
         self._total = 0
         """The number of planned compilations."""
-        self._script = Script()
+        self._script = RehearsedScript()
 
     def _new_answers(self) -> RehearsalAnswers:
         programs: list[Program] = [(check, "") for check in self._request.ids]
         return RehearsalAnswers(
-            [(None, "")] if line.is_own(self._request) else programs, self._request.tpus
+            [(None, "")] if line.is_user_program(self._request) else programs, self._request.tpus
         )
 
     def body(self) -> Iterable[Widget]:
@@ -140,7 +140,7 @@ class RehearsalScreen(Split):
 
     def _start(self) -> None:
         self._problem = self._job = self._rehearsal = None
-        self._answers, self._script = self._new_answers(), Script()
+        self._answers, self._script = self._new_answers(), RehearsedScript()
         self.query_one(RehearsalTable).known = self._answers
         self._run.begin(partial(self._play, self._request))
         self._show()
@@ -272,13 +272,13 @@ class RehearsalScreen(Split):
         program, tpu = table.program, table.tpu
         self.set_area_title("details", f"for {tpu}" if program else "")
         if self._view == "script":
-            self.show_details(Stack(self._script.describe()))
+            self.show_details(StackedText(self._script.describe()))
         elif program is None:
             self.show_details("")
         elif self._view == "words" and (words := self._words()):
             self.show_details(Content(words))
         elif self._view == "compare":
-            self.show_details(Stack(answer_details.compare_tpus(self._answers, program, tpu)))
+            self.show_details(StackedText(answer_details.compare_tpus(self._answers, program, tpu)))
         else:
             is_alone = self.has_class("-details")
             pieces = [
@@ -290,7 +290,7 @@ class RehearsalScreen(Split):
                 pieces += [Content(""), group_heading("The compiler's own words"), Content(words)]
             if self._request.script and self.has_class("-airy") and self.has_class("-beside"):
                 pieces += [Content(""), *self._script.describe()]
-            self.show_details(Stack(pieces))
+            self.show_details(StackedText(pieces))
 
     @property
     def _has_room_to_compare(self) -> bool:

@@ -78,14 +78,14 @@ class TypedProgram:
 
 
 @dataclass(frozen=True)
-class OfferedPrograms:
+class AmbiguousPrograms:
     """The programs of a file, if it is not clear which one is meant."""
 
     why: str
     programs: tuple[TypedProgram, ...]
 
 
-class OwnLine(Input):
+class ProgramInput(Input):
     """The input line for the user's file."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -96,7 +96,7 @@ class OwnLine(Input):
         super().__init__(id="search")
 
 
-class ProgramOffers(RowList):
+class ProgramOfferList(RowList):
     """The programs of a file; the selected one is copied into the input line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -109,7 +109,7 @@ class ProgramOffers(RowList):
 
 def read_typed(
     kind: str, typed: str, python: str | None, machine: Machine
-) -> TypedProgram | OfferedPrograms:
+) -> TypedProgram | AmbiguousPrograms:
     """Return the program that was typed, or the programs that it may mean.
 
     Args:
@@ -139,13 +139,13 @@ def read_typed(
         return TypedProgram(kind, words, NO_JIT if read and not read.jits else "")
     name, *given = words
     try:
-        resolve.verify_function(
+        resolve.check_function_and_arguments(
             user_program.parse_function(name, tuple(given)), name.partition(":")[0], given, ()
         )
     except resolve.UnclearProgram as unclear:
         if not unclear.commands:
             raise
-        return OfferedPrograms(unclear.in_app, tuple(map(_program, unclear.commands)))
+        return AmbiguousPrograms(unclear.in_app, tuple(map(_program, unclear.commands)))
     return TypedProgram(kind, words)
 
 
@@ -170,7 +170,7 @@ def _read_words(kind: str, typed: str) -> tuple[str, ...]:
         raise Problem("no file is named", hint=f"for example `{example}`", code=ExitCode.USAGE)
     if kind == SCRIPT:
         user_program.require_script(words)
-    elif user_program.is_code(words[0]):
+    elif user_program.names_python_code(words[0]):
         words = tuple(word for word in words if word != "--arg")  # as the command has it
     else:
         raise Problem(
@@ -186,7 +186,7 @@ def join_words(words: Iterable[str]) -> str:
     return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
 
 
-def offer_rows(offered: OfferedPrograms) -> Iterator[Row]:
+def offer_rows(offered: AmbiguousPrograms) -> Iterator[Row]:
     """Yield a row for each program of a file."""
     for number, program in enumerate(offered.programs):
         how = ": what it passes to jax.jit" if program.kind == SCRIPT else ""
@@ -208,7 +208,7 @@ def describe_typing(kind: str, *, has_words: bool) -> str:
     return f"Type {OWN[kind][2]}."
 
 
-def describe_choosing(offered: OfferedPrograms) -> str:
+def describe_choosing(offered: AmbiguousPrograms) -> str:
     """Return why one program of a file must be chosen, and with which key."""
     one_of = phrases.choose_plural(len(offered.programs), "it", "one of these")
     return (

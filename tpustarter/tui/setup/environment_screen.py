@@ -15,20 +15,25 @@ from textual.content import Content
 from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.core.problem import Problem
 from tpustarter.machine import host
-from tpustarter.running.holder import DeviceHolder
+from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.setup.environment import profiles
-from tpustarter.setup.environment.run import Setup, SetupStep, StepEnded, StepStarted
+from tpustarter.setup.environment.environment_setup import (
+    EnvironmentSetup,
+    SetupStep,
+    StepEnded,
+    StepStarted,
+)
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import SETUP, EventsArrived, FactsLoaded
 from tpustarter.tui.explain import failure
+from tpustarter.tui.kit.list_with_details import ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.split import Split
-from tpustarter.tui.kit.text_layout import Stack
+from tpustarter.tui.kit.text_layout import StackedText
 from tpustarter.tui.setup import step_details
 from tpustarter.tui.setup.step_list import Event, StepList
 
@@ -36,7 +41,7 @@ KEPT = "What was downloaded stays in the cache of uv or pip, and makes the next 
 """The note on files that undo leaves on disk."""
 
 
-class SetupPlan(Split):
+class EnvironmentSetupScreen(ListWithDetails):
     """A set-up with its steps, before, during and after its run."""
 
     HELP = """
@@ -73,7 +78,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
     def __init__(self, profile: str = "jax") -> None:
         super().__init__(f"Set up {profiles.find_profile(profile).title}")
         self._profile = profile
-        self._setup: Setup | None = None
+        self._setup: EnvironmentSetup | None = None
         self.live_run = self._run = LiveRun[Event](self, SETUP, self._tick)
         self._list = StepList()
 
@@ -89,11 +94,13 @@ tpustarter notes where the folder is. No command gets administrator rights.
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
 
-    def _make(self) -> Setup:
+    def _make(self) -> EnvironmentSetup:
         app = self.tutor
-        return Setup(self._profile, machine=app.machine, lessons=app.lessons, checks=app.checks)
+        return EnvironmentSetup(
+            self._profile, machine=app.machine, lessons=app.lessons, checks=app.checks
+        )
 
-    def _make_for_run(self) -> Setup:
+    def _make_for_run(self) -> EnvironmentSetup:
         """Return a plan for one run, because a plan that was stopped can't run again."""
         return self._make()
 
@@ -114,7 +121,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
 
     def _take(self, what: Any) -> None:
         """Show a plan or a problem; for a list of what undo removes, ask the user."""
-        if isinstance(what, Setup):
+        if isinstance(what, EnvironmentSetup):
             self._setup = what
             self._show()
         elif isinstance(what, Problem):
@@ -197,7 +204,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         done = sum(step.state == "done" for step in self._steps)
         return f"{done} of {len(self._steps)} steps done"
 
-    def _summary(self, setup: Setup) -> str:
+    def _summary(self, setup: EnvironmentSetup) -> str:
         left = self._left
         blocked = next((step for step in setup.steps if step.state == "blocked"), None)
         failed = next((step for step in setup.steps if step.state == "failed"), None)
@@ -220,7 +227,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
             return f"{len(left)} of {len(setup.steps)} steps are left; y goes on.{log}"
         return self._offer(setup)
 
-    def _offer(self, setup: Setup) -> str:
+    def _offer(self, setup: EnvironmentSetup) -> str:
         count = len(self._left)
         which = phrases.choose_plural(count, "the step that is", f"the {count} steps that are")
         does = ""
@@ -231,7 +238,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         already = "What is done was so before. " if count < len(self._steps) else ""
         return f"{already}Nothing has run yet. Press y to run {which} left.{does} {undo}"
 
-    def _next(self, setup: Setup) -> str:
+    def _next(self, setup: EnvironmentSetup) -> str:
         if setup.profile.command == "check":
             others = "Lessons use this environment from now on. " * (self._profile == "jax")
             return f"{others}Press c to check it.{self._in_a_shell(setup)}"
@@ -239,7 +246,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
             return "Press r to rehearse a program with it."
         return f"`tpustarter {setup.profile.next_command}` starts it."
 
-    def _in_a_shell(self, setup: Setup) -> str:
+    def _in_a_shell(self, setup: EnvironmentSetup) -> str:
         if not setup.profile.activated:
             return ""
         activate = setup.format_command(("source", str(setup.folder / "bin/activate")))
@@ -291,7 +298,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
                 pieces += step_details.describe_other_steps(
                     self._setup, self._left, step, with_reasons=self.has_class("-airy")
                 )
-            self.show_details(Stack(pieces))
+            self.show_details(StackedText(pieces))
 
     def action_details(self) -> None:
         super().action_details()

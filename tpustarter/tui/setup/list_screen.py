@@ -14,22 +14,22 @@ from textual.content import Content
 
 from tpustarter.checking.plan.environments import SERVED
 from tpustarter.core.problem import Problem
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup, SetupStep
 from tpustarter.setup.environment.profiles import MACHINE, PROFILES, Profile
-from tpustarter.setup.environment.run import Setup, SetupStep
 from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.home import course_facts
+from tpustarter.tui.kit.list_with_details import ListWithDetails
 from tpustarter.tui.kit.row_list import AwaitedDetailRows, DetailRows, Row, RowList
-from tpustarter.tui.kit.split import Split
 from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
-    Stack,
+    StackedText,
     adapt_commands,
     group_heading,
-    prose,
     status_word,
+    style_sentence,
 )
 from tpustarter.tui.setup.step_details import WORDS
 
@@ -43,11 +43,11 @@ _ADDRESS = re.compile(r":? https?://\S+")
 
 
 @dataclass(frozen=True)
-class SetUp:
+class ListedSetup:
     """A set-up of the list, with its plan on this machine."""
 
     profile: Profile
-    plan: Setup | None
+    plan: EnvironmentSetup | None
     """None if no plan could be made, or not yet."""
     trouble: str = ""
     """The reason why no plan could be made; empty for none."""
@@ -74,7 +74,7 @@ class SetUp:
         return "begun" if steps.get("environment") == "done" else "not made"
 
     @staticmethod
-    def _state_of_machine(plan: Setup) -> str:
+    def _state_of_machine(plan: EnvironmentSetup) -> str:
         """Return the number of steps left, as they don't depend on each other."""
         states = [step.state for step in plan.steps]
         if left := states.count("todo"):
@@ -83,7 +83,7 @@ class SetUp:
 
     @property
     def blocked_reason(self) -> str:
-        """The reason why no step can be done here; empty if some can, or are done."""
+        """The reason why no step can be done here, or an empty text if some can, or are done."""
         if not self.is_machine or self.state != "not here":
             return ""
         steps = self.plan.steps if self.plan else []
@@ -91,7 +91,7 @@ class SetUp:
         return _ADDRESS.sub("", why)  # a row would wrap the address; the plan shows it
 
 
-class Setups(Split):
+class SetupListScreen(ListWithDetails):
     """The list of set-ups, from which one is opened."""
 
     HELP = """
@@ -117,7 +117,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
     def __init__(self, marked: str = "") -> None:
         self._marked = marked
         super().__init__("Set up an environment, or this machine")
-        self._setups: dict[str, SetUp] = {}
+        self._setups: dict[str, ListedSetup] = {}
         self._left = ""
         """The set-up whose plan was opened last."""
 
@@ -147,13 +147,13 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         }
         setups.sort(key=lambda one: place.get(one.profile.name, len(order)))
         known_before = [one for one in self._setups.values() if one.is_machine]
-        machine = known_before or [SetUp(profile, None) for profile in MACHINE.values()]
+        machine = known_before or [ListedSetup(profile, None) for profile in MACHINE.values()]
         self.post_message(FactsLoaded([*setups, *machine]))
         # Plans of the machine take longer, so the others are shown first.
         machine = [self._stand(profile, order) for profile in MACHINE.values()]
         self.post_message(FactsLoaded([*setups, *machine]))
 
-    def _stand(self, profile: Profile, lessons: Collection[str]) -> SetUp:
+    def _stand(self, profile: Profile, lessons: Collection[str]) -> ListedSetup:
         """Return a set-up with its plan, given the ids of the lessons of the user's path."""
         app = self.tutor
         try:
@@ -162,14 +162,16 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
                 plan = MachineSetup(
                     profile.name, machine=app.machine, lessons=app.lessons, told=told
                 )
-                return SetUp(profile, plan)
-            plan = Setup(profile.name, machine=app.machine, lessons=app.lessons, checks=app.checks)
+                return ListedSetup(profile, plan)
+            plan = EnvironmentSetup(
+                profile.name, machine=app.machine, lessons=app.lessons, checks=app.checks
+            )
         except Problem as problem:
-            return SetUp(profile, None, str(problem))
+            return ListedSetup(profile, None, str(problem))
         is_wanted = plan.lesson.id in lessons and profile.name not in SERVED
-        return SetUp(profile, plan, is_on_path=is_wanted)
+        return ListedSetup(profile, plan, is_on_path=is_wanted)
 
-    def on_facts_loaded(self, message: FactsLoaded[list[SetUp]]) -> None:
+    def on_facts_loaded(self, message: FactsLoaded[list[ListedSetup]]) -> None:
         self._setups = {one.profile.name: one for one in message.facts}
         self._show()
 
@@ -205,8 +207,8 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
                 yield Row(None, group_heading(group))
             label = Content.styled(f"{name:<{width}}", "bold")
             state = status_word(STYLES.get(one.state, ""), one.state, 9)
-            whole = state + label + adapt_commands(prose(one.profile.meaning))
-            why = prose(one.blocked_reason).stylize("$muted")
+            whole = state + label + adapt_commands(style_sentence(one.profile.meaning))
+            why = style_sentence(one.blocked_reason).stylize("$muted")
             below = (HangingText(" " * (9 + width), why),) if one.blocked_reason else ()
             hang = 0 if self.size.width >= ONE_LINE else 9 + width
             yield Row(name, whole, more=below, hang=hang)
@@ -216,7 +218,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         one = self._setups.get(self.query_one(RowList).highlighted_id or "")
         self.set_area_title("details", one.profile.name if one else "")
         has_room = self.has_class("-airy") and self.has_class("-beside")
-        self.show_details(Stack(_details(one, with_commands=has_room)) if one else "")
+        self.show_details(StackedText(_details(one, with_commands=has_room)) if one else "")
 
     def action_details(self) -> None:
         if chosen := self.query_one(RowList).highlighted_id:
@@ -237,7 +239,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         return super().check_action(action, parameters)
 
 
-def _details(one: SetUp, *, with_commands: bool) -> Iterator[LaidOutLines | Content]:
+def _details(one: ListedSetup, *, with_commands: bool) -> Iterator[LaidOutLines | Content]:
     """Yield the folder, the command and the lesson of a set-up, and its steps with their states.
 
     Args:
@@ -245,9 +247,11 @@ def _details(one: SetUp, *, with_commands: bool) -> Iterator[LaidOutLines | Cont
         with_commands: Whether there is room for the command or file of each step.
     """
     if one.plan is None:
-        yield HangingText("", prose(one.trouble or "looking at this machine ..."))
+        yield HangingText("", style_sentence(one.trouble or "looking at this machine ..."))
         return
-    yield adapt_commands(prose(f"{one.profile.meaning[:1].upper()}{one.profile.meaning[1:]}"))
+    yield adapt_commands(
+        style_sentence(f"{one.profile.meaning[:1].upper()}{one.profile.meaning[1:]}")
+    )
     yield Content("")
     if not one.is_machine:
         yield HangingText("folder   ", escape_text(one.plan.shorten_path(one.plan.folder)))
@@ -258,17 +262,17 @@ def _details(one: SetUp, *, with_commands: bool) -> Iterator[LaidOutLines | Cont
     for step in one.plan.steps:
         style = {"done": "pass", "blocked": "warn"}.get(step.state, "wait")
         yield HangingText(
-            status_word(style, WORDS.get(step.state, step.state), 9), prose(step.title)
+            status_word(style, WORDS.get(step.state, step.state), 9), style_sentence(step.title)
         )
         if step.state == "blocked":
-            yield HangingText(" " * 9, prose(step.note))
+            yield HangingText(" " * 9, style_sentence(step.note))
         elif with_commands and step.state != "done":
             yield HangingText(
                 " " * 9, Content.styled(escape_text(_doing(step, one.plan)), "$muted")
             )
 
 
-def _doing(step: SetupStep, plan: Setup) -> str:
+def _doing(step: SetupStep, plan: EnvironmentSetup) -> str:
     if step.file:
         return f"to {plan.shorten_path(Path(step.file))}: {len(step.writes)} lines"
     return plan.format_command(step.command) if step.command else step.changes

@@ -9,21 +9,21 @@ from typing import Any, ClassVar
 from textual import work
 from textual.binding import Binding, BindingType
 
-from tpustarter.checking.selfcheck import CheckRequest
+from tpustarter.checking.machine_check import CheckRequest
 from tpustarter.core.problem import Problem
-from tpustarter.setup.environment.run import Setup, StepEnded
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup, StepEnded
 from tpustarter.setup.environment.steps import SetupStep
-from tpustarter.setup.machine import as_root
+from tpustarter.setup.machine import root_commands
 from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import SETUP, FactsLoaded
-from tpustarter.tui.kit.confirm_commands import SeenCommands
-from tpustarter.tui.kit.page import Notice
+from tpustarter.tui.kit.confirm_commands import ConfirmCommands
+from tpustarter.tui.kit.page import NoticeSheet
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.setup.environment_screen import SetupPlan
+from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen
 from tpustarter.tui.setup.step_list import Event
-from tpustarter.tui.setup.values_screen import SetupValues
+from tpustarter.tui.setup.values_screen import SetupValuesScreen
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PlannedMachine:
     can_undo: bool
 
 
-class MachinePlan(SetupPlan):
+class MachineSetupScreen(EnvironmentSetupScreen):
     """A set-up of this machine with its steps, before, during and after its run."""
 
     HELP = """
@@ -72,7 +72,7 @@ you do in another place, such as your own computer.
         self._planned: PlannedMachine | None = None
         """The latest plan of all steps."""
         self._only: tuple[str, ...] = ()
-        self._leave: as_root.Leave = False
+        self._leave: root_commands.Leave = False
         """The commands that the user has allowed to run as root in the next run."""
 
     def on_mount(self) -> None:
@@ -84,7 +84,7 @@ you do in another place, such as your own computer.
         told = app.setup_values.get(self._profile, {})
         return MachineSetup(self._profile, machine=app.machine, lessons=app.lessons, told=told)
 
-    def _make_for_run(self) -> Setup:
+    def _make_for_run(self) -> EnvironmentSetup:
         app = self.tutor
         told = app.setup_values.get(self._profile, {})
         return MachineSetup(
@@ -126,7 +126,7 @@ you do in another place, such as your own computer.
         """Show a problem; if it comes from typed values, the earlier plan stays."""
         if self._planned:
             self.tutor.setup_values.pop(self._profile, None)
-            self.tutor.push_screen(Notice("These values are not used", str(problem)))
+            self.tutor.push_screen(NoticeSheet("These values are not used", str(problem)))
         else:
             self.show_text(clean_text(str(problem)))
 
@@ -153,7 +153,7 @@ you do in another place, such as your own computer.
     def _follow(self, event: Event) -> None:
         if isinstance(event, StepEnded) and event.step.state == "blocked":
             seen = {step.id: step.state for step in self._seen}
-            if seen.get(event.step.id) == "blocked" or event.step.note == as_root.NOT_ALLOWED:
+            if seen.get(event.step.id) == "blocked" or event.step.note == root_commands.NOT_ALLOWED:
                 return  # as before, or the user said no: keep its state
         super()._follow(event)
 
@@ -175,7 +175,7 @@ you do in another place, such as your own computer.
         if self._planned.setup.missing_values:
             self.action_values()
             return
-        as_it_is = [step for step in steps if as_root.NEED in step.needs]
+        as_it_is = [step for step in steps if root_commands.NEED in step.needs]
         self._only, self._leave = only, frozenset(step.command for step in as_it_is)
         if not as_it_is:
             self._begin(undo=False)
@@ -188,7 +188,7 @@ you do in another place, such as your own computer.
             opening += (
                 f" `n` runs only what needs no root, which is {others} of {len(steps)} steps."
             )
-        asking = SeenCommands(
+        asking = ConfirmCommands(
             "Run this as root?",
             opening,
             as_it_is,
@@ -212,15 +212,17 @@ you do in another place, such as your own computer.
         if self._planned is None:
             return
         self._only = ()
-        self._leave = frozenset(step.command for step in steps if as_root.NEED in step.needs)
+        self._leave = frozenset(step.command for step in steps if root_commands.NEED in step.needs)
         opening = "This puts back what set-up changed, the last change first. Press `y` to do it."
-        asking = SeenCommands("Put this back?", opening, steps, self._planned.setup.format_command)
+        asking = ConfirmCommands(
+            "Put this back?", opening, steps, self._planned.setup.format_command
+        )
         self.tutor.push_screen(asking, self._answered)
 
     def action_values(self) -> None:
         if self._planned and not self._run.is_busy:
             chosen = self._planned.setup.chosen_values
-            self.tutor.push_screen(SetupValues(self._profile, chosen, self._take_values))
+            self.tutor.push_screen(SetupValuesScreen(self._profile, chosen, self._take_values))
 
     def _take_values(self, told: dict[str, str]) -> None:
         self.tutor.setup_values[self._profile] = told
@@ -238,7 +240,7 @@ you do in another place, such as your own computer.
         mine = sum(step.state == "manual" for step in self._steps)
         return f"{done} of {len(self._steps) - mine} steps done"
 
-    def _summary(self, setup: Setup) -> str:
+    def _summary(self, setup: EnvironmentSetup) -> str:
         steps, left = self._steps, self._left
         logs = [one.log for one in self._list.ended.values() if one.log.exists()]
         log = f" The log is in {escape_text(setup.shorten_path(logs[-1]))}." if logs else ""
@@ -253,7 +255,7 @@ you do in another place, such as your own computer.
             names = ", ".join(escape_text(one.name) for one in self._planned.setup.missing_values)
             return f"Press `v` to fill in {names}. Nothing has run yet."
         if left:
-            root = sum(as_root.NEED in step.needs for step in left)
+            root = sum(root_commands.NEED in step.needs for step in left)
             who = "" if len(left) == 1 else "all " if root == len(left) else f"{root} "
             as_whom = f", {who}as root" if root else ""
             already = any(step.state == "done" for step in steps)

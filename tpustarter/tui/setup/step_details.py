@@ -7,12 +7,18 @@ from pathlib import Path
 
 from textual.content import Content
 
-from tpustarter.setup.environment.run import Setup, StepEnded
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup, StepEnded
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, sentences, status_word
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    LaidOutLines,
+    status_word,
+    style_lines,
+    style_sentence,
+)
 from tpustarter.tui.setup.step_list import StepList
 
 STYLES = {"done": "pass", "running": "run", "failed": "fail", "blocked": "warn", "todo": "wait"}
@@ -23,12 +29,12 @@ SHOWN_LINES = 4
 _BESIDE = " " * 8
 
 
-def make_step_row(setup: Setup, step: SetupStep, steps: StepList) -> Row:
+def make_step_row(setup: EnvironmentSetup, step: SetupStep, steps: StepList) -> Row:
     """Return the row of a step, with its command or file below it."""
     ended = steps.ended.get(step.id)
     state = "running" if step.id == steps.running else step.state
     said = WORDS.get(state, state)
-    label = status_word(STYLES.get(state, ""), said, 8) + prose(
+    label = status_word(STYLES.get(state, ""), said, 8) + style_sentence(
         format_commands(step.title)
     ).stylize("bold")
     # The commands of a step that is done will not run.
@@ -38,7 +44,7 @@ def make_step_row(setup: Setup, step: SetupStep, steps: StepList) -> Row:
     return Row(step.id, label, seconds, below, hang=8)
 
 
-def describe_actions(setup: Setup, step: SetupStep) -> Iterator[LaidOutLines]:
+def describe_actions(setup: EnvironmentSetup, step: SetupStep) -> Iterator[LaidOutLines]:
     """Yield the lines that a step writes, or else its command."""
     if not step.file:
         if step.command:
@@ -53,7 +59,7 @@ def describe_actions(setup: Setup, step: SetupStep) -> Iterator[LaidOutLines]:
 
 
 def describe_step(
-    setup: Setup, step: SetupStep, ended: StepEnded | None, *, with_command: bool
+    setup: EnvironmentSetup, step: SetupStep, ended: StepEnded | None, *, with_command: bool
 ) -> Iterator[LaidOutLines | Content]:
     """Yield the result of a step, its command or file, its reason, changes and needs.
 
@@ -64,7 +70,7 @@ def describe_step(
         with_command: Whether to show its command, which the list shows too.
     """
     if step.note:
-        yield sentences(step.note)
+        yield style_lines(step.note)
     if ended and ended.tail:
         yield Content.styled("its last lines:", "$muted")
         yield from (HangingText("| ", escape_text(line)) for line in ended.tail)
@@ -74,7 +80,7 @@ def describe_step(
     facts = [("why", step.why), ("changes", step.changes), ("needs", ", ".join(step.needs))]
     if step.proof:
         facts.append(("proof", f"the check {step.proof}"))
-    yield from (HangingText(_label(name), prose(text)) for name, text in facts if text)
+    yield from (HangingText(_label(name), style_sentence(text)) for name, text in facts if text)
     yield HangingText(_label("read"), f"{setup.lesson.id} (l)")
     if step.file:
         yield HangingText(
@@ -86,7 +92,7 @@ def describe_step(
 
 
 def describe_other_steps(
-    setup: Setup, steps: Sequence[SetupStep], marked: SetupStep, *, with_reasons: bool
+    setup: EnvironmentSetup, steps: Sequence[SetupStep], marked: SetupStep, *, with_reasons: bool
 ) -> Iterator[LaidOutLines | Content]:
     """Yield the other steps that the key `y` runs, with their commands or files.
 
@@ -102,12 +108,14 @@ def describe_other_steps(
         if with_reasons or not number:
             yield Content("")
         if not number:
-            yield prose(f"Press y, and these steps run{too}:")
-        yield HangingText("  ", prose(format_commands(step.title)).stylize("bold"))
-        yield from [*describe_actions(setup, step)] or [HangingText(_BESIDE, prose(step.changes))]
+            yield style_sentence(f"Press y, and these steps run{too}:")
+        yield HangingText("  ", style_sentence(format_commands(step.title)).stylize("bold"))
+        yield from [*describe_actions(setup, step)] or [
+            HangingText(_BESIDE, style_sentence(step.changes))
+        ]
         for text in (step.why, ", ".join(step.needs)) if with_reasons else ():
             if text:
-                yield HangingText(_BESIDE, prose(text).stylize("$muted"))
+                yield HangingText(_BESIDE, style_sentence(text).stylize("$muted"))
 
 
 def _label(name: str) -> Content:

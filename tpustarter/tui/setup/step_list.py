@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from tpustarter.setup.environment.run import StepEnded, StepOutput, StepStarted
+from tpustarter.setup.environment.environment_setup import StepEnded, StepOutput, StepStarted
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.tui.kit.safe_text import OutputTail
 
@@ -48,7 +48,7 @@ class StepList:
         return self._tail.text or "waiting for its first output"
 
     def failure(self, step: SetupStep | None) -> StepEnded | None:
-        """Return the failure of a step; None if it has not failed."""
+        """Return the failure of a step, or None if it has not failed."""
         ended = self.ended.get(step.id) if step else None
         return ended if ended and ended.step.state == "failed" else None
 

@@ -17,10 +17,10 @@ from tpustarter.setup.machine import step_values
 from tpustarter.setup.machine.step_values import StepValue
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.page import Page
-from tpustarter.tui.kit.text_layout import prose, sentences
+from tpustarter.tui.kit.text_layout import style_lines, style_sentence
 
 
-class ValueLine(Input):
+class ValueInput(Input):
     """The input line of one value."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -30,7 +30,7 @@ class ValueLine(Input):
     ]
 
 
-class SetupValues(Page):
+class SetupValuesScreen(Page):
     """A form with an input line for each value; its caller makes a plan with them."""
 
     HELP = """
@@ -69,10 +69,10 @@ remembered until you undo it.
             for one, now in self._chosen.items():
                 default = f" If you leave it empty: `{one.default}`." if one.default else ""
                 meaning = f"{one.meaning[:1].upper()}{one.meaning[1:]}.{default}"
-                yield Static(prose(meaning), classes="value-meaning")
+                yield Static(style_sentence(meaning), classes="value-meaning")
                 with Horizontal(classes="typed"):
                     yield Static(Content(f"{one.name:<{width}}  "), classes="mark")
-                    line = ValueLine(now or "", id=f"value-{one.name}")
+                    line = ValueInput(now or "", id=f"value-{one.name}")
                     line.cursor_blink = False
                     yield line
                 yield Static("", id=f"wrong-{one.name}", classes="value-wrong")
@@ -83,14 +83,14 @@ remembered until you undo it.
         self._go_to([*missing, *self._chosen][0])
         self._show()
 
-    def _line(self, one: StepValue) -> ValueLine:
-        return self.query_one(f"#value-{one.name}", ValueLine)
+    def _line(self, one: StepValue) -> ValueInput:
+        return self.query_one(f"#value-{one.name}", ValueInput)
 
     def _go_to(self, one: StepValue) -> None:
         self.set_focus(self._line(one))
 
     def _wrong(self, one: StepValue) -> str:
-        """Return why the typed text does not fit; empty if it does, or if nothing is typed."""
+        """Return why the typed text does not fit, or "" if it does, or if nothing is typed."""
         text = self._line(one).value
         if not text:
             return ""
@@ -108,9 +108,9 @@ remembered until you undo it.
         for one in self._chosen:
             wrong = self._wrong(one)
             line = self.query_one(f"#wrong-{one.name}", Static)
-            line.update(sentences(f"! {wrong}") if wrong else "")
+            line.update(style_lines(f"! {wrong}") if wrong else "")
             line.display = bool(wrong)
-        self.query_one("#headline", Static).update(prose(self._headline()))
+        self.query_one("#headline", Static).update(style_sentence(self._headline()))
 
     def _headline(self) -> str:
         if any(self._wrong(one) for one in self._chosen):
@@ -120,8 +120,8 @@ remembered until you undo it.
         return "Press Enter to see the plan with these values. Nothing is run from here."
 
     def action_move(self, by: int) -> None:
-        lines = list(self.query(ValueLine))
-        at = lines.index(self.focused) if isinstance(self.focused, ValueLine) else 0
+        lines = list(self.query(ValueInput))
+        at = lines.index(self.focused) if isinstance(self.focused, ValueInput) else 0
         self.set_focus(lines[(at + by) % len(lines)])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from textual.content import Content
 
-from tpustarter.checking.selfcheck import HostSeen, HostState
+from tpustarter.checking.machine_check import HostState, HostStateChanged
 from tpustarter.slices.host_states import describe_host
-from tpustarter.slices.starting.start_model import HostCommand
+from tpustarter.slices.starting.start_request import HostCommand
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word
@@ -28,7 +28,7 @@ _WORDS: dict[HostState, tuple[str, str]] = {
 """The style of each state, and its word."""
 
 
-def make_host_row(seen: HostSeen) -> Row:
+def make_host_row(seen: HostStateChanged) -> Row:
     """Return the row of a host: its number, its name and what it does."""
     style, word = _WORDS[seen.state]
     is_bad = seen.state == "ended" and seen.detail
@@ -43,7 +43,7 @@ def make_host_row(seen: HostSeen) -> Row:
 
 
 def describe_details(
-    seen: HostSeen, facts: Mapping[str, Any] | None, command: HostCommand | None = None
+    seen: HostStateChanged, facts: Mapping[str, Any] | None, command: HostCommand | None = None
 ) -> Iterator[LaidOutLines | Content]:
     """Yield all that is known of a host.
 

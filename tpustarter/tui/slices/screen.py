@@ -10,28 +10,28 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from tpustarter.checking.machine_check import Event, HostStateChanged, PlanMade
 from tpustarter.checking.output import results_text
 from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.results import headline, last_failures
 from tpustarter.checking.results.results import Run
-from tpustarter.checking.selfcheck import Event, HostSeen, PlanMade
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress
+from tpustarter.slices.remote_slice_check import RemoteSliceCheck
 from tpustarter.slices.slice_check import SliceRequest
 from tpustarter.slices.start_options import StartOptions, make_engine
-from tpustarter.slices.started_check import StartedCheck
-from tpustarter.slices.starting.start_model import HostCommand
+from tpustarter.slices.starting.start_request import HostCommand
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, SLICE, EventsArrived, FactsLoaded
-from tpustarter.tui.checks import end_line as check_end_line
 from tpustarter.tui.checks import rows as check_rows
+from tpustarter.tui.checks import status_line as check_end_line
 from tpustarter.tui.checks.check_details import describe_claim, describe_result
-from tpustarter.tui.checks.run_list import CheckList
+from tpustarter.tui.checks.check_list import CheckList
+from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import Row, RowList
-from tpustarter.tui.kit.split import LOW, Split
-from tpustarter.tui.kit.text_layout import LaidOutLines, Stack, group_heading
+from tpustarter.tui.kit.text_layout import LaidOutLines, StackedText, group_heading
 from tpustarter.tui.slices.host_rows import PREFIX, describe_details, make_host_row
 from tpustarter.tui.slices.start_question import StartQuestion
 
@@ -45,11 +45,11 @@ WHERE = SliceRequest()
 class PreparedStart:
     """A run that can be started: the commands are made, and none has been run."""
 
-    check: StartedCheck
+    check: RemoteSliceCheck
     commands: tuple[HostCommand, ...]
 
 
-class SliceScreen(Split):
+class SliceScreen(ListWithDetails):
     """One run of the checks on all hosts of a slice."""
 
     HELP = """
@@ -79,7 +79,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         super().__init__(f"All hosts of {escape_text(', '.join(options.names) or 'the slice')}")
         self._options = options
         self._prepared: PreparedStart | None = None
-        self._hosts: dict[int, HostSeen] = {}
+        self._hosts: dict[int, HostStateChanged] = {}
         self._list = CheckList()
         self.live_run = self._run = LiveRun[Event | Run](self, SLICE, self._tick)
 
@@ -96,7 +96,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
     def _prepare(self) -> None:
         try:
             engine = make_engine(self._options)
-            check = StartedCheck(CheckRequest(), WHERE, engine, checks=self.tutor.checks)
+            check = RemoteSliceCheck(CheckRequest(), WHERE, engine, checks=self.tutor.checks)
             self.post_message(FactsLoaded(PreparedStart(check, check.prepare())))
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
@@ -122,7 +122,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self._list.begin()
         self._list.add(check.list_shared_checks())
         self._hosts = {
-            one.host: HostSeen(one.host, one.name, "connecting")
+            one.host: HostStateChanged(one.host, one.name, "connecting")
             for one in commands
             if one.host is not None
         }
@@ -130,7 +130,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self._show()
         self.refresh_bindings()
 
-    def _play(self, check: StartedCheck) -> Iterator[Event | Run]:
+    def _play(self, check: RemoteSliceCheck) -> Iterator[Event | Run]:
         """Run the checks on the hosts, in the worker."""
         self._run.on_stop(check.stop)
         yield from check.events()
@@ -155,7 +155,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self.refresh_bindings()
 
     def _follow(self, event: Event | Run) -> None:
-        if isinstance(event, HostSeen):
+        if isinstance(event, HostStateChanged):
             self._hosts[event.host] = event
         elif isinstance(event, Run):
             self._list.end(event)
@@ -221,13 +221,13 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         marked = self._marked
         self.set_area_title("details", marked.replace(":", " "))
         if marked.startswith(PREFIX):
-            self.show_details(Stack(self._describe_host(int(marked.removeprefix(PREFIX)))))
+            self.show_details(StackedText(self._describe_host(int(marked.removeprefix(PREFIX)))))
         elif group := self._list.find_folds().get(marked):
-            self.show_details(Stack(check_rows.describe_folded(marked, group)))
+            self.show_details(StackedText(check_rows.describe_folded(marked, group)))
         elif check := self._list.checks.get(marked):
             result = self._list.results.get(marked)
             found = describe_result(result, check.source) if result else describe_claim(check)
-            self.show_details(Stack(found))
+            self.show_details(StackedText(found))
         else:
             self.show_details("")
         self.refresh_bindings()
@@ -283,7 +283,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         return super().check_action(action, parameters)
 
 
-def _name_hosts(hosts: Sequence[HostSeen]) -> str:
+def _name_hosts(hosts: Sequence[HostStateChanged]) -> str:
     if len(hosts) > MOST_NAMED:
         return f"{len(hosts)} hosts"
     numbers = phrases.join_words([str(one.host) for one in hosts])

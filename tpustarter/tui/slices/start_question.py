@@ -11,12 +11,12 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.slices.starting.start_model import HostCommand
+from tpustarter.slices.starting.start_request import HostCommand
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.page import RELEASE, ConfirmWindow, DialogWindow
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 
 
 class StartQuestion(ConfirmWindow, inherit_bindings=False):
@@ -45,7 +45,7 @@ class StartQuestion(ConfirmWindow, inherit_bindings=False):
         self._commands, self._same = commands, same
 
     def compose(self) -> Iterable[Widget]:
-        yield DialogWindow(self._title, Static(Stack(self._lines())))
+        yield DialogWindow(self._title, Static(StackedText(self._lines())))
         yield KeyBar(markup=False)
 
     def _lines(self) -> Iterator[LaidOutLines | Content]:
@@ -54,8 +54,8 @@ class StartQuestion(ConfirmWindow, inherit_bindings=False):
             f"Enter runs {count} on this machine, which start the checks on every host. They use "
             "the chips of all hosts for some minutes, and nothing of them stays there."
         )
-        yield HangingText("", prose(opening))
-        yield HangingText("The same: ", prose(f"`{escape_text(shlex.join(self._same))}`"))
+        yield HangingText("", style_sentence(opening))
+        yield HangingText("The same: ", style_sentence(f"`{escape_text(shlex.join(self._same))}`"))
         for one in self._commands:
             host = "all hosts" if one.host is None else f"host {one.host}"
             yield Content("")

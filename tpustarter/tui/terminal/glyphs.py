@@ -75,7 +75,7 @@ class GlyphTable(dict[int, str]):
 
 
 def make_table(encoding: str, env: Mapping[str, str]) -> GlyphTable | None:
-    """Return the table of replacements; None where the terminal shows all letters.
+    """Return the table of replacements, or None if the terminal shows all letters.
 
     Args:
         encoding: The encoding of the stream.
@@ -87,7 +87,7 @@ def make_table(encoding: str, env: Mapping[str, str]) -> GlyphTable | None:
 
 
 def _alike(letter: str) -> str:
-    """Return an ASCII letter that looks alike; empty without any."""
+    """Return an ASCII letter that looks alike, or an empty text without any."""
     if letter in _ALIKE:
         return _ALIKE[letter]
     code = ord(letter)

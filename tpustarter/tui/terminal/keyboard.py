@@ -103,7 +103,7 @@ class Keyboard:
         return token
 
     def _complete(self) -> int:
-        """Return the number of bytes of the first complete token; 0 if there is none."""
+        """Return the number of bytes of the first complete token, or 0 if there is none."""
         rest = self._rest
         if self._is_paste:
             end = rest.find(_PASTE_END, max(len(_PASTE), self._searched))

@@ -22,19 +22,19 @@ from tpustarter.cloud.trc.grant import Grant
 from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
 from tpustarter.tui.app.messages import LOOK, FactsLoaded
-from tpustarter.tui.kit.confirm_name import TypedName
+from tpustarter.tui.kit.confirm_name import ConfirmName
 from tpustarter.tui.kit.page import Page
-from tpustarter.tui.kit.text_layout import Stack, prose
-from tpustarter.tui.tpus import grant as tpu_grant
+from tpustarter.tui.kit.text_layout import StackedText, style_sentence
+from tpustarter.tui.tpus import grant_verdicts as tpu_grant
 from tpustarter.tui.tpus import offers as tpu_offers
 from tpustarter.tui.tpus import request_text as tpu_sheet
 from tpustarter.tui.tpus import tpu_work
-from tpustarter.tui.tpus.fields import ChosenField
 from tpustarter.tui.tpus.follow_screen import FollowScreen
-from tpustarter.tui.tpus.form import ORDER, TIERS, TpuDraft
+from tpustarter.tui.tpus.form_fields import ChosenField
 from tpustarter.tui.tpus.form_view import FormView
-from tpustarter.tui.tpus.grant import GrantVerdicts
+from tpustarter.tui.tpus.grant_verdicts import GrantVerdicts
 from tpustarter.tui.tpus.offers import OfferList
+from tpustarter.tui.tpus.tpu_draft import ORDER, TIERS, TpuDraft
 from tpustarter.tui.tpus.tpu_work import StoppedError
 
 BESIDE = 130
@@ -52,7 +52,7 @@ class CloudPlace:
     """The reason why the grant can't be read; nothing can be sent then."""
 
 
-class CreateForm(Page):
+class CreateTpuScreen(Page):
     """The form for a TPU, with the command of its fields."""
 
     HELP = """
@@ -209,7 +209,7 @@ scripts and several slices.
         self._form.show_outcome("asked", tpu_sheet.lay_out_slice(draft))
         has_room = self.has_class("-airy")
         self._form.show_outcome("then", tpu_sheet.lay_out_states(draft) if has_room else ())
-        self.query_one("#headline", Static).update(prose(self._headline(draft)))
+        self.query_one("#headline", Static).update(style_sentence(self._headline(draft)))
 
     def _keep(self, draft: TpuDraft) -> None:
         """Keep the draft for the session, so that leaving the form loses nothing."""
@@ -295,7 +295,7 @@ scripts and several slices.
     ) -> None:
         try:
             client, clock = tpu_work.connect(self.tutor, project.name, stopped)
-            used = tpu_grant.fetch_used(client)
+            used = tpu_grant.fetch_tpus_in_use(client)
             judged = tpu_grant.judge_requests(requests, grant, used, clock.now())
             self.post_message(FactsLoaded(None if stopped.is_set() else judged))
         except StoppedError:
@@ -316,11 +316,11 @@ scripts and several slices.
         project = self._place.project
         if project is None:
             return
-        lines = Stack(tpu_sheet.lay_out_request(judged, project))
+        lines = StackedText(tpu_sheet.lay_out_request(judged, project))
         title, to_do = "Ask for this TPU?", "ask Google for it"
         if judged.is_outside:
             title, to_do = "Outside the TRC grant: pay for this TPU?", "pay for it"
-        sheet = TypedName(title, lines, judged.requests[0].name, to_do)
+        sheet = ConfirmName(title, lines, judged.requests[0].name, to_do)
         self.tutor.push_screen(sheet, lambda yes: self._answered(judged, project, yes=yes))
 
     def _answered(self, judged: GrantVerdicts, project: Project, *, yes: bool | None) -> None:

@@ -17,7 +17,13 @@ from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource
-from tpustarter.cloud.create.events import Event, NodeSeen, RequestWithdrawn, StateSeen, TpuReady
+from tpustarter.cloud.create.events import (
+    Event,
+    NodeStateChanged,
+    RequestStateChanged,
+    RequestWithdrawn,
+    TpuReady,
+)
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
@@ -26,7 +32,7 @@ from tpustarter.tui.app.messages import TPU_WORK, EventsArrived
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.tpu_work import StoppedError, TpuWork
 
@@ -125,7 +131,9 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
     def _add(self, sentences: Iterable[str], label: str) -> None:
         for number, sentence in enumerate(sentences):
             start = label if number == 0 else " " * len(label)
-            self._lines.append(HangingText(Content.styled(start, "$muted"), prose(sentence)))
+            self._lines.append(
+                HangingText(Content.styled(start, "$muted"), style_sentence(sentence))
+            )
 
     def _finish(self) -> None:
         ended = self._ended
@@ -160,7 +168,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
     def _show(self) -> None:
         dropped = len(self._lines) - MOST_LINES
         note = [Content(f"... {dropped} lines above")] if dropped > 0 else []
-        self.query_one("#events", Static).update(Stack([*note, *self._lines[-MOST_LINES:]]))
+        self.query_one("#events", Static).update(StackedText([*note, *self._lines[-MOST_LINES:]]))
         self.call_after_refresh(self.query_one("#page").scroll_end, animate=False)
 
     def action_scroll(self, pages: int) -> None:
@@ -173,7 +181,13 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
 
 
 def _time_of(event: Event, clock: Clock | None) -> str:
-    at = event.at if isinstance(event, StateSeen | NodeSeen) else clock.now() if clock else None
+    at = (
+        event.at
+        if isinstance(event, RequestStateChanged | NodeStateChanged)
+        else clock.now()
+        if clock
+        else None
+    )
     return f"{(at or datetime.now(timezone.utc)).astimezone():%H:%M:%S}  "
 
 

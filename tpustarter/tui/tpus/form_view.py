@@ -14,11 +14,11 @@ from textual.widgets import Static
 from tpustarter.machine import tpus
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 from tpustarter.tui.tpus import offers as tpu_offers
-from tpustarter.tui.tpus.fields import ChosenField, TypedField, last_word
-from tpustarter.tui.tpus.form import CHOSEN, NOTES, ORDER, TYPED, TpuDraft
+from tpustarter.tui.tpus.form_fields import ChosenField, TypedField, last_word
 from tpustarter.tui.tpus.offers import OfferList
+from tpustarter.tui.tpus.tpu_draft import CHOSEN, NOTES, ORDER, TYPED, TpuDraft
 
 PANELS = {"command": "The same with gcloud", "asked": "What it is", "then": "After you have asked"}
 """The panels below or beside the fields, with their titles."""
@@ -49,7 +49,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """Show lines in a panel, or hide the panel if there are none."""
         pieces, panel = list(lines), self.query_one(f"#{name}", Static)
         panel.display = bool(pieces)
-        panel.update(Stack(pieces))
+        panel.update(StackedText(pieces))
 
     def _field(self, field: str) -> Iterator[Widget]:
         with Horizontal(classes="field"):
@@ -58,7 +58,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
                 yield Static(Content(f"{label:<10}"), classes="label")
                 line = TypedField(id=f"field-{field}")
                 yield line
-                yield Static(prose(f" {note}"), classes="note", id=f"note-{field}")
+                yield Static(style_sentence(f" {note}"), classes="note", id=f"note-{field}")
             else:
                 label, values = CHOSEN[field]
                 yield Static(Content(f"{label:<10}"), classes="label")
@@ -115,7 +115,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         errors = self.errors(draft)
         for field in ORDER:
             error = self.query_one(f"#error-{field}", Static)
-            error.update(HangingText(" " * 10 + "! ", prose(errors.get(field, ""))))
+            error.update(HangingText(" " * 10 + "! ", style_sentence(errors.get(field, ""))))
             error.display = field in errors
         for field, (_, values) in CHOSEN.items():
             self._note(field, NOTES[getattr(draft, field)])
@@ -134,9 +134,9 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """Show the note on a field: beside it, or on a narrow screen below the focused one."""
         is_narrow = self.screen.size.width < NARROW
         beside = "" if is_narrow else f" {text}"
-        self.query_one(f"#note-{field}", Static).update(prose(beside))
+        self.query_one(f"#note-{field}", Static).update(style_sentence(beside))
         line = self.query_one(f"#below-{field}", Static)
-        line.update(prose(text))
+        line.update(style_sentence(text))
         line.display = is_narrow and bool(text) and self.query_one(f"#field-{field}").has_focus
 
     def show_offers(self, field: str, known: OfferList | None, now: datetime) -> None:

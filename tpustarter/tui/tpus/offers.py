@@ -43,7 +43,7 @@ class OfferList:
 
 
 def read_stored_offers(project: str, zone: str) -> OfferList | None:
-    """Return the list that was read last; None if there is none."""
+    """Return the list that was read last, or None if there is none."""
     offer = offers.read_stored_offer(_key(project, zone))
     return OfferList(zone, offer) if offer else None
 
@@ -109,7 +109,7 @@ def join_words(words: Sequence[str]) -> str:
 
 
 def _age(offered: OfferList, now: datetime) -> str:
-    """Return the age of a list, with the reason if there is one; empty for a fresh list."""
+    """Return the age of a list, with the reason if there is one, or "" for a fresh list."""
     age_s = (now - offered.offer.read).total_seconds() if offered.offer else 0
     if not offered.trouble and age_s < 60:
         return ""

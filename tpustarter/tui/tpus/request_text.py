@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
-from tpustarter.cloud.api import states
+from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing import other_charges, prices
 from tpustarter.cloud.text import event_text, slice_drawing
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, status_word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word, style_sentence
 from tpustarter.tui.tpus import tpu_work
-from tpustarter.tui.tpus.form import TpuDraft
-from tpustarter.tui.tpus.grant import GrantVerdicts
+from tpustarter.tui.tpus.grant_verdicts import GrantVerdicts
 from tpustarter.tui.tpus.rows import colour_signs
+from tpustarter.tui.tpus.tpu_draft import TpuDraft
 
 WAY = ("ACCEPTED", "WAITING_FOR_RESOURCES", "PROVISIONING", "ACTIVE")
 """The states of a successful request, in their order."""
@@ -25,7 +25,7 @@ LEAST_WIDTH = 20
 """The least columns to which a command is wrapped."""
 
 
-class ShellCommands(LaidOutLines):
+class WrappedCommands(LaidOutLines):
     """Commands as they are pasted into a shell, over as many lines as they need."""
 
     def __init__(self, commands: Sequence[tuple[str, ...]]) -> None:
@@ -44,13 +44,13 @@ def lay_out_commands(draft: TpuDraft, project: Project | None) -> Iterator[LaidO
     try:
         commands = draft.commands(project)
     except Problem as problem:
-        yield HangingText("", prose(problem.full_text))
+        yield HangingText("", style_sentence(problem.full_text))
         return
     if commands and draft.is_elsewhere and draft.tpu:
         title = escape_text(draft.tpu.generation.title)
         yield HangingText("", f"The Cloud TPU API does not make {title}; Compute Engine does:")
     if commands:
-        yield ShellCommands(commands)
+        yield WrappedCommands(commands)
     if len(draft.zone_names) > 1 and commands and not draft.is_elsewhere:
         others = ", ".join(map(escape_text, draft.zone_names[1:]))
         yield HangingText("", f"and, where that zone has none within 15 minutes, in {others}")
@@ -73,14 +73,14 @@ def lay_out_states(draft: TpuDraft) -> Iterator[LaidOutLines]:
         return
     width = len(max(WAY, key=len)) + 2
     for name in WAY:
-        state = states.find_state("queued_resources", name)
+        state = resource_states.find_state("queued_resources", name)
         yield HangingText(status_word("stage", name, width), escape_text(state.meaning))
         if state.usually:
             yield HangingText(" " * width, Content.styled(escape_text(state.usually), "$muted"))
 
 
 def _price(draft: TpuDraft) -> str:
-    """Return a sentence on the price for an hour; empty if the type or the zone is not known."""
+    """Return a sentence on the price for an hour, or "" if the type or the zone is not known."""
     tpu, zone = draft.tpu, next(iter(draft.zone_names), "")
     if tpu is None or not zone or draft.errors():
         return ""
@@ -102,16 +102,16 @@ def lay_out_request(judged: GrantVerdicts, project: Project) -> Iterator[LaidOut
     """Yield the request, its costs and its commands, before the user types the name."""
     requests = judged.requests
     if judged.is_outside:
-        yield from (HangingText("", prose(note)) for note in judged.notes())
+        yield from (HangingText("", style_sentence(note)) for note in judged.notes())
         yield HangingText("", "")
     for sentence in event_text.describe_request(requests[0]):
-        yield HangingText("", prose(sentence))
+        yield HangingText("", style_sentence(sentence))
     if not judged.is_covered:
         yield HangingText("", "It is billed from the moment it is there until you delete it.")
     beside = ", ".join(row.what for row in other_charges.BESIDE_CHIPS[:3])
     yield HangingText("", f"Beside its chips, these cost something of their own: {beside}.")
     if judged.is_covered:
-        yield from (HangingText("", prose(note)) for note in judged.notes())
+        yield from (HangingText("", style_sentence(note)) for note in judged.notes())
     yield HangingText("", "")
     yield HangingText("", f"In the project {escape_text(project.name)}. The same with gcloud:")
-    yield ShellCommands(tpu_work.make_creation(requests, project).commands)
+    yield WrappedCommands(tpu_work.make_creation(requests, project).commands)

@@ -21,7 +21,7 @@ from tpustarter.explain import known_failures
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, status_word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word, style_sentence
 
 STYLES = {"good": "pass", "wait": "wait", "act": "warn", "bad": "fail", "unknown": "notrun"}
 BOXES = {"#": "■", ".": "□"}
@@ -50,7 +50,7 @@ TO_CREATE = (
 
 
 @dataclass(frozen=True)
-class SeenTpus:
+class KnownTpus:
     """The TPUs of a project as far as they are known, and the time of Google's answer."""
 
     tpus: tuple[Tpu, ...] = ()
@@ -70,7 +70,7 @@ class SeenTpus:
     """Whether Google could not be asked because no project is known."""
 
     def find_tpu(self, key: str | None) -> Tpu | None:
-        """Return the TPU of a row; None if the row has none."""
+        """Return the TPU of a row, or None if the row has none."""
         return next((tpu for tpu in self.tpus if make_key(tpu) == key), None)
 
 
@@ -79,14 +79,14 @@ def make_key(tpu: Tpu) -> str:
     return f"{tpu.project}/{tpu.zone}/{tpu.name}"
 
 
-def make_rows(seen: SeenTpus, now: datetime) -> Iterator[Row]:
+def make_rows(seen: KnownTpus, now: datetime) -> Iterator[Row]:
     """Yield the problems, and then the TPUs."""
     if seen.needs_project:
-        yield Row(None, HangingText("", prose(NEEDS_PROJECT)))
+        yield Row(None, HangingText("", style_sentence(NEEDS_PROJECT)))
         yield Row(None, "")
         yield from (Row(lesson, title) for lesson, title in TO_A_PROJECT.items())
     for line in seen.trouble.splitlines():
-        yield Row(None, HangingText("", prose(line)))
+        yield Row(None, HangingText("", style_sentence(line)))
     for path in seen.unreadable:
         shown = interpreters.format_path(path, os.environ)
         text = f"The ledger in {escape_text(shown)} cannot be read."
@@ -99,7 +99,7 @@ def make_rows(seen: SeenTpus, now: datetime) -> Iterator[Row]:
     if seen.asked and not seen.tpus:
         name = escape_text(seen.project.name) if seen.project else "this project"
         nothing = f"No TPU and no request for one exists in `{name}`, as far as Google lists them."
-        yield Row(None, HangingText("", prose(nothing)))
+        yield Row(None, HangingText("", style_sentence(nothing)))
         yield Row(None, "")
     if not seen.tpus and not seen.needs_project:
         yield Row(None, HangingText("", TO_CREATE))
@@ -108,14 +108,14 @@ def make_rows(seen: SeenTpus, now: datetime) -> Iterator[Row]:
 def make_row(tpu: Tpu, now: datetime) -> Row:
     """Return the row of a TPU: its name, type and age, and its state with the meaning."""
     label = Content.styled(escape_text(tpu.name), "bold") + f"  {escape_text(tpu.type)}"
-    where = escape_text(event_text.format_place(tpu).removeprefix(tpu.type))
+    where = escape_text(event_text.format_type_and_zone(tpu).removeprefix(tpu.type))
     state = status_word(STYLES.get(tpu.state.mark, ""), escape_text(tpu.state.name))
     meaning = Content.styled(escape_text(tpu.state.meaning), "$muted")
     below = HangingText(Content("  ") + state + "  ", meaning)
     return Row(make_key(tpu), label, event_text.format_age(tpu, now), (below,), Content(where))
 
 
-def format_count(seen: SeenTpus) -> str:
+def format_count(seen: KnownTpus) -> str:
     """Return the number of TPUs and requests as text."""
     requests = sum(not tpu.nodes for tpu in seen.tpus)
     tpus = len(seen.tpus) - requests
@@ -124,7 +124,7 @@ def format_count(seen: SeenTpus) -> str:
     return ", ".join(words) or "Nothing yet"
 
 
-def format_summary(seen: SeenTpus) -> str:
+def format_summary(seen: KnownTpus) -> str:
     """Return the bill and the leftovers in sentences, with the zones that are missing."""
     told: list[str] = [*seen.news]
     chips = sum(tpu.chips for tpu in seen.tpus if tpu.state.billed)
@@ -180,7 +180,7 @@ def describe_tpu(
         yield from _of_error(tpu)
     if state.next or state.usually:
         yield _fact("next", f"{state.next} {state.usually}".strip())
-    for sentence in (text for text in event_text.describe_row(tpu) if text):
+    for sentence in (text for text in event_text.describe_tpu_row(tpu) if text):
         yield _fact("", sentence)
     for node in tpu.nodes:
         yield from _slice(node)
@@ -220,7 +220,7 @@ def colour_signs(text: str) -> Content:
 def _name(tpu: Tpu, project: Project | None) -> str:
     is_elsewhere = project is None or tpu.project != project.name
     where = f", in the project {tpu.project}" if is_elsewhere else ""
-    return f"{tpu.name}, {event_text.format_place(tpu)}{where}"
+    return f"{tpu.name}, {event_text.format_type_and_zone(tpu)}{where}"
 
 
 def _of_error(tpu: Tpu) -> Iterator[LaidOutLines]:
@@ -240,4 +240,4 @@ def _addresses(inside: Sequence[str], outside: Sequence[str]) -> Iterator[LaidOu
 
 
 def _fact(name: str, text: str) -> LaidOutLines:
-    return HangingText(Content.styled(f"{name:<8} ", "$label"), prose(text))
+    return HangingText(Content.styled(f"{name:<8} ", "$label"), style_sentence(text))

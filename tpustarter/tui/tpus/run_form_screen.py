@@ -17,17 +17,17 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import remote_text
+from tpustarter.cloud.jobs import remote_command_text
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 from tpustarter.tui.tpus.run_screen import TpuRunScreen
 
 
-class RunLine(Input):
+class WorkerCommandInput(Input):
     """The input line for the command, or for the workers."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -41,7 +41,7 @@ class RunLine(Input):
     ]
 
 
-class RunForm(Page):
+class RunCommandScreen(Page):
     """A command to type, and the workers that run it."""
 
     HELP = """
@@ -69,7 +69,7 @@ What every worker writes is kept in a file of its own, and the next screen names
         self._slices = len(tpu.nodes)
 
     def body(self) -> Iterable[Widget]:
-        yield Static(prose(self._opening()), id="opening")
+        yield Static(style_sentence(self._opening()), id="opening")
         with VerticalScroll(id="form", can_focus=False):
             yield from self._line("command", "")
             if self._total > 1:
@@ -80,12 +80,12 @@ What every worker writes is kept in a file of its own, and the next screen names
     def _line(self, name: str, value: str) -> Iterator[Widget]:
         with Horizontal(classes="typed"):
             yield Static(Content(f"{name}  "), classes="mark")
-            line = RunLine(value, id=f"run-{name}")
+            line = WorkerCommandInput(value, id=f"run-{name}")
             line.cursor_blink = False
             yield line
 
     def _opening(self) -> str:
-        where = event_text.format_place(self._tpu)
+        where = event_text.format_type_and_zone(self._tpu)
         if self._total == 1:
             return f"{where}, which is 1 worker."
         each = self._total // self._slices
@@ -99,21 +99,21 @@ What every worker writes is kept in a file of its own, and the next screen names
 
     @property
     def _text(self) -> str:
-        return self.query_one("#run-command", RunLine).value.strip()
+        return self.query_one("#run-command", WorkerCommandInput).value.strip()
 
     @property
     def _choice(self) -> str:
         if self._total == 1:
             return "0"
-        return self.query_one("#run-workers", RunLine).value.strip()
+        return self.query_one("#run-workers", WorkerCommandInput).value.strip()
 
     def _chosen(self) -> list[Worker]:
         """Return the typed workers; raises Problem if there are none."""
-        return workers.choose_workers(self._tpu.nodes, workers.parse_choice(self._choice))
+        return workers.choose_workers(self._tpu.nodes, workers.parse_worker_choice(self._choice))
 
     @on(Input.Changed)
     def _show(self) -> None:
-        self.query_one("#command", Static).update(Stack(self._lines()))
+        self.query_one("#command", Static).update(StackedText(self._lines()))
         say = "Enter runs it at once." if self._text else "Type the command that is to run."
         self.query_one("#headline", Static).update(Content(say))
 
@@ -121,7 +121,7 @@ What every worker writes is kept in a file of its own, and the next screen names
         try:
             chosen = self._chosen()
         except Problem as problem:
-            yield HangingText("! ", prose(problem.full_text))
+            yield HangingText("! ", style_sentence(problem.full_text))
             return
         yield HangingText("", "")
         yield HangingText("", "The same with gcloud:")
@@ -130,15 +130,15 @@ What every worker writes is kept in a file of its own, and the next screen names
         command = worker_connection.gcloud_command(first, self._project, text, iap=first.needs_iap)
         for line in event_text.command_lines(command, max(self.size.width - 4, 20)):
             yield HangingText("", clean_text(line))
-        if others := remote_text.describe_other_workers(chosen, self._tpu.nodes):
+        if others := remote_command_text.describe_other_workers(chosen, self._tpu.nodes):
             yield HangingText("", others)
-        for caution in remote_text.list_cautions(chosen, self._tpu.nodes):
+        for caution in remote_command_text.list_warnings(chosen, self._tpu.nodes):
             yield HangingText("", "")
-            yield HangingText("", prose(caution))
+            yield HangingText("", style_sentence(caution))
 
     def action_move(self) -> None:
-        lines = list(self.query(RunLine))
-        at = lines.index(self.focused) if isinstance(self.focused, RunLine) else 0
+        lines = list(self.query(WorkerCommandInput))
+        at = lines.index(self.focused) if isinstance(self.focused, WorkerCommandInput) else 0
         self.set_focus(lines[(at + 1) % len(lines)])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

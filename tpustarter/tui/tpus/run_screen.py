@@ -18,7 +18,7 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import remote_command, remote_text, worker_output
+from tpustarter.cloud.jobs import remote_command, remote_command_text, worker_output
 from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerJob
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
@@ -26,13 +26,19 @@ from tpustarter.explain import known_failures
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import TPU_RUN, EventsArrived
+from tpustarter.tui.kit.list_with_details import ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import Row, RowList
-from tpustarter.tui.kit.split import Split
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, status_word
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    LaidOutLines,
+    StackedText,
+    status_word,
+    style_sentence,
+)
 from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.tpu_work import StoppedError
-from tpustarter.tui.tpus.worker_board import WorkerBoard, WorkerPart
+from tpustarter.tui.tpus.worker_output import WorkerBoard, WorkerStatus
 
 PAINT_S = 0.2
 """Seconds between two updates of the output."""
@@ -60,7 +66,7 @@ class WorkersEnded:
     problem: Problem | None = None
 
 
-class TpuRunScreen(Split):
+class TpuRunScreen(ListWithDetails):
     """The list of workers, and the output of the marked one."""
 
     HELP = """
@@ -87,7 +93,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         self.live_run = self._run = LiveRun[WorkersStarted | WorkersEnded](
             self, TPU_RUN, self._tick, tick_s=PAINT_S
         )
-        self._painted: list[WorkerPart] = []
+        self._painted: list[WorkerStatus] = []
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -107,8 +113,8 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         path = remote_command.find_program("gcloud")
         client, _ = tpu_work.connect(self.tutor, self._project.name, self._run.stopped)
         nodes = workers.find_nodes(client, self._tpu.name, self._tpu.zone)
-        chosen = workers.choose_workers(nodes, workers.parse_choice(self._choice))
-        remote_text.require_route(chosen, "gcloud", iap=False)
+        chosen = workers.choose_workers(nodes, workers.parse_worker_choice(self._choice))
+        remote_command_text.require_reachable_workers(chosen, "gcloud", iap=False)
         commands = [self._command(worker) for worker in chosen]
         jobs = [
             WorkerJob(worker.label, (path, *command[1:]), number)
@@ -116,7 +122,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         ]
         folder = worker_output.make_folder(nodes[0].name)
         board = WorkerBoard(job.label for job in jobs)
-        others = remote_text.describe_other_workers(chosen, self._tpu.nodes)
+        others = remote_command_text.describe_other_workers(chosen, self._tpu.nodes)
         yield WorkersStarted(commands[0], others, board, folder)
         began = time.monotonic()
         remote = RemoteCommand(jobs, folder)
@@ -167,7 +173,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         self.set_area_title("rows", phrases.format_count(len(parts), "worker") if parts else "")
         self.show_text(self._headline(parts))
 
-    def _headline(self, parts: Sequence[WorkerPart]) -> str:
+    def _headline(self, parts: Sequence[WorkerStatus]) -> str:
         over, endings = self._over, self._board.endings
         if over and over.problem:
             return "Nothing was run. Press Esc to go back to the command."
@@ -187,11 +193,11 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
 
     def _of_end(self, over: WorkersEnded) -> str:
         endings = self._board.endings
-        told = [f"{remote_text.summarize_endings(endings, over.seconds)}."]
+        told = [f"{remote_command_text.summarize_endings(endings, over.seconds)}."]
         if worst := remote_command.worst_exit_code(endings):
             told.append(f"The worst exit code is {worst}.")
         if any(ended.cut_short for ended in endings):
-            told.append(remote_text.STILL_RUNNING)
+            told.append(remote_command_text.STILL_RUNNING)
         told += over.became
         told.append(f"Output of each worker: {self._folder}")
         return escape_text(" ".join(told))
@@ -200,7 +206,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
     def _show_output(self) -> None:
         details = self.query_one("#details")
         was_at_end = details.scroll_y >= details.max_scroll_y - 1
-        self.show_details(Stack(self._output()))
+        self.show_details(StackedText(self._output()))
         label = self.query_one(RowList).highlighted_id
         self.set_area_title("details", f"Output of {label}" if label else "")
         if was_at_end or not self.has_class("-details"):
@@ -217,7 +223,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         if part and part.ended:
             for fix in part.ended.fixes:
                 yield HangingText(
-                    "fix  ", prose(f"`{fix}`" if known_failures.is_command(fix) else fix)
+                    "fix  ", style_sentence(f"`{fix}`" if known_failures.is_command(fix) else fix)
                 )
             if part.ended.left_out:
                 yield HangingText("", f"{part.ended.left_out} bytes are not in its file")
@@ -230,7 +236,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         return super().check_action(action, parameters)
 
 
-def _row_of(part: WorkerPart) -> Row:
+def _row_of(part: WorkerStatus) -> Row:
     lines = phrases.format_count(part.count, "line")
     ended = part.ended
     if ended is None:
@@ -241,7 +247,7 @@ def _row_of(part: WorkerPart) -> Row:
 
 
 def _became(client: Client, chosen: Sequence[Worker], board: WorkerBoard) -> tuple[str, ...]:
-    """Return sentences on a TPU whose workers were not all reached; empty if all were."""
+    """Return sentences on a TPU whose workers were not all reached, or none if all were."""
     if all(ended.reached for ended in board.endings):
         return ()
-    return tuple(remote_text.describe_unready(client, chosen))
+    return tuple(remote_command_text.describe_unready_tpus(client, chosen))

@@ -23,24 +23,24 @@ from tpustarter.cloud.delete.stop_and_start import Verb
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import TPUS, FactsLoaded
-from tpustarter.tui.kit.confirm_name import TypedName
+from tpustarter.tui.kit.confirm_name import ConfirmName
+from tpustarter.tui.kit.list_with_details import ListWithDetails
 from tpustarter.tui.kit.row_list import DetailRows, RowList
-from tpustarter.tui.kit.split import Split
-from tpustarter.tui.kit.text_layout import Stack
-from tpustarter.tui.tpus import plans as tpu_plans
+from tpustarter.tui.kit.text_layout import StackedText
+from tpustarter.tui.tpus import confirmed_plans as tpu_plans
 from tpustarter.tui.tpus import tpu_work
-from tpustarter.tui.tpus.create_screen import CreateForm
+from tpustarter.tui.tpus.confirmed_plans import TpuPlan
+from tpustarter.tui.tpus.create_screen import CreateTpuScreen
 from tpustarter.tui.tpus.follow_screen import FollowScreen
-from tpustarter.tui.tpus.plans import TpuPlan
 from tpustarter.tui.tpus.rows import (
     TO_A_PROJECT,
-    SeenTpus,
+    KnownTpus,
     describe_tpu,
     format_count,
     format_summary,
     make_rows,
 )
-from tpustarter.tui.tpus.run_form_screen import RunForm
+from tpustarter.tui.tpus.run_form_screen import RunCommandScreen
 from tpustarter.tui.tpus.tpu_work import StoppedError
 
 _ASK_GOOGLE = ("delete", "watch", "ask", "create", "switch", "command", "check_hosts", "leftovers")
@@ -54,11 +54,11 @@ class CloudAnswer:
 
     number: int
     """The number of the question: only the last one counts."""
-    seen: SeenTpus | None
+    seen: KnownTpus | None
     """None if the wait was stopped."""
 
 
-class Tpus(Split):
+class TpuListScreen(ListWithDetails):
     """The TPUs of a project."""
 
     HELP = """
@@ -97,7 +97,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def __init__(self) -> None:
         super().__init__("TPUs in Google Cloud")
-        self._seen = SeenTpus()
+        self._seen = KnownTpus()
         self._number = 0
         self._stopped: threading.Event | None = None
         """Stops the present wait; None while nothing is waited for."""
@@ -109,7 +109,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def on_screen_suspend(self) -> None:
         """Mark the list as stale: the screen that opens may add or delete a TPU."""
-        if isinstance(self.tutor.screen, CreateForm | FollowScreen):
+        if isinstance(self.tutor.screen, CreateTpuScreen | FollowScreen):
             self._is_stale = True
 
     def on_screen_resume(self) -> None:
@@ -147,7 +147,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
                 seen = replace(seen, needs_project=True)
         self.post_message(FactsLoaded(CloudAnswer(number, seen)))
 
-    def _look(self, before: SeenTpus, stopped: threading.Event) -> SeenTpus:
+    def _look(self, before: KnownTpus, stopped: threading.Event) -> KnownTpus:
         """Return Google's list; raises Problem if there is no answer."""
         project = project_and_zone.require_project(None)
         client, clock = tpu_work.connect(self.tutor, project.name, stopped)
@@ -160,7 +160,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
             if (tpu.project, tpu.zone, tpu.name) not in left and tpu.project == project.name
         )
         elsewhere = tuple(tpu for tpu in before.tpus if tpu.project != project.name)
-        return SeenTpus(
+        return KnownTpus(
             (*found.rows, *elsewhere),
             project,
             asked=clock.now(),
@@ -177,7 +177,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         elif isinstance(what, TpuPlan):
             self._end_wait()
             self._show()
-            sheet = TypedName(what.title, Stack(what.lines), what.name, what.to_do)
+            sheet = ConfirmName(what.title, StackedText(what.lines), what.name, what.to_do)
             self.tutor.push_screen(sheet, lambda yes: self._begin(what, yes=yes))
         elif isinstance(what, str):
             self._end_wait()
@@ -191,7 +191,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
     def _take(self, answer: CloudAnswer) -> None:
         if answer.number == 0:  # from the ledger, until Google has answered
             if self._seen.asked is None:
-                self._seen = answer.seen or SeenTpus()
+                self._seen = answer.seen or KnownTpus()
                 self._show(but_waiting=True)
             return
         if answer.number != self._number:
@@ -245,7 +245,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         if marked:
             whole = self.has_class("-details")
             lines = describe_tpu(marked, self._seen.project, self._now, whole=whole)
-            self.show_details(Stack(lines))
+            self.show_details(StackedText(lines))
             self.set_area_title("details", escape_text(marked.name))
             details.scroll_home(animate=False)
         self.refresh_bindings()
@@ -262,7 +262,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         self._show_details()
 
     def action_create(self) -> None:
-        self.tutor.push_screen(CreateForm())
+        self.tutor.push_screen(CreateTpuScreen())
 
     def action_watch(self) -> None:
         if marked := self._marked:
@@ -307,7 +307,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def action_command(self) -> None:
         if marked := self._marked:
-            self.tutor.push_screen(RunForm(marked, tpu_work.find_project(marked)))
+            self.tutor.push_screen(RunCommandScreen(marked, tpu_work.find_project(marked)))
 
     def action_check_hosts(self) -> None:
         if marked := self._marked:
@@ -338,9 +338,9 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         return super().check_action(action, parameters)
 
 
-def _remembered() -> SeenTpus:
+def _remembered() -> KnownTpus:
     """Return the TPUs in the ledger; nothing is sent."""
-    return SeenTpus(inventory.read_ledger_rows(), unreadable=tuple(ledger.list_unreadable()))
+    return KnownTpus(inventory.read_ledger_rows(), unreadable=tuple(ledger.list_unreadable()))
 
 
 def _can_be(action: str, tpu: Tpu, parameters: tuple[object, ...]) -> bool:

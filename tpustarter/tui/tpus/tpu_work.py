@@ -21,18 +21,18 @@ from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.cloud.create.creation import Creation
+from tpustarter.cloud.create.creation import TpuCreation
 from tpustarter.cloud.create.events import (
     Event,
-    NodeSeen,
+    NodeStateChanged,
     RequestGone,
-    RequestKept,
+    RequestMayExist,
     RequestResumed,
     RequestSent,
     RequestWithdrawn,
     TpuReady,
 )
-from tpustarter.cloud.create.follow import follow_request
+from tpustarter.cloud.create.follow_request import follow_request
 from tpustarter.cloud.create.request import TpuRequest
 from tpustarter.cloud.delete import removal, stop_and_start
 from tpustarter.cloud.delete.removal import DeletionPlan
@@ -104,7 +104,7 @@ def find_project(row: Tpu) -> Project:
 def find_plan(client: Client, row: Tpu) -> DeletionPlan:
     """Return the present request and nodes of a row; raises Problem if Google lists neither."""
     queued, nodes = client.queued_resources(row.zone), client.nodes(row.zone)
-    for one in removal.plan_all(queued.items, nodes.items):
+    for one in removal.plan_all_deletions(queued.items, nodes.items):
         if (one.zone, one.name) == (row.zone, row.name):
             return one
     if row.zone in (*queued.unreachable, *nodes.unreachable):
@@ -149,7 +149,7 @@ def _entry_of(client: Client, row: Tpu) -> LedgerEntry:
     resource = client.queued_resource(row.zone, row.name)
     if resource is None:
         raise removal.make_absent_problem(escape_text(row.name))
-    return removal.make_entry(client.project, DeletionPlan(row.zone, row.name, resource, ()))
+    return removal.make_ledger_entry(client.project, DeletionPlan(row.zone, row.name, resource, ()))
 
 
 def make_deletion(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
@@ -184,7 +184,7 @@ def _delete(client: Client, one: DeletionPlan, clock: Clock) -> Generator[Event,
     try:
         return (yield from removal.carry_out_plan(client, one, clock))
     except CloudProblem as problem:
-        yield RequestKept(removal.make_entry(client.project, one), problem.summary)
+        yield RequestMayExist(removal.make_ledger_entry(client.project, one), problem.summary)
         return False
 
 
@@ -218,7 +218,7 @@ def make_switch(verb: Verb, node: TpuNode, project: Project) -> TpuWork:
         return stop_and_start.stop_or_start(client, verb, node, clock)
 
     def left(events: Sequence[Event]) -> str:
-        if not any(isinstance(event, NodeSeen) for event in events):
+        if not any(isinstance(event, NodeStateChanged) for event in events):
             return f"The request to {verb} `{name}` may be on its way. The list of TPUs shows it."
         return f"Google goes on to {verb} `{name}` without this screen. The list of TPUs shows it."
 
@@ -232,7 +232,7 @@ def make_creation(requests: Sequence[TpuRequest], project: Project) -> TpuWork:
     name = requests[0].name
 
     def begin(client: Client, clock: Clock) -> Happening:
-        return Creation(client, project, clock).run(requests)
+        return TpuCreation(client, project, clock).run(requests)
 
     def left(events: Sequence[Event]) -> str:
         if not any(isinstance(event, RequestSent | RequestResumed) for event in events):

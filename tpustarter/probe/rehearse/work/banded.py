@@ -121,18 +121,14 @@ def apply(function: Callable[..., Array], *inputs: Array) -> Array:
     Raises:
         ValueError: the shapes do not fit.
     """
+    numpy = importlib.import_module("numpy")
     banded = [one for one in inputs if isinstance(one, Banded)]
-    first = banded[0]
-    alike = all(one.shape == first.shape for one in banded)
     others = [one for one in inputs if not isinstance(one, Banded)]
-    if alike and all(getattr(one, "size", 1) == 1 for one in others):
+    if len({one.shape for one in banded}) == 1 and all(numpy.size(one) == 1 for one in others):
         tables = [
-            one.table
-            if isinstance(one, Banded)
-            else getattr(one, "reshape", lambda _, o=one: o)(())
-            for one in inputs
+            one.table if isinstance(one, Banded) else numpy.reshape(one, ()) for one in inputs
         ]
-        return Banded(function(*tables), first.shape)
+        return Banded(function(*tables), banded[0].shape)
     return function(*(one.make_dense() if isinstance(one, Banded) else one for one in inputs))
 
 

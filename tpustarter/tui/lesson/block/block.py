@@ -12,20 +12,20 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.learning.content.blocks import Block
-from tpustarter.learning.drawings.plot import Drawing
+from tpustarter.learning.drawings.block_drawings import Drawing
 from tpustarter.learning.progress.drafts import BlockDraft
 from tpustarter.learning.progress.last_outputs import SavedOutput
 from tpustarter.learning.run.block_results import BlockResult
-from tpustarter.tui.app.session import session_of
+from tpustarter.tui.app.session import find_session
 from tpustarter.tui.kit import painted_drawings
 from tpustarter.tui.kit.editor import FILL_GAP
-from tpustarter.tui.kit.text_layout import Stack, status_word
+from tpustarter.tui.kit.text_layout import StackedText, status_word
 from tpustarter.tui.lesson.block import block_text as block_words
 from tpustarter.tui.lesson.block.block_code import BlockCode
 from tpustarter.tui.lesson.block.block_output import PrintedOutput
 from tpustarter.tui.lesson.block.block_state import BlockState, EarlierResult
 from tpustarter.tui.lesson.block.block_text import BlockText, QuotedLines
-from tpustarter.tui.lesson.page.folded_parts import Fold
+from tpustarter.tui.lesson.page.folded_parts import FoldedPart
 
 FEWEST_COLUMNS, MOST_COLUMNS = 40, 98
 """The limits for the width of a drawing."""
@@ -71,7 +71,7 @@ class BlockView(Vertical, can_focus=True):
         self._waiting = Content("")
         """The text in its frame while it runs."""
         self._printed = PrintedOutput(lambda: self.post_message(BlockGrew(self, draws=False)))
-        self.answer: Fold | None = None
+        self.answer: FoldedPart | None = None
         """The fold with the lesson's answer to this task."""
 
     def compose(self) -> Iterable[Widget]:
@@ -219,7 +219,7 @@ class BlockView(Vertical, can_focus=True):
 
     def _show_drawings(self, drawings: Iterable[Drawing]) -> None:
         width = min(MOST_COLUMNS, max(FEWEST_COLUMNS, self.size.width - 4))
-        has_colours = session_of(self).has_colours
+        has_colours = find_session(self).has_colours
         content = painted_drawings.paint_drawings(drawings, width, has_colours=has_colours)
         widget = self.query_one(".drawing", Static)
         widget.update(content)
@@ -245,7 +245,7 @@ class BlockView(Vertical, can_focus=True):
         self._shown_words = words
         status = self.query_one(".status", Static)
         status.border_title = Content(" ") + words.title + " "
-        status.update(Stack(words.note))
+        status.update(StackedText(words.note))
         status.set_class(bool(words.note), "-noted")
         last = self.query_one(".last", Static)
         last.update(words.last)
@@ -260,7 +260,7 @@ class BlockView(Vertical, can_focus=True):
         return self.query_one(".status").region.y < seen.y
 
     def state_outside(self, seen: Region) -> str:
-        """Return the block's name and state; empty if its status line is in sight."""
+        """Return the name and state of a block whose status line is out of sight, or ""."""
         if seen.overlaps(self.query_one(".status").region):
             return ""
         return f"{self.name_on_page}: {self._words().state}"
@@ -272,4 +272,4 @@ class BlockView(Vertical, can_focus=True):
 
     def _words(self) -> BlockText:
         has_answer = self.answer is not None and self.answer.collapsed
-        return block_words.format_state(self.state, self._waiting, has_answer=has_answer)
+        return block_words.make_block_text(self.state, self._waiting, has_answer=has_answer)

@@ -11,7 +11,7 @@ from textual.widgets.text_area import Selection
 
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.progress.drafts import BlockDraft
-from tpustarter.tui.kit.editor import Editor, has_gap, place_to_edit
+from tpustarter.tui.kit.editor import CodeEditor, find_place_to_edit, has_gap
 from tpustarter.tui.kit.markdown_text import colour_code, mark_rows
 from tpustarter.tui.kit.safe_text import clean_text, plain_source
 from tpustarter.tui.kit.wrapped_code import CodeText
@@ -26,7 +26,7 @@ class BlockCode(Vertical):
         self._edited = draft.code if draft else None
         self._is_old_draft = draft is not None and not draft.is_current(block)
         self._has_gap = block.answer is not None and has_gap(block.code, block.answer)
-        self._editor: Editor | None = None
+        self._editor: CodeEditor | None = None
         self._typed_at: Selection | None = None
         """The selection in the editor when it was closed last."""
         self._is_numbered = False
@@ -81,9 +81,9 @@ class BlockCode(Vertical):
         """Open the editor and give it the focus, so that it gets the keys that follow."""
         code = plain_source(self.text)
         code = code.rstrip("\n") if self._block.is_try else code
-        editor = self._editor = Editor(code, first_line=1 if self._is_numbered else None)
+        editor = self._editor = CodeEditor(code, first_line=1 if self._is_numbered else None)
         self.query_one(".code").display = False
-        place = place_to_edit(code, self._block.answer) if self._block.answer else None
+        place = find_place_to_edit(code, self._block.answer) if self._block.answer else None
         editor.preselect(self._typed_at or place or Selection.cursor(editor.document.end))
         editor.to_change_at = place if self.waits_for_change else None
         await self.mount(editor)

@@ -64,7 +64,7 @@ class PrintedOutput(Static):
         return self._tail.text
 
     def add(self, text: str) -> None:
-        """Append output; it is shown at once, or after the pause since the last update."""
+        """Append output, and show it at once unless the last update was a moment ago."""
         self._tail.add(text)
         self._has_more = True
         if self._pause is None:
@@ -93,7 +93,7 @@ class PrintedOutput(Static):
         self.display = bool(text)
 
     def _height_of(self, text: str) -> int | None:
-        """Return the number of lines of a text; None if one of them would be wrapped."""
+        """Return the number of lines of a text, or None if one of them would be wrapped."""
         lines = text.split("\n")
         fit = all(cell_len(line) <= self.content_size.width for line in lines)
         return len(lines) if fit else None

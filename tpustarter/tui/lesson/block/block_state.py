@@ -91,11 +91,11 @@ class EarlierResult:
             self.own_status = result.status
 
     def status(self, code: PresentCode) -> str | None:
-        """Return the last status of the present code; None if it has not run."""
+        """Return the last status of the present code, or None if it has not run."""
         return self._draft_status.get(code.text) if code.is_edited else self.own_status
 
     def result(self, block: Block, code: PresentCode) -> BlockResult | None:
-        """Return the result of the present code with its output; None if that was not kept."""
+        """Return the result of the present code with its output, or None if that was not kept."""
         printed, status = self._printed, self.status(code)
         ended: Status | None = next((one for one in _COMPLETE if one == status), None)
         if ended is None or printed is None or not printed.is_of(code.exact_code):
@@ -175,7 +175,7 @@ class BlockState:
 
     @property
     def _status(self) -> Status | None:
-        """The status of the present code; None if it has not run in this session."""
+        """The status of the present code, or None if it has not run in this session."""
         return None if self.result is None or self.is_other_code else self.result.status
 
     @property

@@ -14,7 +14,7 @@ from tpustarter.learning.run.expected_output import NO_FURTHER, OutputDifference
 from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, prose, status_word
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word, style_sentence
 from tpustarter.tui.lesson.block.block_state import BlockState, PresentCode
 
 _LABELS = {
@@ -64,7 +64,7 @@ class BlockText:
         return are_like and not self.note and not other.note
 
 
-def format_state(state: BlockState, waiting: Content, *, has_answer: bool) -> BlockText:
+def make_block_text(state: BlockState, waiting: Content, *, has_answer: bool) -> BlockText:
     """Return the texts of a block.
 
     Args:
@@ -77,7 +77,7 @@ def format_state(state: BlockState, waiting: Content, *, has_answer: bool) -> Bl
         return BlockText("RUN", waiting)
     if result is None:
         return _before_run(state)
-    words = format_result(
+    words = make_result_text(
         result,
         is_try=state.block.is_try,
         is_edited=code.is_edited,
@@ -98,7 +98,7 @@ def format_state(state: BlockState, waiting: Content, *, has_answer: bool) -> Bl
 
 
 def output_title(state: BlockState, words: BlockText) -> str | None:
-    """Return the title of the output; None if the code above it has printed it."""
+    """Return the title of the output, or None if the code above it has printed it."""
     if state.last_result and state.is_other_code:
         if not state.code.is_edited:
             return "output of what you had typed"
@@ -136,7 +136,7 @@ def _how(code: PresentCode) -> str:
     return "press e to change it, and Ctrl+R to run it"
 
 
-def format_result(
+def make_result_text(
     result: BlockResult,
     *,
     is_try: bool,
@@ -161,8 +161,8 @@ def format_result(
         return _not_run(result)
     if result.status == "skip":
         hint = f"{result.hint[:1].upper()}{result.hint[1:]}."
-        help_for_it = [HangingText("", prose(hint))] if result.hint else []
-        note = (prose(f"{result.detail}."), *help_for_it)
+        help_for_it = [HangingText("", style_sentence(hint))] if result.hint else []
+        note = (style_sentence(f"{result.detail}."), *help_for_it)
         return BlockText("skip", status_word("skip", "skip"), note)
     line = f", line {result.raised_at[0]}" if result.raised_at else ""
     where = f"{line}  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
@@ -171,14 +171,16 @@ def format_result(
         return BlockText("pass", status_word("pass", "pass") + raises + where)
     if result.status in ("fail", "error") and is_try:
         first = "" if is_edited else f"; change it first{'' if is_editing else ', with e'}"
-        where_to_look = prose(ANSWER_TYPING if is_editing else ANSWER) if has_answer else Content()
+        where_to_look = (
+            style_sentence(ANSWER_TYPING if is_editing else ANSWER) if has_answer else Content()
+        )
         reason = tuple(_reason(result, is_task=True))
         title = status_word("warn", "not yet") + where + first
         return BlockText(f"not yet{line}", title, reason, where_to_look)
     if result.status == "fail" and is_edited:
         how = "Esc, and then u," if is_editing else "u"
         stays = STAYS if is_done else _missing(result)
-        note = prose(f"{stays} {how} brings the lesson's code back.")
+        note = style_sentence(f"{stays} {how} brings the lesson's code back.")
         if is_done:
             ran = Content(f"ran{where}; it prints something else now")
             return BlockText(f"ran{line}", ran, (note,))
@@ -201,7 +203,9 @@ def _gone(*, was_stopped: bool, is_editing: bool) -> Content:
     if was_stopped:
         what = "It did not end by itself, so its process was ended, with all variables."
     key = "`a` runs everything down to here again."
-    return prose(f"{what} {'Ctrl+R runs the blocks above again, too.' if is_editing else key}")
+    return style_sentence(
+        f"{what} {'Ctrl+R runs the blocks above again, too.' if is_editing else key}"
+    )
 
 
 def _not_run(result: BlockResult) -> BlockText:
@@ -224,10 +228,12 @@ def _reason(result: BlockResult, *, is_task: bool = False) -> Iterator[LaidOutLi
         yield from _difference(result.difference, is_task=is_task)
     elif result.reason == "exception":
         if result.detail not in result.output or is_syntax_error(result):
-            yield prose(result.detail)
+            yield style_sentence(result.detail)
     elif result.detail or result.reason:
         told = result.status != "fail" and result.reason
-        yield prose(f"{told.replace('-', ' ')}: {result.detail}" if told else result.detail)
+        yield style_sentence(
+            f"{told.replace('-', ' ')}: {result.detail}" if told else result.detail
+        )
 
 
 def _difference(difference: OutputDifference, *, is_task: bool) -> Iterator[LaidOutLines | Content]:
@@ -237,11 +243,11 @@ def _difference(difference: OutputDifference, *, is_task: bool) -> Iterator[Laid
     """
     if not difference.is_only:
         first = f"Line {difference.number} of the output is the first that differs"
-        yield prose(f"{first}{':' if is_task else '.'}")
+        yield style_sentence(f"{first}{':' if is_task else '.'}")
         if not is_task:
             return
     elif difference.lines > 1:
-        yield prose(f"Only line {difference.number} of the output differs:")
+        yield style_sentence(f"Only line {difference.number} of the output differs:")
     for label, line, absence in (
         ("printed", difference.printed, difference.absence),
         ("expected", difference.expected, NO_FURTHER),
@@ -309,7 +315,7 @@ def is_syntax_error(result: BlockResult) -> bool:
 
 
 def _describe_devices(ran_on: UsedDevices | None) -> str:
-    """Return the devices of a run in words; empty if they are not known."""
+    """Return the devices of a run in words, or an empty text if they are not known."""
     if not ran_on:
         return ""
     if ran_on.virtual:

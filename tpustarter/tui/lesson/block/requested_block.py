@@ -15,7 +15,7 @@ from tpustarter.tui.lesson.block.block import BlockView
 
 
 def find_last_to_run(here: BlockView, views: Sequence[BlockView]) -> BlockView | None:
-    """Return the last block that can run when all down to a block are to; None if none can."""
+    """Return the last block that can run when all down to a block are to, or None if none can."""
     if not here.code.has_gap:
         return here
     above = [view for view in views[: views.index(here)] if not view.block.is_try]
@@ -63,7 +63,7 @@ class RequestedBlock:
 
     @property
     def omitted_text(self) -> str:
-        """A sentence on the blocks left out because they have a gap; empty if there are none."""
+        """A sentence on the blocks left out because they have a gap, or "" if there is none."""
         if not (self._runs_all and self._has_run_through):
             return ""
         down_to = self._views[: self._views.index(self.here) + 1]

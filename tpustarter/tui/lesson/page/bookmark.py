@@ -13,7 +13,7 @@ from textual.widgets.markdown import MarkdownBlock
 
 from tpustarter.learning.progress import bookmarks
 from tpustarter.tui.lesson.block.block import BlockView
-from tpustarter.tui.lesson.page.folded_parts import Fold
+from tpustarter.tui.lesson.page.folded_parts import FoldedPart
 from tpustarter.tui.lesson.page.lesson_page import LessonPage
 from tpustarter.tui.lesson.page.question import QuestionView
 
@@ -126,7 +126,7 @@ def _widgets(page: LessonPage) -> list[Widget]:
     return [
         widget
         for widget in page.query("MarkdownHeader, BlockView, QuestionView")
-        if not any(isinstance(parent, Fold) for parent in widget.ancestors)
+        if not any(isinstance(parent, FoldedPart) for parent in widget.ancestors)
     ]
 
 

@@ -15,7 +15,7 @@ ANSWER = "Answer"
 """The lessons' name for the folded answer to a task; a question may follow it."""
 
 
-class Fold(Collapsible):
+class FoldedPart(Collapsible):
     """A part that is opened by a key or a click, such as an answer."""
 
     def __init__(self, summary: str, *widgets: Widget) -> None:

@@ -12,7 +12,13 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_end
 from tpustarter.learning.progress.lesson_end import LessonEnd
 from tpustarter.tui.app.messages import LOOK, FactsLoaded
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, status_word
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    LaidOutLines,
+    StackedText,
+    status_word,
+    style_sentence,
+)
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 
 _KEY_WIDTH = len("n, Enter") + 2
@@ -32,7 +38,7 @@ class LessonEndView(Static):
         self.border_title = "The end of this lesson"
         self._show(opened.end)
 
-    def on_progress_remembered(self) -> None:
+    def on_progress_saved(self) -> None:
         self._look()
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
@@ -48,7 +54,7 @@ class LessonEndView(Static):
 
     def on_facts_loaded(self, message: FactsLoaded[LessonEnd | Problem]) -> None:
         if isinstance(message.facts, Problem):
-            self.update(prose(str(message.facts)))
+            self.update(style_sentence(str(message.facts)))
         else:
             self._show(message.facts)
             self.screen.refresh_bindings()
@@ -59,11 +65,11 @@ class LessonEndView(Static):
         pieces: list[LaidOutLines | Content] = [
             HangingText(status_word("done" if end.is_done else "next", end.headline), "")
         ]
-        pieces += [HangingText("· ", prose(f"{sentence}.")) for sentence in end.still_open]
+        pieces += [HangingText("· ", style_sentence(f"{sentence}.")) for sentence in end.still_open]
         if end.achieved:
-            pieces += [Content(""), prose(end.achieved)]
+            pieces += [Content(""), style_sentence(end.achieved)]
         pieces += [Content(""), *self._keys(end)]
-        self.update(Stack(pieces))
+        self.update(StackedText(pieces))
 
     def _keys(self, end: LessonEnd) -> Iterator[LaidOutLines]:
         """Yield the keys with their actions; Enter does the first one."""
@@ -74,17 +80,17 @@ class LessonEndView(Static):
         rows += [("", f"then Exercise: {one.title}") for one in left[1:]]
         rows += [("n", way.text)] if way.lesson else []
         for number, (key, text) in enumerate(rows):
-            yield HangingText(_key(key if number else f"{key}, Enter"), prose(text))
+            yield HangingText(_key(key if number else f"{key}, Enter"), style_sentence(text))
         key = "" if left else "p"
         for one in opened.exercises:
             if one not in left:
-                yield HangingText(_key(key), prose(f"Exercise, solved: {one.title}"))
+                yield HangingText(_key(key), style_sentence(f"Exercise, solved: {one.title}"))
                 key = ""
         if opened.checks:
             text = f"Run the checks that prove it: {', '.join(opened.checks)}"
-            yield HangingText(_key("c"), prose(text))
+            yield HangingText(_key("c"), style_sentence(text))
         if not way.lesson:
-            yield HangingText("", prose(way.text))
+            yield HangingText("", style_sentence(way.text))
 
 
 def _key(name: str = "") -> Content:

@@ -14,14 +14,14 @@ from textual.signal import Signal
 from textual.widget import Widget
 from textual.widgets import Collapsible, TextArea
 
-from tpustarter.tui.app.messages import ProgressRemembered
+from tpustarter.tui.app.messages import ProgressSaved
 from tpustarter.tui.kit.follow_output import OutputFollower
 from tpustarter.tui.lesson.block.block import BlockGrew, BlockView
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 from tpustarter.tui.lesson.page import widget_places
-from tpustarter.tui.lesson.page.folded_parts import Fold
+from tpustarter.tui.lesson.page.folded_parts import FoldedPart
 from tpustarter.tui.lesson.page.lesson_end import LessonEndView
-from tpustarter.tui.lesson.page.parts import KeyHint, make_widgets
+from tpustarter.tui.lesson.page.lesson_widgets import KeyHint, make_widgets
 from tpustarter.tui.lesson.page.question import QuestionView
 
 OVERLAP = 2
@@ -50,7 +50,7 @@ class LessonPage(VerticalScroll):
     ]
 
     _things: Sequence[BlockView | QuestionView] = ()
-    _folds: Sequence[Fold] = ()
+    _folds: Sequence[FoldedPart] = ()
     """Both sequences are kept because each key and each printed line needs them."""
 
     def on_mount(self) -> None:
@@ -73,7 +73,7 @@ class LessonPage(VerticalScroll):
         await self.mount(*make_widgets(opened, platform), self._ending)
         below = self.walk_children()
         self._things = [one for one in below if isinstance(one, BlockView | QuestionView)]
-        self._folds = [*self.query(Fold)]
+        self._folds = [*self.query(FoldedPart)]
         self.mark_soon()
 
     @property
@@ -82,7 +82,7 @@ class LessonPage(VerticalScroll):
         return [view for view in self._tasks() if isinstance(view, BlockView)]
 
     @property
-    def fold_to_open(self) -> Fold | None:
+    def fold_to_open(self) -> FoldedPart | None:
         """The part to open: the first fold in sight, closed ones first, else the task's answer."""
         folds = [fold for fold in self._folds if self.region.overlaps(fold.region)]
         closed = [fold for fold in folds if fold.collapsed]
@@ -171,7 +171,7 @@ class LessonPage(VerticalScroll):
         return None if runs_first else view
 
     def neighbour(self, step: int) -> BlockView | None:
-        """Return the block after the marked one, or the one before it; None if there is none."""
+        """Return the block after the marked one, or the one before it, or None if there is none."""
         views, marked = self.views, self.marked_block
         if marked:
             index = views.index(marked) + step
@@ -186,7 +186,7 @@ class LessonPage(VerticalScroll):
         return self.marked_block or self.neighbour(1) or self.neighbour(-1)
 
     def next_open(self) -> OpenItem | None:
-        """Return the first open item below, else the first above; None if all are done."""
+        """Return the first open item below, else the first above, or None if all are done."""
         tasks = self._tasks()
         here = next(
             (view for view in (self._jumped_to, self.marked_block) if self._is_here(view)), None
@@ -285,7 +285,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def exercise_in_sight(self) -> str:
-        """The name of the last exercise that a hint in sight leads to; empty for none."""
+        """The name of the last exercise that a hint in sight leads to, or "" if there is none."""
         hints = [hint for hint in self.query(KeyHint) if hint.exercise and self._is_here(hint)]
         return hints[-1].exercise if hints else ""
 
@@ -320,7 +320,7 @@ class LessonPage(VerticalScroll):
     def update_end_panel(self) -> None:
         """Update the panel at the end; may be called in a worker."""
         if self._ending:
-            self._ending.post_message(ProgressRemembered())
+            self._ending.post_message(ProgressSaved())
 
     def show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool = False) -> None:
         """Bring the result of a block into sight, unless the reader has scrolled elsewhere.
@@ -395,7 +395,7 @@ class LessonPage(VerticalScroll):
     def go_to(self, line: str) -> None:
         """Scroll to a line of the lesson, with the heading of its section if both fit."""
         if widget := widget_places.find_widget(self, line):
-            folds = [one for one in widget.ancestors if isinstance(one, Fold)]
+            folds = [one for one in widget.ancestors if isinstance(one, FoldedPart)]
             for fold in folds:
                 fold.collapsed = False
             top = widget if folds else widget_places.find_heading_above(self, widget)
@@ -403,4 +403,4 @@ class LessonPage(VerticalScroll):
 
 
 def _is_folded(widget: Widget) -> bool:
-    return any(isinstance(parent, Fold) and parent.collapsed for parent in widget.ancestors)
+    return any(isinstance(parent, FoldedPart) and parent.collapsed for parent in widget.ancestors)

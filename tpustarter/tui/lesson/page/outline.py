@@ -16,10 +16,10 @@ from tpustarter.tui.kit.row_list import SidePanel
 from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
-    Stack,
+    StackedText,
     TextLine,
-    prose,
     status_word,
+    style_sentence,
 )
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.page.lesson_page import LessonPage
@@ -53,7 +53,7 @@ class LessonMargin(Vertical):
         """Show the sections of a page and the words among the lesson's references."""
         self.outline.show(page)
         words = [one for one in refers if one.kind == "Words"]
-        self._words.show(Stack(_meanings(words)))
+        self._words.show(StackedText(_meanings(words)))
         self.set_class(not words, "-wordless")
 
 
@@ -77,7 +77,7 @@ class Outline(Static):
         done = tuple(sum(task.is_done for task in section.tasks) for section in self._sections)
         if self._shown != (here, done):
             self._shown = (here, done)
-            self.update(Stack(self._rows(here, done)))
+            self.update(StackedText(self._rows(here, done)))
 
     def _place(self, page: LessonPage) -> int:
         """Return the section of the marked block in sight, else that of the upper half."""
@@ -94,7 +94,7 @@ class Outline(Static):
     def _rows(self, here: int, done: tuple[int, ...]) -> Iterator[LaidOutLines]:
         for number, (section, count) in enumerate(zip(self._sections, done, strict=True)):
             is_here, tasks = number == here, len(section.tasks)
-            title = prose(section.title)
+            title = style_sentence(section.title)
             title = title.stylize("bold") if is_here else title
             mark = status_word("next", "> ") if is_here else Content("  ")
             yield TextLine(mark + title, "" if not tasks else _amount(count, tasks))
@@ -103,7 +103,7 @@ class Outline(Static):
 def _meanings(words: Iterable[LessonReference]) -> Iterator[LaidOutLines | Content]:
     for one in words:
         yield Content.styled(escape_text(one.target), "bold $label")
-        yield HangingText("  ", prose(" ".join(one.text.split())))
+        yield HangingText("  ", style_sentence(" ".join(one.text.split())))
 
 
 def _amount(done: int, tasks: int) -> str:

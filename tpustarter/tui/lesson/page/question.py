@@ -11,7 +11,13 @@ from textual.widgets import Static
 
 from tpustarter.learning.content.quiz import Quiz
 from tpustarter.learning.progress.lesson_progress import QuizRecord
-from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, Stack, prose, status_word
+from tpustarter.tui.kit.text_layout import (
+    HangingText,
+    LaidOutLines,
+    StackedText,
+    status_word,
+    style_sentence,
+)
 
 
 class AnswerPicked(Message):
@@ -49,7 +55,7 @@ class QuestionView(Static):
         return "\n".join([self.quiz.question, *answers])
 
     def answer(self, number: int) -> bool | None:
-        """Record an answer, and return whether it is right; None for a number without an answer."""
+        """Record an answer; return whether it is right, or None for a number without an answer."""
         if not 1 <= number <= len(self.quiz.answers):
             return None
         self._chosen.add(number)
@@ -76,7 +82,7 @@ class QuestionView(Static):
         else:
             state = status_word("warn", "not yet") if self._chosen else Content(self._invitation)
         self.border_title = Content("Question: ") + state
-        self.update(Stack(piece for _, piece in self._pieces()))
+        self.update(StackedText(piece for _, piece in self._pieces()))
 
     @property
     def _invitation(self) -> str:
@@ -89,17 +95,17 @@ class QuestionView(Static):
         return f"{', '.join(others)} or {last}"
 
     def _pieces(self) -> Iterator[tuple[int, LaidOutLines]]:
-        """Yield the lines, each with the number of its answer; 0 for lines of no answer."""
-        yield 0, HangingText("", prose(self.quiz.question))
+        """Yield the lines, each with the number of its answer, or 0 for lines of no answer."""
+        yield 0, HangingText("", style_sentence(self.quiz.question))
         for number, answer in enumerate(self.quiz.answers, 1):
-            yield number, HangingText(f"  {number}  ", prose(answer.text))
+            yield number, HangingText(f"  {number}  ", style_sentence(answer.text))
             if number in self._chosen:
                 verdict = (
                     status_word("pass", "right  ")
                     if answer.is_right
                     else status_word("warn", "no  ")
                 )
-                yield number, HangingText(verdict.pad_left(5), prose(answer.why))
+                yield number, HangingText(verdict.pad_left(5), style_sentence(answer.why))
         if self.was_left and not self.is_done:
             how = f"Press {self._numbers} to answer. Enter goes on without it."
             yield (

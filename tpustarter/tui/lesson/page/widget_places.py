@@ -15,7 +15,7 @@ from tpustarter.tui.lesson.page.question import QuestionView
 
 
 def find_widget(page: Widget, line: str) -> Widget | None:
-    """Return the first widget of a page that holds a line of the lesson; None if none does.
+    """Return the first widget of a page that holds a line of the lesson, or None if none does.
 
     A heading is searched for among headings first: a text above it may mention it.
     """
@@ -77,7 +77,7 @@ class ScrollAnchor:
         """The share of the widget that is above the page."""
 
     def hold(self, marked: Widget | None) -> None:
-        """Scroll the widget back to its place if the width has changed; else remember its place.
+        """Scroll the widget back to its place after a change of width; otherwise record its place.
 
         Args:
             marked: The widget in use, if it is in sight; None for the one at the top of the page.

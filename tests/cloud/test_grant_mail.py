@@ -1,0 +1,219 @@
+"""A TRC e-mail is understood however it was pasted, and no text breaks the reader."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.processes import in_bounded_time
+from tpustarter.cloud.trc import grant_mail as trc_mail
+from tpustarter.cloud.trc.grant import GrantLine
+from tpustarter.core.problem import Problem
+
+SIX = """64 spot Cloud TPU v5e chips in zone europe-west4-b
+64 spot Cloud TPU v6e chips in zone us-east1-d
+64 spot Cloud TPU v5e chips in zone us-central1-a
+32 spot Cloud TPU v4 chips in zone us-central2-b
+32 on-demand Cloud TPU v4 chips in zone us-central2-b
+64 spot Cloud TPU v6e chips in zone europe-west4-a
+"""
+"""Lines that several participants published in 2026."""
+OLD = """5 on-demand Cloud TPU v2-8 device(s) in zone us-central1-f
+100 preemptible Cloud TPU v2-8 device(s) in zone us-central1-f
+5 on-demand Cloud TPU v3-8 device(s) in zone europe-west4-a
+"""
+ONE = GrantLine("v6e", 64, "spot", "us-east1-d")
+
+
+def rows(text: str) -> tuple[GrantLine, ...]:
+    """Return the lines of a grant that a text has."""
+    return trc_mail.parse_grant_mail(text).grant.allowances
+
+
+def test_lines_of_2026_mail_are_read_in_order() -> None:
+    """Spot and on demand in one zone are two lines."""
+    expected = (
+        GrantLine("v5e", 64, "spot", "europe-west4-b"),
+        GrantLine("v6e", 64, "spot", "us-east1-d"),
+        GrantLine("v5e", 64, "spot", "us-central1-a"),
+        GrantLine("v4", 32, "spot", "us-central2-b"),
+        GrantLine("v4", 32, "on-demand", "us-central2-b"),
+        GrantLine("v6e", 64, "spot", "europe-west4-a"),
+    )
+
+    assert expected == rows(SIX)
+
+
+def test_devices_of_older_mails_become_chips() -> None:
+    """A v2-8 device has 8 cores on 4 chips, and what was called preemptible is spot."""
+    expected = (
+        GrantLine("v2", 20, "on-demand", "us-central1-f", "v2-8"),
+        GrantLine("v2", 400, "spot", "us-central1-f", "v2-8"),
+        GrantLine("v3", 20, "on-demand", "europe-west4-a", "v3-8"),
+    )
+
+    assert expected == rows(OLD)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "> > 64 spot Cloud TPU v6e chips in zone us-east1-d",
+        "> 64 spot Cloud TPU\n> v6e chips in\n> zone us-east1-d",
+        "64\u00a0spot Cloud\u00a0TPU v6e chips in zone us\u2011east1\u2011d.",
+        "64&nbsp;spot Cloud TPU v6e chips in zone&nbsp;us-east1-d",
+        "<li><b>64 spot Cloud TPU v6e chips</b> in zone <span>us-east1-d</span></li>",
+        "**64 spot Cloud TPU v6e chips in zone us-east1-d**",
+        "* *64 spot Cloud TPU v6e chips in zone us-east1-d*\r\n\r\n",
+        "- `64 spot Cloud TPU v6e chips in zone us-east1-d`",
+        "\u2022 64 spot Cloud TPU v6e chips in zone us-ea\u200bst1-d",
+        "64 spot Cloud TPU v6e=20chips in zone us-eas=\r\nt1-d",
+        "64 Spot Cloud TPU V6e Chips in Zone US-EAST1-D",
+        "64 spot Cloud TPU v6e (Trillium) chips in the zone us-east1-d,",
+        "64 preemptible Cloud TPU v6e chip(s) in zone us-east1-d",
+        "You have 3 days. Dear Jo, 64 spot Cloud TPU v6e chips in zone us-east1-d and more.",
+        SIX.splitlines()[1] + "\n> " + SIX.splitlines()[1],
+    ],
+)
+def test_line_survives_changes_by_mail_programs(text: str) -> None:
+    """Quoting, wrapping, HTML, bold, other blanks and dashes, transport, a quoted copy."""
+    assert (ONE,) == rows(text)
+
+
+def test_cores_are_counted_as_chips() -> None:
+    """A v4 chip has two."""
+    assert (GrantLine("v4", 16, "spot", "us-central2-b"),) == rows(
+        "32 spot Cloud TPU v4 cores in zone us-central2-b"
+    )
+
+
+def test_unreadable_line_is_reported_and_others_stay() -> None:
+    """So a generation that this program does not know loses only its own line."""
+    reading = trc_mail.parse_grant_mail(SIX + "8 spot Cloud TPU v99 chips in zone us-east5-a")
+
+    assert 6 == len(reading.grant.allowances)
+    assert any("v99" in note and "left out" in note for note in reading.notes)
+
+
+def test_smaller_of_two_contradicting_lines_counts() -> None:
+    """An older grant may be quoted below a newer one, and too much is billed."""
+    reading = trc_mail.parse_grant_mail(
+        SIX.splitlines()[1] + "\n16 spot Cloud TPU v6e chips in zone us-east1-d"
+    )
+
+    assert (16, 1) == (reading.grant.allowances[0].chips, len(reading.grant.allowances))
+    assert "16 chips" in reading.notes[0]
+
+
+def test_start_and_duration_come_from_header_and_text() -> None:
+    """Where one of them is missing, or named twice, nothing is concluded."""
+    header = "Date: Tue, 3 Nov 2026 09:12:00 +0000\n"
+    free = "now has access to the following quota free of charge for 30 days:\n"
+    both = trc_mail.parse_grant_mail(header + free + SIX).grant
+    neither = trc_mail.parse_grant_mail(SIX + "for 30 days or for 90 days").grant
+
+    assert (date(2026, 11, 3), 30, date(2026, 12, 3)) == (both.start, both.days, both.end)
+    assert (None, None, None) == (neither.start, neither.days, neither.end)
+
+
+@pytest.mark.parametrize("text", ["", "hello", "64 spot chips", "Cloud TPU in zone us-east1-d"])
+def test_text_without_grant_shows_example_line(text: str) -> None:
+    """The error has an example, and the option that needs no e-mail."""
+    with pytest.raises(Problem, match="64 spot Cloud TPU v6e chips in zone us-east1-d") as error:
+        trc_mail.parse_grant_mail(text)
+
+    assert "--allow" in (error.value.hint or "")
+
+
+_PIECES = st.sampled_from(
+    [
+        "64",
+        "999999999999",
+        "0",
+        "spot",
+        "on-demand",
+        "Cloud TPU",
+        "TPU",
+        "v6e",
+        "v2-8",
+        "v9-99999",
+        "chips",
+        "device(s)",
+        "in zone",
+        "us-east1-d",
+        "-",
+        " ",
+        "\n",
+        "\r\n> ",
+        "<b",
+        ">",
+        "&nbsp;",
+        "&#x41;",
+        "\u00a0",
+        "\ufdfa",
+        "*",
+        "for 30 days",
+        "Date: ",
+        "Tue, 3 Nov 2026 09:12:00 +0000",
+        "Date: 99 Foo 99999 99:99:99 +9999\n",
+        "=\n",
+        "\ud800",
+        "\x00",
+        SIX,
+        OLD,
+    ]
+)
+
+
+@given(st.one_of(st.text(max_size=400), st.lists(_PIECES, max_size=60).map(" ".join)))
+@settings(max_examples=300)
+def test_no_text_raises_anything_but_a_problem(text: str) -> None:
+    """What is read is sound, and is read the same again from its own lines."""
+    try:
+        grant = trc_mail.parse_grant_mail(text).grant
+    except Problem:
+        return
+    again = "\n".join(
+        f"{row.chips} {row.tier} Cloud TPU {row.generation} chips in zone {row.zone}"
+        for row in grant.allowances
+        if not row.device
+    )
+
+    assert grant.allowances
+    assert all(0 < row.chips <= 1_000_000 for row in grant.allowances)
+    assert not again or [row for row in grant.allowances if not row.device] == [*rows(again)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<" * 200_000,
+        "<a" * 100_000,
+        "64 " * 60_000,
+        "64 spot Cloud TPU " * 11_000,
+        "64 spot Cloud TPU v6e" + " (" * 90_000,
+        "9" * 200_000,
+        ">" * 200_000,
+        ("> " * 20 + "\n") * 4_800,
+        "Date: " * 33_000,
+        "&" * 200_000,
+        "\ufdfa" * 200_000,
+        "for 1 days " * 18_000,
+    ],
+)
+def test_hostile_texts_take_no_time(text: str) -> None:
+    """Every pattern is bounded: twice the text takes about twice as long."""
+    with in_bounded_time(), pytest.raises(Problem):
+        trc_mail.parse_grant_mail(text)
+
+
+def test_huge_text_is_refused_and_many_lines_cut() -> None:
+    """Neither fills the state folder."""
+    many = "".join(f"{n} spot Cloud TPU v6e chips in zone us-east{n}-d\n" for n in range(1, 3000))
+    with pytest.raises(Problem, match="characters"):
+        trc_mail.parse_grant_mail("x" * 200_001)
+
+    assert 200 >= len(rows(many))

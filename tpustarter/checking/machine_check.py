@@ -1,0 +1,376 @@
+"""The self-check: from a bare machine to a verdict, as one stream of events.
+
+The order: choose the Python under test, plan, run host checks in it, then each framework's checks
+in a process of its own, under the lease where an accelerator may be owned. The process of the host
+checks starts while the plan is made and its modules are imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Literal
+
+from tpustarter.checking.plan import interpreters
+from tpustarter.checking.plan.check_request import CheckRequest
+from tpustarter.checking.results.results import BlockedFramework, Result, Run
+from tpustarter.checking.run import known_causes
+from tpustarter.checking.run.probe_events import PythonVersions
+from tpustarter.checking.run.probe_session import ProbeSession
+from tpustarter.checking.run.runner import (
+    CheckEnded,
+    CheckRunner,
+    CheckStarted,
+    CheckWaiting,
+    FindingReported,
+    skip_all_checks,
+)
+from tpustarter.core import content, locations
+from tpustarter.core.content import Check
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.redact import Redactor
+from tpustarter.machine import frameworks
+from tpustarter.machine.machine import Machine
+from tpustarter.running import archive, run_folder
+from tpustarter.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.checking.plan import plan
+
+
+@dataclass(frozen=True)
+class PlanMade:
+    """Sent when the plan is made: `run.target` then has the Python and the devices."""
+
+    run: Run
+    plan: plan.FrameworkPlan
+
+
+HostState = Literal["connecting", "looking", "waiting", "arrived", "running", "missing", "ended"]
+
+
+@dataclass(frozen=True)
+class HostStateChanged:
+    """Sent when a host of a slice has changed its state, to the machine that started the run."""
+
+    host: int
+    name: str
+    """The host as a person calls it; empty if it has no name but its number."""
+    state: HostState
+    detail: str = ""
+    """The check that it runs, or why it is missing or has ended."""
+
+
+Event = PlanMade | HostStateChanged | CheckStarted | CheckWaiting | FindingReported | CheckEnded
+
+
+class MachineCheck:
+    """One run of the self-check. `events` runs it, `stop` ends it from anywhere."""
+
+    def __init__(
+        self,
+        request: CheckRequest,
+        *,
+        machine: Machine | None = None,
+        checks: Path | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self._request = request
+        self._machine = machine or Machine()
+        self._checks_folder = checks
+        self._folder = folder or Path.cwd()
+        self._interpreter, self._others = interpreters.choose_interpreter(
+            request.python, self._machine.env, self._folder, _wanted(request)
+        )
+        self.checks = content.select_checks(
+            content.read_checks(checks),
+            request.ids,
+            request.level,
+            request.framework,
+            {*self._interpreter.frameworks},
+        )
+        if not request.all_hosts:
+            named = {*request.ids}
+            self.checks = [one for one in self.checks if not needs_hosts(one) or one.id in named]
+        self._redact = Redactor(self._machine.env)
+        self._runner: CheckRunner | None = None
+        self._planned: int | None = None
+        """Number of results there will be; None until that is known."""
+        self.logs: list[Path] = []
+        """Logs kept of a run that failed: the whole output of its processes."""
+        self.run = Run(
+            __version__,
+            datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            request.level,
+            list(request.ids),
+            require=request.require,
+            fail_on_warn=request.fail_on_warn,
+        )
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End the run; what was not run is reported as interrupted.
+
+        Once every check has ended this does nothing: the processes have ended already.
+        """
+        if self.is_over:
+            return
+        self.run.stopped_by = number
+        if self._runner:
+            self._runner.stop(number)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every check has ended."""
+        return self._planned == len(self.run.results)
+
+    def events(self) -> Iterator[Event]:
+        """Run the checks; yields events, and fills `run` as they come."""
+        began = time.monotonic()
+        try:
+            for event in self._events():
+                if isinstance(event, CheckEnded):
+                    result = known_causes.add_cause(event.result, self.run.results)
+                    self._add(result)
+                    yield CheckEnded(result)
+                else:
+                    yield event
+        finally:
+            self.run.seconds = time.monotonic() - began
+
+    def _events(self) -> Iterator[Event]:
+        with run_folder.open_run_folder(self._redact, self._has_failed) as folder:
+            yield from self._groups(folder)
+        self.logs = run_folder.list_kept_logs(folder)
+
+    def _has_failed(self) -> bool:
+        return any(result.status in ("fail", "error") for result in self.run.results)
+
+    def _groups(self, folder: Path) -> Iterator[Event]:
+        groups: dict[str, list[Check]] = {"host": []}
+        for check in self.checks:
+            groups.setdefault(check.framework, []).append(check)
+        host_checks = groups.pop("host")
+        session = self._session(folder)
+        runner = self._start(session)
+        try:
+            if host_checks:
+                runner.start_early()
+            run_plan = self._plan()
+            # Without host checks a framework's process reports the Python's versions as well.
+            shared = (
+                not host_checks
+                and len(groups) == 1
+                and run_plan.platform == "cpu"
+                and run_plan.blocked is None
+            )
+            self._tell(session, run_plan, next(iter(groups)) if shared else None)
+            versions = runner.read_versions()
+            left_out = self._left_out(groups, versions.frameworks)
+            for framework in left_out:
+                del groups[framework]
+            self._planned = len(host_checks) + sum(map(len, groups.values()))
+            self._describe(run_plan, versions, groups, left_out)
+            if run_plan.blocked and run_plan.blocked.code == ExitCode.NO_DEVICE:
+                self.run.blocked = run_plan.blocked  # also when no framework's check was selected
+            yield PlanMade(self.run, run_plan)
+            if not shared:
+                yield from runner.run(host_checks)
+            for framework, group in groups.items():
+                yield from self._framework(framework, group, run_plan, session)
+            blocked, has_run = self.run.blocked, any(one.ran_on for one in self.run.results)
+            if has_run and blocked and blocked.reason == "not-applicable":
+                self.run.blocked = None  # another framework ran: only this one was skipped
+        finally:
+            runner.close()
+
+    def _session(self, folder: Path) -> ProbeSession:
+        return ProbeSession(
+            self._interpreter.path,
+            archive.build_probe_archive(folder / "probe.pyz", self._checks_folder),
+            folder,
+            dict(self._machine.env),
+            {"root": str(self._machine.root), "uid": self._machine.uid},
+            self._redact,
+            isolate=self._request.isolate,
+            results={},
+        )
+
+    def _plan(self) -> plan.FrameworkPlan:
+        from tpustarter.checking.plan import plan  # takes long: the process starts meanwhile
+
+        request = self._request
+        return plan.make_plan(
+            self._machine,
+            require=request.require,
+            devices=request.devices,
+            this_host=request.this_host,
+            all_hosts=request.all_hosts,
+            gpu_plugin=self._interpreter.has_gpu_plugin,
+        )
+
+    def _tell(
+        self, session: ProbeSession, run_plan: plan.FrameworkPlan, framework: str | None
+    ) -> None:
+        from tpustarter.checking.plan import plan
+
+        target = plan.make_target(run_plan, self._machine)
+        session.target = {**target, "minutes": self._request.minutes}
+        if framework:
+            session.env = plan.probe_environment(
+                run_plan, self._machine.env, session.folder, framework
+            )
+            session.drop = locations.find_sudo_caller()
+
+    def _start(self, session: ProbeSession) -> CheckRunner:
+        self._runner = CheckRunner(session)
+        if self.run.stopped_by is not None:  # stop() came while there was none to reach
+            self._runner.stop(self.run.stopped_by)
+        return self._runner
+
+    def _framework(
+        self,
+        framework: str,
+        group: list[Check],
+        run_plan: plan.FrameworkPlan,
+        session: ProbeSession,
+    ) -> Iterator[Event]:
+        from tpustarter.checking.plan import plan
+
+        blocked = (
+            run_plan.blocked
+            or self._unusable(framework)
+            or plan.explain_wrong_platform(framework, run_plan)
+        )
+        if blocked:
+            self.run.blocked = blocked
+            yield from skip_all_checks(group, blocked)
+            return
+        session.settings = frameworks.list_settings(framework, self._machine.env)
+        if self._runner and self._runner.is_warm:
+            yield from self._runner.run(group)
+            return
+        env = plan.probe_environment(run_plan, self._machine.env, session.folder, framework)
+        with contextlib.ExitStack() as stack:
+            lease_fd = None
+            if run_plan.platform != "cpu":
+                from tpustarter.running import lease
+
+                try:
+                    lease_fd = stack.enter_context(
+                        lease.hold_device_lease("tpustarter check", self._machine)
+                    )
+                except Problem as problem:
+                    self.run.blocked = BlockedFramework(
+                        problem.full_text, problem.code, problem.hint or ""
+                    )
+                    yield from skip_all_checks(group, self.run.blocked)
+                    return
+            session.env, session.lease, session.drop = env, lease_fd, locations.find_sudo_caller()
+            yield from self._start(session).run(group)
+
+    def _left_out(
+        self, groups: Mapping[str, list[Check]], installed: Mapping[str, str]
+    ) -> list[str]:
+        """Return the frameworks whose checks are left out: not selected, and not installed.
+
+        Where no framework is installed, the first one is kept, to show what could be checked.
+        """
+        if self._request.ids or self._request.framework:
+            return []
+        here = [
+            framework
+            for framework in groups
+            if framework in installed and not frameworks.list_missing(framework, installed)
+        ]
+        return [framework for framework in groups if framework not in (here or list(groups)[:1])]
+
+    def _unusable(self, framework: str) -> BlockedFramework | None:
+        from tpustarter.checking.plan import plan
+
+        installed = self.run.target["frameworks"]
+        others = [
+            plan.AlternativePython(self._display_path(one), one.frameworks) for one in self._others
+        ]
+        python = self._display_path(self._interpreter)
+        asked = self._request.framework == framework or any(
+            not content.is_glob(pattern) for pattern in self._request.ids
+        )
+        if framework in installed:
+            return plan.explain_unusable_framework(
+                framework, python, installed, others, asked=asked
+            )
+        return plan.explain_missing_framework(
+            framework, python, installed, others, chips=self.run.host["chips"], asked=asked
+        )
+
+    def _display_path(self, interpreter: interpreters.Interpreter) -> str:
+        return interpreters.format_path(interpreter.path, self._machine.env, self._folder)
+
+    def _describe(
+        self,
+        run_plan: plan.FrameworkPlan,
+        versions: PythonVersions,
+        groups: Mapping[str, list[Check]],
+        left_out: list[str],
+    ) -> None:
+        from tpustarter.checking.plan import plan
+
+        env = {
+            name: value
+            for framework in groups
+            for name, value in plan.framework_variables(
+                run_plan, framework, self._machine.env
+            ).items()
+        }
+        where = run_plan.devices_text
+        if groups and run_plan.virtual and not any(map(frameworks.has_cpu_devices, groups)):
+            where = "no device of " + ", ".join(
+                frameworks.FRAMEWORKS[name].title for name in groups
+            )
+        self.run.target = {
+            "python": self._redact.redact_text(str(self._interpreter.path)),
+            "shown": self._display_path(self._interpreter),
+            "why": self._interpreter.why,
+            "python_version": versions.python_version,
+            "frameworks": versions.frameworks,
+            "platform": run_plan.platform,
+            "kind": run_plan.platform,
+            "where": where,
+            "devices": run_plan.devices,
+            "planned": run_plan.devices,
+            "virtual": run_plan.virtual,
+            "env": self._redact.redact_value(env or run_plan.env),
+            "left_out": left_out,
+            "settings": [
+                name
+                for framework in sorted(groups)
+                for name in frameworks.list_settings(framework, self._machine.env)
+            ],
+            "others": [
+                f"{self._display_path(interpreter)}: {interpreter.frameworks_text}"
+                for interpreter in self._others
+            ],
+        }
+        self.run.host = plan.make_host_fields(run_plan)
+
+    def _add(self, result: Result) -> None:
+        self.run.results.append(result)
+        if result.ran_on:  # what was found outranks what was expected
+            self.run.target["kind"] = result.ran_on.kind
+            self.run.target["devices"] = result.ran_on.count
+
+
+def needs_hosts(check: Check) -> bool:
+    """Return whether a check is about several hosts, so that one host alone leaves it out."""
+    return check.needs.get("hosts", 1) > 1
+
+
+def _wanted(request: CheckRequest) -> str | None:
+    names = [request.framework, *(check_id.split(".", 1)[0] for check_id in request.ids)]
+    return next((name for name in names if name in frameworks.FRAMEWORKS), None)

@@ -1,0 +1,187 @@
+"""Conversions between plain data and the messages of Google's client."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+from typing import Any
+
+from tpustarter.cloud.api.resources import NodeSymptom, QueuedResource, Tier, TpuNode
+from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.text.terminal import escape_text
+
+MOST_SLICES = 1000
+"""Slices of one request that are named; Google allows fewer."""
+
+
+def make_queued_resource(request: TpuRequest, project: str) -> Any:
+    """Return the message that requests a queued resource, filled in as gcloud does."""
+    from google.cloud import tpu_v2
+
+    parent = f"projects/{project}/locations/{request.zone}"
+    spec = tpu_v2.QueuedResource.Tpu.NodeSpec(parent=parent, node=_node_of(request))
+    if request.slices == 1:
+        spec.node_id = request.name
+    else:
+        spec.multislice_params = tpu_v2.QueuedResource.Tpu.NodeSpec.MultisliceParams(
+            node_count=request.slices, node_id_prefix=request.name
+        )
+    message = tpu_v2.QueuedResource(tpu=tpu_v2.QueuedResource.Tpu(node_spec=[spec]))
+    if request.tier == "spot":
+        message.spot = tpu_v2.QueuedResource.Spot()
+    if request.tier == "reserved":
+        message.reservation_name = request.reservation or f"{parent}/reservations/-"
+    if request.valid_until_s:
+        message.queueing_policy = tpu_v2.QueuedResource.QueueingPolicy(
+            valid_until_duration={"seconds": request.valid_until_s}
+        )
+    return message
+
+
+def _node_of(request: TpuRequest) -> Any:
+    from google.cloud import tpu_v2
+
+    modes = tpu_v2.AttachedDisk.DiskMode
+    return tpu_v2.Node(
+        accelerator_type=request.type.accelerator_type,
+        runtime_version=request.version,
+        network_config=tpu_v2.NetworkConfig(
+            network=request.network,
+            subnetwork=request.subnetwork,
+            enable_external_ips=not request.internal_addresses,
+        ),
+        service_account=tpu_v2.ServiceAccount(email=request.service_account),
+        labels=dict(request.labels),
+        metadata=dict(request.metadata),
+        tags=list(request.tags),
+        data_disks=[
+            tpu_v2.AttachedDisk(
+                source_disk=disk.source,
+                mode=modes.READ_ONLY if disk.read_only else modes.READ_WRITE,
+            )
+            for disk in request.data_disks
+        ],
+    )
+
+
+def parse_node(message: Any) -> TpuNode:
+    """Return a node from Google's message."""
+    raw = _raw(message)
+    project, zone, name = _parts(raw.name)
+    scheduling = raw.scheduling_config
+    spot = scheduling.spot or scheduling.preemptible
+    endpoints = raw.network_endpoints
+    return TpuNode(
+        project=project,
+        zone=zone,
+        name=name,
+        type=clean_text(raw.accelerator_type) or _type_of(raw.accelerator_config),
+        state=_enum(raw, "state"),
+        health=_enum(raw, "health"),
+        health_description=clean_text(raw.health_description),
+        tier="spot" if spot else "reserved" if scheduling.reserved else "on-demand",
+        created=_time(raw, "create_time"),
+        runtime_version=clean_text(raw.runtime_version),
+        queued_resource=_last(raw.queued_resource),
+        workers=len(endpoints),
+        internal_addresses=tuple(clean_text(row.ip_address) for row in endpoints),
+        external_addresses=tuple(
+            clean_text(address) for row in endpoints if (address := row.access_config.external_ip)
+        ),
+        data_disks=tuple(clean_text(disk.source_disk) for disk in raw.data_disks),
+        symptoms=tuple(
+            NodeSymptom(
+                _enum(row, "symptom_type"),
+                clean_text(row.worker_id),
+                clean_text(row.details),
+                _time(row, "create_time"),
+            )
+            for row in raw.symptoms
+        ),
+    )
+
+
+def parse_queued_resource(message: Any) -> QueuedResource:
+    """Return a queued resource from Google's message."""
+    raw = _raw(message)
+    project, zone, name = _parts(raw.name)
+    specs = list(raw.tpu.node_spec)
+    status = raw.state.failed_data.error if raw.state.HasField("failed_data") else None
+    first = specs[0].node if specs else None
+    tier: Tier = "on-demand"
+    if raw.HasField("spot"):
+        tier = "spot"
+    elif raw.reservation_name:
+        tier = "reserved"
+    return QueuedResource(
+        project=project,
+        zone=zone,
+        name=name,
+        state=_enum(raw.state, "state"),
+        type=(clean_text(first.accelerator_type) or _type_of(first.accelerator_config))
+        if first
+        else "",
+        tier=tier,
+        created=_time(raw, "create_time"),
+        nodes=tuple(node_name for spec in specs for node_name in _node_names(spec, name)),
+        error=(status.code, clean_text(status.message)) if status else None,
+    )
+
+
+def clean_text(text: str) -> str:
+    """Return a text of Google's without control characters; its line breaks stay."""
+    return "\n".join(escape_text(line) for line in text.splitlines())
+
+
+def _raw(message: Any) -> Any:
+    """Return the message below Google's wrapper, which warns about numbers it does not know."""
+    return message.__class__.pb(message)
+
+
+def _node_names(spec: Any, name: str) -> tuple[str, ...]:
+    """Return the names of nodes; without a prefix they begin with the queued resource's name."""
+    if spec.node_id:
+        return (clean_text(spec.node_id),)
+    several = spec.multislice_params
+    prefix = clean_text(several.node_id_prefix) or name
+    return tuple(f"{prefix}-{number}" for number in range(min(several.node_count, MOST_SLICES)))
+
+
+def _type_of(configuration: Any) -> str:
+    """Return the generation and topology of a node that has no accelerator type: `V6E 4x4`."""
+    return f"{_enum(configuration, 'type_')} {clean_text(configuration.topology)}".strip()
+
+
+def _parts(path: str) -> tuple[str, str, str]:
+    parts = clean_text(path).split("/")
+    return (parts[1], parts[3], parts[-1]) if len(parts) >= 6 else ("", "", parts[-1])
+
+
+def _last(path: str) -> str:
+    return clean_text(path).rpartition("/")[2]
+
+
+def _enum(raw: Any, field: str) -> str:
+    """Return the name of an enum's value; its number if it is newer than the client."""
+    row = raw.DESCRIPTOR.fields_by_name[field]
+    number = getattr(raw, field)
+    known = row.enum_type.values_by_number.get(number)
+    name = known.name if known else str(number)
+    return "" if name.endswith("_UNSPECIFIED") else name
+
+
+def _time(raw: Any, field: str) -> datetime | None:
+    """Return one of Google's times, or None if it is not set, or outside the calendar."""
+    if not raw.HasField(field):
+        return None
+    try:
+        moment = getattr(raw, field).ToDatetime(tzinfo=timezone.utc)
+    except (OverflowError, ValueError):
+        return None
+    return moment if moment.year > 1970 else None
+
+
+def type_sort_key(name: str) -> tuple[str, int]:
+    """Return a sort key of an accelerator type's name, by which `v6e-8` comes before `v6e-16`."""
+    family, _, size = re.sub(r"\s", "", name).rpartition("-")
+    return (family, int(size) if size.isdigit() and len(size) < 9 else 0)

@@ -1,0 +1,117 @@
+"""The comparison of the ledger with Google's list: a resource that is gone loses its entry.
+
+A listing may lag behind and a zone may not answer. Therefore an entry is removed only once Google
+says of the resource itself and of each of its nodes that there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
+from tpustarter.cloud.create.events import Event, RequestGone, RequestMayExist, RequestStateChanged
+from tpustarter.cloud.create.follow_request import is_gone
+from tpustarter.cloud.delete import ownership
+
+_NOT_SHOWN = "Google has not shown it yet"
+
+
+def reconcile_ledger(
+    client: Client,
+    clock: Clock,
+    *,
+    queued_resources: ResourceList[QueuedResource] | None = None,
+    nodes: ResourceList[TpuNode] | None = None,
+) -> Generator[Event, None, list[LedgerEntry]]:
+    """Compare each entry of a project with Google's list; yield the outcomes, return what stays.
+
+    Nothing is sent where the ledger has no entry of the project. No resource is deleted.
+
+    Args:
+        client: The client of the project.
+        clock: Tells the age of an entry.
+        queued_resources: Those of all zones, if the caller has them.
+        nodes: Those of all zones, if the caller has them.
+
+    Raises:
+        CloudProblem: Google did not list the resources; then nothing has changed.
+    """
+    mine = [entry for entry in ledger.read_entries() if entry.project == client.project]
+    if not mine:
+        return []
+    queued_resources = queued_resources or client.queued_resources()
+    nodes = nodes or client.nodes()
+    listed = {(row.zone, row.name): row for row in queued_resources.items}
+    node_places = {(row.zone, row.name) for row in nodes.items}
+    silent = {*queued_resources.unreachable, *nodes.unreachable}
+    stay: list[LedgerEntry] = []
+    for entry in mine:
+        resource = listed.get((entry.zone, entry.name))
+        if resource is not None:
+            kept = yield from _seen(entry, resource, clock)
+        elif any((entry.zone, name) in node_places for name in entry.nodes):
+            yield RequestMayExist(entry, "its nodes still exist")
+            kept = entry
+        elif entry.zone in silent:
+            yield RequestMayExist(entry, f"Google could not reach `{entry.zone}`")
+            kept = entry
+        else:
+            kept = yield from _unseen(client, entry, clock)
+        stay += [kept] if kept else []
+    return stay
+
+
+def _seen(
+    entry: LedgerEntry, resource: QueuedResource, clock: Clock
+) -> Generator[Event, None, LedgerEntry | None]:
+    """Return the entry of the resource of its name, or None if that belongs to someone else."""
+    owner = ownership.find_owner(entry, resource)
+    if owner == "other":
+        ledger.remove_entry(entry)
+        yield RequestGone(entry)
+        return None
+    if owner == "unclear":
+        yield RequestMayExist(entry, ownership.UNCLEAR)
+        return entry
+    phase = "deleting" if entry.phase == "deleting" else "seen"
+    if entry.phase != phase or entry.note or not entry.created:
+        entry = ledger.update_entry(entry, phase, created=ownership.format_creation_time(resource))
+    yield RequestStateChanged(entry, resource, clock.now())
+    return entry
+
+
+def _unseen(
+    client: Client, entry: LedgerEntry, clock: Clock
+) -> Generator[Event, None, LedgerEntry | None]:
+    """Return the entry of a resource that is not listed; None once it is certain to be gone."""
+    try:
+        why = explain_existence(client, entry, clock)
+    except CloudProblem as problem:
+        why = problem.summary
+    if why:
+        yield RequestMayExist(entry, why)
+        return entry
+    ledger.remove_entry(entry)
+    yield RequestGone(entry)
+    return None
+
+
+def explain_existence(client: Client, entry: LedgerEntry, clock: Clock) -> str:
+    """Return the reason to believe that an unlisted resource exists, or "" if there is none.
+
+    Raises:
+        CloudProblem: Google does not answer.
+    """
+    if not is_gone(client, entry):
+        return "Google does not list it, but it still exists or is being made"
+    if entry.phase in ("seen", "deleting"):
+        return ""
+    if (clock.now() - entry.request_time).total_seconds() < KEPT_AFTER_UNANSWERED_S:
+        unanswered = "Google has not answered the request, which may still arrive"
+        return _NOT_SHOWN if entry.phase == "taken" else unanswered
+    return ""

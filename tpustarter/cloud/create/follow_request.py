@@ -1,0 +1,176 @@
+"""The states of one queued resource, followed also while the network comes and goes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator
+from datetime import datetime
+
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.api.resources import QueuedResource
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
+from tpustarter.cloud.create.events import Event, RequestGone, RequestStateChanged, SendingPaused
+from tpustarter.cloud.delete import ownership
+from tpustarter.text import phrases
+
+LOOK_S = 15.0
+"""Seconds between two calls, plus or minus a fifth."""
+_NOT_SHOWN = "Google has not shown it yet, and is asked again and again"
+SILENCE_S = 1800.0
+"""Seconds without any answer, or without any sign of an accepted request, after which following
+ends with an error."""
+LAG_S = 120.0
+"""Seconds after which Google shows the result of an operation."""
+GONE_S = 900.0
+"""Seconds for which a deletion is waited for."""
+ENDS = ("ACTIVE", "FAILED", "SUSPENDED")
+"""States that change no more by themselves."""
+QUEUED = ("CREATING", "ACCEPTED", "WAITING_FOR_RESOURCES")
+"""States in which nothing is billed and a request can be withdrawn."""
+PASSING = ("network", "internal")
+"""Kinds of errors after which a call is repeated."""
+
+
+def _is_end(state: str) -> bool:
+    return state in ENDS
+
+
+def follow_request(
+    client: Client,
+    entry: LedgerEntry,
+    clock: Clock,
+    *,
+    patience_s: float | None = None,
+    until: Callable[[str], bool] = _is_end,
+) -> Generator[Event, None, QueuedResource | None]:
+    """Yield each state of a queued resource; return it at its end, or None once it is gone.
+
+    Args:
+        client: The client of the entry's project.
+        entry: The entry to follow.
+        clock: Waits between two calls.
+        patience_s: Seconds in the queue after which it is returned; None for no limit.
+        until: Returns whether following ends with a state.
+
+    Raises:
+        CloudProblem: Google refuses to show it, has not answered for `SILENCE_S`, or could not
+            carry the request out.
+    """
+    started, answered, last = clock.now(), clock.now(), ""
+    while True:
+        try:
+            resource = _look(client, entry, clock, is_new=not last)
+        except _NeverMadeError as failed:
+            ledger.remove_entry(entry)
+            yield RequestGone(entry)
+            raise failed.problem from None
+        except CloudProblem as problem:
+            if problem.kind not in PASSING or _seconds(answered, clock) > SILENCE_S:
+                raise
+            yield SendingPaused(LOOK_S, problem.summary)
+        else:
+            answered = clock.now()
+            waited_s = (answered - started).total_seconds()
+            if resource is None:
+                return None
+            if resource.state != last:
+                last = resource.state
+                entry = _note(entry, resource)
+                yield RequestStateChanged(entry, resource, answered)
+            is_impatient = patience_s is not None and waited_s >= patience_s
+            if until(resource.state) or (is_impatient and resource.state in ("", *QUEUED)):
+                return resource
+            if not last and waited_s > SILENCE_S:
+                raise _never_shown(entry)
+            if not last and waited_s < LOOK_S / 2:  # the first look
+                yield SendingPaused(LOOK_S, _NOT_SHOWN)
+        clock.sleep(LOOK_S * random.uniform(0.8, 1.2))  # noqa: S311  no secret
+
+
+def _seconds(since: datetime, clock: Clock) -> float:
+    return (clock.now() - since).total_seconds()
+
+
+class _NeverMadeError(Exception):
+    """A failure of the operation that creates a resource."""
+
+    def __init__(self, problem: CloudProblem) -> None:
+        super().__init__(problem.full_text)
+        self.problem = problem
+
+
+def _look(
+    client: Client, entry: LedgerEntry, clock: Clock, *, is_new: bool
+) -> QueuedResource | None:
+    """Return the queued resource of an entry, or None if its name is free or someone else's.
+
+    One that is still being created, and was never seen, has an empty state.
+    """
+    resource = client.queued_resource(entry.zone, entry.name)
+    if resource is not None:
+        return None if ownership.find_owner(entry, resource) == "other" else resource
+    if not (is_new and _may_come(client, entry, clock)):
+        return None
+    return QueuedResource(entry.project, entry.zone, entry.name, state="")
+
+
+def _may_come(client: Client, entry: LedgerEntry, clock: Clock) -> bool:
+    """Return whether a resource that was never seen is still being created."""
+    if entry.created:
+        return False
+    age_s = (clock.now() - entry.request_time).total_seconds()
+    if not entry.operation:
+        return age_s < KEPT_AFTER_UNANSWERED_S
+    ending = client.operation(entry.operation)
+    if ending.problem:
+        raise _NeverMadeError(ending.problem)
+    return not ending.done or age_s < LAG_S
+
+
+def _note(entry: LedgerEntry, resource: QueuedResource) -> LedgerEntry:
+    if entry.phase == "deleting" or (entry.phase == "seen" and entry.created):
+        return entry
+    return ledger.update_entry(entry, "seen", created=ownership.format_creation_time(resource))
+
+
+def _never_shown(entry: LedgerEntry) -> CloudProblem:
+    silence = phrases.format_duration(SILENCE_S)
+    what = f"Google took the request for `{entry.name}`, but has not shown it for {silence}"
+    return CloudProblem(None, "state", "", what)
+
+
+def wait_for_removal(
+    client: Client, entry: LedgerEntry, clock: Clock, *, limit_s: float = GONE_S
+) -> bool:
+    """Wait until Google shows neither a queued resource nor its nodes; return false at the limit.
+
+    Raises:
+        CloudProblem: Google refuses to show them.
+    """
+    started = clock.now()
+    while (clock.now() - started).total_seconds() < limit_s:
+        try:
+            if is_gone(client, entry):
+                return True
+        except CloudProblem as problem:
+            if problem.kind not in PASSING:
+                raise
+        clock.sleep(LOOK_S * random.uniform(0.8, 1.2))  # noqa: S311  no secret
+    return False
+
+
+def is_gone(client: Client, entry: LedgerEntry) -> bool:
+    """Return whether Google shows neither the queued resource of an entry nor any of its nodes.
+
+    A resource that is still being created is not gone. Where someone else has the name, it is gone.
+    """
+    resource = client.queued_resource(entry.zone, entry.name)
+    if resource is not None:
+        return ownership.find_owner(entry, resource) == "other"
+    if not entry.created and entry.operation and not client.operation(entry.operation).done:
+        return False
+    nodes = (client.node(entry.zone, name) for name in entry.nodes)
+    return all(node is None or node.queued_resource not in ("", entry.name) for node in nodes)

@@ -1,0 +1,85 @@
+"""Sends one request for a TPU, so that nothing of it is forgotten if its answer is lost.
+
+The ledger is written before the request leaves. Where the answer is lost, Google is asked whether
+the request arrived. If not, it is sent once more, which cannot create a second TPU, because a name
+is unique in a zone. After an internal error of Google's the caller decides on another attempt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from tpustarter.cloud.api import gcloud_commands
+from tpustarter.cloud.api.client import UNANSWERED, Client
+from tpustarter.cloud.api.errors import CloudProblem, make_problem
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.billing.ledger import LedgerEntry
+from tpustarter.cloud.create.events import Event, RequestMayExist, RequestSent
+from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.delete import ownership
+
+LOST = "Google did not say whether it took the request, so it may have arrived"
+ATTEMPTS = 2
+
+
+def submit_request(
+    client: Client, project: Project, request: TpuRequest, entry: LedgerEntry
+) -> Generator[Event, None, LedgerEntry]:
+    """Send a request; return its entry, as the ledger has it, once Google has accepted it.
+
+    Raises:
+        CloudProblem: the name is taken, Google refused, or nobody knows whether the request
+            arrived; the ledger keeps the entry in the last case alone.
+    """
+    may_exist = ledger.reread_entry(entry) is not entry
+    _check_name_is_free(client, request)
+    ledger.add_entry(entry)
+    attempt = 0
+    while True:
+        attempt += 1
+        operation = ""
+        try:
+            operation = client.create(request)
+        except CloudProblem as error:
+            is_lost = error.kind in UNANSWERED
+            may_exist = may_exist or is_lost
+            if not (may_exist and _has_arrived(client, entry)):
+                if error.kind == "network" and attempt < ATTEMPTS:
+                    entry = ledger.update_entry(entry, "sent", LOST)
+                    continue
+                if may_exist:
+                    yield RequestMayExist(ledger.update_entry(entry, "sent", LOST), LOST)
+                else:
+                    ledger.remove_entry(entry)
+                raise
+        entry = ledger.update_entry(entry, "taken", operation=operation)
+        yield RequestSent(entry, gcloud_commands.build_create_command(request, project))
+        return entry
+
+
+def _check_name_is_free(client: Client, request: TpuRequest) -> None:
+    """Raise CloudProblem for a name in use, so that a later one is this request's."""
+    place = f"projects/{client.project}/locations/{request.zone}"
+    taken = ""
+    if client.queued_resource(request.zone, request.name) is not None:
+        taken = f"{place}/queuedResources/{request.name}"
+    else:
+        names = {*request.node_names}
+        if len(names) > 1:
+            names &= {node.name for node in client.nodes(request.zone).items}
+        elif client.node(request.zone, request.name) is None:
+            names = set[str]()
+        taken = f"{place}/nodes/{min(names)}" if names else ""
+    if taken:
+        doing = f"Google Cloud cannot create `{request.name}`, because the name is taken"
+        raise make_problem(6, f"Resource '{taken}' already exists", doing)
+
+
+def _has_arrived(client: Client, entry: LedgerEntry) -> bool:
+    """Return whether Google shows the resource, under a name that was free before."""
+    try:
+        resource = client.queued_resource(entry.zone, entry.name)
+    except CloudProblem:
+        return False
+    return resource is not None and ownership.matches_request(entry, resource)

@@ -1,0 +1,131 @@
+"""The test of the user's credentials: Google must accept them before all other questions.
+
+Reading them may start a program, and trying them asks Google: both are bounded in time.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tpustarter.cloud.api import rest
+from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.api.rest import UnansweredError
+from tpustarter.cloud.doctor import observations
+from tpustarter.cloud.doctor.observations import Observation, ProjectFinding, ProjectQuestion
+from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.core.redact import Redactor
+from tpustarter.probe.finding import Hint
+
+FIND_S = 5.0
+"""Seconds to find credentials, and again to try them."""
+LOOK = ProjectQuestion(
+    "credentials",
+    "there are credentials that Google accepts",
+    "https://docs.cloud.google.com/docs/authentication/application-default-credentials",
+    lambda _subject, _google: Observation("ok", ""),
+    lambda _: "gcloud auth application-default print-access-token",
+)
+LOG_IN = "gcloud auth application-default login"
+_CLOCK = "reasonable timeframe"
+"""Part of Google's answer to a token that was made in its past or future."""
+
+_Answer = TypeVar("_Answer")
+
+
+def make_anonymous() -> Any:
+    """Return credentials without content, for a server on this machine."""
+    from google.auth import credentials as google
+
+    library: Any = google  # its classes have no types
+    return library.AnonymousCredentials()
+
+
+def try_credentials(subject: WantedTpu, find: Callable[[], Any]) -> tuple[Any, ProjectFinding]:
+    """Return the credentials and their finding; None in place of unusable credentials."""
+    # Loading the library counts for no answer: on a busy machine it takes seconds.
+    importlib.import_module("google.auth.transport.requests")
+    try:
+        found = _within(FIND_S, find)
+        _within(FIND_S, lambda: _refresh(found))
+    except CloudProblem as problem:
+        what = problem.summary
+        text = problem.failure.what if problem.failure else f"{what}: {problem.text}"
+        text = " ".join(text.split()).rstrip(".")
+        text = text if subject.show_names else subject.hide(Redactor(os.environ).redact_text(text))
+        fix = Hint.of(problem.hint).command or LOG_IN
+        return None, make_refused_finding(text or "no credentials were found", fix)
+    except UnansweredError as error:
+        if error.reason != "credentials":
+            return None, observations.make_unknown_finding(LOOK, subject, error)
+        text = subject.hide(str(error))
+        if _CLOCK in error.text:
+            text = f"the clock of this machine is wrong, so Google refused the token: {text}"
+            return None, make_refused_finding(text, "date -u; timedatectl status")
+        return None, make_refused_finding(text, LOG_IN)
+    own = getattr(found, "quota_project_id", None)
+    with_project = getattr(found, "with_quota_project", None)
+    if own is None and with_project and not _email(found):  # a user's credentials name no project
+        return with_project(subject.id), observations.make_finding(
+            LOOK, Observation("ok", _whose(found, subject))
+        )
+    if own and own != subject.id:
+        text = (
+            f"{_whose(found, subject)}, but their quota project is another one, whose APIs and "
+            "quota then count"
+        )
+        fix = f"gcloud auth application-default set-quota-project {subject.project_text}"
+        return found, observations.make_finding(LOOK, Observation("warn", text, fix))
+    return found, observations.make_finding(LOOK, Observation("ok", _whose(found, subject)))
+
+
+def _refresh(found: Any) -> None:
+    from google.auth import exceptions
+    from google.auth.transport import requests as transport
+
+    library: Any = transport
+    try:
+        found.refresh(library.Request())
+    except exceptions.GoogleAuthError as error:
+        raise rest.convert_exception(error, "oauth2.googleapis.com") from error
+
+
+def _email(found: Any) -> str | None:
+    """Return the address of a service account, or None for the credentials of a user."""
+    return getattr(found, "service_account_email", None)
+
+
+def _whose(found: Any, subject: WantedTpu) -> str:
+    email = _email(found)
+    kind = "a service account" if email else "a user"
+    named = f" ({email})" if email and subject.show_names else ""
+    return f"Google accepts the credentials, which are those of {kind}{named}"
+
+
+def make_refused_finding(text: str, fix: str = LOG_IN) -> ProjectFinding:
+    """Return the finding for unusable credentials."""
+    return observations.make_finding(LOOK, Observation("fail", text, fix, "credentials"))
+
+
+def _within(seconds: float, do: Callable[[], _Answer]) -> _Answer:
+    """Return the result of a function; raises UnansweredError where it takes too long."""
+    answers: queue.SimpleQueue[tuple[_Answer | None, Exception | None]] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            answers.put((do(), None))
+        except Exception as error:  # noqa: BLE001  it is raised below
+            answers.put((None, error))
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        answer, error = answers.get(timeout=seconds)
+    except queue.Empty:
+        raise UnansweredError("silent", f"{seconds:g} s passed") from None
+    if error:
+        raise error
+    return answer  # type: ignore[return-value]  it is what the function returned

@@ -1,0 +1,71 @@
+"""The subject of the doctor: a project, a zone and a type, and the names hidden by default.
+
+Project ids and numbers, addresses of people and of service accounts, and billing accounts stay out
+of every text unless the user asks for them. Commands name the project by an expression that the
+shell fills in.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.machine.tpus import TpuType
+
+_PATTERNS = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}", "[email]"),
+        (r"\b(?:billingAccounts/)?[0-9A-F]{6}-[0-9A-F]{6}-[0-9A-F]{6}\b", "[billing account]"),
+        (r"(projects?[/= #]+)[a-z0-9:.-]{4,100}[a-z0-9]", r"\1[project]"),
+        (r"(?<![\w.-])\d{9,14}(?![\w-])", "[number]"),
+    )
+)
+"""Names in Google's own text; a project's number has about twelve digits."""
+
+
+@dataclass(frozen=True)
+class WantedTpu:
+    """The project and zone of a TPU that is wanted, and its type."""
+
+    project: Project
+    zone: str | None = None
+    type: TpuType | None = None
+    show_names: bool = False
+    """Whether ids, numbers and addresses may be shown."""
+
+    @property
+    def id(self) -> str:
+        """Return the project's id, as it is sent."""
+        return self.project.name
+
+    @property
+    def region(self) -> str | None:
+        """Return the region of the zone."""
+        return self.zone.rpartition("-")[0] if self.zone else None
+
+    @property
+    def project_text(self) -> str:
+        """Return the text that stands for the project in a command."""
+        if self.show_names:
+            return self.project.name
+        if self.project.gcloud_knows:
+            return '"$(gcloud config get project)"'
+        if self.project.source == "GOOGLE_CLOUD_PROJECT":
+            return '"$GOOGLE_CLOUD_PROJECT"'
+        return "PROJECT"
+
+    def gcloud(self, *words: str) -> str:
+        """Return a gcloud command, with `--project` if gcloud is not set to this project."""
+        knows = self.project.gcloud_knows and not self.show_names
+        return " ".join(("gcloud", *words, *(() if knows else (f"--project={self.project_text}",))))
+
+    def hide(self, text: str) -> str:
+        """Return Google's text without identifying names, unless the user asked for them."""
+        if self.show_names:
+            return text
+        text = re.sub(rf"(?<![\w-]){re.escape(self.id)}(?![\w-])", "[project]", text)
+        for pattern, replacement in _PATTERNS:
+            text = pattern.sub(replacement, text)
+        return text

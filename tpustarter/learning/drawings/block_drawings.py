@@ -1,0 +1,171 @@
+"""Drawings of a block's values: curves, bars, and the layout of an array over devices.
+
+The values come from another process as plain numbers. Here they become a drawing for the terminal,
+or words for readers without one.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tpustarter.core.json_values import items_of_type
+from tpustarter.learning.drawings.array_layouts import (
+    MOST_NAME,
+    ArrayLayout,
+    describe_layout,
+    draw_layout,
+    parse_layout,
+)
+from tpustarter.learning.drawings.curves import LinePlot, draw_curves, format_variable_name
+from tpustarter.probe.lesson.plots import MOST_BARS, MOST_NUMBERS
+
+LARGEST = 1e100
+"""A larger number counts as not finite, because differences of such numbers would overflow."""
+SMALLEST_CHANGE = 0.02
+"""A share of a curve's range: a smaller change from its first to its last number is no trend."""
+
+
+@dataclass(frozen=True)
+class BarChart:
+    """Named numbers that are drawn as bars."""
+
+    name: str
+    """The variable."""
+    bars: dict[str, float | None]
+
+
+Drawing = LinePlot | BarChart | ArrayLayout
+
+
+def parse_drawings(value: object, clean: Callable[[str], str]) -> tuple[Drawing, ...]:
+    """Return the drawings of an event without malformed ones, which a block may have written.
+
+    Args:
+        value: The field of the event.
+        clean: Removes secrets from a text.
+    """
+    drawings = (_drawing_of(fields, clean) for fields in items_of_type(value, dict[str, Any]))
+    return tuple(drawing for drawing in drawings if drawing)
+
+
+def _drawing_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Drawing | None:
+    makers: dict[str, Callable[[dict[str, Any], Callable[[str], str]], Drawing]] = {
+        "lines": _lines_of,
+        "bars": _bars_of,
+        "layout": parse_layout,
+    }
+    try:
+        return makers[fields["kind"]](fields, clean)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return None
+
+
+def _lines_of(fields: dict[str, Any], clean: Callable[[str], str]) -> LinePlot:
+    x = tuple(float(value) for value in fields["x"]["values"])
+    series = {
+        clean(str(name)): tuple(map(_number, values)) for name, values in fields["series"].items()
+    }
+    if not series or any(len(numbers) != len(x) for numbers in series.values()):
+        raise ValueError("curves of different lengths")
+    if len(x) * (1 + len(series)) > MOST_NUMBERS:
+        raise ValueError("more numbers than a probe sends")
+    return LinePlot(clean(str(fields["x"]["name"])), x, series, int(fields["count"]))
+
+
+def _bars_of(fields: dict[str, Any], clean: Callable[[str], str]) -> BarChart:
+    if len(fields["bars"]) > MOST_BARS:
+        raise ValueError("more bars than a probe sends")
+    bars = {
+        clean(str(label))[:MOST_NAME]: _number(value) for label, value in fields["bars"].items()
+    }
+    return BarChart(clean(str(fields["name"])), bars)
+
+
+def _number(value: Any) -> float | None:
+    number = math.nan if value is None else float(value)
+    return number if abs(number) < LARGEST else None  # false for NaN
+
+
+def draw_as_text(drawing: Drawing, width: int) -> str:
+    """Return a drawing as lines of text, at most `width` columns wide."""
+    if isinstance(drawing, ArrayLayout):
+        return "\n".join(draw_layout(drawing, width))
+    if not has_numbers(drawing):
+        return "\n".join(
+            line for text in describe_drawing(drawing) for line in textwrap.wrap(text, width)
+        )
+    if isinstance(drawing, BarChart):
+        return _draw_bars(drawing, width)
+    return draw_curves(drawing, width, has_colours=False).text
+
+
+def has_numbers(drawing: LinePlot | BarChart) -> bool:
+    """Return whether a drawing has a finite number."""
+    columns = (
+        [tuple(drawing.bars.values())] if isinstance(drawing, BarChart) else drawing.series.values()
+    )
+    return any(number is not None for column in columns for number in column)
+
+
+def _draw_bars(bars: BarChart, width: int) -> str:
+    """Draw a bar for each number; plotext's have two decimals, and small numbers would read 0."""
+    values = {label: value or 0.0 for label, value in bars.bars.items()}
+    label_width = max(map(len, values))
+    numbers = {label: _short(bars.bars[label]) for label in values}
+    room = max(1, width - label_width - max(map(len, numbers.values())) - 4)
+    most = max(*values.values(), 0.0) or 1.0
+    rows = [f"  {format_variable_name(bars.name)}"]
+    for label, value in values.items():
+        eighths = round(8 * room * max(value, 0.0) / most)
+        bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+        rows.append(f"{label:<{label_width}}  {bar} {numbers[label]}")
+    return "\n".join(rows)
+
+
+def describe_drawing(drawing: Drawing) -> list[str]:
+    """Return the content of a drawing as sentences."""
+    if isinstance(drawing, ArrayLayout):
+        return describe_layout(drawing)
+    if isinstance(drawing, BarChart):
+        rows = ", ".join(f"{label} {_short(value)}" for label, value in drawing.bars.items())
+        return [f"Bars of {format_variable_name(drawing.name)}: {rows}."]
+    over = f" over {format_variable_name(drawing.x_name)}" if drawing.x_name else ""
+    return [
+        f"Curve of {format_variable_name(name)}{over}, {_trend(drawing.x, values, drawing.count)}."
+        for name, values in drawing.series.items()
+    ]
+
+
+def _trend(x: Sequence[float], values: Sequence[float | None], count: int) -> str:
+    numbers = [
+        (place, number) for place, number in zip(x, values, strict=True) if number is not None
+    ]
+    if not numbers:
+        return "without a finite number"
+    first, last = numbers[0][1], numbers[-1][1]
+    (least_x, least), (most_x, most) = (
+        min(numbers, key=lambda item: item[1]),
+        max(numbers, key=lambda item: item[1]),
+    )
+    change = (last - first) / (most - least) if most > least else 0.0
+    verb = "falls" if change < -SMALLEST_CHANGE else "rises" if change > SMALLEST_CHANGE else "goes"
+    thinned = f", {len(values)} of them read" if count > len(values) else ""
+    text = f"{count} numbers{thinned}: it {verb} from {_short(first)} to {_short(last)}"
+    if not math.isclose(least, min(first, last)):
+        text += f", lowest {_short(least)} at {_short(least_x)}"
+    if not math.isclose(most, max(first, last)):
+        text += f", highest {_short(most)} at {_short(most_x)}"
+    missing = len(values) - len(numbers)
+    return text + (f"; {missing} are not finite" if missing else "")
+
+
+def _short(number: float | None) -> str:
+    """Return a number for people: large ones with all digits before the dot."""
+    if number is None:
+        return "not finite"
+    digits = ".3g" if abs(number) < 1e3 else ".0f" if abs(number) < 1e9 else ".4g"
+    return f"{number:{digits}}"

@@ -1,0 +1,96 @@
+"""The headline of a rehearsal, a sentence or two: how much compiles, and on which TPUs it fits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tpustarter.machine import tpus
+from tpustarter.text import phrases
+
+MOST_NAMED = 3
+"""TPUs that are named in the last sentence; the table above it has all of them."""
+
+
+def format_headline(
+    results: Sequence[dict[str, Any]],
+    *,
+    own: bool = False,
+    script: bool = False,
+    stopped_of: int | None = None,
+) -> str:
+    """Return the headline in a sentence or two.
+
+    Args:
+        results: The answers of the compiler.
+        own: Whether it is the user's own program, and not checks.
+        script: Whether a script of the user was run for it.
+        stopped_of: Number of tasks of a rehearsal that was stopped; None for any other.
+    """
+    if not results:
+        return "Nothing was compiled."
+    compiled = [result for result in results if result["status"] == "compiles"]
+    programs = len({format_label(result) for result in results})
+    text = _counted(results, len(compiled), own=own, stopped_of=stopped_of)
+    if own and programs == 1:
+        fits = [result["tpu"] for result in compiled if not exceeds_memory(result)]
+        over = [result["tpu"] for result in compiled if exceeds_memory(result)]
+        small = [result["tpu"] for result in results if result["status"] == "does-not-fit"]
+        subject = (
+            "one device"
+            if all(result.get("devices", 1) == 1 for result in compiled)
+            else "each device"
+        )
+        text += f": {subject} of {_of_tpus(fits)} holds it" if fits else ""
+        text += f"{';' if fits else ':'} too big for {', '.join(small)}" if small else ""
+        if over:
+            text += f"{';' if fits or small else ':'} the compiler takes it for {', '.join(over)},"
+            text += " but counts more memory than a device has, so don't rely on it"
+    unknown = sum(result["status"] == "error" for result in results)
+    text += f", {unknown} without an answer" if unknown else ""
+    text += "; stopped before the end" if stopped_of is not None else ""
+    run = "Your script ran on CPU devices, and nothing on a TPU" if script else "Nothing was run"
+    return f"{text}. {run}: this is a rehearsal, no TPU was tested."
+
+
+def _counted(
+    results: Sequence[dict[str, Any]], compiled: int, *, own: bool, stopped_of: int | None
+) -> str:
+    if stopped_of is None or own:
+        return f"{compiled} of {max(len(results), stopped_of or 0)} compile"
+    # The number of programs of the other checks is not known.
+    done = len({(result["check"], result["tpu"]) for result in results})
+    failed = len(results) - compiled
+    others = f" and {phrases.format_count(failed, 'does', 'do')} not" if failed else ""
+    compile_ = phrases.format_count(compiled, "program compiles", "programs compile")
+    far = f", in {done} of {max(done, stopped_of)} checks" if stopped_of > 1 else ""
+    return f"{compile_}{others}{far}"
+
+
+def format_label(result: dict[str, Any]) -> str:
+    """Return the name to display for a program: that of its check and its own."""
+    check = result["check"]
+    return f"{check.partition('.')[2]}: {result['program']}" if check else result["program"]
+
+
+def exceeds_memory(result: Mapping[str, Any]) -> bool:
+    """Return whether a program that compiles needs more memory than a device has."""
+    return (result.get("hbm_bytes") or 0) > (result.get("hbm_limit_bytes") or math.inf)
+
+
+def find_larger_tpu(needed_bytes: float, devices: int) -> tpus.Topology | None:
+    """Return the smallest TPU with so many devices and bytes per device, or None."""
+    enough = [
+        one
+        for one in tpus.TOPOLOGIES
+        if one.hbm_gib_per_device * 2**30 >= needed_bytes and one.devices >= devices
+    ]
+    return min(enough, key=lambda one: (one.devices, one.hbm_gib_per_device), default=None)
+
+
+def _of_tpus(names: Sequence[str]) -> str:
+    *first, last = names
+    if len(names) > MOST_NAMED:
+        return f"each of {len(names)} TPUs"
+    return f"{', '.join(first)} or {last}" if first else last

@@ -1,0 +1,161 @@
+"""A second search of a report's texts, for the failures that are known today.
+
+A report doesn't contain the whole log, only the lines that showed a failure. So a failure is kept
+while one of its patterns still matches them, together with the evidence of that machine.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from tpustarter.checking.results.results import FindingFields
+from tpustarter.explain import known_failures as failures
+from tpustarter.explain import log_scanner, machine_evidence, ranking
+from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
+from tpustarter.probe.finding import Verdict
+from tpustarter.report.clean import name_shapes
+from tpustarter.report.collect import frameworks
+from tpustarter.report.collect import known_failures as reported_failures
+from tpustarter.report.document import CheckFacts, Facts, KnownFailureRow
+
+_SURENESS: tuple[ranking.Confidence, ...] = ("possible", "likely", "confirmed")
+
+
+@dataclass(frozen=True)
+class _ScannedText:
+    """A text of a report, with the failures that were found in it then."""
+
+    source: str
+    lines: tuple[str, ...]
+    then: Mapping[str, KnownFailureRow]
+    """By the id that the failure has today."""
+    numbers: tuple[int, ...] = ()
+    """The original numbers of the lines; empty where they count from 1."""
+
+    def number(self, line: int) -> int:
+        return self.numbers[line - 1] if self.numbers else line
+
+
+def rescan_failures(facts: Facts) -> dict[str, object] | None:
+    """Return the facts of the section `known` as of today; None without a text to search."""
+    scanner = log_scanner.Scanner(failures.read_failures())
+    findings = tuple(_findings(facts.checks))
+    rows: list[dict[str, object]] = []
+    searched: list[str] = []
+    for text in _texts(facts):
+        data = "\n".join(text.lines).encode("utf-8", "replace")
+        scan = scanner.scan(io.BytesIO(data))
+        searched.append(text.source)
+        matches = machine_evidence.confirm_matches(
+            _with_then(scan, text), machine_evidence.MachineEvidence(findings, has_tpu=None)
+        )
+        rows += [_fields(one, text) for one in matches[: reported_failures.MOST]]
+    last = {"lines": facts.known.lines, "last_error": facts.known.last_error}
+    told = {name: value for name, value in last.items() if value is not None}
+    return {"matches": rows, "searched": searched, **told} if searched else None
+
+
+def find_current_id(name: str) -> str:
+    """Return the id that a failure has today; the same one if it is unknown."""
+    return next(
+        (one.id for one in failures.read_failures() if name in (one.id, *one.aliases)), name
+    )
+
+
+def _texts(facts: Facts) -> Iterator[_ScannedText]:
+    rows = [one for one in facts.known.matches if one.id and one.quote]
+    then = {
+        source: {find_current_id(one.id): one for one in rows if one.source == source}
+        for source in reported_failures.SOURCES
+    }
+    if reported_failures.FROM_LOG in facts.known.searched or then[reported_failures.FROM_LOG]:
+        quoted = sorted(then[reported_failures.FROM_LOG].values(), key=_line)
+        lines = tuple(" ".join(one.quote.split()) for one in quoted)
+        yield _ScannedText(
+            reported_failures.FROM_LOG,
+            lines,
+            then[reported_failures.FROM_LOG],
+            tuple(map(_line, quoted)),
+        )
+        last = " ".join((facts.known.last_error or "").split())
+        if last and last not in lines:
+            yield _ScannedText(
+                reported_failures.FROM_LAST, (last,), then[reported_failures.FROM_LAST]
+            )
+    texts: dict[str, list[str]] = {}
+    for name in frameworks.STEPS:
+        one = facts.framework(name)
+        stacks = [one.python_stack, one.native_stack]
+        texts[name] = [one.output, one.libtpu_log, *stacks, one.error]
+    texts[reported_failures.FROM_FILES] = [one.output for one in facts.reproducers.files]
+    texts[reported_failures.FROM_CHECKS] = [one.log for one in facts.checks.errors]
+    for source, parts in texts.items():
+        yield from _whole(source, filter(None, parts), then[source])
+
+
+def _whole(
+    source: str, parts: Iterable[str], then: Mapping[str, KnownFailureRow]
+) -> Iterator[_ScannedText]:
+    """Yield a text of the report, extended by the quotes that it lacks."""
+    text = "\n".join(parts)
+    more = (one.quote for one in then.values())
+    lines = [*text.split("\n"), *(one for one in more if one not in text)]
+    if any(line.strip() for line in lines):
+        yield _ScannedText(source, tuple(lines), then)
+
+
+def _with_then(scan: LogScan, text: _ScannedText) -> list[ranking.FailureMatch]:
+    """Return today's matches of a text, and those of then that still have a sign."""
+    found = {one.failure.id: one for one in ranking.rank_failures(scan, failures.read_failures())}
+    for failure in failures.read_failures():
+        row, signs = text.then.get(failure.id), scan.seen.get(failure.id, FoundFailure()).signs
+        if row is None or signs.get("unless"):
+            continue
+        shown = [*signs.get("shows", ()), *signs.get("suggests", ())]
+        if not shown and name_shapes.PSEUDONYM.search(row.quote):
+            # The text that matched may be behind a pseudonym, so nothing speaks against it.
+            shown = [FailureSign("", _line(row), row.quote)]
+        if not shown:
+            continue
+        shown.sort(key=lambda sign: sign.line)
+        one = found.get(failure.id) or ranking.FailureMatch(
+            failure, "possible", tuple(shown), row.explained_by
+        )
+        found[failure.id] = replace(one, confidence=_sure(one, row), here=row.here)
+    return ranking.sort_matches(found.values())
+
+
+def _sure(one: ranking.FailureMatch, row: KnownFailureRow) -> ranking.Confidence:
+    """Return the confidence of then if its machine was looked at, else the higher one."""
+    place = _SURENESS.index(row.confidence) if row.confidence in _SURENESS else 0
+    return _SURENESS[place if row.here else max(place, _SURENESS.index(one.confidence))]
+
+
+def _fields(one: ranking.FailureMatch, text: _ScannedText) -> dict[str, object]:
+    """Return the row of a failure, with the line and the quote that it had then."""
+    fields = reported_failures.make_row(one, text.source)
+    row = text.then.get(one.failure.id)
+    line = _line(row) if row else text.number(one.signs[0].line)
+    return fields | {"line": line, "quote": row.quote if row else one.signs[0].quote}
+
+
+def _line(row: KnownFailureRow) -> int:
+    return row.line if type(row.line) is int and row.line > 0 else 1
+
+
+def _findings(checks: CheckFacts) -> Iterator[FindingFields]:
+    for one in checks.findings:
+        other: Verdict = "warn" if one.verdict == "warn" else "info"
+        yield {
+            "code": one.code,
+            "verdict": "fail" if one.verdict == "fail" else other,
+            "name": one.what,
+            "hint": one.hint,
+            "found": None,
+            "expected": None,
+            "unit": None,
+            "entity": None,
+            "lesson": None,
+        }

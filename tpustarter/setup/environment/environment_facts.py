@@ -1,0 +1,238 @@
+"""Facts about the place where set-up is to make an environment.
+
+Nothing is started and nothing is written here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpustarter.checking.plan import environments, interpreters
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import host
+from tpustarter.machine.generations import Generation
+from tpustarter.setup.environment import made_environment
+from tpustarter.setup.environment.made_environment import RecordedProof
+from tpustarter.setup.environment.profiles import Profile
+
+
+@dataclass(frozen=True)
+class EnvironmentFacts:
+    """The facts about this machine that decide which steps are left."""
+
+    profile: Profile
+    folder: Path
+    home: Path
+    system: str
+    """System and processor, as `uname -sm` prints them."""
+    generation: Generation | None
+    """Generation of the TPU in this machine."""
+    occupied: str | None
+    """Why the environment may not be made there; None where it may."""
+    half_made: bool
+    """Whether an environment of set-up is there without a Python that could be started."""
+    uv: Path | None
+    python: Path | None
+    """A Python on this machine that the profile can be made with."""
+    unfit: tuple[str, ...]
+    """Other Pythons on PATH, such as `3.14`."""
+    version: str | None
+    """Version of the Python in the environment; None while there is no complete one."""
+    installed: tuple[str, ...]
+    """Frameworks in the environment, and other packages the profile needs, as `name version`."""
+    done: tuple[str, ...]
+    """Steps whose command ended well, according to the folder's marker."""
+    wheel_inside: str
+    """The packages whose installation the marker records."""
+    proof: RecordedProof | None
+    """The proof that the marker records."""
+    remembered: bool
+    on_tpu: bool
+
+    @property
+    def wheel(self) -> str:
+        """Packages to install on this machine."""
+        return self.profile.tpu_wheel if self.on_tpu else self.profile.wheel
+
+    @property
+    def needed_versions(self) -> list[str]:
+        """Name and version of the packages the profile needs, or none unless all are installed."""
+        by_name = {package.split()[0]: package for package in self.installed}
+        names = self.profile.packages
+        return [by_name[name] for name in names] if by_name.keys() >= set(names) else []
+
+    @property
+    def site(self) -> Path:
+        """Folder of the environment's packages, whether it exists or not."""
+        first = self.python.name if self.python else f"python{self.profile.versions[0]}"
+        libraries = self.folder / "lib"
+        there = [path.name for path in _list_folder(libraries) if path.name.startswith("python3")]
+        return libraries / min(there, default=first) / "site-packages"
+
+    @property
+    def folder_text(self) -> str:
+        """The folder as a person would type it."""
+        return self.shorten_path(self.folder)
+
+    def shorten_path(self, path: Path) -> str:
+        """Return a path as a person would type it."""
+        return interpreters.format_path(path, {"HOME": str(self.home)})
+
+    def format_command(self, command: Sequence[str]) -> str:
+        """Return a command that can be pasted into a shell, with `~` for the home folder."""
+        short_words = (
+            self.shorten_path(Path(word)) if word.startswith("/") else word for word in command
+        )
+        # A shell expands `~` only where it is not quoted.
+        return " ".join(
+            f"~/{shlex.quote(word[2:])}"
+            if word.startswith("~/")
+            else word
+            if word == "~"
+            else shlex.quote(word)
+            for word in short_words
+        )
+
+    @property
+    def is_half_installed(self) -> bool:
+        """Return whether an installation was interrupted, and left packages that may lack files."""
+        if not self.version or "install" in self.done:
+            return False
+        return any(
+            package.split()[0] != "pip" for package in made_environment.list_packages(self.folder)
+        )
+
+
+def collect_facts(
+    profile: Profile, folder: Path, machine: host.Machine, own: Sequence[Path] | None = None
+) -> EnvironmentFacts:
+    """Return the facts; `own` are folders of programs of the Python this program runs in.
+
+    Raises:
+        Problem: the folder holds the environment of another profile.
+    """
+    home = find_home(machine)
+    marker = made_environment.read_marker(folder)
+    if marker and marker.profile not in (None, profile.name):
+        raise Problem(
+            f"`{folder}` is the environment of `tpustarter setup {marker.profile}`",
+            hint="name another folder with `--folder PATH`",
+            code=ExitCode.INCONCLUSIVE,
+        )
+    done = tuple(marker.done) if marker else ()
+    complete = "environment" in done and environments.has_python(folder)
+
+    def short(path: Path) -> str:
+        return interpreters.format_path(path, {"HOME": str(home)})
+
+    return EnvironmentFacts(
+        profile=profile,
+        folder=folder,
+        home=home,
+        system=" ".join((os.uname().sysname, os.uname().machine)),
+        generation=host.find_generation(machine),
+        occupied=None if complete else made_environment.explain_occupied(folder, short),
+        half_made=bool(marker) and not complete and made_environment.is_filled(folder),
+        uv=find_uv(machine.env, home, own),
+        python=find_python(machine.env, home, folder, profile.versions),
+        unfit=_unfit_pythons(machine.env, profile.versions),
+        version=_read_version(folder) if complete else None,
+        installed=_find_packages(folder, profile) if complete else (),
+        done=done if complete else (),
+        wheel_inside=str(marker and marker.wheel),
+        proof=marker and marker.proof,
+        remembered=environments.find_proved(profile.key) == folder,
+        on_tpu=host.guess_platform(machine) == "tpu",
+    )
+
+
+def find_home(machine: host.Machine) -> Path:
+    """Return the home of the user; under sudo, that of the user who called it."""
+    return locations.sudo_caller_home() or Path(machine.env.get("HOME") or Path.home())
+
+
+def find_uv(env: Mapping[str, str], home: Path, own: Sequence[Path] | None = None) -> Path | None:
+    """Return uv: the one that runs this program, on PATH, beside this Python, or in the home."""
+    if own is None:
+        own = (Path(sys.prefix, "bin"), Path(sys.base_prefix, "bin"))
+    folders = [*_path_folders(env), *own, home / ".local/bin", home / ".cargo/bin"]
+    candidates = [Path(env["UV"])] if env.get("UV") else []
+    return _first_executable([*candidates, *(folder / "uv" for folder in folders)])
+
+
+def find_python(
+    env: Mapping[str, str], home: Path, folder: Path, versions: Sequence[str]
+) -> Path | None:
+    """Return a Python of one of these versions: on PATH, of pyenv, or one that uv keeps.
+
+    One inside `folder` does not count, because it is removed when the environment is made again.
+    """
+    path_folders = [path for path in _path_folders(env) if not path.is_relative_to(folder)]
+    pyenv = Path(env.get("PYENV_ROOT") or home / ".pyenv") / "versions"
+    data_folder = Path(env.get("XDG_DATA_HOME") or home / ".local/share")
+    uv_folder = Path(env.get("UV_PYTHON_INSTALL_DIR") or data_folder / "uv/python")
+    candidates: list[Path] = []
+    for version in versions:
+        candidates += [path / f"python{version}" for path in path_folders]
+        for parent, pattern in ((pyenv, r"{}\.\d+"), (uv_folder, r"cpython-{}(\.\d+)?-.*")):
+            name_pattern = re.compile(pattern.format(re.escape(version)))
+            installs = [path for path in _list_folder(parent) if name_pattern.fullmatch(path.name)]
+            ordered = sorted(
+                installs, key=lambda path: [int(n) for n in re.findall(r"\d+", path.name)]
+            )
+            candidates += [path / "bin" / f"python{version}" for path in reversed(ordered)]
+    return _first_executable(candidates)
+
+
+def _unfit_pythons(env: Mapping[str, str], versions: Sequence[str]) -> tuple[str, ...]:
+    paths = (path for folder in _path_folders(env) for path in _list_folder(folder))
+    names = {path.resolve().name for path in paths if path.name.startswith("python3")}
+    found = {name.removeprefix("python") for name in names if re.fullmatch(r"python3\.\d+", name)}
+    return tuple(sorted(found - set(versions), key=lambda version: int(version[2:])))
+
+
+def _path_folders(env: Mapping[str, str]) -> list[Path]:
+    # Programs in the shims folder of pyenv may lead nowhere.
+    folders = [Path(name) for name in env.get("PATH", "").split(os.pathsep) if name.startswith("/")]
+    return [folder for folder in folders if folder.name != "shims"]
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _first_executable(paths: Sequence[Path]) -> Path | None:
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)  # noqa: PTH113  answers for what this user may not look at
+
+
+def _find_packages(folder: Path, profile: Profile) -> tuple[str, ...]:
+    frameworks = [
+        f"{name} {version}" for name, version in interpreters.list_installed(folder).items()
+    ]
+    packages = (
+        package for package in made_environment.list_packages(folder) if package not in frameworks
+    )
+    return (
+        *frameworks,
+        *(package for package in packages if package.split()[0] in profile.packages),
+    )
+
+
+def _read_version(folder: Path) -> str:
+    # Both venv and uv write a version, under different keys.
+    try:
+        text = (folder / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "of an unknown version"
+    match = re.search(r"(?m)^version(?:_info)?\s*=\s*(\d+(?:\.\d+)*)", text)
+    return match[1] if match else "of an unknown version"

@@ -1,0 +1,311 @@
+"""The self-check of a slice, started from here on every host by ssh, gcloud, Slurm and others.
+
+Nothing of this program runs on the hosts but the probe's zip, which travels with the command.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tpustarter.checking.machine_check import Event, PlanMade
+from tpustarter.checking.plan.check_request import CheckRequest
+from tpustarter.checking.plan.plan import FrameworkPlan
+from tpustarter.checking.run.runner import LOG_TAIL_CHARACTERS, sort_checks
+from tpustarter.core import locations
+from tpustarter.core.json_values import as_object
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.redact import Redactor
+from tpustarter.machine import frameworks, generations
+from tpustarter.running import archive
+from tpustarter.running.process import Event as ProbeEvent
+from tpustarter.slices.host_states import HostStates
+from tpustarter.slices.slice_check import LESSON, SliceCheck, SliceRequest, check_command_fields
+from tpustarter.slices.slice_results import SliceResults
+from tpustarter.slices.starting.running_commands import RunningCommands
+from tpustarter.slices.starting.start_request import (
+    EndReason,
+    HostCommand,
+    HostEnded,
+    HostLine,
+    HostStage,
+    StartRequest,
+)
+from tpustarter.text import phrases
+
+ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray")
+"""Modules of `starting` that start a run."""
+MANIFESTS = ("gke",)
+"""Modules of `starting` that print what another program starts."""
+CLOSE_S = 15.0
+"""Seconds that the hosts have to end by themselves, once host 0 has sent its last event."""
+ARCHIVE = "probe-all-hosts.pyz"
+"""Name in the state folder of the zip that the hosts get; a command that was pasted finds it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """The program that starts the run, with the user's options for it."""
+
+    name: str
+    hosts: tuple[str, ...] = ()
+    count: int | None = None
+    port: int = 8476
+    python: str = "python3"
+    options: Mapping[str, str]
+
+
+class RemoteEventSource:
+    """The events of host 0, read from the output of the commands that started the hosts."""
+
+    def __init__(self, commands: Sequence[HostCommand], folder: Path, redact: Redactor) -> None:
+        self._unreached: dict[int, str] = {}
+        """Why a host will not arrive any more, by its number."""
+        self._failing: dict[int, str] = {}
+        """Why a host that still tries did not reach host 0 so far."""
+        self._has_waited = False
+        """Whether host 0 waits for nobody any more."""
+        self.tail: list[str] = []
+        """The last lines of host 0 that are no events."""
+        self.hosts = HostStates(commands)
+        self.ended_early: HostEnded | None = None
+        """The end of host 0, or of the command for all hosts."""
+        self._started = RunningCommands(commands, folder)
+        self._events = self._started.events()
+        self._redact = redact
+        self._is_stopped = False
+
+    @property
+    def unreached(self) -> dict[int, str]:
+        """Why a host did not arrive, by its number."""
+        return {**self._failing, **self._unreached}
+
+    def read(self, timeout_s: float) -> ProbeEvent | None:  # noqa: ARG002  the commands give the beat
+        """Return the next event of host 0; None about once a second where there is none."""
+        if self._is_stopped:
+            return {"event": "interrupted"}
+        for item in self._events:
+            if item is None:
+                return None
+            event = self._take_line(item) if isinstance(item, HostLine) else self._take_end(item)
+            if event is not None:
+                return self._explain_gone(event)
+        return self._explain_gone({"event": "gone", "code": 1, "signal": None, "left": []})
+
+    def _explain_gone(self, event: ProbeEvent) -> ProbeEvent:
+        """Return an event; the end of host 0 after a stop is the user's."""
+        is_ours = self._is_stopped and event["event"] == "gone"
+        return {"event": "interrupted"} if is_ours else event
+
+    def send(self, command: Mapping[str, object]) -> None:
+        """Send nothing: the hosts know what to run, and how to judge it."""
+
+    def interrupt(self) -> None:
+        """Stop every host; safe in any thread and signal handler."""
+        self._is_stopped = True
+        self._started.stop()
+
+    def close(self) -> None:
+        """Wait until every host has ended by itself, or ask it to; in bounded time."""
+        for _ in self.finish():
+            pass
+
+    def finish(self) -> Iterator[None]:
+        """Wait as `close` does, with a turn for the caller at least once a second."""
+        deadline = time.monotonic() + CLOSE_S
+        for item in self._events:  # gives this loop a turn each second
+            if isinstance(item, HostLine):
+                self._take_line(item)
+            elif item is not None:
+                self._take_end(item)
+            if not self._is_stopped and time.monotonic() > deadline:
+                self._is_stopped = True
+                self._started.stop()  # once: a second call would not wait for the hosts
+            yield
+
+    def _take_line(self, line: HostLine) -> ProbeEvent | None:
+        if not line.is_event:
+            if line.host in (None, 0):
+                self.tail = [*self.tail[-50:], line.text]
+            return None
+        try:
+            event = as_object(json.loads(line.text))
+        except (ValueError, RecursionError):
+            return None
+        sender = line.host if event.get("from") is None else event["from"]
+        if isinstance(sender, int):
+            self.hosts.follow(sender, event)
+        if sender == 0:
+            self._has_waited |= event["event"] == "arrived"
+            is_ours = event["event"] in ("started", "ended")  # of the probe's supervisor
+            return None if is_ours else event
+        why = self._redact.redact_text(str(event.get("detail")))
+        if event["event"] == "trying" and isinstance(sender, int):
+            self._failing[sender] = why
+            self.hosts.delay(sender, why)
+        elif event["event"] in ("not-reached", "no-place"):
+            self._add_reason(sender, why)
+            self.hosts.lose(sender, why)
+        return None
+
+    def _take_end(self, ended: HostEnded) -> ProbeEvent | None:
+        words = self._redact.redact_text(
+            "; ".join(line for line in ended.tail[-2:] if line.strip())
+        )
+        why = f"{ended.what}: {words}" if words else ended.what
+        self._add_reason(ended.host, why)
+        if ended.stage < HostStage.RUNNING and ended.ending is not EndReason.STOPPED:
+            self.hosts.lose(ended.host, why)
+        else:
+            is_early = ended.is_unreached and ended.ending is EndReason.STOPPED
+            self.hosts.end(ended.host, "was not started" if is_early else why)
+        if ended.host:
+            return None
+        self.ended_early = ended
+        return {"event": "gone", "code": ended.code, "signal": None, "left": []}
+
+    def _add_reason(self, host: object, text: str) -> None:
+        if not isinstance(host, int):
+            return
+        self._unreached.setdefault(host, text)
+        if host and not self._has_waited:  # host 0 need not wait until its time is over
+            line = json.dumps({"do": "unreachable", "host": host})
+            self._started.tell(0, f"{line}\n".encode())
+
+
+class RemoteSliceCheck(SliceCheck):
+    """A run of the self-check on all hosts, none of which has to be this machine."""
+
+    def __init__(
+        self, request: CheckRequest, where: SliceRequest, engine: Engine, **options: Any
+    ) -> None:
+        super().__init__(request, where, **options)
+        self._engine = engine
+        self._commands: tuple[HostCommand, ...] = ()
+
+    def prepare(self) -> tuple[HostCommand, ...]:
+        """Write the probe's zip, and return the commands that start it; runs nothing.
+
+        Raises:
+            Problem: the engine lacks something, such as the names of the hosts.
+        """
+        checks = [check_command_fields(one, {}) for one in sort_checks(self.list_shared_checks())]
+        folder = locations.make_state_folder()
+        path = archive.build_probe_archive(
+            folder / ARCHIVE,
+            self._checks_folder,
+            request={
+                "devices": self._request.devices,
+                "minutes": self._request.minutes,
+                "env": {"JAX_PLATFORMS": "cpu"} if self._request.devices else {},
+                "slice": {"wait_s": self._where.wait_s, "checks": checks},
+            },
+        )
+        module = importlib.import_module(f"tpustarter.slices.starting.{self._engine.name}_launcher")
+        self._commands = module.build_commands(
+            StartRequest(
+                archive=path,
+                python=self._engine.python,
+                hosts=self._engine.hosts,
+                count=self._engine.count,
+                port=self._engine.port,
+                options=self._engine.options,
+            )
+        )
+        return self._commands
+
+    def _groups(self, folder: Path) -> Iterator[Event]:
+        checks = sort_checks(self.list_shared_checks())
+        self._planned = len(self.checks)
+        source = RemoteEventSource(self._commands or self.prepare(), folder, self._redact)
+        problem: Problem | None = None
+        try:
+            try:
+                yield from self._read_events(
+                    source,
+                    lambda _: "\n".join(source.tail)[-LOG_TAIL_CHARACTERS:],
+                    checks,
+                    {"minutes": self._request.minutes},
+                )
+            except Problem as early:
+                problem = early  # told once the hosts have ended
+            for _ in source.finish():
+                yield from self._see_hosts()
+            yield from self._see_hosts()
+        finally:
+            self._source = None
+            source.close()
+        if problem:
+            raise problem
+
+    def _see_hosts(self) -> Iterator[Event]:
+        if isinstance(self._source, RemoteEventSource):  # and not a test's
+            yield from self._source.hosts.take_changes()
+
+    def _take(
+        self, event: ProbeEvent, results: SliceResults, read_log: Callable[[int], str]
+    ) -> Iterator[Event]:
+        source = self._source
+        if not self.run.target and event["event"] in ("gone", "interrupted"):
+            raise self._explain_early_end(source, event)
+        if isinstance(source, RemoteEventSource):  # and not a test's
+            results.unreached = source.unreached
+        yield from super()._take(event, results, read_log)
+
+    def _arrive(self) -> Iterator[Event]:
+        first = self.run.hosts[0]
+        is_virtual = first["platform"] == "cpu" and (first["devices"] or 1) > 1
+        self.run.target = {
+            "python": self._engine.python,
+            "shown": self._engine.python,
+            "why": f"--start {self._engine.name}",
+            "python_version": first["python_version"],
+            "frameworks": first["frameworks"],
+            "platform": first["platform"],
+            "kind": first["platform"],
+            "where": _describe(first, self.run.hosts),
+            "devices": first["devices"],
+            "planned": first["devices"],
+            "virtual": is_virtual,
+            "env": {},
+            "left_out": [],
+            "settings": [*frameworks.list_settings("jax", first["settings"])],
+            "others": [],
+        }
+        self.run.host = {"chips": first["chips"] or 0, "generation": first["generation"]}
+        yield from super()._arrive()
+        plan = FrameworkPlan(
+            first["platform"],
+            first["devices"],
+            is_virtual,
+            first["generation"],
+            first["chips"] or 0,
+            where_parts=(str(self.run.target["where"]),),
+        )
+        yield PlanMade(self.run, plan)
+        yield from self._leave_out()
+
+    def _explain_early_end(self, source: Any, event: ProbeEvent) -> Problem:
+        if event["event"] == "interrupted":
+            return Problem("stopped before any host had arrived", code=ExitCode.INTERRUPTED)
+        ended = source.ended_early
+        name = ended.command.name if ended else ""
+        host = f"host 0 ({name})" if name else "the run"
+        what = source.unreached.get(0) or (ended.what if ended else "ended")
+        hint = "run its command in a shell, and look at what it prints"
+        return Problem(f"{host} {what}", hint=hint, read=LESSON, code=ExitCode.INCONCLUSIVE)
+
+
+def _describe(first: Mapping[str, Any], hosts: Sequence[Mapping[str, Any]]) -> str:
+    if first["platform"] == "cpu":
+        count = sum(one["devices"] or 1 for one in hosts)
+        return phrases.format_count(count, "virtual CPU device")
+    titles: dict[str | None, str] = {
+        one.name: one.title.split(" (")[0] for one in generations.GENERATIONS
+    }
+    return titles.get(first["generation"]) or str(first["platform"])

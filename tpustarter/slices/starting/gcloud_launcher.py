@@ -1,0 +1,87 @@
+"""One `gcloud compute tpus tpu-vm ssh --worker=N` per host of a TPU.
+
+gcloud can run one command on all workers (`--worker=all`), but then the hosts share one stdin and
+one stdout: no line says from which worker it came, no host can be given the probe or a lifeline,
+`--output-directory` writes nothing (528.0.0 leaves its path out), and the key has to be in an
+ssh-agent. For a single worker gcloud gives ssh its own stdin and stdout, ends it when it gets TERM,
+and ends with its exit code. Where ssh ends with 255, gcloud tries again up to ten times, 5 s apart:
+good for a key that is on its way to the host, useless for a run whose connection was lost.
+
+Hosts find each other themselves, by the metadata of the TPU.
+
+Options of the request: `tpu`, `zone`, `project`, `user`; `internal-ip` and `iap` with any value.
+Source: googlecloudsdk/command_lib/compute/tpus/tpu_vm/ssh.py of gcloud 528.0.0 (read 2026-11).
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.slices.starting.host_shell_command import make_remote_command
+from tpustarter.slices.starting.ssh_launcher import OPTIONS
+from tpustarter.slices.starting.start_request import HostCommand, StartRequest
+
+KEY = "~/.ssh/google_compute_engine"
+"""Private key that gcloud makes where there is none: two of them at a time would mix theirs up."""
+
+
+def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
+    """Return a command for each worker; nothing is run."""
+    if not request.count:
+        raise Problem("the number of the TPU's hosts is not known", code=ExitCode.USAGE)
+    name = request.options["tpu"]
+    if user := request.options.get("user"):
+        name = f"{user}@{name}"
+    options = " ".join([*shlex.split(request.options.get("ssh", "")), *OPTIONS])
+    line = make_remote_command(request, ())
+    has_key = locations.expand_path(KEY).exists()
+    return tuple(
+        HostCommand(
+            words=(
+                *_tpu_vm(request, "ssh", name),
+                f"--worker={number}",
+                *(("--internal-ip",) if request.options.get("internal-ip") else ()),
+                *(("--tunnel-through-iap",) if request.options.get("iap") else ()),
+                "--quiet",
+                f"--ssh-flag={options}",
+                f"--command={line}",
+            ),
+            host=number,
+            name=f"worker {number}",
+            archive=request.archive,
+            marks=True,
+            reconnects=True,
+            leads=number == 0 and not has_key,
+        )
+        for number in range(request.count)
+    )
+
+
+def format_count_command(request: StartRequest) -> tuple[str, ...]:
+    """Return the command whose stdout `count_tpu_hosts` reads."""
+    words = _tpu_vm(request, "describe", request.options["tpu"])
+    return (*words, "--quiet", "--format=json(networkEndpoints,networkConfigs)")
+
+
+def count_tpu_hosts(document: bytes) -> int | None:
+    """Return the number of a TPU's hosts, which have an endpoint in each of its networks."""
+    try:
+        node: Any = json.loads(document)
+        networks = len(node.get("networkConfigs") or ()) or 1
+        return len(node["networkEndpoints"]) // networks or None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _tpu_vm(request: StartRequest, verb: str, name: str) -> tuple[str, ...]:
+    zone, project = (request.options.get(key) for key in ("zone", "project"))
+    return (
+        *(("gcloud", "alpha") if request.options.get("iap") else ("gcloud",)),
+        *("compute", "tpus", "tpu-vm", verb, name),
+        *((f"--zone={zone}",) if zone else ()),
+        *((f"--project={project}",) if project else ()),
+    )

@@ -1,0 +1,155 @@
+"""A JobSet for Google Kubernetes Engine, to be created with kubectl: nothing is started from here.
+
+The probe is in a ConfigMap of the same manifest, because a container has nothing of ours and often
+no way to a package index. A ConfigMap takes 1 MiB, so the zip is packed again, compressed and
+without bytecode. `kubectl apply` would keep a second copy in an annotation, which takes 256 KiB, so
+it is `kubectl create`. GKE names the hosts of a slice in variables that JAX reads by itself.
+
+Options of the request: `image`, with the Python under test; `accelerator`, such as tpu-v6e-slice;
+`topology`, such as 4x4; `chips` of one host (4); `name` and `namespace`.
+
+Source: https://jobset.sigs.k8s.io/docs/overview/ and
+https://cloud.google.com/kubernetes-engine/docs/how-to/tpus (read 2026-11).
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.slices.starting.start_request import StartRequest
+from tpustarter.text import phrases
+
+NAME = "tpustarter-check"
+PLACE = "/tpustarter"
+FILE = "probe.pyz"
+MAX_BYTES = 1024 * 1024
+"""Size that Kubernetes takes. Source: https://kubernetes.io/docs/concepts/configuration/configmap/"""
+DEADLINE_S = 3600
+"""A run that waits for a host is ended by Kubernetes, too: these chips cost money."""
+CHIPS_PER_HOST = 4
+DATE = (2026, 1, 1, 0, 0, 0)
+
+
+def format_manifest(request: StartRequest) -> str:
+    """Return the JobSet and its ConfigMap as YAML, below the commands that use them.
+
+    Raises:
+        Problem: an option is missing or has another form, or the probe is too large.
+    """
+    import yaml
+
+    name = request.options.get("name") or NAME
+    namespace = request.options.get("namespace")
+    where = f" --namespace={namespace}" if namespace else ""
+    selector = f"--selector=jobset.sigs.k8s.io/jobset-name={name}"
+    steps = (
+        f"kubectl create{where} --filename=FILE   (this file; `apply` has no room for the probe)",
+        f"kubectl logs{where} --follow --prefix --max-log-requests=1000 {selector}",
+        f"kubectl delete{where} jobset/{name} configmap/{name}",
+    )
+    documents = [make_job_set(request), make_config_map(request)]
+    if namespace:
+        for one in documents:
+            one["metadata"]["namespace"] = namespace
+    text = yaml.safe_dump_all(documents, sort_keys=False, width=math.inf)
+    return "".join(f"# {step}\n" for step in steps) + text
+
+
+def build_commands(request: StartRequest) -> str:
+    """Return the manifest in place of commands: nothing is run from here."""
+    return format_manifest(request)
+
+
+def make_job_set(request: StartRequest) -> dict[str, Any]:
+    """Return the JobSet: one job with a pod for each host, which is never repeated."""
+    options = request.options
+    missing = [key for key in ("image", "accelerator", "topology") if not options.get(key)]
+    if missing:
+        raise Problem(f"a JobSet needs {phrases.join_words(missing)}", code=ExitCode.USAGE)
+    name = options.get("name") or NAME
+    chips = int(options.get("chips") or CHIPS_PER_HOST)
+    count = request.count or _hosts(options["topology"], chips)
+    container = {
+        "name": "check",
+        "image": options["image"],
+        "command": [request.python, f"{PLACE}/{FILE}", "slice", "--no-lifeline"],
+        "ports": [
+            {"containerPort": port, "protocol": "TCP"} for port in (8471, 8080, request.port)
+        ],
+        "resources": {"limits": {"google.com/tpu": chips}},
+        "volumeMounts": [{"name": "probe", "mountPath": PLACE, "readOnly": True}],
+    }
+    pod = {
+        "restartPolicy": "Never",
+        "nodeSelector": {
+            "cloud.google.com/gke-tpu-accelerator": options["accelerator"],
+            "cloud.google.com/gke-tpu-topology": options["topology"],
+        },
+        "containers": [container],
+        "volumes": [{"name": "probe", "configMap": {"name": name}}],
+    }
+    job = {
+        "parallelism": count,
+        "completions": count,
+        "completionMode": "Indexed",
+        "backoffLimit": 0,
+        "activeDeadlineSeconds": DEADLINE_S,
+        "template": {"spec": pod},
+    }
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {
+            "name": name,
+            "annotations": {
+                "alpha.jobset.sigs.k8s.io/exclusive-topology": "cloud.google.com/gke-nodepool"
+            },
+        },
+        "spec": {
+            "failurePolicy": {"maxRestarts": 0},
+            "replicatedJobs": [{"name": "slice", "replicas": 1, "template": {"spec": job}}],
+        },
+    }
+
+
+def _hosts(topology: str, chips: int) -> int:
+    if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", topology):
+        raise Problem(f"`{topology}` is no topology, such as `4x4`", code=ExitCode.USAGE)
+    hosts, rest = divmod(math.prod(int(part) for part in topology.split("x")), chips)
+    if rest or not hosts:
+        raise Problem(
+            f"a slice of `{topology}` has no hosts of {chips} chips each", code=ExitCode.USAGE
+        )
+    return hosts
+
+
+def make_config_map(request: StartRequest) -> dict[str, Any]:
+    """Return the ConfigMap with the probe."""
+    data = compress_archive(request.archive)
+    if len(data) > MAX_BYTES:
+        raise Problem(f"the probe has {len(data)} bytes, and a ConfigMap takes {MAX_BYTES}")
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": request.options.get("name") or NAME},
+        "binaryData": {FILE: base64.b64encode(data).decode()},
+    }
+
+
+def compress_archive(archive: Path) -> bytes:
+    """Return the probe's zip without bytecode, and compressed."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(stream, "w") as new:
+        for name in old.namelist():
+            if not name.endswith(".pyc"):
+                entry = zipfile.ZipInfo(name, DATE)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                new.writestr(entry, old.read(name), compresslevel=9)
+    return stream.getvalue()

@@ -1,0 +1,67 @@
+"""The shell text that runs the probe on one host: the zip comes on stdin, and is deleted again.
+
+A host has nothing but a POSIX shell, coreutils and the Python under test. `trap :` keeps the shell
+alive until it has removed its folder, when its session is hung up or its output is closed; what it
+starts gets the usual signals back. The probe's temporary files are in that folder, too.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from tpustarter.slices.starting.start_request import (
+    ENDED,
+    LIFELINE_S,
+    PLACED,
+    REACHED,
+    StartRequest,
+)
+
+
+def make_remote_command(request: StartRequest, options: Sequence[str]) -> str:
+    """Return the command line that ssh hands to a host's login shell, whichever shell that is.
+
+    Args:
+        request: The run.
+        options: Options of `slice`, behind those of the lifeline.
+    """
+    receive = f"head -c {request.archive.stat().st_size}"
+    words = shlex.join(["slice", "--lifeline-s", str(LIFELINE_S), *options])
+    return f"exec sh -c {shlex.quote(_script(request, receive, words, 'exit $c'))}"
+
+
+def make_task_script(
+    request: StartRequest, options: str = "", *, shared: bool = False, exits: bool = True
+) -> str:
+    """Return the script of `sh -c` that `srun` or `mpirun` runs as a task on every host.
+
+    Args:
+        request: The run.
+        options: Options of `slice` as a shell reads them, which may name variables of the engine.
+        shared: Whether the hosts see the zip where it is, and the engine gives them no stdin.
+        exits: Whether it exits as the probe does; else with 0, for an engine that ends all hosts
+            when one of them exits otherwise.
+    """
+    lifeline = "--no-lifeline" if shared else f"--lifeline-s {LIFELINE_S}"
+    receive = f"head -c {request.archive.stat().st_size}"
+    if shared:
+        receive = f"cat {shlex.quote(str(request.archive))}"
+    last = f'echo "{ENDED}$c"; exit {"$c" if exits else 0}'
+    return _script(request, receive, f"slice {lifeline} {options}".rstrip(), last)
+
+
+def _script(request: StartRequest, receive: str, words: str, last: str) -> str:
+    return (
+        f"umask 077; trap : HUP INT TERM PIPE; echo {REACHED}; "
+        f'd=$(mktemp -d) && {receive} >"$d/probe.pyz" && echo {PLACED} && '
+        f'TMPDIR="$d" {_python(request.python)} "$d/probe.pyz" {words}; '
+        f'c=$?; rm -rf "$d"; {last}'
+    )
+
+
+def _python(typed: str) -> str:
+    """Return the Python under test for a shell, which puts the user's home in place of a `~`."""
+    if typed.startswith("~/"):
+        return f"~/{shlex.quote(typed[2:])}"
+    return shlex.quote(typed)

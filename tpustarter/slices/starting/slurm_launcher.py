@@ -1,0 +1,47 @@
+"""One `srun` for all hosts, a task on each; JAX reads the number of a task and of all from Slurm.
+
+srun gives its stdin to every task, so the probe and the lifeline come that way. Without `--nodes`
+it takes those of the allocation it stands in (`salloc`, `sbatch`). Options of the request: `slurm`,
+more options of srun as typed in a shell (`--partition=tpu --time=10`).
+
+Source: https://slurm.schedmd.com/srun.html (read 2026-11).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from tpustarter.slices.starting.host_shell_command import make_task_script
+from tpustarter.slices.starting.labelled_output import LabelFormat
+from tpustarter.slices.starting.start_request import HostCommand, StartRequest
+
+LABELS = LabelFormat(re.compile(rb" *(\d+): "), wrap=1024)
+"""SLURM_IO_MAX_MSG_LEN: srun cuts longer lines, and labels each part."""
+OPTIONS = (
+    "--ntasks-per-node=1",
+    "--label",
+    # A host that fails must not end the others, whatever slurm.conf says: they have to name it.
+    "--kill-on-bad-exit=0",
+    "--wait=0",
+)
+
+
+def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
+    """Return the command for all hosts; nothing is run."""
+    count = request.count or len(request.hosts) or None
+    words = [
+        "srun",
+        *([f"--nodes={count}", f"--ntasks={count}"] if count else []),
+        *([f"--nodelist={','.join(request.hosts)}"] if request.hosts else []),
+        *OPTIONS,
+        *shlex.split(request.options.get("slurm", "")),
+        "sh",
+        "-c",
+        make_task_script(request),
+    ]
+    return (
+        HostCommand(
+            words=tuple(words), name="srun", archive=request.archive, marks=True, labels=LABELS
+        ),
+    )

@@ -1,0 +1,197 @@
+"""A run that is started on many hosts: the request, the commands, and what comes back."""
+
+from __future__ import annotations
+
+import enum
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tpustarter.slices.starting.labelled_output import LabelFormat
+
+PORT = 8476
+"""Port of the coordinator where none is given; JAX's own on Cloud TPU."""
+LIFELINE_S = 60
+"""Seconds without a byte on its stdin after which a host ends its run."""
+HEARTBEAT_S = 10
+REACHED = "tpustarter-reached"
+"""Line that a host prints first, on stdout, where the engine runs a shell line on it."""
+PLACED = "tpustarter-placed"
+"""Line that it prints when it has the probe, just before it starts it."""
+ENDED = "tpustarter-ended "
+"""Beginning of a host's last line, with its exit code, where one command starts all hosts."""
+EVENT = '{"event":'
+"""Beginning of a line that is an event of the probe."""
+NOT_CONNECTED = 255
+"""Exit code of ssh for a connection that failed or was lost; the probe never ends with it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartRequest:
+    """A run to be started on many hosts."""
+
+    archive: Path
+    """The probe's zip, on this machine."""
+    python: str = "python3"
+    """Python under test on the hosts, as typed there."""
+    hosts: tuple[str, ...] = ()
+    """Names of the hosts, where the engine does not know them."""
+    count: int | None = None
+    """Number of hosts, where the engine needs it."""
+    port: int = PORT
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The engine's own, such as the zone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostCommand:
+    """A command that starts the run on one host, or on all of them."""
+
+    words: tuple[str, ...]
+    host: int | None = None
+    """The host's number; None where the command starts all of them."""
+    name: str = ""
+    """The host as a person calls it."""
+    archive: Path | None = None
+    """File that its stdin begins with, before the lifeline; None for a command without stdin."""
+    marks: bool = False
+    """Whether the host prints `REACHED` and `PLACED`."""
+    reconnects: bool = False
+    """Whether its program starts another one that connects, and starts that again where the
+    connection is lost."""
+    leads: bool = False
+    """Whether the others wait until its host was reached: it may make a key that they need."""
+    labels: LabelFormat | None = None
+    """The labels of a command that starts all hosts."""
+
+    @property
+    def text(self) -> str:
+        """The command as a person can paste it into a shell."""
+        command = " ".join(quote_word(word) for word in self.words)
+        if self.archive is None:
+            return command
+        beats = f"while sleep {HEARTBEAT_S}; do echo; done"
+        return f"{{ cat {quote_word(str(self.archive))}; {beats}; }} | {command}"
+
+
+def quote_word(word: str) -> str:
+    """Return a word for a POSIX shell; one with single quotes in it stands in double ones."""
+    if "'" not in word or "!" in word:
+        return shlex.quote(word)
+    return '"' + re.sub(r'([\\"$`])', r"\\\1", word) + '"'
+
+
+def format_script(commands: Sequence[HostCommand]) -> str:
+    """Return all commands as a person can paste them into a shell, a line each."""
+    if len(commands) == 1:
+        return commands[0].text
+    return "".join(f"{command.text} &\n" for command in commands) + "wait"
+
+
+class HostStage(enum.IntEnum):
+    """How far a host got."""
+
+    STARTED = 0
+    """The command was started here; without marks nothing more is known until the first event."""
+    REACHED = 1
+    """A shell runs on the host."""
+    PLACED = 2
+    """It has the probe, and Python is being started."""
+    RUNNING = 3
+    """The probe has sent its first event."""
+
+
+class EndReason(enum.Enum):
+    """The reason why a command ended."""
+
+    EXITED = "exited"
+    SIGNALLED = "signalled"
+    """A signal ended it, here."""
+    STOPPED = "stopped"
+    """`stop` was called."""
+    LATE = "late"
+    """This program ended it, because the host was not reached in time."""
+    LOST = "lost"
+    """This program ended it, because its connection was lost and it was about to make another one:
+    the probe cannot be sent again."""
+    NOT_STARTED = "not started"
+    """This machine could not start it."""
+
+
+@dataclass(frozen=True)
+class HostLine:
+    """A line of a host's output, without the engine's label."""
+
+    host: int | None
+    """None where it is the engine's own, or the host is not known."""
+    text: str
+    is_error: bool
+    """Whether it came on stderr."""
+
+    @property
+    def is_event(self) -> bool:
+        """Whether it is an event of the probe, and not log."""
+        return not self.is_error and self.text.startswith(EVENT)
+
+
+@dataclass(frozen=True)
+class HostEnded:
+    """The end of a command, or of one of its hosts where it labels them."""
+
+    command: HostCommand
+    stage: HostStage
+    ending: EndReason
+    code: int | None
+    """Exit code of ssh, gcloud and so on, or the one that the host has printed. None where it has
+    none; after a stop that means that the host may still be ending."""
+    tail: tuple[str, ...]
+    """Last lines of stderr, in the words of the programs that wrote them."""
+    labelled: int | None = None
+    """Number of the host in the labels of the command."""
+
+    @property
+    def host(self) -> int | None:
+        """The host's number, or None for the end of a command that started all of them."""
+        return self.command.host if self.labelled is None else self.labelled
+
+    @property
+    def is_unreached(self) -> bool:
+        """Whether no shell ran on the host, as far as the engine tells."""
+        return self.command.marks and self.stage is HostStage.STARTED
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether there was a connection, and it did not last."""
+        was_there = self.command.marks and not self.is_unreached
+        ended = self.ending is EndReason.EXITED and self.code == NOT_CONNECTED
+        return was_there and (ended or self.ending is EndReason.LOST)
+
+    @property
+    def what(self) -> str:
+        """The end in words that follow the host's name."""
+        code = "" if self.code is None else f" (exit code {self.code})"
+        if self.ending is EndReason.STOPPED:
+            return f"was stopped{code}" if code else "was stopped, and may still be ending"
+        if self.ending in _ENDINGS:
+            return _ENDINGS[self.ending]
+        if self.is_lost:
+            return f"was lost: its connection ended{code}"
+        return f"{_STAGES[self.stage] if self.command.marks else 'ended'}{code}"
+
+
+_ENDINGS = {
+    EndReason.NOT_STARTED: "could not be started from this machine",
+    EndReason.LATE: "was not reached in time",
+    EndReason.LOST: "was lost: its connection ended",
+    EndReason.SIGNALLED: "is no longer connected: the command here was killed",
+}
+_STAGES = {
+    HostStage.STARTED: "was not reached",
+    HostStage.REACHED: "could not store the probe",
+    HostStage.PLACED: "could not run the probe",
+    HostStage.RUNNING: "ended",
+}
+
+StartEvent = HostLine | HostEnded

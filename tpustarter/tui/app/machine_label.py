@@ -1,0 +1,50 @@
+"""The right part of every heading: the machine, or the process that holds its device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tpustarter.running.device_holder import DeviceHolder
+
+
+@dataclass(frozen=True)
+class MachineLabel:
+    """A machine or a holder in words, of which those at the end can be left out."""
+
+    name: str = ""
+    """The words that are shown where there is little room: `TPU v5e`, `no TPU`."""
+    detail: str = ""
+    """What is said about the name where there is room: `8 virtual CPU devices`."""
+    parts: tuple[str, ...] = ()
+    """The rest, such as `8 chips`."""
+    is_tpu: bool = False
+    """Whether it is a TPU, or a process that holds one."""
+
+    def texts(self) -> list[str]:
+        """Return the place in words, then ever shorter forms of it, for narrow screens."""
+        whole = f"{self.name}: {self.detail}" if self.detail else self.name
+        parts = [whole, *self.parts]
+        fewer = [", ".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
+        return [", ".join(parts), ", ".join([self.name, *self.parts]), *fewer, self.name]
+
+    def add_holder(self, holder: DeviceHolder) -> MachineLabel:
+        """Return the place with a process on its CPU devices, or that process if it has others."""
+        if holder.accelerator is None:
+            return (
+                replace(self, parts=(*self.parts, str(holder)))
+                if self.name
+                else make_machine_label(holder)
+            )
+        return make_machine_label(holder)
+
+
+def make_machine_label(holder: DeviceHolder) -> MachineLabel:
+    """Return the place of a process that holds a device."""
+    if holder.accelerator is None:
+        return MachineLabel(str(holder))
+    return MachineLabel(
+        holder.accelerator,
+        holder.name,
+        (f"pid {holder.pid}",),
+        is_tpu=holder.accelerator == "TPU",
+    )

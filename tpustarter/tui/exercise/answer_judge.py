@@ -1,0 +1,156 @@
+"""The judge of an exercise's answers, which starts, follows and stops them, and their end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from tpustarter.core import content
+from tpustarter.learning.content import exercises
+from tpustarter.learning.content.blocks import Block
+from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
+from tpustarter.learning.content.paths import read_paths
+from tpustarter.learning.progress import lesson_end, lesson_progress
+from tpustarter.learning.progress.lesson_end import ExerciseEnd, NextStep
+from tpustarter.learning.run.block_output import OutputChunk
+from tpustarter.learning.run.lesson_process import LessonSession
+from tpustarter.tui.app.messages import BLOCK, EventsArrived
+from tpustarter.tui.app.session import AppSession
+from tpustarter.tui.exercise import verdict_text as exercise_status
+from tpustarter.tui.exercise.list_screen import ExerciseListScreen
+from tpustarter.tui.kit.live_run import LiveRun
+from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.safe_text import OutputTail
+from tpustarter.tui.lesson.resumed_screen import LessonScreen
+
+OTHER_ENDS = (
+    "Only one process runs at a time, so the one of the lesson has ended. There, a runs its blocks "
+    "again."
+)
+JUDGED_NEXT = "What you typed is judged next. Ctrl+C stops the answer that runs now."
+
+
+class AnswerJudge:
+    """A judge of one answer at a time; it keeps the verdict of the last one."""
+
+    def __init__(self, screen: Page) -> None:
+        self._screen = screen
+        self._run = LiveRun[OutputChunk | AnswerVerdict](screen, BLOCK)
+        self._path = ""
+        """The learner's file, as tracebacks name it."""
+        self._tail = OutputTail()
+        self.judged: AnswerVerdict | None = None
+        """The verdict on the last answer; None before there is one."""
+        self.has_process = False
+        """Whether an answer ran: its process is up until the page is left."""
+        self._is_next = False
+        """Whether the file is judged again when the running answer has ended."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an answer is running and being judged."""
+        return self._run.is_busy
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the answer was started."""
+        return self._run.seconds
+
+    @property
+    def output_tail(self) -> str:
+        """The last lines of the answer's output."""
+        return self._tail.text
+
+    @property
+    def is_due(self) -> bool:
+        """Whether to judge the file again, now that nothing runs."""
+        return self._is_next and not self.is_busy
+
+    def comes_next(self) -> bool:
+        """Return whether an answer runs; if so, judge the file again after it."""
+        if self.is_busy:
+            self._is_next = True
+            self._screen.notify(JUDGED_NEXT, markup=False)
+        return self.is_busy
+
+    def begin(self, exercise: Exercise) -> None:
+        """Judge the learner's saved file."""
+        self._is_next = False
+        if self._screen.tutor.live.is_warm_for_other(_name(exercise)):
+            self._screen.notify(OTHER_ENDS, markup=False)
+        self.has_process = True
+        self._path = exercise_status.short_path(exercises.learner_file(exercise))
+        self.forget()
+        self._run.begin(partial(self._judge, exercise))
+
+    def forget(self) -> None:
+        """Drop the verdict and the output of the last answer."""
+        self.judged, self._tail = None, OutputTail()
+
+    def _judge(self, exercise: Exercise) -> Iterator[OutputChunk | AnswerVerdict]:
+        """Run the answer, in the worker."""
+        app = self._screen.tutor
+
+        def make() -> LessonSession:
+            return LessonSession(exercise.lesson, machine=app.machine, devices=app.choices.devices)
+
+        def play(block: Block) -> Iterator[Any]:
+            return app.live.run(_name(exercise), make, block, block.code, [])
+
+        return exercises.judge_answer(exercise, play)
+
+    def take_events(self, message: EventsArrived) -> AnswerVerdict | None:
+        """Take the events of the answer; return the verdict if it has arrived."""
+        verdict = None
+        for event in self._run.take_events(message):
+            if isinstance(event, OutputChunk):
+                name = self._path.rpartition("/")[2]  # the whole path is shown above
+                self._tail.add(event.text.replace(f'File "{self._path}"', f'File "{name}"'))
+            else:
+                self.judged = verdict = event
+        return verdict
+
+    def stop(self) -> bool:
+        """Stop the running answer; return whether there was one."""
+        self._is_next = False
+        if self.is_busy:
+            self._screen.tutor.live.stop()
+        return self.is_busy
+
+
+def _name(exercise: Exercise) -> str:
+    """Return the name of the process that judges an exercise."""
+    return f"exercise {exercise.id}"
+
+
+@dataclass(frozen=True)
+class AnswerEnd:
+    """The lines below a right answer."""
+
+    end: ExerciseEnd
+    back: str
+    """The screen to which Esc leads, in words."""
+
+
+def read_answer_end(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerEnd:
+    """Return the lines below a right answer; reads files.
+
+    Args:
+        tutor: The app, with the path and the folder of the lessons.
+        exercise: The solved exercise.
+        below: The screen from which the exercise was opened.
+    """
+    path, lessons = tutor.find_path(read_paths(tutor.lessons)), content.read_lessons(tutor.lessons)
+    end, back = lesson_end.read_exercise_end(exercise, path, lessons), below.CALLED
+    if isinstance(below, LessonScreen):  # maybe not the lesson of this exercise
+        lesson = next(one for one in lessons if one.id == below.lesson)
+        mark = lesson_progress.format_mark(
+            lesson, lesson_progress.read_progress().lessons.get(lesson.id)
+        )
+        back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
+    if isinstance(below, ExerciseListScreen) and (other := below.find_next_open(exercise.id)):
+        step = NextStep(f"The next exercise of the list: {other.title}", exercise=other.id)
+        end = replace(end, next_step=step)
+    return AnswerEnd(end, back or "where you were")

@@ -1,0 +1,89 @@
+"""A screen with a list, and details of the marked row below it or beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.visual import VisualType
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.tui.kit import painted_drawings
+from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.row_list import DetailRows, RowList
+from tpustarter.tui.kit.text_layout import style_lines
+
+LOW = 18
+"""Lines below which a screen shows either the list or the details."""
+
+
+class ListWithDetails(Page):
+    """A list, details, and a headline with the state of the work."""
+
+    BESIDE: ClassVar[int] = 120
+    """Columns from which the details are beside the list."""
+    ROWS: ClassVar[type[DetailRows]] = DetailRows
+    """The class of the list."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "details", "the list", key_display="Enter", tooltip="back to the list"),
+        Binding("space", "read_on", show=False),
+    ]
+
+    def body(self) -> Iterable[Widget]:
+        yield Static("", id="opening", classes="-silent")
+        with Container(id="both"):
+            yield self.ROWS(id="rows")
+            with VerticalScroll(id="details"):
+                yield Static("", id="found")
+        yield Static("", id="headline")
+
+    def on_mount(self) -> None:
+        self.set_focus(self.query_one(RowList))
+
+    def show_text(self, text: str, *, where: str = "headline") -> None:
+        """Show a text in the line named `where`; an empty text hides that line."""
+        line = self.query_one(f"#{where}", Static)
+        line.update(painted_drawings.colour_bar(style_lines(text)))
+        line.set_class(not text, "-silent")
+
+    def show_details(self, found: VisualType) -> None:
+        """Show the details of the marked row."""
+        self.query_one("#found", Static).update(found)
+
+    @on(RowList.OptionSelected)
+    def _open_details(self) -> None:
+        self.action_details()
+
+    def action_details(self) -> None:
+        """Give the details the whole screen, or take it back."""
+        large = not self.has_class("-details")
+        self.set_class(large, "-details")
+        self.set_focus(self.query_one("#details") if large else self.query_one(RowList))
+        self.refresh_bindings()
+
+    def action_read_on(self) -> None:
+        self.query_one("#details").scroll_page_down(animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `back` from the details, whatever runs."""
+        if action == "back" and self.has_class("-details"):
+            return True
+        return super().check_action(action, parameters)
+
+    def action_back(self) -> None:
+        """Close the details, else stop what runs, else go back."""
+        if self.has_class("-details"):
+            self.action_details()
+        else:
+            super().action_back()
+
+    def on_resize(self) -> None:
+        """Place the details; on a low screen they wait for Enter."""
+        super().on_resize()
+        self.set_class(self.size.width >= self.BESIDE, "-beside")
+        self.set_class(self.size.height < LOW, "-low")

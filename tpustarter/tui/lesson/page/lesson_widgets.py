@@ -1,0 +1,77 @@
+"""The widgets of a lesson's page, one for each part of its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tpustarter.learning.content.blocks import LessonPart
+from tpustarter.learning.progress.lesson_progress import QuizRecord
+from tpustarter.tui.kit.markdown_text import LessonText
+from tpustarter.tui.kit.safe_text import plain_source
+from tpustarter.tui.kit.text_layout import StackedText, style_sentence
+from tpustarter.tui.lesson.block.block import BlockView
+from tpustarter.tui.lesson.opened_lesson import OpenedLesson
+from tpustarter.tui.lesson.page.folded_parts import FigureView, FoldedPart
+from tpustarter.tui.lesson.page.question import QuestionView
+
+
+class KeyHint(Static):
+    """A line that the screen adds to a lesson to name a key."""
+
+    def __init__(self, piece: LessonPart) -> None:
+        super().__init__(
+            StackedText([style_sentence(piece.text).stylize_before("$muted")]), classes="hint"
+        )
+        self.exercise = piece.exercise
+        """The name of the exercise that it leads to; empty for none."""
+
+
+def make_widgets(opened: OpenedLesson, platform: str) -> Iterator[Widget]:
+    """Yield the widgets of a lesson in order: text, blocks, questions, figures and folds."""
+    kinds = [""]
+    last: Widget | None = None
+    count = sum(1 for part in opened.parts if part.block and part.block.number)
+    for fold, pieces in groupby(opened.pieces(), lambda piece: piece.fold):
+        widgets: list[Widget] = []
+        for piece in pieces:
+            is_task = piece.block is not None and piece.block.is_try
+            is_predicted = kinds[-1] == "quiz" or is_task
+            widgets.append(_widget(piece, opened, platform, count, is_predicted=is_predicted))
+            kinds.append(piece.kind)
+        if fold:
+            folded = FoldedPart(fold, *widgets)
+            if isinstance(last, BlockView) and folded.is_answer:
+                last.answer = folded
+            yield folded
+        else:
+            yield from widgets
+            last = widgets[-1]
+
+
+def _widget(
+    piece: LessonPart, opened: OpenedLesson, platform: str, count: int, *, is_predicted: bool
+) -> Widget:
+    """Return the widget of a part; with `is_predicted` the output is hidden until the block ran."""
+    if piece.quiz:
+        return QuestionView(piece.quiz, opened.known.quizzes.get(piece.quiz.id, QuizRecord()))
+    if piece.block:
+        known, draft = opened.known, opened.drafts.get(piece.block.id)
+        return BlockView(
+            piece.block,
+            before=known.status(piece.block),
+            draft_before=known.status_of(piece.block, draft.code) if draft else None,
+            platform=platform,
+            count=count,
+            draft=draft,
+            is_predicted=is_predicted,
+            printed_before=opened.printed.get(piece.block.id),
+        )
+    if piece.figure:
+        return FigureView(piece.figure)
+    if piece.kind == "hint":
+        return KeyHint(piece)
+    return LessonText(plain_source(piece.text), is_read=True)

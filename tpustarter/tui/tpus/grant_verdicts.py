@@ -1,0 +1,77 @@
+"""The verdicts of a TRC grant on the requests of the form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.resources import QueuedResource, TpuNode
+from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.cloud.trc.grant import Grant, GrantJudgement
+from tpustarter.text import phrases
+
+
+@dataclass(frozen=True)
+class GrantVerdicts:
+    """Requests with the grant's verdict on each; no verdicts without a grant."""
+
+    requests: tuple[TpuRequest, ...]
+    judgements: tuple[GrantJudgement, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    """Zones in which the grant has enough of this TPU."""
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether the grant covers all requests, so that their chips are free of charge."""
+        return bool(self.judgements) and all(one.is_free for one in self.judgements)
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether there is a grant, and it does not cover one of the requests."""
+        return any(not one.is_free for one in self.judgements)
+
+    def notes(self) -> Iterator[str]:
+        """Yield the verdict for each zone as sentences."""
+        for request, judgement in zip(self.requests, self.judgements, strict=False):
+            if judgement.is_free:
+                yield f"{request.zone}: the TRC grant covers its chips."
+                yield from judgement.notes
+            else:
+                yield f"{request.zone}: the TRC grant does not cover it, because {judgement.why}."
+        if self.is_outside and self.elsewhere:
+            yield f"It would cover this TPU in {phrases.join_words(self.elsewhere, 'or')}."
+
+
+def judge_requests(
+    requests: Sequence[TpuRequest],
+    grant: Grant | None,
+    in_use: Sequence[QueuedResource | TpuNode] | None,
+    now: datetime,
+) -> GrantVerdicts:
+    """Return the grant's verdicts on requests.
+
+    Args:
+        requests: The same TPU in each zone.
+        grant: The grant; None if there is none.
+        in_use: The TPUs and requests of the project; None if they are not known.
+        now: The time.
+    """
+    if grant is None or not requests:
+        return GrantVerdicts((*requests,))
+    judgements = tuple(trc_grant.judge_request(one, grant, in_use, now) for one in requests)
+    one = requests[0]
+    enough = trc_grant.list_zones(grant, one.type, one.tier, one.slices)
+    typed = {request.zone for request in requests}
+    return GrantVerdicts(
+        (*requests,), judgements, tuple(zone for zone in enough if zone not in typed)
+    )
+
+
+def fetch_tpus_in_use(client: Client) -> list[QueuedResource | TpuNode] | None:
+    """Return the TPUs and requests of a project, or None if Google could not reach every zone."""
+    queued, nodes = client.queued_resources(), client.nodes()
+    is_whole = not (queued.unreachable or nodes.unreachable)
+    return [*queued.items, *nodes.items] if is_whole else None
