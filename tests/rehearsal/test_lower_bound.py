@@ -92,6 +92,14 @@ def test_bound_needs_counted_work() -> None:
     assert "bound" not in bounded(status="does-not-fit", hbm_bytes=1)
 
 
+@pytest.mark.parametrize(
+    "odd", [{"devices": 0}, {"read_bytes": -1}, {"read_bytes": float("nan")}, {"matrix": [{}]}, []]
+)
+def test_odd_work_is_no_work(odd: Any) -> None:
+    """A user's process counts it, and may send anything."""
+    assert "bound" not in bounded(work={**WORK, **odd} if odd else odd)
+
+
 def test_measured_time_gives_utilization() -> None:
     """What is computed again is no work of the model, and masked scores may be left out."""
     work = {

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from tpustarter.core.json_values import as_type
 from tpustarter.machine.generations import Generation, SourcedFigure
@@ -21,6 +20,7 @@ from tpustarter.rehearsal.result_fields import (
     MatrixWork,
     Peak,
     ProgramWork,
+    ResultFields,
     TimeLimit,
     Utilization,
 )
@@ -42,17 +42,17 @@ _RECEIVED = {
 larger group needs more of all but the last three, which may leave out a device."""
 
 
-def read_work(result: dict[str, Any]) -> ProgramWork | None:
+def read_work(result: ResultFields) -> ProgramWork | None:
     """Return the work of a result; None where nothing was counted."""
     return as_type(result.get("work"), ProgramWork)
 
 
-def add_bound(result: dict[str, Any], measured_s: float | None) -> dict[str, Any]:
+def add_bound(result: ResultFields, measured_s: float | None) -> ResultFields:
     """Return a result with the `bound` of its program, and the `utilization` of a measured run."""
     work = read_work(result)
     if work is None or work.reason is not None or result["status"] != "compiles":
         return result
-    added: dict[str, Any] = {}
+    added: ResultFields = {}
     if bound := compute_bound(result, work):
         added["bound"] = asdict(bound)
     if measured_s is not None and (found := compute_utilization(result, work, measured_s)):
@@ -60,7 +60,7 @@ def add_bound(result: dict[str, Any], measured_s: float | None) -> dict[str, Any
     return {**result, **added}
 
 
-def compute_bound(result: dict[str, Any], work: ProgramWork) -> LowerBound | None:
+def compute_bound(result: ResultFields, work: ProgramWork) -> LowerBound | None:
     """Return the lower bound for a program that compiles; None where no peak is documented."""
     generation = parse_type(result["tpu"]).generation
     found = (
@@ -76,7 +76,7 @@ def compute_bound(result: dict[str, Any], work: ProgramWork) -> LowerBound | Non
 
 
 def compute_utilization(
-    result: dict[str, Any], work: ProgramWork, measured_s: float
+    result: ResultFields, work: ProgramWork, measured_s: float
 ) -> Utilization | None:
     """Return MFU and HFU of a measured time; None where no peak is documented."""
     if not work.flops or work.unknown:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 
+ResultFields = dict[str, Any]
+"""A result with all its fields, as the document publishes it."""
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
+"""A number that a user's process counted, so it may be anything else."""
 LimitName = Literal["matrix unit", "HBM", "links"]
 
 
@@ -49,31 +53,31 @@ class MatrixWork(msgspec.Struct, frozen=True):
 
     left: str
     right: str
-    passes: int
+    passes: Annotated[int, msgspec.Meta(ge=1, le=16)]
     """Passes over bfloat16 parts of the operands, as a higher precision asks for."""
-    flops: float
+    flops: Amount
     """FLOPs of the program as it is written."""
-    least_flops: float
+    least_flops: Amount
     """FLOPs without scores that a constant mask hides, and of the cheapest branches."""
 
 
 class ProgramWork(msgspec.Struct, frozen=True):
     """The work of a program, counted in its trace; `reason` says why it is not."""
 
-    devices: int = 1
+    devices: Annotated[int, msgspec.Meta(ge=1, le=2**20)] = 1
     matrix: tuple[MatrixWork, ...] = ()
-    rematerialized_flops: float = 0.0
+    rematerialized_flops: Amount = 0.0
     """FLOPs that `jax.checkpoint` computes again; they are among the others."""
-    kernel_flops: float = 0.0
+    kernel_flops: Amount = 0.0
     """FLOPs that kernels claim in their cost estimates; they are among the others."""
-    other_operations: float = 0.0
+    other_operations: Amount = 0.0
     """Elements that all other operations compute."""
     unknown: tuple[str, ...] = ()
     """Parts that are not counted."""
     assumes: tuple[str, ...] = ()
-    read_bytes: float = 0.0
+    read_bytes: Amount = 0.0
     """Bytes of the arguments that one device has to read."""
-    written_shares: dict[str, float] = {}
+    written_shares: dict[str, Amount] = {}
     """The share of a result that has to be written, by its number, where that is not all."""
     reason: str | None = None
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tpustarter.core.json_values import as_type
 from tpustarter.rehearsal.lower_bound import read_work
-from tpustarter.rehearsal.result_fields import LowerBound, ProgramWork, TimeLimit, Utilization
+from tpustarter.rehearsal.result_fields import (
+    LowerBound,
+    ProgramWork,
+    ResultFields,
+    TimeLimit,
+    Utilization,
+)
 from tpustarter.text import phrases
 
 AT_BEST, FLOPS, MFU = "at best", "FLOPs", "MFU"
@@ -39,18 +44,18 @@ def format_time(seconds: float) -> str:
     return f"{number:.0f} {unit}" if number >= 100 else f"{number:.3g} {unit}"
 
 
-def read_bound(result: dict[str, Any]) -> LowerBound | None:
+def read_bound(result: ResultFields) -> LowerBound | None:
     """Return the lower bound of a result; None without one."""
     return as_type(result.get("bound"), LowerBound)
 
 
-def summarize_bound(result: dict[str, Any]) -> str:
+def summarize_bound(result: ResultFields) -> str:
     """Return the bound as `4.13 ms (matrix unit)`; empty without one."""
     bound = read_bound(result)
     return f"{format_time(bound.seconds)} ({bound.limiter})" if bound else ""
 
 
-def list_bound_notes(result: dict[str, Any], *, verbose: bool = False) -> Iterator[BoundNote]:
+def list_bound_notes(result: ResultFields, *, verbose: bool = False) -> Iterator[BoundNote]:
     """Yield the bound, what it is made of, and MFU where a time was measured."""
     work, bound = read_work(result), read_bound(result)
     if bound and work:
@@ -82,7 +87,7 @@ def _peaks(limit: TimeLimit) -> str:
     return " and ".join(each)
 
 
-def _details(result: dict[str, Any], work: ProgramWork, bound: LowerBound) -> Iterator[BoundNote]:
+def _details(result: ResultFields, work: ProgramWork, bound: LowerBound) -> Iterator[BoundNote]:
     for limit in bound.limits:
         amount = format_amount(limit.amount, _LIMITS[limit.name][1])
         sources = ", ".join(dict.fromkeys(peak.source for peak in limit.peaks))
@@ -107,7 +112,7 @@ def _count_text(work: ProgramWork) -> str:
     return f"{'; '.join(listed)}. {others} are not in the bound"
 
 
-def _compare(result: dict[str, Any], work: ProgramWork) -> str:
+def _compare(result: ResultFields, work: ProgramWork) -> str:
     counted = format_amount(result["flops"], "FLOP")
     moved = format_amount(result.get("bytes_accessed") or 0, "B")
     return (

@@ -12,10 +12,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from tpustarter.core.json_values import as_type
-from tpustarter.rehearsal.result_fields import Utilization
+from tpustarter.rehearsal.result_fields import ResultFields, Utilization
 from tpustarter.rehearsal.text.bound_text import read_bound
 from tpustarter.rehearsal.text.rehearsal_headline import format_label
 
@@ -55,7 +54,7 @@ class RooflinePoint:
         return min(self.peak, intensity * self.bandwidth)
 
 
-def find_point(result: dict[str, Any]) -> RooflinePoint | None:
+def find_point(result: ResultFields) -> RooflinePoint | None:
     """Return the place of a program; None for one without FLOPs or without bytes."""
     bound = read_bound(result)
     limits = {one.name: one for one in bound.limits if one.seconds > 0} if bound else {}
@@ -74,7 +73,7 @@ def find_point(result: dict[str, Any]) -> RooflinePoint | None:
     )
 
 
-def draw_roofline(result: dict[str, Any], width: int) -> list[str]:
+def draw_roofline(result: ResultFields, width: int) -> list[str]:
     """Return the lines of a drawing with log scales; empty where there is nothing to draw."""
     point = find_point(result)
     if point is None or width < LEAST_WIDTH:
@@ -124,7 +123,7 @@ def _share(value: float, low: float, high: float) -> float:
     return math.log(value / low) / math.log(high / low) if high > low else 0.0
 
 
-def draw_svg(results: Sequence[dict[str, Any]]) -> str:
+def draw_svg(results: Sequence[ResultFields]) -> str:
     """Return an SVG file with the roof of each TPU and each program on it."""
     points = [point for result in results if (point := find_point(result))]
     width, height = _SIZE

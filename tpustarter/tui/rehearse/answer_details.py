@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from textual.content import Content
 
-from tpustarter.rehearsal.result_fields import ProgramArray
+from tpustarter.rehearsal.result_fields import ProgramArray, ResultFields
 from tpustarter.rehearsal.text import (
     bound_text,
     memory_bar,
@@ -90,7 +89,7 @@ def describe_cell(
         yield HangingText(_dim_label("more"), "g shows the compiler's own words")
 
 
-def _memory(result: dict[str, Any]) -> Iterator[Piece]:
+def _memory(result: ResultFields) -> Iterator[Piece]:
     """Yield a bar of the memory of one device, and a line for each of its letters."""
     drawn = memory_picture.draw_memory(result, memory_picture.NARROWEST).plain
     if drawn:
@@ -112,7 +111,7 @@ def _memory(result: dict[str, Any]) -> Iterator[Piece]:
 class RooflinePicture(LaidOutLines):
     """A program on the roofline of its TPU; nothing for one without a bound."""
 
-    def __init__(self, result: dict[str, Any]) -> None:
+    def __init__(self, result: ResultFields) -> None:
         self._result = result
 
     def lines(self, width: int) -> list[Content]:
@@ -130,7 +129,7 @@ def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> s
     return "It is waiting for its turn." if answers.busy else "No answer: it was not compiled."
 
 
-def compiler_words(result: dict[str, Any] | None) -> str:
+def compiler_words(result: ResultFields | None) -> str:
     """Return the compiler's own words, or the reason of a failure, or an empty text for neither."""
     return clean_text(str(result.get("detail") or result.get("reason") or "")) if result else ""
 

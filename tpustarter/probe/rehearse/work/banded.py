@@ -46,7 +46,7 @@ class Banded:
         return len(self.shape)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> Array:
         """NumPy's type of the elements."""
         return self.table.dtype
 
@@ -95,7 +95,7 @@ class Banded:
         rows, columns = numpy.arange(self.rows), numpy.arange(self.columns)
         return self.table[rows[:, None] - columns + self.columns - 1].reshape(self.shape)
 
-    def __array_ufunc__(self, function: Any, method: str, *inputs: Any) -> Any:
+    def __array_ufunc__(self, function: Array, method: str, *inputs: Array) -> Array:
         """Apply one of NumPy's functions."""
         return NotImplemented if method != "__call__" else apply(function, *inputs)
 

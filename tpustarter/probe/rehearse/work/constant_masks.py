@@ -110,7 +110,7 @@ def derive(
     shapes: Sequence[Sequence[int]],
     shape: Sequence[int],
 ) -> Fact:
-    """Return what is known about the result of an operation.
+    """Return the fact about the result of an operation.
 
     Args:
         name: Its primitive.

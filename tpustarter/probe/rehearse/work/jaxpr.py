@@ -103,7 +103,7 @@ class KnownResults:
         self._results: dict[tuple[object, ...], tuple[Fact, Sequence[Fact]]] = {}
 
     def derive(self, equation: Equation, facts: Sequence[Fact]) -> Fact:
-        """Return what is known about the one result of an equation."""
+        """Return the fact about the one result of an equation."""
         name, params = equation.primitive.name, equation.params
         if name != "iota" and all(fact is NOTHING for fact in facts):
             return NOTHING
@@ -117,25 +117,25 @@ class KnownResults:
         return self._results[key][0]
 
     def read_literal(self, value: object) -> Fact:
-        """Return what is known about a number that stands in the program."""
+        """Return the fact about a number that stands in the program."""
         key = ("literal", str(getattr(value, "dtype", type(value))), str(value))
         if key not in self._results:
             self._results[key] = constant_masks.make_known(value), ()
         return self._results[key][0]
 
 
-class Frame:
+class TraceFrame:
     """A jaxpr in one place where it is called, with the facts that hold there."""
 
     def __init__(self, jaxpr: Jaxpr, facts: dict[TraceValue, Fact], known: KnownResults) -> None:
         self.jaxpr = jaxpr
         self.facts = facts
         self.known = known
-        self.inner: dict[int, list[Frame]] = {}
+        self.inner: dict[int, list[TraceFrame]] = {}
         """The programs that an equation calls, by the number of the equation."""
 
     def read_fact(self, value: TraceValue) -> Fact:
-        """Return what is known about a value."""
+        """Return the fact about a value."""
         if is_literal(value):
             return self.known.read_literal(getattr(value, "val"))  # noqa: B009  of literals alone
         return self.facts.get(value, NOTHING)
@@ -143,7 +143,7 @@ class Frame:
 
 def look_at(
     called: CalledProgram, facts: Sequence[Fact] = (), results: KnownResults | None = None
-) -> Frame:
+) -> TraceFrame:
     """Return the frame of a program, and of all that it calls.
 
     Args:
@@ -157,7 +157,7 @@ def look_at(
     for value, constant in zip(jaxpr.constvars, getattr(called, "consts", ()), strict=False):
         if str(getattr(constant, "dtype", "")).startswith(("bool", "int")):  # a mask, no weight
             known[value] = constant_masks.make_known(constant)
-    frame = Frame(jaxpr, known, results or KnownResults())
+    frame = TraceFrame(jaxpr, known, results or KnownResults())
     for number, equation in enumerate(jaxpr.eqns):
         derived = _derive_results(frame, number, equation)
         for value, fact in zip(equation.outvars, derived, strict=False):
@@ -166,7 +166,7 @@ def look_at(
     return frame
 
 
-def _derive_results(frame: Frame, number: int, equation: Equation) -> Sequence[Fact]:
+def _derive_results(frame: TraceFrame, number: int, equation: Equation) -> Sequence[Fact]:
     name, params, known = equation.primitive.name, equation.params, frame.known
     operands = [frame.read_fact(value) for value in equation.invars]
     if name in CALLS and (body := read_body(params)):
@@ -186,7 +186,7 @@ def _shape(value: TraceValue) -> tuple[int, ...]:
     return getattr(value.aval, "shape", ())
 
 
-def _stacked_facts(body: Frame, params: Mapping[str, Any]) -> list[Fact]:
+def _stacked_facts(body: TraceFrame, params: Mapping[str, Any]) -> list[Fact]:
     # A mask hides the same elements of a result in every turn.
     carries: int = params["num_carry"]
     facts = [body.read_fact(value) for value in body.jaxpr.outvars[carries:]]

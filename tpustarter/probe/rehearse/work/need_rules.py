@@ -20,8 +20,8 @@ from tpustarter.probe.rehearse.work.constant_masks import Fact
 from tpustarter.probe.rehearse.work.jaxpr import (
     CALLS,
     Equation,
-    Frame,
     Jaxpr,
+    TraceFrame,
     TraceValue,
     count_elements,
     is_literal,
@@ -90,7 +90,7 @@ class Spread(float):
 
 
 def trace_needs(
-    frame: Frame, results: Sequence[float], tally: WorkTally | None, *, again: bool = False
+    frame: TraceFrame, results: Sequence[float], tally: WorkTally | None, *, again: bool = False
 ) -> list[float]:
     """Return the need of each argument, and add the work to a tally.
 
@@ -128,7 +128,7 @@ def trace_needs(
 class _Step:
     """One equation of a trace, and the need of each of its results."""
 
-    frame: Frame
+    frame: TraceFrame
     equation: Equation
     wanted: Sequence[float]
     tally: WorkTally | None
@@ -179,12 +179,14 @@ class _Step:
             self.tally.unknown.add(what)
         return [_ALIVE for _ in self.equation.invars]
 
-    def run(self, frame: Frame, wanted: Sequence[float], tally: WorkTally | None) -> list[float]:
+    def run(
+        self, frame: TraceFrame, wanted: Sequence[float], tally: WorkTally | None
+    ) -> list[float]:
         """Return the needs of a program that the equation calls."""
         return trace_needs(frame, wanted, tally, again=self.again)
 
 
-def _count_elements(step: _Step, _inner: Sequence[Frame]) -> list[float]:
+def _count_elements(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     # The rule for every operation without one of its own. Elements that one mask hides and that
     # another one hides are taken to be the same, as in attention.
     name, sizes = step.equation.primitive.name, step.sizes
@@ -213,7 +215,7 @@ def _limit(fact: Fact, share: float, size: int, *, spread: bool) -> float:
     return Spread(fact.support * size) if fact.is_everywhere else fact.support * size
 
 
-def _count_dot(step: _Step, _inner: Sequence[Frame]) -> list[float]:
+def _count_dot(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     (contracted, _), _ = step.params["dimension_numbers"]
     shape = step.equation.invars[0].aval.shape
     terms = math.prod(shape[int(axis)] for axis in contracted)
@@ -229,7 +231,7 @@ def _count_dot(step: _Step, _inner: Sequence[Frame]) -> list[float]:
     return needs
 
 
-def _count_ragged_dot(step: _Step, _inner: Sequence[Frame]) -> list[float]:
+def _count_ragged_dot(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     # Each row of the left side is multiplied with the matrix of one group.
     numbers = step.params.get("ragged_dot_dimension_numbers")
     right = step.equation.invars[1].aval.shape
@@ -246,7 +248,7 @@ def _count_ragged_dot(step: _Step, _inner: Sequence[Frame]) -> list[float]:
     return [step.share * step.sizes[0], _ALIVE, *step.sizes[2:]]
 
 
-def _count_convolution(step: _Step, _inner: Sequence[Frame]) -> list[float]:
+def _count_convolution(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     axes: Sequence[Sequence[int]] = step.params["dimension_numbers"]
     left, right, out = axes
     image, kernel = (var.aval.shape for var in step.equation.invars)
@@ -295,7 +297,7 @@ class _Window(NamedTuple):
         return count
 
 
-def _count_kernel(step: _Step, _inner: Sequence[Frame]) -> list[float]:
+def _count_kernel(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     estimate = step.params.get("cost_estimate")
     info = step.params.get("name_and_src_info") or step.params.get("name")
     name = getattr(info, "name", info) or "without a name"
@@ -311,13 +313,13 @@ def _count_kernel(step: _Step, _inner: Sequence[Frame]) -> list[float]:
     return [_ALIVE for _ in step.equation.invars]
 
 
-def _count_call(step: _Step, inner: Sequence[Frame]) -> list[float]:
+def _count_call(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
     if not inner or len(inner[0].jaxpr.invars) != len(step.equation.invars):
         return step.leave_out(f"`{step.equation.primitive.name}`")
     return step.run(inner[0], step.wanted, step.tally)
 
 
-def _count_scan(step: _Step, inner: Sequence[Frame]) -> list[float]:
+def _count_scan(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
     (body,) = inner
     length, first = step.params["length"], step.params["num_consts"]
     carries = step.params["num_carry"]
@@ -339,7 +341,7 @@ def _count_scan(step: _Step, inner: Sequence[Frame]) -> list[float]:
     return [*map(float, needs[:end]), *(float(length * count) for count in needs[end:])]
 
 
-def _count_while(step: _Step, inner: Sequence[Frame]) -> list[float]:
+def _count_while(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
     test, body = inner
     trips = _trips(step, test.jaxpr, body.jaxpr)
     first, second = step.params["cond_nconsts"], step.params["body_nconsts"]
@@ -401,7 +403,7 @@ def _read_number(fact: Fact) -> int | None:
     return None if fact.known is None or fact.known.size != 1 else int(fact.known.max())
 
 
-def _count_cond(step: _Step, inner: Sequence[Frame]) -> list[float]:
+def _count_cond(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
     tallies = [WorkTally() for _ in inner]
     pairs = zip(inner, tallies, strict=True)
     needs = [step.run(frame, step.wanted, tally) for frame, tally in pairs]
@@ -416,7 +418,7 @@ def _count_cond(step: _Step, inner: Sequence[Frame]) -> list[float]:
     return [1.0, *(float(max(a, b)) for a, b in zip(least, read, strict=True))]
 
 
-def _count_shards(step: _Step, inner: Sequence[Frame]) -> list[float]:
+def _count_shards(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
     (body,) = inner
     params = step.params
     sizes: dict[str, int] = dict(getattr(params.get("mesh"), "shape", {}))
@@ -441,15 +443,15 @@ def _count_shards(step: _Step, inner: Sequence[Frame]) -> list[float]:
     ]
 
 
-def _need_slice(step: _Step, _inner: Sequence[Frame]) -> list[float]:
+def _need_slice(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     return [float(step.wanted[0]), *(float(size) for size in step.sizes[1:])]
 
 
-def _need_gather(step: _Step, _inner: Sequence[Frame]) -> list[float]:
+def _need_gather(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     return [float(math.prod(step.params["slice_sizes"])), float(step.sizes[1])]
 
 
-def _need_update(step: _Step, _inner: Sequence[Frame]) -> list[float]:
+def _need_update(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     # In place, the elements that are replaced are neither read nor written otherwise.
     scatters = step.equation.primitive.name.startswith("scatter")
     at = 2 if scatters else 1
@@ -460,20 +462,20 @@ def _need_update(step: _Step, _inner: Sequence[Frame]) -> list[float]:
     return [float(kept) if kept or not scatters else _ALIVE, *rest]
 
 
-def _need_parts(step: _Step, _inner: Sequence[Frame]) -> list[float]:
+def _need_parts(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     missing = count_elements(step.equation.outvars[0]) - step.wanted[0]
     return [float(max(0, size - missing)) for size in step.sizes]
 
 
-def _need_each(step: _Step, _inner: Sequence[Frame]) -> list[float]:
+def _need_each(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     return [float(count) for count in step.wanted]
 
 
-def _need_sum(step: _Step, _inner: Sequence[Frame]) -> list[float]:
+def _need_sum(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     return [float(sum(step.wanted)), *map(float, step.sizes[1:])]
 
 
-Rule = Callable[[_Step, Sequence[Frame]], list[float]]
+Rule = Callable[[_Step, Sequence[TraceFrame]], list[float]]
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(CALLS, _count_call),
     **dict.fromkeys(("shard_map", "xla_pmap"), _count_shards),

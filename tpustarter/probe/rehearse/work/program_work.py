@@ -54,12 +54,14 @@ def _count(traced: Any, leaves: Sequence[object], devices: int) -> dict[str, Any
     return {
         "devices": devices,
         **tally.as_fields(),
-        "read_bytes": sum(
-            _device_bytes(value, leaf, need, devices)
-            for value, leaf, need in zip(arguments, leaves, needs, strict=True)
+        "read_bytes": float(
+            sum(
+                _device_bytes(value, leaf, need, devices)
+                for value, leaf, need in zip(arguments, leaves, needs, strict=True)
+            )
         ),
         "written_shares": {
-            str(number): count / max(1, count_elements(value))
+            str(number): float(count / max(1, count_elements(value)))
             for number, (value, count) in enumerate(zip(results, written, strict=True))
             if count < count_elements(value)
         },

@@ -41,21 +41,21 @@ class WorkTally:
         self.notes |= other.notes
 
     def as_fields(self) -> dict[str, Any]:
-        """Return the tally as fields of a result."""
+        """Return the tally as fields of a result, without numbers of NumPy's types."""
         return {
             "matrix": [
                 {
                     "left": left,
                     "right": right,
-                    "passes": passes,
-                    "flops": flops,
-                    "least_flops": self.least[left, right, passes],
+                    "passes": int(passes),
+                    "flops": float(flops),
+                    "least_flops": float(self.least[left, right, passes]),
                 }
                 for (left, right, passes), flops in sorted(self.full.items())
             ],
-            "rematerialized_flops": self.rematerialized,
-            "kernel_flops": self.kernels,
-            "other_operations": self.other,
+            "rematerialized_flops": float(self.rematerialized),
+            "kernel_flops": float(self.kernels),
+            "other_operations": float(self.other),
             "unknown": sorted(self.unknown),
             "assumes": sorted(self.notes),
         }
