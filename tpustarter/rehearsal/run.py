@@ -7,7 +7,7 @@ the user's Python first. No result counts as verified, because nothing is run.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -103,12 +103,7 @@ class Rehearsal:
             request.ids, request.arguments, request.framework
         )
         names = tuple(topology.name for topology in self.topologies)
-        if request.measured_s is not None and len(names) > 1:
-            raise Problem(
-                f"a measured time is that of one TPU, and {len(names)} are asked for",
-                hint="name the one that it was measured on with `--tpu`",
-                code=ExitCode.USAGE,
-            )
+        _require_one_tpu(request, names)
         if self._code:
             typed = () if request.tpus == EVERY_GENERATION else request.tpus
             file = request.ids[0].partition(":")[0]
@@ -377,6 +372,15 @@ class Rehearsal:
 
     def _display_path(self, path: Path) -> str:
         return interpreters.format_path(path, self._machine.env, Path.cwd())
+
+
+def _require_one_tpu(request: RehearsalRequest, names: Sequence[str]) -> None:
+    if request.measured_s is not None and len(names) > 1:
+        raise Problem(
+            f"a measured time is that of one TPU, and {len(names)} are asked for",
+            hint="name the one that it was measured on with `--tpu`",
+            code=ExitCode.USAGE,
+        )
 
 
 def _topology(name: str) -> tpus.Topology:

@@ -84,7 +84,7 @@ def _missing(work: ProgramWork | None) -> str:
 def _peaks(limit: TimeLimit) -> str:
     kinds = limit.name == "matrix unit"
     each = (f"{one.value:.4g} {one.unit}" + f" ({one.name})" * kinds for one in limit.peaks)
-    return " and ".join(each)
+    return phrases.join_words(each)
 
 
 def _details(result: ResultFields, work: ProgramWork, bound: LowerBound) -> Iterator[BoundNote]:
