@@ -129,6 +129,17 @@ def test_rematerialized_flops_are_counted_apart() -> None:
     assert P == count(jax.grad(shape_loss), array(8, 8, kind=jnp.float32)).rematerialized_flops
 
 
+def test_merged_checkpoint_is_named() -> None:
+    """Outside of a loop the compiler may merge what is computed twice, if it is allowed to."""
+    step = jax.checkpoint(lambda y: jnp.sin(y @ y).sum(), prevent_cse=False)
+    x = array(8, 8, kind=jnp.float32)
+
+    assert (1, 0) == (
+        len(count(jax.grad(step), x).assumes),
+        len(count(jax.grad(shape_loss), x).assumes),
+    )
+
+
 PASSES = [("float32", "highest", 6), ("float32", "high", 3), ("float32", None, 1)]
 
 
@@ -268,6 +279,24 @@ def test_only_needed_elements_are_read() -> None:
     assert 2 * 64 + 4 == count(lambda t, i: t[i], table, index).read_bytes
     assert 2 * 64 + 4 == count(update, table, row, index, donate_argnums=0).read_bytes
     assert 2 * 64 * 1000 + 4 == count(update, table, row, index).read_bytes
+
+
+def test_donated_result_is_written_where_it_changed() -> None:
+    """One row of a thousand, also in a loop or by a scatter; without donation it is a copy."""
+    table, row, index = array(1000, 64), array(64), array(kind=jnp.int32)
+
+    def update(cache: Any, new: Any, at: Any) -> Any:
+        return cache.at[at].set(new)
+
+    def turns(cache: Any, new: Any, at: Any) -> Any:
+        return jax.lax.scan(lambda c, _: (update(c, new, at), None), cache, length=3)[0]
+
+    for function in (update, turns):
+        donated = count(function, table, row, index, donate_argnums=0)
+        copied = count(function, table, row, index)
+
+        assert ({"0": 0.001}, {}) == (donated.written_shares, copied.written_shares)
+        assert donated.read_bytes < 1000 < copied.read_bytes
 
 
 def test_unknown_trace_costs_only_its_work() -> None:

@@ -30,6 +30,7 @@ from tpustarter.probe.rehearse.work.tally import MatrixType, WorkTally
 
 MOST_PASSES = 4
 """Times that the body of a loop is looked at until its carry's need no longer grows."""
+UNMERGED = "what `jax.checkpoint` with `prevent_cse=False` computes again is not merged"
 DEAREST = "the branch of a `cond` with most FLOPs is taken"
 _ALIVE = 1.0
 """The need of a value that is read, of which nobody knows how much."""
@@ -314,6 +315,9 @@ def _count_kernel(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
 
 
 def _count_call(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
+    params = step.params
+    if step.tally and params.get("differentiated") and params.get("prevent_cse") is False:
+        step.tally.notes.add(UNMERGED)
     if not inner or len(inner[0].jaxpr.invars) != len(step.equation.invars):
         return step.leave_out(f"`{step.equation.primitive.name}`")
     return step.run(inner[0], step.wanted, step.tally)
