@@ -23,8 +23,8 @@ import tpustarter
 from tpustarter.core import locations, redact, yaml_rows
 from tpustarter.explain import known_failures, library_errors, log_prefixes, program_mistakes
 from tpustarter.learning.content import paths, tutorial_claims
-from tpustarter.learning.search import index, search
-from tpustarter.running import archive, run_folder
+from tpustarter.learning.search import search, search_index
+from tpustarter.running import probe_archive, run_folder
 
 sys.dont_write_bytecode = False
 # Ignored where the shell began this with `nohup ... &`, and then by all that is started here.
@@ -117,8 +117,8 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kept_archives.keep_archives()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TPUSTARTER_HOME", str(folder / "state"))
-        archive.build_probe_archive(folder / "probe.pyz")
-        index.open_index(search.read_sources())
+        probe_archive.build_probe_archive(folder / "probe.pyz")
+        search_index.open_index(search.read_sources())
         search.read_synonyms()
         paths.read_paths()
         tutorial_claims.read_claims()

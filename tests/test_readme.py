@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.pages import README, links
 from tpustarter.core import locations
-from tpustarter.setup.environment.profiles import SIZES
+from tpustarter.setup.environment.setup_profiles import SIZES
 
 MOST_LINES = 220
 

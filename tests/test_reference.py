@@ -24,7 +24,7 @@ from tests.support.pages import (
 from tests.support.places import REPOSITORY
 from tpustarter.cli import COMMANDS, cli
 from tpustarter.core.problem import SCHEMAS, VERB_SCHEMAS, ExitCode, find_schema_name
-from tpustarter.setup.environment.profiles import MACHINE, PROFILES, SIZES
+from tpustarter.setup.environment.setup_profiles import MACHINE, PROFILES, SIZES
 
 FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 LONG = 40

@@ -19,7 +19,7 @@ from tests.support.places import TESTS
 from tpustarter.cli import COMMANDS, cli
 from tpustarter.core import content, locations
 from tpustarter.machine import frameworks
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 
 PACKAGE = Path(tpustarter.__file__).parent
 CHECKS = locations.content_folder("checks")
@@ -137,7 +137,7 @@ def test_tpu_commands_load_google_only_for_requests() -> None:
     words = "'tpu', 'create', 'bert', '--type', 'v6e-8', '--zone', 'us-central1-b', '--dry-run'"
     loaded = loaded_by(CHECK_RUN.replace("'check', 'host.space', '--json'", words))
 
-    assert "tpustarter.cloud.create.creation" in loaded
+    assert "tpustarter.cloud.create.tpu_creation" in loaded
     assert [] == [name for name in loaded if is_google(name)]
 
 
@@ -201,13 +201,13 @@ def framework_lists(package: Path) -> list[str]:
 
 NAMES_FRAMEWORKS = {
     "core/content.py": "tracks of lessons, some of which are called like a framework",
-    "tui/library/rows.py": "the titles of those tracks",
+    "tui/library/lesson_rows.py": "the titles of those tracks",
     "machine/frameworks.py": "the list",
     "probe/adapters.py": "code that asks each of them",
     "report/collect/frameworks.py": "the questions for each of them",
-    "report/forms/trackers.py": "where their bugs are filed",
+    "report/forms/issue_trackers.py": "where their bugs are filed",
     "report/forms/form_headings.py": "the form of each of those trackers",
-    "setup/environment/profiles.py": "the packages of one environment, Keras on JAX",
+    "setup/environment/setup_profiles.py": "the packages of one environment, Keras on JAX",
 }
 """Modules that may name frameworks side by side, and what they name. CONTRIBUTING lists them."""
 
@@ -484,7 +484,7 @@ def test_a_command_loads_no_other() -> None:
 
 def test_probe_archive_holds_only_its_parts(tmp_path: Path) -> None:
     """The zip holds the probe, facts about machines and the checks, and nothing of the rest."""
-    with zipfile.ZipFile(archive.build_probe_archive(tmp_path / "probe.pyz")) as probe:
+    with zipfile.ZipFile(probe_archive.build_probe_archive(tmp_path / "probe.pyz")) as probe:
         names = {name for name in probe.namelist() if name.endswith(".py")}
     wanted = {"__main__.py", *(f"tpustarter/{name}" for name in TRAVELS)}
     for folder in ("probe", "machine"):
@@ -571,7 +571,7 @@ MAY_READ = {
     "rehearsal/compile/memory_report.py _name": "labels are those of XLA's own report",
     "report/forms/fact_listing.py format_sections": "a published report names a field with a dot",
     "report/open/accepted_facts.py read_left_out": "it reads a report of another machine",
-    "reproducing/reproducer_run.py is_same_failure": "a saved failure names its exception only so",
+    "reproducing/reproducer_run.py is_same_failure": "a saved failure names no exception otherwise",
     "setup/programs/prove_profiler.py fetch_json": "it is the path of an address",
     "tui/library/search_details.py describe_word": "the glossary has paragraphs",
 }

@@ -7,7 +7,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from tpustarter.machine import pip
+from tpustarter.machine import pip_command
 from tpustarter.probe.finding import Hint
 
 NEWEST = {(3, 10): "0.6.2", (3, 11): "0.10.2"}
@@ -30,4 +30,6 @@ def into_this_python(*packages: str) -> Hint:
     managed = Path(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")
     if sys.prefix == sys.base_prefix and managed.exists():
         return Hint.set_up(SET_UP)
-    return Hint.run(pip.format_pip_command(f"{python} -m pip install {shlex.join(packages)}"))
+    return Hint.run(
+        pip_command.format_pip_command(f"{python} -m pip install {shlex.join(packages)}")
+    )

@@ -82,7 +82,7 @@ def _megascale(machine: host.Machine) -> Iterator[Finding]:
 def _chips(machine: host.Machine) -> Iterator[Finding]:
     """Compare the bounds of a process with the chips it may use."""
     chosen = [chip for chip in machine.env.get("TPU_VISIBLE_CHIPS", "").split(",") if chip.strip()]
-    bounds = host.multiply_bounds(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS"))
+    bounds = host.multiply_topology_bounds(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS"))
     if chosen and bounds and bounds != len(chosen):
         name = "TPU_CHIPS_PER_PROCESS_BOUNDS"
         yield _bad(

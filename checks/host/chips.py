@@ -16,7 +16,7 @@ SOURCE = "https://docs.cloud.google.com/tpu/docs/system-architecture-tpu-vm"
 def run(machine: host.Machine | None = None):
     """Count chips by generation, and their PCI functions."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    chips = host.chips(machine)
+    chips = host.list_chips(machine)
     for device in host.other_google_devices(machine):
         yield Finding(
             "HOST-CHIPS-OTHER", "another Google device on PCI, not counted", "info", device

@@ -25,7 +25,7 @@ def run(machine: host.Machine | None = None):
         return
     hint = _docker.restart(container)
     yield Finding("HOST-CONTAINER-KIND", "kind of container", found=container.kind)
-    chips = len(host.chips(machine))
+    chips = len(host.list_chips(machine))
     if chips:
         reachable = host.count_reachable_chips(machine)
         yield compare(

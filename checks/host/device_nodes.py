@@ -20,7 +20,7 @@ VFIO = "/dev/vfio/vfio"
 def run(machine: host.Machine | None = None):
     """Find each chip's node and read its permissions, without opening it."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    chips, nodes = host.chips(machine), host.list_device_nodes(machine)
+    chips, nodes = host.list_chips(machine), host.list_device_nodes(machine)
     if chips:
         reachable = host.count_reachable_chips(machine)
         yield compare(

@@ -50,7 +50,7 @@ def run(machine: host.Machine | None = None):
 
 
 def _paths(machine: host.Machine) -> list[str]:
-    expected = [path for chip in host.chips(machine) for path in chip.nodes]
+    expected = [path for chip in host.list_chips(machine) for path in chip.nodes]
     return [*expected, *(node.path for node in host.list_device_nodes(machine))]
 
 

@@ -23,7 +23,7 @@ def run(machine: host.Machine | None = None):
     """Query the server once, and compare the chips that it reports with those on PCI."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
     metadata = host.metadata(machine)
-    chips = len(host.chips(machine))
+    chips = len(host.list_chips(machine))
     yield _answer(machine, metadata, chips)
     proxy = next((name for name in ("http_proxy", "HTTP_PROXY") if machine.env.get(name)), None)
     direct = machine.env.get("no_proxy", "") + machine.env.get("NO_PROXY", "")

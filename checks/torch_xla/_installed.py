@@ -43,7 +43,7 @@ def imported(installed, own):
 
 def chips():
     """Return whether torch_xla counts the chips on PCI: it has a list of those that it knows."""
-    present = len(host.chips(host.Machine(root=target().root, uid=target().uid)))
+    present = len(host.list_chips(host.Machine(root=target().root, uid=target().uid)))
     counted = tpu.num_available_chips()
     verdict, hint = ("warn", NEWER) if counted < present else ("ok", None)
     code, name = "XLA-VERSIONS-CHIPS", "TPU chips that torch_xla knows"

@@ -58,7 +58,7 @@ def logs(size: int) -> dict[str, bytes]:
 def seconds(log: bytes) -> float:
     """Return the seconds of a log, from its bytes to the text that is printed."""
     began = time.process_time()
-    scan = log_scanner.Scanner(known_failures.read_failures()).scan(io.BytesIO(log))
+    scan = log_scanner.FailureScanner(known_failures.read_failures()).scan(io.BytesIO(log))
     explanation_text.render_explanation(explain_output.explain_log(scan))
     return time.process_time() - began
 

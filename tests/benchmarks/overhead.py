@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tpustarter.core import content
 from tpustarter.machine import frameworks
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 
 INLINE = """
 import importlib, sys
@@ -51,7 +51,7 @@ def main() -> None:
     ]
     names = [one.id for one in sorted(checks, key=lambda one: (len(one.after) < 2, one.id))]
     with tempfile.TemporaryDirectory() as folder:
-        probe = archive.build_probe_archive(Path(folder) / "probe.pyz")
+        probe = probe_archive.build_probe_archive(Path(folder) / "probe.pyz")
         script = Path(folder) / "inline.py"
         script.write_text(INLINE.format(archive=str(probe), names=names, devices=asked.devices))
         command = [

@@ -23,7 +23,7 @@ from tpustarter.core import content
 from tpustarter.machine import tpus
 from tpustarter.rehearsal.compile.compiler import QUIET
 from tpustarter.rehearsal.programs.request import EVERY_GENERATION
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 
 SIX = (
     "aliasing",
@@ -61,7 +61,7 @@ def main() -> None:
     names = [one.id for one in content.read_checks() if one.has_programs]
     names = names if asked.all else [f"jax.{name}" for name in SIX]
     with tempfile.TemporaryDirectory() as folder:
-        probe = archive.build_probe_archive(Path(folder) / "probe.pyz")
+        probe = probe_archive.build_probe_archive(Path(folder) / "probe.pyz")
         environment = {**os.environ, **QUIET, "TPUSTARTER_HOME": f"{folder}/state"}
         bare = [
             asked.compiler,

@@ -22,7 +22,7 @@ from tests.support.jax_checks import check, failures, findings
 from tests.support.real_compiler import python_with_libtpu
 from tpustarter.probe.finding import Finding
 from tpustarter.rehearsal.compile import compiler
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 
 
 def only(code: str, name: str) -> Finding:
@@ -540,7 +540,7 @@ def test_real_library_without_tpu_has_no_data(tmp_path: Path) -> None:
     program = tmp_path / "ask.py"
     program.write_text(f"""
 import sys
-sys.path.insert(0, {str(archive.build_probe_archive(tmp_path / "probe.pyz"))!r})
+sys.path.insert(0, {str(probe_archive.build_probe_archive(tmp_path / "probe.pyz"))!r})
 from tpustarter.checks.jax import _metrics
 source, text = _metrics.library()
 print(text)

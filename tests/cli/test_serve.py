@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tpustarter.core.problem import ExitCode
-from tpustarter.machine import pip
+from tpustarter.machine import pip_command
 
 
 @pytest.mark.parametrize(
@@ -40,5 +40,5 @@ def test_missing_package_error_names_install_command(
 
     assert ("", ExitCode.CONFIGURATION) == (done.stdout, done.returncode)
     assert done.stderr.startswith("error: `textual-serve` is missing in `")
-    install = pip.format_pip_command(f"{sys.executable} -m pip install textual-serve")
+    install = pip_command.format_pip_command(f"{sys.executable} -m pip install textual-serve")
     assert done.stderr.endswith(f"hint: {hint.replace('INSTALL', install)}\n")

@@ -95,7 +95,7 @@ def test_dry_run_needs_neither_project_nor_credentials(
     assert command in " ".join(result.stdout.replace("\\\n", " ").split())
     assert "Nothing was sent." in result.stdout
     assert [] == [line for line in result.stdout.splitlines() if len(line) > WIDTH]
-    assert [] == ledger.read_entries()
+    assert [] == ledger.read_ledger()
 
 
 @pytest.mark.usefixtures("nobody")
@@ -127,7 +127,7 @@ def test_ledger_keeps_request_from_create_to_delete(cloud: FakeCloud) -> None:
     """The request is in the ledger until Google lists nothing of it."""
     asked = run(*BERT, "--spot", "--yes", "--no-wait")
     assert 0 == asked.exit_code, asked.exception
-    assert ["bert"] == [entry.name for entry in ledger.read_entries()]
+    assert ["bert"] == [entry.name for entry in ledger.read_ledger()]
     assert "WAITING_FOR_RESOURCES" not in run("list").stdout
     cloud.clock.sleep(10)
     assert "WAITING_FOR_RESOURCES" in run("list").stdout
@@ -145,7 +145,7 @@ def test_ledger_keeps_request_from_create_to_delete(cloud: FakeCloud) -> None:
     assert 0 == deleted.exit_code, deleted.exception
     assert "goes with its nodes: bert" in deleted.stdout
     assert {} == cloud.existing()
-    assert [] == ledger.read_entries()
+    assert [] == ledger.read_ledger()
     assert "No TPU and no request" in run("list").stdout
 
 
@@ -158,7 +158,7 @@ def test_without_terminal_or_yes_nothing_is_sent(cloud: FakeCloud, words: tuple[
     assert "no terminal" in problem_of(result).full_text
     assert ExitCode.USAGE == problem_of(result).code
     assert not [name for name, _ in cloud.calls if name.startswith(("Create", "Delete"))]
-    assert [] == ledger.read_entries()
+    assert [] == ledger.read_ledger()
 
 
 def test_leftovers_are_shown_and_deleted(cloud: FakeCloud) -> None:

@@ -28,7 +28,7 @@ from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.errors import CloudFailure, CloudProblem
 from tpustarter.cloud.create import request
-from tpustarter.cloud.create.creation import TpuCreation
+from tpustarter.cloud.create.tpu_creation import TpuCreation
 
 PROJECT = project_and_zone.Project("my-project", "a test", gcloud_knows=True)
 ZONE = "us-central1-b"

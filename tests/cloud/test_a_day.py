@@ -28,7 +28,7 @@ from tests.support.fake_cloud import NEVER, SOON, serving
 from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger_reconciliation import reconcile_ledger
-from tpustarter.cloud.create.creation import TpuCreation
+from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.cloud.delete import removal
 
 FULL, NO_QUOTA, QUEUE, FLAKY, GOOD = ZONES = [
@@ -108,7 +108,7 @@ def day(crash: Crash) -> tuple[ZonesCloud, int]:
 def assert_good_evening(cloud: ZonesCloud) -> None:
     """There is one TPU of ours, it is in the ledger, and nothing else of ours is anywhere."""
     assert {(GOOD, "bert")} == cloud.ours() == in_ledger()
-    assert ["seen"] == [entry.phase for entry in ledger.read_entries()]
+    assert ["seen"] == [entry.phase for entry in ledger.read_ledger()]
     assert (
         "ACTIVE" == cloud.existing()[f"projects/my-project/locations/{GOOD}/queuedResources/bert"]
     )

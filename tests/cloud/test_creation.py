@@ -31,8 +31,8 @@ from tests.support.fake_cloud import NEVER, SOON, Fault, Made
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger_reconciliation import reconcile_ledger
-from tpustarter.cloud.create.creation import TpuCreation
 from tpustarter.cloud.create.events import RequestMayExist
+from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.core.problem import Problem
 
 CLOSED_ZONE = (7, f"Permission denied on 'locations/{FIRST}' (or it may not exist).")
@@ -414,5 +414,5 @@ def test_creation_without_wait_is_accepted_and_recorded(cloud: ZonesCloud) -> No
     _, resource = walk(cloud, everywhere(), wait=False)
 
     assert resource is None
-    assert ["taken"] == [entry.phase for entry in ledger.read_entries()]
+    assert ["taken"] == [entry.phase for entry in ledger.read_ledger()]
     assert [FIRST] == requested(cloud)

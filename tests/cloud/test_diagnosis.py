@@ -51,7 +51,7 @@ def examine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., DoctorReport]:
     def run(google: FakeGoogle, who: WantedTpu | None = None, **more: Any) -> DoctorReport:
         with serving(google) as address:
             monkeypatch.setenv(rest.ENDPOINT, address)
-            return diagnosis.diagnose(who or subject(), **more)
+            return diagnosis.diagnose_project(who or subject(), **more)
 
     return run
 
@@ -340,7 +340,7 @@ def test_credentials_that_google_refuses_end_the_examination(
     error: Exception, found: str, fix: str
 ) -> None:
     """Nothing else is tried, and each finding says so with its own command."""
-    report = diagnosis.diagnose(subject(), find=lambda: _Credentials(error))
+    report = diagnosis.diagnose_project(subject(), find=lambda: _Credentials(error))
     first, *others = report.findings
 
     assert ExitCode.DENIED == report.exit_code
@@ -360,7 +360,7 @@ def test_missing_credentials_exit_77() -> None:
             None, "Your default credentials were not found.", "no credentials"
         )
 
-    report = diagnosis.diagnose(subject(), find=find)
+    report = diagnosis.diagnose_project(subject(), find=find)
 
     assert ExitCode.DENIED == report.exit_code
     assert "gcloud auth application-default login" == report.findings[0].fix
@@ -369,7 +369,7 @@ def test_missing_credentials_exit_77() -> None:
 def test_missing_network_is_not_missing_login() -> None:
     """Credentials that could not be tried are unknown."""
     error = exceptions.TransportError("HTTPSConnectionPool: NameResolutionError")
-    report = diagnosis.diagnose(subject(), find=lambda: _Credentials(error))
+    report = diagnosis.diagnose_project(subject(), find=lambda: _Credentials(error))
 
     assert ExitCode.INCONCLUSIVE == report.exit_code
     assert "is not resolved" in report.findings[0].found
@@ -384,7 +384,7 @@ def test_credentials_that_are_never_found_are_given_up(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("tpustarter.cloud.doctor.credential_check.FIND_S", 0.05)
     never = threading.Event()
-    report = diagnosis.diagnose(subject(), find=never.wait)
+    report = diagnosis.diagnose_project(subject(), find=never.wait)
     never.set()
 
     assert "no answer in time" in report.findings[0].found
@@ -394,7 +394,9 @@ def test_foreign_quota_project_is_warning(monkeypatch: pytest.MonkeyPatch) -> No
     """Its APIs and its quota would count, which explains errors that name another project."""
     monkeypatch.setattr("tpustarter.cloud.doctor.diagnosis.LOOKS", ())
     monkeypatch.setattr("tpustarter.cloud.doctor.diagnosis._conclude", lambda first, _: [first])
-    report = diagnosis.diagnose(subject(), find=lambda: _Credentials(quota_project="other-project"))
+    report = diagnosis.diagnose_project(
+        subject(), find=lambda: _Credentials(quota_project="other-project")
+    )
     first = report.findings[0]
 
     assert "warn" == first.verdict
@@ -432,7 +434,7 @@ def test_incomplete_loopback_settings_are_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("TPUSTARTER_TPU_ENDPOINT", "127.0.0.1:1")
 
     with pytest.raises(Problem, match="asks Google's REST"):
-        diagnosis.diagnose(subject())
+        diagnosis.diagnose_project(subject())
 
 
 def test_bug_in_examination_is_shown_as_bug(

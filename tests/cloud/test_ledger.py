@@ -56,36 +56,36 @@ def file() -> Path:
 def test_an_entry_goes_from_sent_to_gone() -> None:
     """Each step is on the disk at once."""
     one = entry()
-    ledger.add_entry(one)
-    assert [one] == ledger.read_entries()
+    ledger.add_ledger_entry(one)
+    assert [one] == ledger.read_ledger()
 
-    ledger.update_entry(one, "taken", operation="operations/1")
-    ledger.update_entry(one, "seen", created="2026-11-22T08:00:01+00:00")
+    ledger.update_ledger_entry(one, "taken", operation="operations/1")
+    ledger.update_ledger_entry(one, "seen", created="2026-11-22T08:00:01+00:00")
     assert [("seen", "operations/1", "2026-11-22T08:00:01+00:00")] == [
-        (row.phase, row.operation, row.created) for row in ledger.read_entries()
+        (row.phase, row.operation, row.created) for row in ledger.read_ledger()
     ]
 
-    ledger.remove_entry(one)
-    assert [] == ledger.read_entries()
+    ledger.remove_ledger_entry(one)
+    assert [] == ledger.read_ledger()
 
 
 def test_entry_removed_elsewhere_is_written_again() -> None:
     """What was just seen exists, whoever thought that it was gone."""
     one = entry()
-    ledger.add_entry(one)
-    ledger.remove_entry(one)
-    ledger.update_entry(one, "seen")
+    ledger.add_ledger_entry(one)
+    ledger.remove_ledger_entry(one)
+    ledger.update_ledger_entry(one, "seen")
 
-    assert ["seen"] == [row.phase for row in ledger.read_entries()]
+    assert ["seen"] == [row.phase for row in ledger.read_ledger()]
 
 
 def test_newer_entry_survives_removal_of_earlier_request() -> None:
     """Another process has sent a request under the same name meanwhile."""
-    ledger.add_entry(entry())
-    ledger.add_entry(entry(asked="2026-11-22T09:00:00+00:00"))
-    ledger.remove_entry(entry())
+    ledger.add_ledger_entry(entry())
+    ledger.add_ledger_entry(entry(asked="2026-11-22T09:00:00+00:00"))
+    ledger.remove_ledger_entry(entry())
 
-    assert ["2026-11-22T09:00:00+00:00"] == [row.asked for row in ledger.read_entries()]
+    assert ["2026-11-22T09:00:00+00:00"] == [row.asked for row in ledger.read_ledger()]
 
 
 @pytest.mark.parametrize(
@@ -112,10 +112,10 @@ def test_a_foreign_row_is_kept_and_not_read(row: Any) -> None:
     """A later version, or a person, wrote it: writing others loses nothing of it."""
     row = json.loads(json.dumps(row))
     state.save_state(ledger.STATE, {"entries": [row]})
-    assert [] == ledger.read_entries()
+    assert [] == ledger.read_ledger()
 
-    ledger.add_entry(entry("other"))
-    assert ["other"] == [one.name for one in ledger.read_entries()]
+    ledger.add_ledger_entry(entry("other"))
+    assert ["other"] == [one.name for one in ledger.read_ledger()]
     assert row in json.loads(file().read_text())["entries"]
 
 
@@ -125,52 +125,53 @@ def test_a_corrupt_ledger_is_put_aside_and_shown(text: str) -> None:
     file().parent.mkdir(parents=True, exist_ok=True)
     file().write_text(text)
 
-    assert [] == ledger.read_entries()
+    assert [] == ledger.read_ledger()
     (aside,) = ledger.list_unreadable()
     assert text == aside.read_text()
-    ledger.add_entry(entry())
-    assert ["bert"] == [one.name for one in ledger.read_entries()]
+    ledger.add_ledger_entry(entry())
+    assert ["bert"] == [one.name for one in ledger.read_ledger()]
 
 
 def test_a_full_disk_loses_nothing() -> None:
     """The entry that cannot be written is a Problem, and those before it stay."""
-    ledger.add_entry(entry())
+    ledger.add_ledger_entry(entry())
     program = (
         "import resource, sys\n"
         "from tpustarter.cloud.billing import ledger\n"
         "from tpustarter.core.problem import Problem\n"
-        "row = ledger.read_entries()[0]\n"
+        "row = ledger.read_ledger()[0]\n"
         "from dataclasses import replace\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
-        "try: ledger.add_entry(replace(row, name='other'))\n"
+        "try: ledger.add_ledger_entry(replace(row, name='other'))\n"
         "except Problem as problem: print(problem); sys.exit(9)\n"
     )
     done = run(program)
 
     assert 9 == done.returncode
     assert done.stdout.startswith("error: cannot write")
-    assert ["bert"] == [one.name for one in ledger.read_entries()]
+    assert ["bert"] == [one.name for one in ledger.read_ledger()]
 
 
 def test_full_disk_does_not_stop_following() -> None:
     """What an entry says stays as it was on the disk, and what is not there is still an error."""
-    ledger.add_entry(entry())
+    ledger.add_ledger_entry(entry())
     program = (
         "import resource, sys\n"
         "from dataclasses import replace\n"
         "from tpustarter.cloud.billing import ledger\n"
         "from tpustarter.core.problem import Problem\n"
-        "row = ledger.read_entries()[0]\n"
+        "row = ledger.read_ledger()[0]\n"
         "sys.dont_write_bytecode = True\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))\n"
-        "print(ledger.update_entry(row, 'deleting').phase, ledger.remove_entry(row))\n"
-        "try: ledger.update_entry(replace(row, name='other'), 'seen')\n"
+        "print(ledger.update_ledger_entry(row, 'deleting').phase, "
+        "ledger.remove_ledger_entry(row))\n"
+        "try: ledger.update_ledger_entry(replace(row, name='other'), 'seen')\n"
         "except Problem as problem: print(problem)\n"
     )
     done = run(program)
 
     assert done.stdout.startswith("deleting None\nerror: cannot write"), done.stderr
-    assert [("bert", "sent")] == [(one.name, one.phase) for one in ledger.read_entries()]
+    assert [("bert", "sent")] == [(one.name, one.phase) for one in ledger.read_ledger()]
 
 
 def run(program: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -195,17 +196,17 @@ def test_two_processes_write_at_the_same_time() -> None:
         "    name = f'{sys.argv[1]}-{n}'\n"
         "    one = ledger.LedgerEntry('my-project', 'us-central1-b', name, 'v6e-8', 8,\n"
         "                       'spot', '2026-11-22T08:00:00+00:00')\n"
-        "    ledger.add_entry(one)\n"
-        "    ledger.update_entry(one, 'taken')\n"
-        "    if n % 5 == 0: ledger.remove_entry(one)\n"
+        "    ledger.add_ledger_entry(one)\n"
+        "    ledger.update_ledger_entry(one, 'taken')\n"
+        "    if n % 5 == 0: ledger.remove_ledger_entry(one)\n"
     )
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     both = [subprocess.Popen([sys.executable, "-c", program, name], env=env) for name in "ab"]
 
     assert [0, 0] == [process.wait(60) for process in both]
     expected = {f"{name}-{n}" for name in "ab" for n in range(25) if n % 5}
-    assert expected == {one.name for one in ledger.read_entries()}
-    assert {"taken"} == {one.phase for one in ledger.read_entries()}
+    assert expected == {one.name for one in ledger.read_ledger()}
+    assert {"taken"} == {one.phase for one in ledger.read_ledger()}
 
 
 def test_locked_ledger_is_problem(
@@ -214,7 +215,7 @@ def test_locked_ledger_is_problem(
     """It is waited for a while, and then said."""
     monkeypatch.setattr(ledger, "LOCK_WAIT_S", 0.1)
     lock = file().with_suffix(".lock")
-    ledger.add_entry(entry())
+    ledger.add_ledger_entry(entry())
     program = "import fcntl, sys\nf = open(sys.argv[1])\nfcntl.flock(f, fcntl.LOCK_EX)\n"
     program += "print('held', flush=True)\ninput()"
     words = [sys.executable, "-c", program, str(lock)]
@@ -223,11 +224,11 @@ def test_locked_ledger_is_problem(
     assert "held\n" == holder.stdout.readline()
 
     with pytest.raises(Problem) as caught:
-        ledger.add_entry(entry("other"))
+        ledger.add_ledger_entry(entry("other"))
     holder.communicate("\n", timeout=HANG_S)
 
     assert ExitCode.BUSY == caught.value.code
-    assert ["bert"] == [one.name for one in ledger.read_entries()]
+    assert ["bert"] == [one.name for one in ledger.read_ledger()]
 
 
 def test_ledger_is_compared_with_google_listing() -> None:
@@ -235,15 +236,15 @@ def test_ledger_is_compared_with_google_listing() -> None:
     with two_zones() as cloud:
         client = WatchedClient(cloud)
         walk(cloud, [asked()], client)
-        ledger.add_entry(entry("gone", phase="seen"))
-        ledger.add_entry(entry("elsewhere", project="another-project"))
+        ledger.add_ledger_entry(entry("gone", phase="seen"))
+        ledger.add_ledger_entry(entry("elsewhere", project="another-project"))
         events, stay = exhaust(reconcile_ledger(client, cloud.clock))
 
         assert [f"RequestStateChanged {FIRST} ACTIVE", f"RequestGone {FIRST}"] == sorted(
             told(events), reverse=True
         )
         assert ["bert"] == [one.name for one in stay]
-        assert {"bert", "elsewhere"} == {one.name for one in ledger.read_entries()}
+        assert {"bert", "elsewhere"} == {one.name for one in ledger.read_ledger()}
 
 
 def test_empty_ledger_sends_no_request() -> None:
@@ -276,7 +277,7 @@ def test_unlisted_entry_is_removed_after_limit(
         cloud.operations = {"running": False, "ended": True}
         asked_at = ledger.format_time(cloud.clock.now() - timedelta(seconds=age_s))
         path = f"projects/my-project/locations/{FIRST}/operations/{operation}" if operation else ""
-        ledger.add_entry(entry(asked=asked_at, phase=phase, operation=path))
+        ledger.add_ledger_entry(entry(asked=asked_at, phase=phase, operation=path))
         events, _ = exhaust(reconcile_ledger(WatchedClient(cloud), cloud.clock))
 
         assert stays == bool(in_ledger())
@@ -289,7 +290,7 @@ def test_unreached_zone_changes_no_entry() -> None:
     """Its entries stay, with the reason."""
     with two_zones() as cloud:
         cloud.unreachable = [FIRST]
-        ledger.add_entry(entry(phase="seen"))
+        ledger.add_ledger_entry(entry(phase="seen"))
         (kept,), _ = exhaust(reconcile_ledger(WatchedClient(cloud), cloud.clock))
 
         assert isinstance(kept, RequestMayExist)
@@ -300,7 +301,7 @@ def test_unreached_zone_changes_no_entry() -> None:
 def test_failed_listing_changes_nothing() -> None:
     """What cannot be seen is not gone."""
     with two_zones() as cloud:
-        ledger.add_entry(entry(phase="seen"))
+        ledger.add_ledger_entry(entry(phase="seen"))
         cloud.faults["GetQueuedResource"] = [Fault(7, "Permission denied")]
         events, _ = exhaust(reconcile_ledger(WatchedClient(cloud), cloud.clock))
 
@@ -343,8 +344,8 @@ def test_a_name_means_its_entries_in_every_zone() -> None:
     """Of one project."""
     rows = [entry(), entry(zone=SECOND), entry("other"), entry(project="another-project")]
     for row in rows:
-        ledger.add_entry(row)
+        ledger.add_ledger_entry(row)
 
-    assert rows[:2] == ledger.find_entries("my-project", "bert")
-    assert replace(rows[0], phase="seen") == ledger.update_entry(rows[0], "seen")
-    assert "seen" == ledger.reread_entry(rows[0]).phase
+    assert rows[:2] == ledger.find_ledger_entries("my-project", "bert")
+    assert replace(rows[0], phase="seen") == ledger.update_ledger_entry(rows[0], "seen")
+    assert "seen" == ledger.reread_ledger_entry(rows[0]).phase

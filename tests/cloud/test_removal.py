@@ -172,7 +172,7 @@ def test_slow_deletion_stays_in_ledger(cloud: ZonesCloud) -> None:
 
     assert not is_gone
     assert f"RequestMayExist {FIRST}" == told(events)[-1]
-    assert ["deleting"] == [entry.phase for entry in ledger.read_entries()]
+    assert ["deleting"] == [entry.phase for entry in ledger.read_ledger()]
     assert 900 <= (cloud.clock.now() - before).total_seconds() < 960
 
 

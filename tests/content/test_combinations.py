@@ -8,9 +8,9 @@ import itertools
 
 import pytest
 
-from tpustarter.explain import known_failures, ranking
+from tpustarter.explain import failure_ranking, known_failures
 from tpustarter.explain.known_failures import KnownFailure
-from tpustarter.explain.log_scanner import Scanner
+from tpustarter.explain.log_scanner import FailureScanner
 
 ROWS = known_failures.read_failures()
 BY_ID = {name: row for row in ROWS for name in (row.id, *row.aliases)}
@@ -20,31 +20,31 @@ ALWAYS = ("peer-died", "broken-process-pool", "ended-by-signal")
 
 
 @pytest.fixture(scope="module")
-def scanner() -> Scanner:
+def scanner() -> FailureScanner:
     """Return the scanner of all rows."""
-    return Scanner(ROWS)
+    return FailureScanner(ROWS)
 
 
-def ids(scanner: Scanner, text: str) -> list[str]:
+def ids(scanner: FailureScanner, text: str) -> list[str]:
     """Return the failures in a log, in order."""
     return [
         match.failure.id
-        for match in ranking.rank_failures(scanner.scan(io.BytesIO(text.encode())), ROWS)
+        for match in failure_ranking.rank_failures(scanner.scan(io.BytesIO(text.encode())), ROWS)
     ]
 
 
 @functools.cache
-def sure(scanner: Scanner, row: KnownFailure) -> str:
+def sure(scanner: FailureScanner, row: KnownFailure) -> str:
     """Return an example that shows the row first by itself, or an empty text."""
     for example in row.examples:
-        matches = ranking.rank_failures(scanner.scan(io.BytesIO(example.encode())), ROWS)
+        matches = failure_ranking.rank_failures(scanner.scan(io.BytesIO(example.encode())), ROWS)
         if matches and matches[0].failure is row and matches[0].confidence == "likely":
             return example
     return ""
 
 
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["in order", "reversed"])
-def test_cause_comes_before_explained_effects(scanner: Scanner, is_reversed: bool) -> None:
+def test_cause_comes_before_explained_effects(scanner: FailureScanner, is_reversed: bool) -> None:
     """Wherever in the log each of them stands; logs of several workers are in no order."""
     wrong: list[str] = []
     tried = 0
@@ -66,7 +66,7 @@ def test_cause_comes_before_explained_effects(scanner: Scanner, is_reversed: boo
 
 
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["in order", "reversed"])
-def test_cause_comes_before_process_death(scanner: Scanner, is_reversed: bool) -> None:
+def test_cause_comes_before_process_death(scanner: FailureScanner, is_reversed: bool) -> None:
     """Whatever breaks one worker, the others only say that it is gone."""
     wrong: list[str] = []
     tried = 0
@@ -85,7 +85,9 @@ def test_cause_comes_before_process_death(scanner: Scanner, is_reversed: bool) -
 
 
 @pytest.mark.parametrize("name", ["hbm-oom", "hbm-full"])
-def test_large_program_and_full_memory_are_distinguished(scanner: Scanner, name: str) -> None:
+def test_large_program_and_full_memory_are_distinguished(
+    scanner: FailureScanner, name: str
+) -> None:
     """Only the compiler lists allocations; as a program runs, it is what Python holds."""
     for example in BY_ID[name].examples:
         assert [name] == ids(scanner, example)
@@ -94,7 +96,7 @@ def test_large_program_and_full_memory_are_distinguished(scanner: Scanner, name:
     assert ("live_arrays" in BY_ID[name].fix[0]) == (name == "hbm-full")
 
 
-def test_loops_come_first_for_needed_integer(scanner: Scanner) -> None:
+def test_loops_come_first_for_needed_integer(scanner: FailureScanner) -> None:
     """A choice between two values is what a condition needs."""
     for name, first in (("python-if-in-jit", "jnp.where"), ("python-int-in-jit", "fori_loop")):
         row = BY_ID[name]

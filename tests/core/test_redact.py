@@ -23,7 +23,7 @@ from tpustarter.core.redact import Redactor
 from tpustarter.learning.drawings import block_drawings
 from tpustarter.machine import tpus
 from tpustarter.machine.machine import clean_text
-from tpustarter.probe.finding import MAX_TEXT, clip
+from tpustarter.probe.finding import MAX_TEXT, shorten_for_json
 from tpustarter.probe.lesson import growing_plots, plots
 
 SECRETS = {
@@ -315,7 +315,7 @@ def _refused(text: str) -> str:
 
 
 CUTS = {
-    "a finding": (MAX_TEXT, lambda text: REDACT(clip(text))),
+    "a finding": (MAX_TEXT, lambda text: REDACT(shorten_for_json(text))),
     "a fact of the machine": (40, lambda text: REDACT(clean_text(text, 40))),
     "names in a drawing": (60, _bars),
     "a type that is refused": (60, _refused),

@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from tpustarter.explain import known_failures, log_scanner, ranking
+from tpustarter.explain import failure_ranking, known_failures, log_scanner
 
 LOGS = Path(__file__).parents[1] / "samples" / "logs"
 PLAIN = Path(__file__).with_name("plain_patterns.json")
@@ -61,10 +61,10 @@ def explained(
 
     A notice says of itself that it breaks nothing, so in a healthy log it is no false alarm.
     """
-    scanner = log_scanner.Scanner(failures)
+    scanner = log_scanner.FailureScanner(failures)
 
     def ask(data: bytes) -> list[frozenset[str]]:
-        matches = ranking.rank_failures(scanner.scan(io.BytesIO(data)), failures)
+        matches = failure_ranking.rank_failures(scanner.scan(io.BytesIO(data)), failures)
         return [
             frozenset(
                 (one.failure.id, *one.failure.aliases, *_NOTICE[one.failure.role != "notice" :])

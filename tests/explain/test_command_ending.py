@@ -11,7 +11,7 @@ from tests.support.machines import lay_out
 from tpustarter.explain import explain_output, explanation_text, known_failures
 from tpustarter.explain.explain_output import CommandEnd
 from tpustarter.explain.explanation_text import Explanation
-from tpustarter.explain.log_scanner import Scanner
+from tpustarter.explain.log_scanner import FailureScanner
 from tpustarter.machine import memory
 
 HELD = (
@@ -32,18 +32,18 @@ MEANT = {
 
 
 @pytest.fixture(scope="module")
-def scanner() -> Scanner:
+def scanner() -> FailureScanner:
     """Return the scanner of all rows."""
-    return Scanner(known_failures.read_failures())
+    return FailureScanner(known_failures.read_failures())
 
 
-def explained(scanner: Scanner, log: str, end: CommandEnd) -> Explanation:
+def explained(scanner: FailureScanner, log: str, end: CommandEnd) -> Explanation:
     """Return what is said of a log and an end."""
     return explain_output.explain_log(scanner.scan(io.BytesIO(log.encode())), end)
 
 
 @pytest.mark.parametrize("code", MEANT)
-def test_silent_end_gets_usual_meaning_of_code(code: int, scanner: Scanner) -> None:
+def test_silent_end_gets_usual_meaning_of_code(code: int, scanner: FailureScanner) -> None:
     """With the code as its line, and how to tell which it was."""
     found = explained(scanner, "step 1 loss 0.5\n", CommandEnd(code))
     text = explanation_text.render_explanation(found)
@@ -55,13 +55,13 @@ def test_silent_end_gets_usual_meaning_of_code(code: int, scanner: Scanner) -> N
 
 
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 77, 130, 141, 255])
-def test_unknown_exit_code_is_not_explained(code: int, scanner: Scanner) -> None:
+def test_unknown_exit_code_is_not_explained(code: int, scanner: FailureScanner) -> None:
     """A program may end with any."""
     assert () == explained(scanner, "step 1 loss 0.5\n", CommandEnd(code)).matches
 
 
 @pytest.mark.parametrize("code", [137, 139, 134])
-def test_cause_in_log_explains_exit_code(code: int, scanner: Scanner) -> None:
+def test_cause_in_log_explains_exit_code(code: int, scanner: FailureScanner) -> None:
     """It stands first, and the end follows from it."""
     first, *others = explained(scanner, HELD, CommandEnd(code)).matches
 
@@ -70,7 +70,7 @@ def test_cause_in_log_explains_exit_code(code: int, scanner: Scanner) -> None:
     assert "tpu-in-use-by-pid" == end.explained_by
 
 
-def test_exclusion_of_row_covers_exit_code(scanner: Scanner) -> None:
+def test_exclusion_of_row_covers_exit_code(scanner: FailureScanner) -> None:
     """A crash on a GPU is none of a TPU's host."""
     found = explained(scanner, "nvidia-smi says no\n", CommandEnd(139))
 
@@ -78,7 +78,7 @@ def test_exclusion_of_row_covers_exit_code(scanner: Scanner) -> None:
 
 
 @pytest.mark.parametrize("log", ["step 1\n", HELD])
-def test_kernel_oom_count_confirms_out_of_memory(log: str, scanner: Scanner) -> None:
+def test_kernel_oom_count_confirms_out_of_memory(log: str, scanner: FailureScanner) -> None:
     """It stands before what a log only suggests, and the signal follows from it."""
     file = "/sys/fs/cgroup/memory.events"
     first, *others = explained(scanner, log, CommandEnd(137, {file: 2, "/proc/vmstat": 2})).matches
@@ -90,7 +90,7 @@ def test_kernel_oom_count_confirms_out_of_memory(log: str, scanner: Scanner) -> 
     )
 
 
-def test_unchanged_oom_count_confirms_nothing(scanner: Scanner) -> None:
+def test_unchanged_oom_count_confirms_nothing(scanner: FailureScanner) -> None:
     """Somebody sent the signal."""
     found = explained(scanner, "step 1\n", CommandEnd(137, {"/proc/vmstat": 0}))
 

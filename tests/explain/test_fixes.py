@@ -14,8 +14,8 @@ import pytest
 from tests.support.failures import failure
 from tests.support.processes import HANG_S
 from tpustarter.explain import fixes
+from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import FailureSign
-from tpustarter.explain.ranking import FailureMatch
 from tpustarter.machine import host
 from tpustarter.probe.finding import Hint
 

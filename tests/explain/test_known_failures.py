@@ -13,9 +13,9 @@ import re2
 from tests.support.failures import fields, write
 from tpustarter.core import content, locations
 from tpustarter.core.problem import Problem
-from tpustarter.explain import explanation_text, known_failures, ranking
+from tpustarter.explain import explanation_text, failure_ranking, known_failures
 from tpustarter.explain.known_failures import KnownFailure
-from tpustarter.explain.log_scanner import Scanner
+from tpustarter.explain.log_scanner import FailureScanner
 
 ROWS = known_failures.read_failures()
 PATTERNS = ("shows", "suggests", "unless", "needs")
@@ -36,9 +36,9 @@ PIN = ("HOST-FRAMEWORKS-", "-PIN")
 
 
 @pytest.fixture(scope="module")
-def scanner() -> Scanner:
+def scanner() -> FailureScanner:
     """Return the scanner of all rows."""
-    return Scanner(ROWS)
+    return FailureScanner(ROWS)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
@@ -88,9 +88,11 @@ def test_tensorflow_host_findings_confirm_failure() -> None:
 
 
 @pytest.mark.parametrize(("row", "example"), EXAMPLES)
-def test_row_finds_its_own_examples(row: KnownFailure, example: str, scanner: Scanner) -> None:
+def test_row_finds_its_own_examples(
+    row: KnownFailure, example: str, scanner: FailureScanner
+) -> None:
     """As they were met, first or with a cause that explains it."""
-    matches = ranking.rank_failures(scanner.scan(io.BytesIO(example.encode())), ROWS)
+    matches = failure_ranking.rank_failures(scanner.scan(io.BytesIO(example.encode())), ROWS)
 
     assert row.id in [match.failure.id for match in matches[:3]]
 

@@ -20,7 +20,7 @@ from tpustarter.explain import (
 )
 from tpustarter.explain.explanation_text import Explanation
 from tpustarter.explain.library_errors import find_library_of_file
-from tpustarter.explain.log_scanner import Scanner
+from tpustarter.explain.log_scanner import FailureScanner
 from tpustarter.explain.tracebacks import Frame, Traceback
 
 SOURCE = '''"""Glue."""
@@ -173,7 +173,7 @@ def test_path_names_its_library(file: str, expected: str) -> None:
 
 def explained(log: str) -> Explanation:
     """Return the explanation of a log."""
-    scan = Scanner(known_failures.read_failures()).scan(io.BytesIO(log.encode()))
+    scan = FailureScanner(known_failures.read_failures()).scan(io.BytesIO(log.encode()))
     return explain_output.explain_log(scan)
 
 

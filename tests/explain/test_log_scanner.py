@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.failures import failure
 from tpustarter.explain import log_reader, log_scanner
-from tpustarter.explain.log_scanner import LogScan, Scanner
+from tpustarter.explain.log_scanner import FailureScanner, LogScan
 
 HELD = failure("held", shows=[r"already in use by process with pid (?P<PID>\d+)"])
 TEXT = "The TPU is already in use by process with pid 4242"
@@ -17,7 +17,7 @@ TEXT = "The TPU is already in use by process with pid 4242"
 
 def scan(data: bytes, *failures: object) -> LogScan:
     """Return the signs of some failures in a log."""
-    return Scanner(failures or [HELD]).scan(io.BytesIO(data))  # type: ignore[arg-type]
+    return FailureScanner(failures or [HELD]).scan(io.BytesIO(data))  # type: ignore[arg-type]
 
 
 def test_match_has_line_quote_and_values() -> None:
@@ -66,7 +66,7 @@ def test_message_across_chunks_is_found_once(at: int) -> None:
     log = b"x" * 79 + b"\n"
     before = log * (log_reader.TOGETHER // len(log))
     data = before[:at] + b"\n" + TEXT.replace("process", "\nprocess").encode() + b"\n" + before
-    result = Scanner([HELD]).start_pass()
+    result = FailureScanner([HELD]).start_pass()
     for start in range(0, len(data), 4096):
         result.feed(data[start : start + 4096])
     signs = result.finish().seen["held"].signs["shows"]

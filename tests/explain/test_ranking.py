@@ -10,13 +10,13 @@ from tests.support.failures import failure
 from tpustarter.explain import (
     explain_output,
     explanation_text,
+    failure_ranking,
     known_failures,
     machine_evidence,
-    ranking,
 )
-from tpustarter.explain.log_scanner import Scanner
+from tpustarter.explain.failure_ranking import FailureMatch
+from tpustarter.explain.log_scanner import FailureScanner
 from tpustarter.explain.machine_evidence import MachineEvidence
-from tpustarter.explain.ranking import FailureMatch
 
 ROOT = failure("root", shows=["root cause"], explains=["peer"])
 PEER = failure("peer", role="symptom", shows=["peer died"])
@@ -28,7 +28,7 @@ ALL = (ROOT, PEER, SLOW, WEAK, FULL)
 
 def ranked(log: str) -> list[FailureMatch]:
     """Return the matches of the rows above in a log."""
-    return ranking.rank_failures(Scanner(ALL).scan(io.BytesIO(log.encode())), ALL)
+    return failure_ranking.rank_failures(FailureScanner(ALL).scan(io.BytesIO(log.encode())), ALL)
 
 
 def names(log: str) -> list[str]:
@@ -97,7 +97,9 @@ def finding(code: str, verdict: str, found: str) -> dict[str, object]:
 def seen_here(log: str, *findings: dict[str, object], has_tpu: bool = True) -> list[FailureMatch]:
     """Return the matches in a log, after a look at a machine where this was found."""
     rows = (HELD, WRONG)
-    matches = ranking.rank_failures(Scanner(rows).scan(io.BytesIO(log.encode())), rows)
+    matches = failure_ranking.rank_failures(
+        FailureScanner(rows).scan(io.BytesIO(log.encode())), rows
+    )
     return machine_evidence.confirm_matches(matches, MachineEvidence(findings, has_tpu))
 
 
@@ -124,7 +126,9 @@ def test_missing_tpu_comes_first_in_explanation() -> None:
     row = failure("no-library", shows=["no libtpu"], without_tpu="use the CPU")
 
     def first_fix(has_tpu: bool | None) -> tuple[str, str]:
-        matches = ranking.rank_failures(Scanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,))
+        matches = failure_ranking.rank_failures(
+            FailureScanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,)
+        )
         match = machine_evidence.confirm_matches(matches, MachineEvidence((), has_tpu))[0]
         return match.here, explanation_text.list_fixes(match, "python3")[0]
 
@@ -132,7 +136,7 @@ def test_missing_tpu_comes_first_in_explanation() -> None:
     assert first_fix(has_tpu=False)[1].startswith("If the program ran here, use the CPU.")
     assert ("", "Mend no-library.") == first_fix(has_tpu=True) == first_fix(has_tpu=None)
     assert machine_evidence.can_confirm(
-        ranking.rank_failures(Scanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,))
+        failure_ranking.rank_failures(FailureScanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,))
     )
 
 
@@ -157,7 +161,9 @@ def test_unrelated_finding_confirms_nothing() -> None:
 def test_fact_confirms_by_found_text_alone(found: str, verdict: str, confidence: str) -> None:
     """A finding that judges nothing is there on every machine that was looked at."""
     row = failure("old", shows=["no attribute"], confirm=["HOST-OLD removed"])
-    matches = ranking.rank_failures(Scanner((row,)).scan(io.BytesIO(b"no attribute")), (row,))
+    matches = failure_ranking.rank_failures(
+        FailureScanner((row,)).scan(io.BytesIO(b"no attribute")), (row,)
+    )
     seen = machine_evidence.confirm_matches(
         matches, MachineEvidence((finding("HOST-OLD", verdict, found),), False)
     )
@@ -186,7 +192,7 @@ def test_cause_line_is_not_called_harmless() -> None:
         b"RuntimeError: Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so: "
         b"libtpu.so: cannot open shared object file\n"
     )
-    scan = Scanner(known_failures.read_failures()).scan(io.BytesIO(log))
+    scan = FailureScanner(known_failures.read_failures()).scan(io.BytesIO(log))
     told = explanation_text.render_explanation(explain_output.explain_log(scan))
 
     assert "no usable libtpu" in told
@@ -217,7 +223,7 @@ def test_notice_never_answers_for_error(notice: str, before: str, after: str, er
     """The error comes first, and the harmless line after it."""
     log = f"tpu\n{before}{notice}{after}"
     found = explain_output.explain_log(
-        Scanner(known_failures.read_failures()).scan(io.BytesIO(log.encode()))
+        FailureScanner(known_failures.read_failures()).scan(io.BytesIO(log.encode()))
     )
     told = explanation_text.render_explanation(found)
 

@@ -13,7 +13,7 @@ import yaml
 from tests.explain import measure
 from tpustarter.explain import explain_output, explanation_text, known_failures
 from tpustarter.explain.explanation_text import Explanation
-from tpustarter.explain.log_scanner import Scanner
+from tpustarter.explain.log_scanner import FailureScanner
 
 FILE = Path(__file__).with_name("wordings.yml")
 WORDS = 150
@@ -26,12 +26,12 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def scanner() -> Scanner:
+def scanner() -> FailureScanner:
     """Return the scanner of all rows."""
-    return Scanner(known_failures.read_failures())
+    return FailureScanner(known_failures.read_failures())
 
 
-def explained(scanner: Scanner, log: str) -> Explanation:
+def explained(scanner: FailureScanner, log: str) -> Explanation:
     """Return the explanation of a log."""
     return explain_output.explain_log(scanner.scan(io.BytesIO(f"{log}\n".encode())))
 
@@ -43,13 +43,15 @@ def explained(scanner: Scanner, log: str) -> Explanation:
         "ValueError: Splash attention kernel is only supported on TPU",
     ],
 )
-def test_neighbour_of_a_failure_is_none(log: str, scanner: Scanner) -> None:
+def test_neighbour_of_a_failure_is_none(log: str, scanner: FailureScanner) -> None:
     """The words of a failure stand in a line that says something else."""
     assert explained(scanner, log).matches == ()
 
 
 @pytest.mark.parametrize(("row", "log"), CASES)
-def test_wording_gets_answer_of_its_kind(row: dict[str, Any], log: str, scanner: Scanner) -> None:
+def test_wording_gets_answer_of_its_kind(
+    row: dict[str, Any], log: str, scanner: FailureScanner
+) -> None:
     """A failure comes first, or the mistake is told because no failure explains the end."""
     found = explained(scanner, log)
 
@@ -89,7 +91,7 @@ def test_first_advice_costs_and_deletes_nothing() -> None:
 def test_cuda_logs_are_no_tpu_failures() -> None:
     """The real logs of programs that ask for CUDA get the mistake, and no failure."""
     names = ("torch-no-nvidia-driver", "torch-not-compiled-with-cuda", "torch-nccl-no-gpus-found")
-    scanner = Scanner(known_failures.read_failures())
+    scanner = FailureScanner(known_failures.read_failures())
     for name in names:
         [log] = measure.LOGS.glob(f"*/{name}.log")
         found = explained(scanner, log.read_text(encoding="utf-8"))

@@ -230,7 +230,7 @@ PROGRAMS = {
     "the log of a set-up": (
         "import json, os\nfrom pathlib import Path\nfrom tpustarter.core import locations\n"
         "from tpustarter.core.redact import Redactor\n"
-        "from tpustarter.running.command import LineLog\n"
+        "from tpustarter.running.supervised_command import LineLog\n"
         "lines = LineLog(locations.make_state_folder() / 'setup-1.log', Redactor(os.environ))\n"
         "for text in json.load(open(os.environ['TEXTS'])):\n"
         "    lines.write(text.encode() + b'\\n')\n    print(lines.fresh and lines.fresh.pop())\n"

@@ -12,7 +12,7 @@ from tests.explain.test_log_scanner import TEXT, scan
 from tests.support.processes import in_bounded_time
 from tests.support.secret_shapes import SHAPES, TOKENS
 from tpustarter.explain import known_failures, log_reader, log_scanner
-from tpustarter.explain.log_scanner import Scanner
+from tpustarter.explain.log_scanner import FailureScanner
 
 SECRETS = {
     "OPENAI": "sk-proj-Zq7abcdefghijklmnopqrstuvwxyz012345",
@@ -76,7 +76,7 @@ def test_no_part_of_secret_is_quoted(
 
 def test_unfinished_messages_are_searched_in_bounded_time() -> None:
     """None of them ends, so what may follow the beginning of each is looked for in all of it."""
-    scanner = Scanner(known_failures.read_failures())
+    scanner = FailureScanner(known_failures.read_failures())
     texts = [
         " ".join(text.split()) for row in known_failures.read_failures() for text in row.examples
     ]

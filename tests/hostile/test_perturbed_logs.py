@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tpustarter.explain import known_failures, ranking
-from tpustarter.explain.log_scanner import Scanner
+from tpustarter.explain import failure_ranking, known_failures
+from tpustarter.explain.log_scanner import FailureScanner
 from tpustarter.explain.translated_errors import ERRORS
 
 ROWS = known_failures.read_failures()
@@ -62,20 +62,20 @@ CHANGES: dict[str, tuple[Callable[[str], str], float]] = {
 """How a log is changed, and the share of rows that still come first at least."""
 
 
-def first(scanner: Scanner, text: str) -> str:
+def first(scanner: FailureScanner, text: str) -> str:
     """Return the id of what comes first; empty where nothing does."""
-    matches = ranking.rank_failures(scanner.scan(io.BytesIO(text.encode())), ROWS)
+    matches = failure_ranking.rank_failures(scanner.scan(io.BytesIO(text.encode())), ROWS)
     return matches[0].failure.id if matches else ""
 
 
 @pytest.fixture(scope="module")
-def scanner() -> Scanner:
+def scanner() -> FailureScanner:
     """Return the scanner of all rows."""
-    return Scanner(ROWS)
+    return FailureScanner(ROWS)
 
 
 @pytest.fixture(scope="module")
-def samples(scanner: Scanner) -> list[tuple[str, str]]:
+def samples(scanner: FailureScanner) -> list[tuple[str, str]]:
     """Return rows with an example that comes first."""
     chosen = [row for row in ROWS if row.examples and row.role != "notice"][::SAMPLE]
     return [
@@ -88,7 +88,7 @@ def samples(scanner: Scanner) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_perturbed_log_still_ranks_cause_first(
-    change: str, samples: list[tuple[str, str]], scanner: Scanner
+    change: str, samples: list[tuple[str, str]], scanner: FailureScanner
 ) -> None:
     """In a share of rows that has been reached."""
     make, least = CHANGES[change]
@@ -101,7 +101,7 @@ def test_perturbed_log_still_ranks_cause_first(
 
 
 @pytest.mark.parametrize("language", range(4), ids=["German", "French", "Spanish", "Chinese"])
-def test_translated_system_error_still_ranks_first(language: int, scanner: Scanner) -> None:
+def test_translated_system_error_still_ranks_first(language: int, scanner: FailureScanner) -> None:
     """Python keeps the number of the error, but a shell or a C library says only the words."""
     lost: list[str] = []
     samples = [

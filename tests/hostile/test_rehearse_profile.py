@@ -25,12 +25,12 @@ from tpustarter.core import content, state
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.rehearsal.compile import compiler
-from tpustarter.setup.environment import environment_facts, profiles, proof, steps
+from tpustarter.setup.environment import environment_facts, environment_proof, setup_profiles, steps
 from tpustarter.setup.environment.environment_setup import EnvironmentSetup, StepOutput
 
 TOOLS = {"uv": True, "compiler": True}
 CHIPS = {"generation": "v6e", "chips": 8}
-LINUX = profiles.PROFILES["rehearse"].system
+LINUX = setup_profiles.PROFILES["rehearse"].system
 
 pytestmark = pytest.mark.skipif(
     " ".join((os.uname().sysname, os.uname().machine)) != LINUX,
@@ -60,7 +60,7 @@ def test_the_plan_brings_libtpu_on_every_machine(on_tpu: bool, tmp_path: Path) -
         "rehearse",
         "jax.devices_visible",
         "--tpu",
-        proof.TPU,
+        environment_proof.TPU,
         *beside,
         "--compiler",
         str(setup.folder),
@@ -241,7 +241,7 @@ def test_busy_chips_block_only_compiler_proof(used: dict[str, object], tmp_path:
 
 def test_unavailable_libtpu_starts_nothing(tmp_path: Path) -> None:
     """An older JAX that an installer would take there instead compiles for no TPU."""
-    profile = profiles.PROFILES["rehearse"]
+    profile = setup_profiles.PROFILES["rehearse"]
     make(tmp_path, "rehearse", tools=TOOLS)
     found = environment_facts.collect_facts(
         profile, tmp_path / "home/tpu-rehearse", _MACHINES[tmp_path], own=[]
@@ -281,9 +281,9 @@ def test_every_profile_has_steps_and_text(machine: host.Machine) -> None:
     in_lessons = [name for one in content.read_lessons() for name in one.header.get("setups", {})]
     told, refused = tpustarter_setup(machine, "--help").stdout, tpustarter_setup(machine, "xyzzy")
 
-    assert sorted([*profiles.PROFILES, *profiles.MACHINE]) == sorted(in_lessons)
+    assert sorted([*setup_profiles.PROFILES, *setup_profiles.MACHINE]) == sorted(in_lessons)
     assert 2 == refused.returncode
-    for one in (*profiles.PROFILES.values(), *profiles.MACHINE.values()):
+    for one in (*setup_profiles.PROFILES.values(), *setup_profiles.MACHINE.values()):
         assert f"{one.name:<11}  {one.meaning}" in told
         assert f"~/{one.folder}" in told.replace("\n", "").replace(" ", "")
         assert f"  {one.name:<11}  {one.meaning}\n" in refused.stderr

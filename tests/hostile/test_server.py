@@ -12,7 +12,7 @@ from tests.serving.test_server import Server, status, with_server
 from tests.support.processes import HANG_S, until
 from tests.support.tutor import is_alive
 from tpustarter.core.problem import ExitCode
-from tpustarter.serving.server import MOST_WINDOWS
+from tpustarter.serving.tutor_server import MOST_WINDOWS
 
 
 def test_number_of_open_windows_is_limited() -> None:

@@ -23,8 +23,8 @@ from tpustarter.learning.content import code_files, exercises, lesson_text, note
 from tpustarter.learning.content.blocks import list_blocks, parse_lesson
 from tpustarter.learning.lint import lesson_problems
 from tpustarter.learning.progress.lesson_progress import LessonProgress
-from tpustarter.reproducing import program, reproducer_run
-from tpustarter.reproducing.reproducer_run import FileTrials
+from tpustarter.reproducing import reproducer_file, reproducer_run
+from tpustarter.reproducing.reproducer_run import TrialEnvironment
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 
 DOUBLE = '"""Doubles."""\n\nimport words\n\n\ndef double(x):\n    return 2 * x * words.COUNT\n'
@@ -182,11 +182,11 @@ def test_reproducer_of_block_contains_needed_files(tmp_path: Path) -> None:
     """Modules are in it, texts beside it; it runs in isolation as the lesson did."""
     lesson = with_files(tmp_path)
     first, second = list_blocks(lesson)
-    made = program.make_block_file(lesson, [first, second], first, None, ON_CPU)
-    alone = program.make_block_file(lesson, [first, second], second, None, ON_CPU)
+    made = reproducer_file.make_block_file(lesson, [first, second], first, None, ON_CPU)
+    alone = reproducer_file.make_block_file(lesson, [first, second], second, None, ON_CPU)
     place = tmp_path / "run"
     place.mkdir()
-    bench = FileTrials(Path(sys.executable), place, {"PATH": "/usr/bin:/bin"})
+    bench = TrialEnvironment(Path(sys.executable), place, {"PATH": "/usr/bin:/bin"})
 
     assert set() == undefined(made.text) - {"__file__"}
     assert {"two.txt": "tea pot\n"} == made.beside

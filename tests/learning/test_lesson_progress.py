@@ -47,16 +47,16 @@ def test_lesson_is_done_by_blocks_tasks_and_questions(tmp_path: Path) -> None:
     lesson_progress.record_block(lesson, one, BlockResult("one", "fail"))
     assert (False, "begun 0 of 3") == (
         known().is_read,
-        lesson_progress.format_mark(lesson, known()),
+        lesson_progress.format_lesson_mark(lesson, known()),
     )
     lesson_progress.record_block(lesson, one, BlockResult("one", "pass"))
     assert ("begun 1 of 3", False) == (
-        lesson_progress.format_mark(lesson, known()),
+        lesson_progress.format_lesson_mark(lesson, known()),
         known().is_read,
     )
     lesson_progress.record_lesson_left(lesson)
     assert ("read", 2, None) == (
-        lesson_progress.format_mark(lesson, known()),
+        lesson_progress.format_lesson_mark(lesson, known()),
         known().open,
         known().done,
     )
@@ -66,7 +66,7 @@ def test_lesson_is_done_by_blocks_tasks_and_questions(tmp_path: Path) -> None:
     assert (1, False) == (known().open, lesson_progress.is_lesson_done(lesson.id))
     lesson_progress.record_quiz_answer(lesson, "why", is_right=True)
     assert ("done", set()) == (
-        lesson_progress.format_mark(lesson, known()),
+        lesson_progress.format_lesson_mark(lesson, known()),
         lesson_progress.list_read_lessons(),
     )
 
@@ -115,7 +115,7 @@ def test_list_counts_passed_blocks_of_lesson(tmp_path: Path) -> None:
     text += f"<details><summary>More</summary>\n\n{fence('print(4)', name='more')}</details>\n"
     lesson = make_lesson(tmp_path, text)
     blocks = list_blocks(lesson)
-    assert "" == lesson_progress.format_mark(
+    assert "" == lesson_progress.format_lesson_mark(
         lesson, lesson_progress.read_progress().lessons.get(lesson.id)
     )
     for block, status in zip(blocks, ("pass", "fail", "pass", "pass"), strict=True):
@@ -123,15 +123,17 @@ def test_list_counts_passed_blocks_of_lesson(tmp_path: Path) -> None:
     lesson_progress.record_quiz_answer(lesson, "why", is_right=True)
     known = lesson_progress.read_progress().lessons[lesson.id]
     assert (2, 3) == lesson_progress.count_done(lesson, known)
-    assert "begun 2 of 3" == lesson_progress.format_mark(lesson, known)
+    assert "begun 2 of 3" == lesson_progress.format_lesson_mark(lesson, known)
     assert known.quizzes["why"].right
     lesson_progress.record_lesson_done(lesson.id)
 
-    assert "done" == lesson_progress.format_mark(
+    assert "done" == lesson_progress.format_lesson_mark(
         lesson, lesson_progress.read_progress().lessons[lesson.id]
     )
     only_text = make_lesson(tmp_path, "Words.\n", name="02-words")
-    assert "begun" == lesson_progress.format_mark(only_text, lesson_progress.LessonProgress())
+    assert "begun" == lesson_progress.format_lesson_mark(
+        only_text, lesson_progress.LessonProgress()
+    )
 
 
 def test_unknown_entries_are_kept() -> None:

@@ -14,7 +14,7 @@ from tpustarter.learning.content.library_choice import LibraryAdvice, LibraryGui
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.lint import lesson_problems
 from tpustarter.machine.generations import GENERATIONS
-from tpustarter.setup.environment.profiles import PROFILES
+from tpustarter.setup.environment.setup_profiles import PROFILES
 
 GUIDE = library_choice.read_guide()
 MADE = """

@@ -14,7 +14,7 @@ from tpustarter.learning.content import blocks, lesson_text, markdown, notebook
 from tpustarter.learning.content.paths import LessonPath, PathStage, read_paths
 from tpustarter.learning.lint import lesson_problems
 from tpustarter.learning.progress import course, lesson_progress
-from tpustarter.learning.progress.course import NextInCourse
+from tpustarter.learning.progress.course import NextLessonInCourse
 from tpustarter.learning.run.batch_run import BatchRun
 from tpustarter.learning.run.lesson_process import LessonSession
 
@@ -218,35 +218,45 @@ def test_next_lesson_follows_path() -> None:
     """The path one follows counts, also in a lesson of another path: that leads back to it."""
     laptop, trouble = PATHS
 
-    assert course.find_next_lesson("a/one", laptop, ()) == NextInCourse(laptop, "next", "a/two")
-    assert course.find_next_lesson("a/two", laptop, ()) == NextInCourse(laptop, "left", "a/one")
-    assert course.find_next_lesson("a/two", laptop, ["a/one"]) == NextInCourse(laptop, "end", None)
-    assert course.find_next_lesson("a/two", trouble, ()) == NextInCourse(trouble, "next", "a/three")
-    assert course.find_next_lesson("a/three", laptop, ["a/one"]) == NextInCourse(
-        laptop, "back", "a/two"
+    assert course.find_next_lesson("a/one", laptop, ()) == NextLessonInCourse(
+        laptop, "next", "a/two"
     )
-    assert course.find_next_lesson("a/three", laptop, (), ["a/one"]) == NextInCourse(
-        laptop, "back", "a/two"
-    )
-    assert course.find_next_lesson("a/two", laptop, (), ["a/one"]) == NextInCourse(
+    assert course.find_next_lesson("a/two", laptop, ()) == NextLessonInCourse(
         laptop, "left", "a/one"
     )
-    assert course.find_next_lesson("a/three", laptop, ["a/one", "a/two"]) == NextInCourse(
+    assert course.find_next_lesson("a/two", laptop, ["a/one"]) == NextLessonInCourse(
+        laptop, "end", None
+    )
+    assert course.find_next_lesson("a/two", trouble, ()) == NextLessonInCourse(
+        trouble, "next", "a/three"
+    )
+    assert course.find_next_lesson("a/three", laptop, ["a/one"]) == NextLessonInCourse(
+        laptop, "back", "a/two"
+    )
+    assert course.find_next_lesson("a/three", laptop, (), ["a/one"]) == NextLessonInCourse(
+        laptop, "back", "a/two"
+    )
+    assert course.find_next_lesson("a/two", laptop, (), ["a/one"]) == NextLessonInCourse(
+        laptop, "left", "a/one"
+    )
+    assert course.find_next_lesson("a/three", laptop, ["a/one", "a/two"]) == NextLessonInCourse(
         laptop, "back", "a/one"
     )
     long = LessonPath("long", "L", "W.", (PathStage("", ("a/one", "a/two", "a/three", "a/four")),))
-    assert course.find_next_lesson("a/one", long, ["a/two"]) == NextInCourse(
+    assert course.find_next_lesson("a/one", long, ["a/two"]) == NextLessonInCourse(
         long, "next", "a/three"
     )
-    assert course.find_next_lesson("a/one", long, ["a/two"], ["a/three"]) == NextInCourse(
+    assert course.find_next_lesson("a/one", long, ["a/two"], ["a/three"]) == NextLessonInCourse(
         long, "next", "a/four"
     )
-    assert course.find_next_lesson("a/three", long, ["a/four"]) == NextInCourse(
+    assert course.find_next_lesson("a/three", long, ["a/four"]) == NextLessonInCourse(
         long, "left", "a/one"
     )
     every = long.lessons
-    assert course.find_next_lesson("a/one", long, every) == NextInCourse(long, "next", "a/two")
-    assert course.find_next_lesson("a/nope", None, ()) == NextInCourse(None, "end", None)
+    assert course.find_next_lesson("a/one", long, every) == NextLessonInCourse(
+        long, "next", "a/two"
+    )
+    assert course.find_next_lesson("a/nope", None, ()) == NextLessonInCourse(None, "end", None)
     assert laptop == course.find_path_to_follow(PATHS, on_tpu=False)
     assert trouble == course.find_path_to_follow(PATHS, on_tpu=False, chosen="trouble")
     assert laptop == course.find_path_to_follow(PATHS, on_tpu=True, chosen="gone")

@@ -15,11 +15,11 @@ from tpustarter.core.content import Check
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.content.tutorial_claims import TutorialClaim
 from tpustarter.learning.lint import synonym_mistakes
-from tpustarter.learning.search import index, search
-from tpustarter.learning.search.index import Index, open_index
+from tpustarter.learning.search import search, search_index
 from tpustarter.learning.search.linear_search import PassageScan
 from tpustarter.learning.search.passages import SearchSources, list_passages
 from tpustarter.learning.search.search import SearchLibrary, SearchResult
+from tpustarter.learning.search.search_index import SearchIndex, open_index
 from tpustarter.text import invocation
 
 SHELF = search.read_sources()
@@ -117,9 +117,9 @@ def library(
 ) -> SearchLibrary:
     """Return a library with an index, and one without."""
     if request.param == "scan":
-        monkeypatch.setattr(index, "has_fts5", lambda: False)
+        monkeypatch.setattr(search_index, "has_fts5", lambda: False)
     made = SearchLibrary(sources(tmp_path), {"sharding": ["shard"], "data feeder": ["loader"]})
-    assert isinstance(made._texts, Index if request.param == "index" else PassageScan)
+    assert isinstance(made._texts, SearchIndex if request.param == "index" else PassageScan)
     return made
 
 

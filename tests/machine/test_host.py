@@ -20,7 +20,7 @@ DEVICES = {"v2": 8, "v3": 8, "v4": 4, "v5e": 8, "v5p": 4, "v6e": 8, "tpu7x": 8}
 def test_chips_and_devices_are_counted_by_generation(tmp_path: Path, generation: str) -> None:
     """A TPU7x chip is two PCI functions and two devices, a v4 chip is one of each."""
     machine = lay_out(tmp_path, generation, chips=CHIPS[generation])
-    chips = host.chips(machine)
+    chips = host.list_chips(machine)
 
     assert len(chips) == CHIPS[generation]
     assert {chip.generation for chip in chips} == {generation}
@@ -35,11 +35,11 @@ def test_another_google_device_is_never_a_chip(tmp_path: Path, device: str) -> N
     """A network card or a disk of Google's vendor id is known to be no TPU."""
     machine = lay_out(tmp_path, google_device=device)
 
-    assert host.chips(machine) == []
+    assert host.list_chips(machine) == []
     assert host.unknown_google_devices(machine) == []
     assert f"1ae0:{device[2:]}" in host.other_google_devices(machine)[0]
     assert host.guess_platform(machine) == "cpu"
-    assert host.find_unmet(machine, {"chips": 1}) == "no TPU on this machine"
+    assert host.find_unmet_host_need(machine, {"chips": 1}) == "no TPU on this machine"
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_unknown_google_device_is_reported_with_its_id(
     machine = lay_out(tmp_path, google_device=device)
     if pci_class:
         (tmp_path / "sys/bus/pci/devices/0000:00:03.0/class").write_text(pci_class + "\n")
-    unmet = host.find_unmet(machine, {"chips": 1}) or ""
+    unmet = host.find_unmet_host_need(machine, {"chips": 1}) or ""
 
     assert unknown == host.unknown_google_devices(machine)
-    assert host.chips(machine) == []
+    assert host.list_chips(machine) == []
     assert host.guess_platform(machine) == "cpu"
     assert bool(unknown) is ("unknown Google PCI device" in unmet)
     assert bool(unknown) is host.is_google_cloud(machine)
@@ -73,7 +73,7 @@ def test_laptop_has_no_tpu_and_raises_nothing(tmp_path: Path) -> None:
     """An empty folder, as on a system without /proc and /sys, is a machine without a TPU."""
     machine = host.Machine(tmp_path, {})
 
-    assert host.chips(machine) == []
+    assert host.list_chips(machine) == []
     assert host.list_device_nodes(machine) == []
     assert host.find_generation(machine) is None
     assert host.list_tpu_processes(machine) == []
@@ -85,7 +85,7 @@ def test_laptop_has_no_tpu_and_raises_nothing(tmp_path: Path) -> None:
     assert host.shared_memory_gib(machine) is None
     assert host.has_nvidia_gpu(machine) is False
     assert host.guess_platform(machine) == "cpu"
-    assert host.find_unmet(machine, {"chips": 1}) == "no TPU on this machine"
+    assert host.find_unmet_host_need(machine, {"chips": 1}) == "no TPU on this machine"
 
 
 def test_garbage_on_machine_is_unknown(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_garbage_on_machine_is_unknown(tmp_path: Path) -> None:
     (tmp_path / "proc/locks").write_bytes(b"\x00\xff POSIX\n1: POSIX\n")
     (tmp_path / "proc/mounts").write_bytes(b"\xff\xfe\n\n a\n")
 
-    assert len(host.chips(machine)) == 1
+    assert len(host.list_chips(machine)) == 1
     assert host.unknown_google_devices(machine) == ["1ae0:?"]
     assert host.list_tpu_processes(machine) == []
     assert host.shared_memory_gib(machine) is None
@@ -131,7 +131,7 @@ def test_v5e_with_older_device_node_is_reachable(tmp_path: Path) -> None:
     for index in range(4):
         (tmp_path / f"dev/accel{index}").touch()
 
-    assert host.chips(machine)[3].nodes == ("/dev/accel3",)
+    assert host.list_chips(machine)[3].nodes == ("/dev/accel3",)
     assert host.count_reachable_chips(machine) == 4
 
 
@@ -145,7 +145,7 @@ def test_hidden_pci_with_nodes_and_variables_is_tpu(tmp_path: Path) -> None:
 
     assert host.guess_platform(with_variables) == "tpu"
     assert host.count_visible_devices(with_variables) == 1
-    assert host.find_unmet(with_variables, {"chips": 1}) is None
+    assert host.find_unmet_host_need(with_variables, {"chips": 1}) is None
     assert host.guess_platform(without) == "cpu"
     assert host.guess_platform(lay_out(tmp_path / "b", env=colab)) == "cpu"
 
@@ -210,7 +210,7 @@ def test_unmet_needs_are_named_with_found_values(
     tmp_path: Path, needs: dict[str, object], reason: str | None
 ) -> None:
     """Keys that are not the host's are left to others."""
-    assert host.find_unmet(lay_out(tmp_path, "v5e", chips=4), needs) == reason
+    assert host.find_unmet_host_need(lay_out(tmp_path, "v5e", chips=4), needs) == reason
 
 
 def test_importing_host_is_cheap() -> None:

@@ -100,7 +100,7 @@ def test_inspection_changes_nothing_and_opens_no_node(tmp_path: Path) -> None:
     before = tree(tmp_path)
     with opened_below(tmp_path) as opened:
         for machine in (busy, idle, left):
-            host.chips(machine)
+            host.list_chips(machine)
             host.list_device_nodes(machine)
             host.list_tpu_processes(machine)
             host.read_libtpu_lock(machine)

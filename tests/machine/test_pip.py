@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter.machine import pip, shell
+from tpustarter.machine import pip_command, shell
 
 
 @pytest.fixture
@@ -35,8 +35,10 @@ def uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_missing_pip_is_replaced_by_uv(python: str) -> None:
     """Whatever is done, with all that is said after it."""
-    assert f"uv pip check --python {python}" == pip.format_pip_command(f"{python} -m pip check")
-    installed = pip.format_pip_command(f'{python} -m pip install -U "jax[tpu]"')
+    assert f"uv pip check --python {python}" == pip_command.format_pip_command(
+        f"{python} -m pip check"
+    )
+    installed = pip_command.format_pip_command(f'{python} -m pip install -U "jax[tpu]"')
     assert f'uv pip install --python {python} -U "jax[tpu]"' == installed
 
 
@@ -48,10 +50,10 @@ def test_uv_without_program_is_module(
     uv.rename(other)
     monkeypatch.setenv("UV_INTERNAL__PARENT_INTERPRETER", str(other))
 
-    command = pip.format_pip_command(f"{python} -m pip install jax")
+    command = pip_command.format_pip_command(f"{python} -m pip install jax")
     assert f"python3 -m uv pip install --python {python} jax" == command
     monkeypatch.setenv("PATH", "/nowhere")
-    command = pip.format_pip_command(f"{python} -m pip install jax")
+    command = pip_command.format_pip_command(f"{python} -m pip install jax")
     assert f"{other} -m uv pip install --python {python} jax" == command
 
 
@@ -63,13 +65,15 @@ def test_python_with_uv_is_named_otherwise_uv_path(python: str, uv: Path) -> Non
     module.mkdir(parents=True)
     asked = f"{python} -m pip install jax"
 
-    assert f"python3 -m uv pip install --python {python} jax" == pip.format_pip_command(asked)
+    assert f"python3 -m uv pip install --python {python} jax" == pip_command.format_pip_command(
+        asked
+    )
     module.rmdir()
-    assert f"{python} -m ensurepip && {asked}" == pip.format_pip_command(asked)
+    assert f"{python} -m ensurepip && {asked}" == pip_command.format_pip_command(asked)
     beside = shell_python.parents[1] / "base/bin/uv"
     beside.parent.mkdir(parents=True)
     shell_python.rename(beside)
-    assert f"{beside} pip install --python {python} jax" == pip.format_pip_command(asked)
+    assert f"{beside} pip install --python {python} jax" == pip_command.format_pip_command(asked)
 
 
 def test_existing_pip_command_stays(python: str) -> None:
@@ -78,12 +82,12 @@ def test_existing_pip_command_stays(python: str) -> None:
     (folder,) = Path(python).parents[1].glob("lib/*/site-packages")
     (folder / "pip").mkdir()
 
-    assert command == pip.format_pip_command(command)
+    assert command == pip_command.format_pip_command(command)
     (folder / "pip").rmdir()
-    assert command != pip.format_pip_command(command)
+    assert command != pip_command.format_pip_command(command)
     (folder.parents[1] / "python3/dist-packages/pip").mkdir(parents=True)
-    assert command == pip.format_pip_command(command)
-    assert "/no/python -m pip check" == pip.format_pip_command("/no/python -m pip check")
+    assert command == pip_command.format_pip_command(command)
+    assert "/no/python -m pip check" == pip_command.format_pip_command("/no/python -m pip check")
 
 
 def test_a_path_with_a_space_is_one_word(tmp_path: Path) -> None:
@@ -91,10 +95,12 @@ def test_a_path_with_a_space_is_one_word(tmp_path: Path) -> None:
     (tmp_path / "my env/lib/python3.12/site-packages").mkdir(parents=True)
     python = f"'{tmp_path}/my env/bin/python'"
 
-    assert f"uv pip check --python {python}" == pip.format_pip_command(f"{python} -m pip check")
+    assert f"uv pip check --python {python}" == pip_command.format_pip_command(
+        f"{python} -m pip check"
+    )
 
 
 @pytest.mark.parametrize("text", ["run `python3 -m pip check` there", "pip install jax", "ls"])
 def test_other_text_stays(text: str) -> None:
     """A sentence is not a command."""
-    assert text == pip.format_pip_command(text)
+    assert text == pip_command.format_pip_command(text)

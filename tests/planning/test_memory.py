@@ -17,9 +17,9 @@ from tests.planning.reference_models import MODELS
 from tests.planning.test_parameter_counts import model_of
 from tpustarter.planning.memory import (
     BITS,
-    Layout,
     PlanOptions,
     Remat,
+    ShardingLayout,
     cache_size,
     list_parts,
     saved_activations_per_token,
@@ -55,7 +55,9 @@ def test_state_equals_shapes_in_jax(name: str, tensor: int, groups: int, tmp_pat
     params = jax.eval_shape(reference.init, jax.random.key(0))
     options = PlanOptions(context=64, moments="bf16")
     model = model_of(reference.config, tmp_path)
-    parts = {one.name: one.size for one in list_parts(model, options, Layout(tensor, groups))}
+    parts = {
+        one.name: one.size for one in list_parts(model, options, ShardingLayout(tensor, groups))
+    }
     weights = held_bytes(params, reference.specs, tensor, groups, 32)
 
     assert weights == parts["weights"] == parts["gradients"]
@@ -113,7 +115,7 @@ def test_step_is_near_what_compiler_counted(step: dict[str, Any], tmp_path: Path
     """For v5e and v6e, whose compilers arrange the same step in different ways."""
     model = model_of(REHEARSED["config"], tmp_path)
     options = PlanOptions(context=2048, batch=step["batch"], remat=step["remat"], scores=True)
-    parts = list_parts(model, options, Layout(step["tensor"], step["groups"]))
+    parts = list_parts(model, options, ShardingLayout(step["tensor"], step["groups"]))
     state = sum(part.size for part in parts if part.name in ("weights", "Adam"))
 
     assert step["state"] == round(state / GIB, 2)
@@ -124,7 +126,7 @@ def test_step_is_near_what_compiler_counted(step: dict[str, Any], tmp_path: Path
 def test_gradient_is_near_what_compiler_counted(row: dict[str, Any], tmp_path: Path) -> None:
     """Of a Gemma and of a mixture of experts; weights and gradients are exact."""
     options = PlanOptions(context=1024, batch=8, scores=True)
-    parts = list_parts(model_of(row["config"], tmp_path), options, Layout(1, 1))
+    parts = list_parts(model_of(row["config"], tmp_path), options, ShardingLayout(1, 1))
     mib = {part.name: part.size / 2**20 for part in parts}
 
     assert row["mib"]["arguments"] == round(mib["weights"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tpustarter.probe import needs
+from tpustarter.probe import check_needs
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_hosts_are_the_processes_that_jax_joined(
     module: Any = jax and SimpleNamespace(process_count=lambda: jax, distributed=joined)
     monkeypatch.setitem(sys.modules, "jax", module)
 
-    assert reason == needs.find_unmet("host", {"hosts": 3})
+    assert reason == check_needs.find_unmet_need("host", {"hosts": 3})
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_slices_are_those_that_devices_name(
     ]
     monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(devices=lambda: devices))
 
-    assert reason == needs.find_unmet("host", {"slices": 2})
+    assert reason == check_needs.find_unmet_need("host", {"slices": 2})
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_slices_are_those_that_devices_name(
 )
 def test_missing_packages_are_named(packages: list[str], reason: str | None) -> None:
     """A package is looked for, and not imported."""
-    assert reason == needs.find_unmet("host", {"packages": packages})
+    assert reason == check_needs.find_unmet_need("host", {"packages": packages})

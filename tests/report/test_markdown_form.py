@@ -16,8 +16,8 @@ from tpustarter.core.problem import Problem
 from tpustarter.report import assessment, make_report
 from tpustarter.report.clean.allowed_fields import NOT_TOLD
 from tpustarter.report.collect.collectors import ReportContext
-from tpustarter.report.document import Facts, ReportSection, read_facts
-from tpustarter.report.forms import markdown_form, questions, summary, trackers
+from tpustarter.report.document import ReportFacts, ReportSection, read_facts
+from tpustarter.report.forms import issue_trackers, markdown_form, report_questions, report_summary
 from tpustarter.report.forms.report_view import ReportView
 
 HELD = (
@@ -149,8 +149,8 @@ def test_only_questions_left_open_remain(document: dict[str, Any]) -> None:
         document, metadata=metadata, resources={"container": "docker"}, changes={"since": "then"}
     )
     known["first"]["stale"] = []
-    asked = "\n".join(questions.list_user_questions(ReportView(document)))
-    left = "\n".join(questions.list_user_questions(ReportView(known)))
+    asked = "\n".join(report_questions.list_user_questions(ReportView(document)))
+    left = "\n".join(report_questions.list_user_questions(ReportView(known)))
 
     assert "with its runtime version" in asked
     assert "newest jax and jaxlib" in asked
@@ -172,7 +172,7 @@ def test_shortest_code_is_requested_once(tracker: str, document: dict[str, Any])
 
 def next_steps(document: dict[str, Any]) -> str:
     """Return the commands that collect more."""
-    return "\n".join(questions.format_next_steps(ReportView(document)))
+    return "\n".join(report_questions.format_next_steps(ReportView(document)))
 
 
 def test_next_steps_fit_known_facts(document: dict[str, Any]) -> None:
@@ -316,7 +316,7 @@ def test_first_answers_for_maintainers_are_not_folded(document: dict[str, Any]) 
         torch={"steps": [{"step": "environment of PyTorch", "state": "failed"}]},
         changes={"versions": [{"name": "libtpu", "before": "0.0.17", "now": "0.0.50"}]},
     )
-    told = "\n".join(summary.format_summary(ReportView(one)))
+    told = "\n".join(report_summary.format_summary(ReportView(one)))
 
     for line in (
         "device: 8 TPU chips (v5e), 8 reachable",
@@ -365,7 +365,7 @@ def test_every_fact_of_document_is_shown(document: dict[str, Any]) -> None:
     lines = [
         line
         for one in document["sections"]
-        for text in make_report.find_texts(one["facts"])
+        for text in make_report.list_texts(one["facts"])
         for line in text.split("\n")
         if line.strip()
     ]
@@ -400,7 +400,7 @@ def test_facts_cannot_become_markup(document: dict[str, Any]) -> None:
     assert "`````" in fence
 
 
-def told(sections: dict[str, dict[str, Any]]) -> Facts:
+def told(sections: dict[str, dict[str, Any]]) -> ReportFacts:
     """Return the facts of sections that were answered."""
     return read_facts(
         ReportSection(name, "", "answered", facts=facts) for name, facts in sections.items()
@@ -443,13 +443,13 @@ def test_likely_cause_of_hang_needs_evidence() -> None:
 )
 def test_tracker_is_found_by_product_name(name: str) -> None:
     """As people type them."""
-    assert trackers.find_tracker(name) in trackers.TRACKERS
+    assert issue_trackers.find_tracker(name) in issue_trackers.TRACKERS
 
 
 def test_unknown_tracker_lists_valid_names() -> None:
     """With what was typed."""
     with pytest.raises(Problem, match="`--for mxnet` is not a tracker, expected one of jax, pyt"):
-        trackers.find_tracker("mxnet")
+        issue_trackers.find_tracker("mxnet")
 
 
 def test_newest_versions_fit_older_python() -> None:

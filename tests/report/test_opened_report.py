@@ -152,7 +152,7 @@ def test_unsafe_verbatim_text_is_refused(text: str) -> None:
 def test_every_known_failure_is_found_in_its_quotes() -> None:
     """A report holds lines and not the log: cleaned and cut, they still show the same failure."""
     cleaner = Cleaner({}, Pseudonyms())
-    scanner = log_scanner.Scanner(failures.read_failures(), Redactor({}).redact_secrets)
+    scanner = log_scanner.FailureScanner(failures.read_failures(), Redactor({}).redact_secrets)
     examples = "\n\n".join(text for one in failures.read_failures() for text in one.examples)
     quotes: list[str] = []
     owners: list[str] = []

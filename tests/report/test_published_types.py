@@ -28,7 +28,7 @@ TYPES: dict[type, tuple[str | int, ...]] = {
     document.ReportJudgement: (*REPORT, "first"),
     document.StalePackage: (*FIRST, "stale", "items"),
     document.KnownMatch: (*FIRST, "known", "items"),
-    document.Hang: (*FIRST, "hung", "items"),
+    document.FrameworkHang: (*FIRST, "hung", "items"),
     document.UnansweredSection: (*FIRST, "unanswered", "items"),
     document.ReportSection: (*REPORT, "sections", "items"),
     document.OpenedReportNotes: (*REPORT, "opened"),
@@ -69,7 +69,7 @@ def test_type_has_published_fields(kind: type) -> None:
 def test_every_fact_is_field_of_its_collector() -> None:
     """A fact with another name would always be missing."""
     allowed = {name: one.allowed.keys() for name, one in accepted_facts.list_collectors().items()}
-    kinds = {one.name: one.type for one in msgspec.structs.fields(document.Facts)}
+    kinds = {one.name: one.type for one in msgspec.structs.fields(document.ReportFacts)}
     del kinds["frameworks"]
     kinds["jax"] = document.FrameworkFacts
 

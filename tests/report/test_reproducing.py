@@ -32,13 +32,13 @@ from tpustarter.learning.content import blocks
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.report import make_report, reproducers
-from tpustarter.report.collect import failures as collect_failures
+from tpustarter.report.collect import reproducible_failures as collect_failures
 from tpustarter.report.collect.collectors import ReportContext
 from tpustarter.report.forms import bundle, markdown_form
 from tpustarter.report.open import opened_report
-from tpustarter.reproducing import program, reproducer_run, standalone, variants
-from tpustarter.reproducing.program import FailurePlace, ReproducedFailure, ReproducerFile
-from tpustarter.reproducing.reproducer_run import FileTrials, TrialOutcome
+from tpustarter.reproducing import merged_code, reproducer_file, reproducer_run, variants
+from tpustarter.reproducing.reproducer_file import FailurePlace, ReproducedFailure, ReproducerFile
+from tpustarter.reproducing.reproducer_run import TrialEnvironment, TrialOutcome
 from tpustarter.reproducing.variants import TriedVariant, Variant
 
 FRAMEWORKS = ("jax", "torch_xla", "torch_tpu")
@@ -151,14 +151,18 @@ def python_of(folder: Path, body: str) -> Interpreter:
 
 def of_sums(checks: Path, failure: ReproducedFailure | None = None) -> ReproducerFile:
     """Return the file of the check."""
-    return program.make_check_file(content.read_checks(checks)[0], failure, ON_CPU, checks=checks)
+    return reproducer_file.make_check_file(
+        content.read_checks(checks)[0], failure, ON_CPU, checks=checks
+    )
 
 
 def tried(tmp_path: Path, made: ReproducerFile, body: str, limit_s: float = 120) -> TrialOutcome:
     """Run a file where JAX adds as it is told."""
     place = tmp_path / "run"
     place.mkdir()
-    bench = FileTrials(python_of(tmp_path / "venv", body).path, place, {"PATH": "/usr/bin:/bin"})
+    bench = TrialEnvironment(
+        python_of(tmp_path / "venv", body).path, place, {"PATH": "/usr/bin:/bin"}
+    )
     return reproducer_run.run_file(made, bench, {}, limit_s)
 
 
@@ -205,8 +209,8 @@ def test_every_check_runs_with_its_framework_alone(framework: str) -> None:
         if check.framework != framework:
             continue
         try:
-            text = program.make_check_file(check, None, ON_TPU).text
-        except standalone.NotStandalone as error:
+            text = reproducer_file.make_check_file(check, None, ON_TPU).text
+        except merged_code.NotStandalone as error:
             without[check.id] = str(error)
             continue
 
@@ -234,7 +238,7 @@ def test_file_has_only_code_claim_needs(checks: Path) -> None:
 def test_check_that_reads_whole_file_is_refused(checks: Path) -> None:
     """Such a check has no reproducer, and that is said."""
     (checks / "jax/sums.py").write_text(CHECK.replace("difference(4)", "vars(_sums)"))
-    with pytest.raises(standalone.NotStandalone, match="as a whole"):
+    with pytest.raises(merged_code.NotStandalone, match="as a whole"):
         of_sums(checks)
 
 
@@ -314,7 +318,7 @@ def test_block_includes_required_blocks(tmp_path: Path) -> None:
     failure = ReproducedFailure(
         "jax/sums:sum", "fail", detail="line 1: found `sum 4`, expected `sum 5`"
     )
-    made = program.make_block_file(lesson, every, every[2], failure, ON_CPU)
+    made = reproducer_file.make_block_file(lesson, every, every[2], failure, ON_CPU)
     outcome = tried(tmp_path, made, "return 0")
 
     assert "two = 2" in made.text
@@ -326,8 +330,8 @@ def test_block_includes_required_blocks(tmp_path: Path) -> None:
 def test_inapplicable_variants_give_reason() -> None:
     """And those that do not say why."""
     check = next(one for one in content.read_checks() if one.id == "jax.all_reduce")
-    on_tpu = program.make_check_file(check, None, ON_TPU)
-    on_cpu = program.make_check_file(check, None, ON_CPU)
+    on_tpu = reproducer_file.make_check_file(check, None, ON_TPU)
+    on_cpu = reproducer_file.make_check_file(check, None, ON_CPU)
     alone = replace(on_cpu, needs={"devices": 2}, sets=("JAX_DEFAULT_MATMUL_PRECISION",))
 
     assert [""] * 5 == [one.why_not for one in variants.list_variants(on_tpu, ON_TPU)]

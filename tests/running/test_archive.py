@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tpustarter.core import cache, locations
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 
 pytestmark = pytest.mark.first_use
 
@@ -40,13 +40,13 @@ def kept() -> Path:
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Return for each archive that is built from now on whether it has bytecode, as they are."""
-    built, zipped = list[bool](), archive._zipped
+    built, zipped = list[bool](), probe_archive._zipped
 
     def count(files: dict[str, bytes], *, compiled: bool) -> bytes:
         built.append(compiled)
         return zipped(files, compiled=compiled)
 
-    monkeypatch.setattr(archive, "_zipped", count)
+    monkeypatch.setattr(probe_archive, "_zipped", count)
     return built
 
 
@@ -54,10 +54,10 @@ def test_same_python_uses_bytecode_and_others_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What another Python compiled is passed over, in silence."""
-    own = archive.build_probe_archive(tmp_path / "own.pyz")
-    monkeypatch.setattr(archive, "MAGIC_NUMBER", b"\x00\x01\r\n")
+    own = probe_archive.build_probe_archive(tmp_path / "own.pyz")
+    monkeypatch.setattr(probe_archive, "MAGIC_NUMBER", b"\x00\x01\r\n")
     monkeypatch.setattr(cache, "__version__", "another")
-    other = archive.build_probe_archive(tmp_path / "other.pyz")
+    other = probe_archive.build_probe_archive(tmp_path / "other.pyz")
 
     assert "host.pyc" == imported(own, "tpustarter.machine.host")
     assert "host.py" == imported(other, "tpustarter.machine.host")
@@ -68,7 +68,7 @@ def test_same_python_uses_bytecode_and_others_source(
 
 def test_bytecode_shows_the_lines_of_its_source(tmp_path: Path) -> None:
     """A traceback names the file in the archive, and shows the line."""
-    probe = archive.build_probe_archive(
+    probe = probe_archive.build_probe_archive(
         tmp_path / "probe.pyz", lay_out(tmp_path / "checks", "told")
     )
     program = (
@@ -87,8 +87,8 @@ def test_bytecode_shows_the_lines_of_its_source(tmp_path: Path) -> None:
 def test_unchanged_archive_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second archive is the first one, to the byte."""
     built = counted(monkeypatch)
-    first = archive.build_probe_archive(tmp_path / "first.pyz").read_bytes()
-    second = archive.build_probe_archive(tmp_path / "second.pyz").read_bytes()
+    first = probe_archive.build_probe_archive(tmp_path / "first.pyz").read_bytes()
+    second = probe_archive.build_probe_archive(tmp_path / "second.pyz").read_bytes()
 
     assert first == second
     assert [True] == built
@@ -97,11 +97,13 @@ def test_unchanged_archive_is_built_once(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_changed_check_is_in_the_next_archive(tmp_path: Path) -> None:
     """Also where its size and its time are the same."""
     checks = lay_out(tmp_path / "checks", "old")
-    archive.build_probe_archive(tmp_path / "probe.pyz", checks)
+    probe_archive.build_probe_archive(tmp_path / "probe.pyz", checks)
     before = (checks / "host/sample.py").stat()
     lay_out(tmp_path / "checks", "new")
     os.utime(checks / "host/sample.py", ns=(before.st_atime_ns, before.st_mtime_ns))
-    with zipfile.ZipFile(archive.build_probe_archive(tmp_path / "probe.pyz", checks)) as probe:
+    with zipfile.ZipFile(
+        probe_archive.build_probe_archive(tmp_path / "probe.pyz", checks)
+    ) as probe:
         text = probe.read("tpustarter/checks/host/sample.py").decode()
         bytecode = probe.read("tpustarter/checks/host/sample.pyc")
 
@@ -115,12 +117,12 @@ def test_incomplete_archive_is_built_again(
     spoiled: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is never run."""
-    first = archive.build_probe_archive(tmp_path / "probe.pyz").read_bytes()
+    first = probe_archive.build_probe_archive(tmp_path / "probe.pyz").read_bytes()
     data = kept().read_bytes()
     kept().write_bytes(data[: len(data) // 2] if spoiled == b"half" else spoiled)
     built = counted(monkeypatch)
 
-    assert first == archive.build_probe_archive(tmp_path / "probe.pyz").read_bytes()
+    assert first == probe_archive.build_probe_archive(tmp_path / "probe.pyz").read_bytes()
     assert [True] == built
     assert data == kept().read_bytes()
 
@@ -129,16 +131,16 @@ def test_archive_cache_is_unused_under_sudo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What lies in the user's folder may have been written by any program of theirs."""
-    archive.build_probe_archive(tmp_path / "probe.pyz")
+    probe_archive.build_probe_archive(tmp_path / "probe.pyz")
     data = kept().read_bytes()
     kept().unlink()
     built = counted(monkeypatch)
     with monkeypatch.context() as patched:
         patched.setattr(locations, "find_sudo_caller", lambda: (os.getuid(), os.getgid()))
-        archive.build_probe_archive(tmp_path / "probe.pyz")
+        probe_archive.build_probe_archive(tmp_path / "probe.pyz")
         assert not kept().exists()
         kept().write_bytes(data)
-        archive.build_probe_archive(tmp_path / "probe.pyz")
+        probe_archive.build_probe_archive(tmp_path / "probe.pyz")
 
     assert [False, False] == built
 
@@ -149,7 +151,7 @@ def test_archive_is_rebuilt_without_state_folder(
     """It works without bytecode too."""
     monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
     built = counted(monkeypatch)
-    probe = archive.build_probe_archive(tmp_path / "probe.pyz")
+    probe = probe_archive.build_probe_archive(tmp_path / "probe.pyz")
 
     assert "host.py" == imported(probe, "tpustarter.machine.host")
     assert [False] == built
@@ -159,7 +161,9 @@ def test_broken_check_is_archived_unchanged(tmp_path: Path) -> None:
     """Whoever imports it is told, by the Python under test."""
     checks = lay_out(tmp_path / "checks")
     (checks / "host/broken.py").write_text("def run(:\n")
-    with zipfile.ZipFile(archive.build_probe_archive(tmp_path / "probe.pyz", checks)) as probe:
+    with zipfile.ZipFile(
+        probe_archive.build_probe_archive(tmp_path / "probe.pyz", checks)
+    ) as probe:
         names = {name for name in probe.namelist() if "checks/host/broken" in name}
 
     assert {"tpustarter/checks/host/broken.py"} == names

@@ -72,7 +72,7 @@ def test_lease_is_refused_without_file_locks(kind: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(fcntl, "flock", Mock(side_effect=no_locks))
     ends = {
         "the device": lambda: lease.hold_lease("x").__enter__(),
-        "the ledger": lambda: ledger.add_entry(
+        "the ledger": lambda: ledger.add_ledger_entry(
             LedgerEntry("p", "z", "n", "v6e-8", 8, "spot", "now")
         ),
         "a set-up": lambda: made_environment.hold_setup_lock().__enter__(),
@@ -85,7 +85,7 @@ def test_lease_is_refused_without_file_locks(kind: str, monkeypatch: pytest.Monk
         ends[kind]()
 
     assert ExitCode.CONFIGURATION == refused.value.code
-    assert [] == ledger.read_entries()
+    assert [] == ledger.read_ledger()
 
 
 def test_lease_names_kind_of_accelerator(tmp_path: Path) -> None:

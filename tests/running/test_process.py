@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.processes import until
 from tpustarter.core.redact import Redactor
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 from tpustarter.running.process import (
     LOG_HEAD_BYTES,
     RECENT_BYTES,
@@ -104,7 +104,7 @@ def test_machine_daemon_survives_without_open_files_of_ours(
     log = CappedLog(tmp_path / "log")
     probe = Probe(
         Path(sys.executable),
-        archive.build_probe_archive(tmp_path / "probe.pyz"),
+        probe_archive.build_probe_archive(tmp_path / "probe.pyz"),
         log,
         env=os.environ,
         lease=ours,
@@ -139,7 +139,7 @@ def test_fed_command_reads_what_it_is_given(tmp_path: Path) -> None:
     log = CappedLog(tmp_path / "log")
     probe = Probe(
         Path(sys.executable),
-        archive.build_probe_archive(tmp_path / "probe.pyz"),
+        probe_archive.build_probe_archive(tmp_path / "probe.pyz"),
         log,
         env=os.environ,
         command=("/bin/sh", "-c", "read line; echo $line; sleep 0.5; wc -c"),

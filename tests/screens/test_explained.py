@@ -19,7 +19,7 @@ from tpustarter.tui.app.device_use import DeviceUse
 from tpustarter.tui.app.machine_label import MachineLabel
 from tpustarter.tui.app.shell_variables import format_hint
 from tpustarter.tui.checks.screen import ChecksScreen
-from tpustarter.tui.explain import failure
+from tpustarter.tui.explain import failed_run
 from tpustarter.tui.explain.screen import CopyableCommand, ExplanationScreen
 from tpustarter.tui.lesson.screen import LessonRunScreen
 
@@ -284,7 +284,7 @@ def test_run_in_progress_limits_explanation_to_output(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40)) as pilot:
             pilot.app.live.record_holder(DeviceHolder("tpustarter check", 1, "TPU"), lambda: None)
-            one = failure.FailedRun(failure.CHECK, "one", f"[b]\x1b[2J {HELD}\n")
+            one = failed_run.FailedRun(failed_run.CHECK, "one", f"[b]\x1b[2J {HELD}\n")
             pilot.app.go.open_explanation(one)
             await settle(pilot)
             seen = on_screen(pilot.app)
@@ -302,7 +302,7 @@ def test_explaining_lesson_opens_with_single_key(tmp_path: Path) -> None:
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40)) as pilot:
             pilot.app.lessons = None
-            pilot.app.go.open_explanation(failure.FailedRun(failure.CHECK, "one", HELD))
+            pilot.app.go.open_explanation(failed_run.FailedRun(failed_run.CHECK, "one", HELD))
             await settle(pilot)
             seen = await press(pilot, "o")
             assert isinstance(pilot.app.screen, LessonRunScreen)
@@ -318,7 +318,7 @@ def test_missing_log_is_single_error(tmp_path: Path) -> None:
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
-            gone = failure.FailedRun(failure.STEP, "Install", file=tmp_path / "gone.log")
+            gone = failed_run.FailedRun(failed_run.STEP, "Install", file=tmp_path / "gone.log")
             pilot.app.go.open_explanation(gone)
             await settle(pilot)
             assert "its log cannot be read: No such file" in on_screen(pilot.app)

@@ -15,7 +15,7 @@ from tests.screens.test_sizes import faults
 from tests.support.machine_setups import as_user, declare, home_file, machine, with_apt
 from tests.support.tutor import named_keys, on_screen, press, run, settle, tutor, until
 from tpustarter.machine import host
-from tpustarter.setup.environment.profiles import MACHINE
+from tpustarter.setup.environment.setup_profiles import MACHINE
 from tpustarter.tui.kit.confirm_commands import ConfirmCommands
 from tpustarter.tui.kit.key_line import FEW
 from tpustarter.tui.kit.page import DialogWindow

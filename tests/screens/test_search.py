@@ -30,7 +30,7 @@ from tpustarter.tui.home.screen import HomeScreen
 from tpustarter.tui.kit import text_layout
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.lesson.screen import LessonRunScreen
-from tpustarter.tui.library.rows import ExcerptLine, mark_terms
+from tpustarter.tui.library.lesson_rows import ExcerptLine, mark_terms
 from tpustarter.tui.library.screen import LessonListScreen, TutorialClaimSheet
 
 CLAIMS = """- id: 000-01

@@ -12,7 +12,7 @@ from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, unt
 from tpustarter.core import locations
 from tpustarter.learning.progress import drafts
 from tpustarter.tui.kit.editor import CodeEditor
-from tpustarter.tui.kit.markdown_text import Colours, colour_code
+from tpustarter.tui.kit.markdown_text import CodeColours, colour_code
 from tpustarter.tui.lesson.block.draft_saver import WAIT_S
 
 LESSON = "start/hello"
@@ -195,7 +195,7 @@ def test_code_keeps_its_colours_while_it_changes(tmp_path: Path) -> None:
                 expected = {
                     read.plain[span.start : span.end]
                     for span in read.spans
-                    if span.style in Colours.STYLES.values()
+                    if span.style in CodeColours.STYLES.values()
                 }
                 assert {text.strip() for text in expected} - {""} == {
                     text.strip() for text in marked

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import sandbox
 from tests.support.guest import Guest
-from tpustarter.setup import servers
+from tpustarter.setup import server_commands
 
 LACKS = sandbox.missing()
 if not LACKS and not Path("/usr/bin/apt-get").exists():
@@ -141,7 +141,7 @@ def test_container_flags_give_access_to_chips(copy: Guest) -> None:
     assert 0 == run(copy, f"{SETUP} --yes --root")[0]
     nodes = "mkdir -p /dev/vfio; for name in vfio 0 1; do mknod /dev/vfio/$name c 1 3; done"
     assert 0 == run(copy, f"mount -t tmpfs vfio /dev/vfio 2>/dev/null; {nodes}; {EMPTY} mine")[0]
-    prove = servers.PROGRAMS / "prove_docker.py"
+    prove = server_commands.PROGRAMS / "prove_docker.py"
     folders = ["/usr", "/bin", "/lib", "/lib64", sys.base_prefix, sys.prefix, str(prove.parents[3])]
     mounts = " ".join(f"--volume={folder}:{folder}:ro" for folder in folders)
     started = f"docker run --rm --net=host --shm-size=16g {mounts}"

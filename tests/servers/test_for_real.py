@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import processes, until_gone
-from tpustarter.running.command import _NO_NETWORK
+from tpustarter.running.supervised_command import _NO_NETWORK
 
 TIMEOUT_S = 600
 HOSTILE = """\

@@ -22,7 +22,7 @@ from tests.support.processes import HANG_S, until, until_async
 from tests.support.tutor import is_alive
 from tpustarter.core.problem import ExitCode
 from tpustarter.serving.app_window import limit_terminal_size
-from tpustarter.serving.server import is_loopback_name
+from tpustarter.serving.tutor_server import is_loopback_name
 
 ROOT = Path(__file__).parents[2]
 

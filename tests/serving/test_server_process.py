@@ -20,7 +20,7 @@ from tpustarter.checking.plan import environments
 from tpustarter.core.problem import Problem
 from tpustarter.machine.machine import Machine
 from tpustarter.serving.server_process import ServerProcess
-from tpustarter.setup import servers
+from tpustarter.setup import server_commands
 
 FAKE = """#!{python}
 import http.server, os, sys
@@ -78,7 +78,7 @@ def free_port() -> int:
 def other(folder: Path, port: int) -> ServerProcess:
     """Return the server of an environment."""
     env = {**os.environ, "JUPYTER_TOKEN": "of the user", "JUPYTER_CONFIG_DIR": "/of/the/user"}
-    server = servers.make_server_command(
+    server = server_commands.make_server_command(
         "jupyter", folder, Machine(env=env), port=port, root=folder
     )
     return ServerProcess(server, "Jupyter", "jupyter", port)

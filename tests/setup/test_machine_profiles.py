@@ -13,9 +13,9 @@ import pytest
 
 from tests.support.machine_setups import declare, home_file, machine, run, with_apt
 from tpustarter.core.problem import Problem
-from tpustarter.setup import servers
+from tpustarter.setup import server_commands
 from tpustarter.setup.machine import machine_settings
-from tpustarter.setup.machine.accounts import GroupMember, RegistryStep
+from tpustarter.setup.machine.access_steps import GroupMember, RegistryStep
 from tpustarter.setup.machine.machine_setup import MachineSetup
 
 HOST = "us-central1-docker.pkg.dev"
@@ -212,7 +212,12 @@ def test_bucket_line_has_only_options_fuse_accepts(tmp_path: Path) -> None:
 
 def test_folder_without_mount_proves_nothing(tmp_path: Path) -> None:
     """And nothing is written there."""
-    words = [sys.executable, "-IB", str(servers.PROGRAMS / "prove_folder.py"), str(tmp_path)]
+    words = [
+        sys.executable,
+        "-IB",
+        str(server_commands.PROGRAMS / "prove_folder.py"),
+        str(tmp_path),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
 
     assert (1, "") == (done.returncode, done.stdout)

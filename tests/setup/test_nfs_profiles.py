@@ -12,7 +12,7 @@ import pytest
 from tests.support.machine_setups import declare, machine, run
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
-from tpustarter.setup.environment import profiles, steps
+from tpustarter.setup.environment import setup_profiles, steps
 from tpustarter.setup.machine import machine_settings, marked_lines
 from tpustarter.setup.machine.machine_setup import MachineSetup
 
@@ -158,7 +158,7 @@ def test_a_server_that_shares_other_folders_stays(
 
 def steps_of_lesson(profile: str) -> list[dict[str, Any]]:
     """Return the steps of a profile as the lesson declares them."""
-    return steps.find_setup_lesson(profiles.find_profile(profile)).header["setups"][profile]
+    return steps.find_setup_lesson(setup_profiles.find_profile(profile)).header["setups"][profile]
 
 
 @pytest.mark.parametrize("threads", ["0", "8"])

@@ -22,7 +22,7 @@ from tests.support.places import TESTS
 from tpustarter.checking.plan import environments, interpreters
 from tpustarter.core import locations, state
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.running import command
+from tpustarter.running import supervised_command
 from tpustarter.setup.environment import environment_facts
 from tpustarter.setup.environment import made_environment as folders
 from tpustarter.setup.environment.environment_setup import EnvironmentSetup, StepEnded, StepOutput
@@ -527,7 +527,7 @@ def test_unwritable_lock_is_problem(tmp_path: Path) -> None:
 
 def test_silent_command_shows_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A download may say nothing for minutes."""
-    monkeypatch.setattr(command, "QUIET_S", 0.01)
+    monkeypatch.setattr(supervised_command, "QUIET_S", 0.01)
     setup = make(tmp_path, tools={"uv": True})
     behave(tmp_path / "tools", pip={"sleep": 1})
     texts = [one.text for one in setup.run() if isinstance(one, StepOutput)]

@@ -16,8 +16,8 @@ from tests.support.stubs import make_python
 from tpustarter.checking.plan import environments, interpreters
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode
-from tpustarter.setup import servers
-from tpustarter.setup.environment import proof
+from tpustarter.setup import server_commands
+from tpustarter.setup.environment import environment_proof
 from tpustarter.setup.environment.environment_setup import EnvironmentSetup
 
 TOOLS = {"uv": True, "libtpu": "0.0.50.1", "kind": "TPU v6 lite", "count": 8}
@@ -119,12 +119,12 @@ def test_kernel_without_tpu_has_devices_of_lesson(
     machine: dict[str, Any], count: dict[str, str], tmp_path: Path
 ) -> None:
     """Eight, as many as most newcomers' TPUs have, unless the user has said how many."""
-    assert count == servers.virtual_devices(lay_out(tmp_path, **machine))
+    assert count == server_commands.virtual_devices(lay_out(tmp_path, **machine))
 
 
 def test_kernel_that_keeps_tpu_is_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program is content, and yet a process has the chips afterwards."""
-    monkeypatch.setattr(proof, "RELEASE_S", 0.5)
+    monkeypatch.setattr(environment_proof, "RELEASE_S", 0.5)
     (tmp_path / "held").mkdir()
     held = lay_out(tmp_path / "held", "v6e", chips=8, holder={"pid": 4242})
     make(tmp_path, "jupyter", tools=TOOLS, generation="v6e", chips=8)

@@ -13,9 +13,9 @@ from tests.setup.test_run import IDS, make, run
 from tests.support.stubs import make_python
 from tpustarter.checking.plan import environments, interpreters
 from tpustarter.setup.environment import made_environment as folders
-from tpustarter.setup.environment import profiles
+from tpustarter.setup.environment import setup_profiles
 
-LINUX = profiles.PROFILES["tensorflow"].system
+LINUX = setup_profiles.PROFILES["tensorflow"].system
 CHIPS = {"generation": "v6e", "chips": 8}
 PINNED = ["tensorflow-tpu==2.20.0", "libtpu==0.0.31"]
 """What works together: with a newer libtpu, `import tensorflow` ends the process."""

@@ -15,9 +15,9 @@ from tests.support.stubs import make_python
 from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.checking.plan import environments, interpreters
 from tpustarter.machine import frameworks
-from tpustarter.setup.environment import environment_facts, profiles, steps
+from tpustarter.setup.environment import environment_facts, setup_profiles, steps
 
-LINUX = profiles.PROFILES["pytorch-xla"].system
+LINUX = setup_profiles.PROFILES["pytorch-xla"].system
 CHIPS = {"generation": "v6e", "chips": 8}
 
 pytestmark = pytest.mark.skipif(
@@ -52,17 +52,17 @@ def test_the_plan_names_exact_versions(
     assert wheels == words[words.index("--python") + 2 :]
     assert proof == prove.proof
     assert any(need.startswith("a download of") and "GB" in need for need in install.needs)
-    assert tmp_path / "home" / profiles.PROFILES[profile].folder == setup.folder
+    assert tmp_path / "home" / setup_profiles.PROFILES[profile].folder == setup.folder
     assert not setup.folder.exists()
 
 
 @pytest.mark.parametrize("framework", [*frameworks.FRAMEWORKS][1:])
 def test_framework_has_a_profile_of_known_size(framework: str) -> None:
     """It is found by the name of the framework too, and says what it downloads."""
-    known = profiles.find_profile(framework)
+    known = setup_profiles.find_profile(framework)
 
     assert (framework, frameworks.FRAMEWORKS[framework].profile) == (known.framework, known.name)
-    assert {known.wheel, known.tpu_wheel} <= profiles.SIZES.keys()
+    assert {known.wheel, known.tpu_wheel} <= setup_profiles.SIZES.keys()
 
 
 def test_python_without_wheel_is_named_before_download(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_python_without_wheel_is_named_before_download(tmp_path: Path) -> None:
         shutil.copy("/bin/true", tools / f"python{version}")
     (tools / "python3").symlink_to(tools / "python3.14")
     blocked = make(tmp_path, "pytorch-xla").steps[0]
-    profile = profiles.PROFILES["pytorch-xla"]
+    profile = setup_profiles.PROFILES["pytorch-xla"]
     found = environment_facts.collect_facts(
         profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[]
     )
@@ -119,7 +119,7 @@ def test_each_library_accepts_pythons_of_its_wheels(
 
 def test_system_without_wheel_starts_nothing(tmp_path: Path) -> None:
     """A Mac is told so by the plan, and not by pip."""
-    profile = profiles.PROFILES["torchtpu"]
+    profile = setup_profiles.PROFILES["torchtpu"]
     make(tmp_path, "torchtpu", tools={"uv": True, "python": True})
     found = environment_facts.collect_facts(
         profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[]

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tpustarter.core.problem import Problem
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 from tpustarter.slices.starting import gke_launcher
 from tpustarter.slices.starting.start_request import StartRequest
 
@@ -90,7 +90,7 @@ def test_packed_probe_fits_and_runs(tmp_path: Path) -> None:
     """It leaves a third of the room in a ConfigMap."""
     packed = tmp_path / "packed.pyz"
     packed.write_bytes(
-        gke_launcher.compress_archive(archive.build_probe_archive(tmp_path / "probe.pyz"))
+        gke_launcher.compress_archive(probe_archive.build_probe_archive(tmp_path / "probe.pyz"))
     )
 
     done = subprocess.run([sys.executable, "-I", "-S", packed], capture_output=True, check=False)

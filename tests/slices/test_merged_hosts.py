@@ -9,7 +9,7 @@ import pytest
 from tpustarter.checking.output import results_text
 from tpustarter.checking.output.results_text import merge_same_findings
 from tpustarter.checking.results.results import FindingFields, Result, Run, Status, UsedDevices
-from tpustarter.slices.slice_results import add_host_to_finding, merge_hosts
+from tpustarter.slices.slice_results import add_host_to_finding, merge_host_results
 
 PASSED = Result("jax.x", "It holds", "pass", ran_on=UsedDevices("cpu", "cpu", 4, virtual=True))
 
@@ -43,12 +43,14 @@ def test_worst_host_decides(others: list[Status], status: Status) -> None:
     """A claim holds on a slice where it holds on each host."""
     results = {number: replace(PASSED, status=one) for number, one in enumerate(others)}
 
-    assert merge_hosts({2: PASSED, **results}).status == status
+    assert merge_host_results({2: PASSED, **results}).status == status
 
 
 def test_devices_of_all_hosts_are_counted() -> None:
     """The claim was shown on all of them."""
-    assert merge_hosts({0: PASSED, 1: PASSED}).ran_on == UsedDevices("cpu", "cpu", 8, virtual=True)
+    assert merge_host_results({0: PASSED, 1: PASSED}).ran_on == UsedDevices(
+        "cpu", "cpu", 8, virtual=True
+    )
 
 
 def test_earliest_error_is_the_cause() -> None:
@@ -56,14 +58,14 @@ def test_earliest_error_is_the_cause() -> None:
     waited = replace(PASSED, status="error", detail="time-out", seconds=30.0)
     failed = replace(PASSED, status="error", detail="no input left", seconds=0.1)
 
-    assert merge_hosts({0: waited, 1: failed}).detail == "host 1: no input left"
+    assert merge_host_results({0: waited, 1: failed}).detail == "host 1: no input left"
 
 
 def test_detail_of_all_hosts_names_none() -> None:
     """What is the same everywhere is said once."""
     skipped = replace(PASSED, status="skip", detail="no TPU on this machine")
 
-    assert merge_hosts({0: skipped, 1: skipped}).detail == "no TPU on this machine"
+    assert merge_host_results({0: skipped, 1: skipped}).detail == "no TPU on this machine"
 
 
 @pytest.mark.parametrize(

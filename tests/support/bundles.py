@@ -14,7 +14,7 @@ import pytest
 from tests.support.places import TESTS
 from tpustarter.core.problem import Problem
 from tpustarter.report.compare import comparison, comparison_text
-from tpustarter.report.forms import bundle, trackers
+from tpustarter.report.forms import bundle, issue_trackers
 from tpustarter.report.open import opened_report
 
 SCHEMA = json.loads(resources.files("tpustarter.report").joinpath("schema.json").read_text())
@@ -55,7 +55,7 @@ def sound(document: dict[str, Any]) -> str:
     """Assert that a document can be shown in every form, and is harmless; return its text."""
     VALIDATOR.validate(document)
     shown = ""
-    for tracker in trackers.TRACKERS:
+    for tracker in issue_trackers.TRACKERS:
         one = copy.deepcopy(document)
         one["first"]["tracker"] = tracker.id
         shown = opened_report.render_report(one, 1 << 30)

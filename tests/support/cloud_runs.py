@@ -18,9 +18,9 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create import request
-from tpustarter.cloud.create.creation import TpuCreation
 from tpustarter.cloud.create.events import Event
 from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.core.problem import Problem
 
 PROJECT = Project("my-project", "--project")
@@ -105,7 +105,7 @@ def two_zones(seed: int = 2) -> Generator[ZonesCloud]:
 
 def in_ledger() -> set[tuple[str, str]]:
     """Return zone and name of what the ledger has."""
-    return {(entry.zone, entry.name) for entry in ledger.read_entries()}
+    return {(entry.zone, entry.name) for entry in ledger.read_ledger()}
 
 
 class CrashError(BaseException):

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from tpustarter.core import locations
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 
 FOLDER = "TPUSTARTER_TEST_ARCHIVES"
 """The folder of this run; processes that a test starts inherit it."""
@@ -18,13 +18,13 @@ def keep_archives() -> None:
     folder = os.environ.get(FOLDER)
     if not folder:
         return
-    build = archive._zipped
+    build = probe_archive._zipped
 
     def build_once(files: dict[str, bytes], *, compiled: bool) -> bytes:
-        content = repr((compiled, archive.MAGIC_NUMBER, *files.items())).encode()
+        content = repr((compiled, probe_archive.MAGIC_NUMBER, *files.items())).encode()
         file = Path(folder) / hashlib.sha1(content, usedforsecurity=False).hexdigest()
         if not file.exists():
             locations.replace_file(file, build(files, compiled=compiled))
         return file.read_bytes()
 
-    archive._zipped = build_once
+    probe_archive._zipped = build_once

@@ -12,7 +12,7 @@ from tpustarter.checking.run.probe_session import ProbeSession
 from tpustarter.checking.run.runner import CheckEnded, CheckRunner
 from tpustarter.core import content
 from tpustarter.core.redact import Redactor
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 
 SAMPLES = TESTS / "samples" / "checks"
 
@@ -21,7 +21,7 @@ def make_session(folder: Path, **more: object) -> ProbeSession:
     """Return a session of this Python on the sample checks, its files in `folder`."""
     env = {**os.environ, **dict(more.pop("env", {}))}  # type: ignore[call-overload]
     target = {"platform": "cpu", "devices": None, "generation": None, "virtual": False, "root": "/"}
-    probe = archive.build_probe_archive(folder / "probe.pyz", SAMPLES)
+    probe = probe_archive.build_probe_archive(folder / "probe.pyz", SAMPLES)
     return ProbeSession(Path(sys.executable), probe, folder, env, target, Redactor(env), **more)
 
 

@@ -167,7 +167,7 @@ def main(request: dict[str, Any]) -> None:
     jax.distributed.initialize(
         request["address"], num_processes=request["hosts"], process_id=request["host"]
     )
-    from tpustarter.probe import needs
+    from tpustarter.probe import check_needs
     from tpustarter.probe.finding import Finding, NoAnswer
 
     checks = Checks()
@@ -177,7 +177,7 @@ def main(request: dict[str, Any]) -> None:
         BREAKS[name](checks)
     for name in request["names"]:
         module, began = checks.module(name), time.monotonic()
-        if reason := needs.find_unmet("jax", module.NEEDS):
+        if reason := check_needs.find_unmet_need("jax", module.NEEDS):
             report(name, "unmet", reason)
             continue
         before = dict(jax.config.values)

@@ -18,7 +18,7 @@ from tests.support.places import REPOSITORY
 from tests.torch.tpu_sabotage import METADATA, RANKS_SABOTAGE, SABOTAGE, Break, Package
 from tpustarter import checks
 from tpustarter.probe.target import Target, set_target
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 
 CHECKS = Path(next(iter(checks.__path__)))
 NAMES = sorted(
@@ -71,7 +71,7 @@ def findings(name: str) -> list[Any]:
 def ranks(folder: Path, *sabotage: str) -> list[dict[str, Any]]:
     """Run the check of every device in two processes on the CPU."""
     path = os.pathsep.join(
-        [str(archive.build_probe_archive(folder / "probe.pyz")), str(REPOSITORY)]
+        [str(probe_archive.build_probe_archive(folder / "probe.pyz")), str(REPOSITORY)]
     )
     done = subprocess.run(
         [sys.executable, "-c", RANKS, *sabotage],

@@ -207,7 +207,7 @@ def test_chip_unknown_to_torch_xla_is_warning(
 ) -> None:
     """It counts chips by a list of PCI ids, and then chooses the CPU without a word."""
     module = check("_installed")
-    monkeypatch.setattr(module.host, "chips", lambda _: [object()] * 4)
+    monkeypatch.setattr(module.host, "list_chips", lambda _: [object()] * 4)
     monkeypatch.setattr(module.tpu, "num_available_chips", lambda: known)
     finding = module.chips()
 

@@ -16,8 +16,7 @@ from tpustarter.checking.run.runner import CheckEnded
 from tpustarter.checking.run_progress import RunProgress
 from tpustarter.core.content import Check
 from tpustarter.tui.app.messages import CHECKS
-from tpustarter.tui.checks import check_details, check_list
-from tpustarter.tui.checks import rows as check_rows
+from tpustarter.tui.checks import check_details, check_list, check_rows
 from tpustarter.tui.checks import status_line as check_end_line
 from tpustarter.tui.kit.row_list import RowList
 
@@ -437,7 +436,7 @@ def test_skip_for_missing_resource_is_not_folded() -> None:
     results = {one.id: one for one in (*plain, missing)}
 
     folds = check_rows.fold_checks(results.values(), [])
-    ids = sorted(results, key=lambda check: check_rows.sort_key(results[check]))
+    ids = sorted(results, key=lambda check: check_rows.check_sort_key(results[check]))
 
     assert ["jax.n", check_rows.SKIPPED] == check_rows.replace_folded(ids, folds)
 

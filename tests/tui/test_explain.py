@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
-from tpustarter.tui.explain.failure import PASTED, is_log_path, read_failure
+from tpustarter.tui.explain.failed_run import PASTED, is_log_path, read_failure
 from tpustarter.tui.explain.input_screen import ExplainInput
 from tpustarter.tui.explain.screen import ExplanationScreen
 from tpustarter.tui.home.screen import HomeScreen

@@ -35,8 +35,7 @@ from tpustarter.machine.machine import Machine
 from tpustarter.tui.app.app import TpustarterApp
 from tpustarter.tui.checks.screen import ChecksScreen
 from tpustarter.tui.exercise.screen import ExerciseScreen
-from tpustarter.tui.home import course_facts
-from tpustarter.tui.home import rows as home_rows
+from tpustarter.tui.home import course_facts, home_rows
 from tpustarter.tui.home.paths_screen import PathsScreen
 from tpustarter.tui.home.screen import HomeScreen
 from tpustarter.tui.kit.row_list import RowList

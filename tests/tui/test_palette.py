@@ -12,7 +12,7 @@ from textual.command import CommandList
 from tests.support.processes import HANG_S
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until
 from tpustarter.core import state
-from tpustarter.setup.environment.profiles import MACHINE, PROFILES
+from tpustarter.setup.environment.setup_profiles import MACHINE, PROFILES
 from tpustarter.tui.app import palette_commands
 from tpustarter.tui.app.app import TpustarterApp
 from tpustarter.tui.lesson.screen import LessonRunScreen

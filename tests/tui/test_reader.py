@@ -19,7 +19,7 @@ from tpustarter.tui.checks.screen import ChecksScreen
 from tpustarter.tui.kit.page import Sheet
 from tpustarter.tui.kit.row_list import Row, RowList
 from tpustarter.tui.kit.text_layout import HangingText
-from tpustarter.tui.lesson import keys as lesson_keys
+from tpustarter.tui.lesson import lesson_keys
 from tpustarter.tui.lesson.available_actions import EnterAction
 from tpustarter.tui.lesson.screen import LessonRunScreen
 from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen

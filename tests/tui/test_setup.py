@@ -28,7 +28,7 @@ from tpustarter.checking.plan import interpreters
 from tpustarter.core import locations, state
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.machine import host
-from tpustarter.setup.environment.profiles import PROFILES, SIZES
+from tpustarter.setup.environment.setup_profiles import PROFILES, SIZES
 from tpustarter.tui.app.app import TpustarterApp
 from tpustarter.tui.app.settings_screen import SettingsScreen
 from tpustarter.tui.checks.screen import ChecksScreen

@@ -55,8 +55,8 @@ def test_nothing_is_sent_before_screen_opens(cloud: FakeCloud, tmp_path: Path) -
 
 def test_home_counts_entries_of_ledger(cloud: FakeCloud, tmp_path: Path) -> None:
     """One line with the key, also chosen with Enter; none once nothing is remembered."""
-    ledger.add_entry(ENTRY)
-    ledger.add_entry(replace(ENTRY, project="other-project"))
+    ledger.add_ledger_entry(ENTRY)
+    ledger.add_ledger_entry(replace(ENTRY, project="other-project"))
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
@@ -64,7 +64,7 @@ def test_home_counts_entries_of_ledger(cloud: FakeCloud, tmp_path: Path) -> None
             await press(pilot, "down", "enter")
             assert isinstance(pilot.app.screen, TpuListScreen)
 
-            ledger.remove_entry(ENTRY)
+            ledger.remove_ledger_entry(ENTRY)
             seen = await press(pilot, "escape")
             assert "1 TPU of Google Cloud may be billed: u shows it" in seen
 
@@ -73,7 +73,7 @@ def test_home_counts_entries_of_ledger(cloud: FakeCloud, tmp_path: Path) -> None
 
 def test_ledger_is_shown_until_google_answers(cloud: FakeCloud, tmp_path: Path) -> None:
     """Without a project nobody is asked: what is needed, what is remembered, and no traceback."""
-    ledger.add_entry(ENTRY)
+    ledger.add_ledger_entry(ENTRY)
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
@@ -114,7 +114,7 @@ def test_enter_without_project_opens_project_lessons(
 
 def test_entry_unlisted_by_google_is_shown(cloud: FakeCloud, tmp_path: Path) -> None:
     """It may be billed while nobody knows; later, the list says that it is gone."""
-    ledger.add_entry(replace(ENTRY, asked=ledger.format_time(cloud.clock.now())))
+    ledger.add_ledger_entry(replace(ENTRY, asked=ledger.format_time(cloud.clock.now())))
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path, size=(100, 30)) as pilot:
@@ -131,7 +131,7 @@ def test_entry_unlisted_by_google_is_shown(cloud: FakeCloud, tmp_path: Path) -> 
             cloud.clock.sleep(700)
             seen = await press(pilot, "r")
             assert "lost in us-central1-b is gone, and nothing of it is billed." in seen
-            assert [] == ledger.read_entries()
+            assert [] == ledger.read_ledger()
 
     run(journey)
 
@@ -221,7 +221,7 @@ def test_tpu_is_created_followed_and_deleted(cloud: FakeCloud, tmp_path: Path) -
     run(journey)
 
     assert {} == cloud.existing()
-    assert [] == ledger.read_entries()
+    assert [] == ledger.read_ledger()
 
 
 def hold_after_delete(cloud: FakeCloud, method: str, let_go: threading.Event) -> None:
@@ -283,7 +283,7 @@ def test_abandoned_creation_stays_in_queue(cloud: FakeCloud, tmp_path: Path) -> 
 
     run(journey)
 
-    assert ["bert"] == [entry.name for entry in ledger.read_entries()]
+    assert ["bert"] == [entry.name for entry in ledger.read_ledger()]
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_cloud_error_is_text_on_screen(
     cloud: FakeCloud, tmp_path: Path, code: int, text: str, expected: str
 ) -> None:
     """No network, no API, no credentials: the words of the command line, and r asks again."""
-    ledger.add_entry(ENTRY)
+    ledger.add_ledger_entry(ENTRY)
     cloud.faults["ListQueuedResources"] = [Fault(code, text)] * 4
 
     async def journey() -> None:
@@ -353,7 +353,7 @@ def test_hostile_names_and_texts_are_plain_text(cloud: FakeCloud, tmp_path: Path
     made(cloud, "bert", "FAILED", (8, HOSTILE))
     name = f"{PLACE}/nodes/{HOSTILE}"
     cloud.nodes[name] = tpu_v2.Node(name=name, accelerator_type=HOSTILE, runtime_version=HOSTILE)
-    ledger.add_entry(replace(ENTRY, name=HOSTILE, type=HOSTILE, note=HOSTILE))
+    ledger.add_ledger_entry(replace(ENTRY, name=HOSTILE, type=HOSTILE, note=HOSTILE))
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path, size=(120, 40)) as pilot:

@@ -36,7 +36,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks
 from tpustarter.machine.machine import Machine
-from tpustarter.running import archive, run_folder
+from tpustarter.running import probe_archive, run_folder
 from tpustarter.version import __version__
 
 TYPE_CHECKING = False
@@ -114,7 +114,7 @@ class MachineCheck:
         )
 
     def stop(self, number: int = signal.SIGINT) -> None:
-        """End the run; what was not run is reported as interrupted.
+        """End the run, and report the checks that were not run as interrupted.
 
         Once every check has ended this does nothing: the processes have ended already.
         """
@@ -192,7 +192,7 @@ class MachineCheck:
     def _session(self, folder: Path) -> ProbeSession:
         return ProbeSession(
             self._interpreter.path,
-            archive.build_probe_archive(folder / "probe.pyz", self._checks_folder),
+            probe_archive.build_probe_archive(folder / "probe.pyz", self._checks_folder),
             folder,
             dict(self._machine.env),
             {"root": str(self._machine.root), "uid": self._machine.uid},

@@ -33,7 +33,7 @@ class RunProgress:
         self._began = time.monotonic()
 
     def follow(self, event: object) -> None:
-        """Update the states by an event of the run."""
+        """Update the progress by an event of the run."""
         if isinstance(event, PlanMade):
             self.platform = str(event.run.target.get("platform", ""))
             for check in list(self.checks.values()):
@@ -60,7 +60,7 @@ class RunProgress:
         return len(self.results) / len(self.checks) if self.checks else 0.0
 
     def numbers(self, unit: str = "") -> str:
-        """Return the progress in numbers: `4 of 8, 1 fail`; `unit` comes after the first two."""
+        """Return the progress in numbers, such as `4 of 8, 1 fail`, with the unit after `8`."""
         counts = Counter(result.status for result in self.results.values())
         wrong = "".join(f", {counts[status]} {status}" for status in TROUBLE if counts[status])
         return f"{len(self.results)} of {len(self.checks)}{unit}{wrong}"

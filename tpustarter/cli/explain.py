@@ -25,7 +25,7 @@ from tpustarter.text.terminal import choose_paint, cut_text, escape_text, format
 if TYPE_CHECKING:
     from tpustarter.explain.explain_output import CommandEnd
     from tpustarter.explain.explanation_text import Explanation
-    from tpustarter.explain.log_scanner import LogScan, Scanner
+    from tpustarter.explain.log_scanner import FailureScanner, LogScan
     from tpustarter.explain.worker_logs import JobExplanation
 
 COLOURS = {"confirmed": "red", "likely": "yellow", "possible": "cyan"}
@@ -76,7 +76,7 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
     if len(files) > 1 and (fix or "-" in files):
         raise click.UsageError("the logs of several workers are files, and go without --fix and -")
     with print_errors_as_json(explanation_text.SCHEMA, wanted=as_json):
-        scanner = log_scanner.Scanner(known_failures.read_failures())
+        scanner = log_scanner.FailureScanner(known_failures.read_failures())
         found: Explanation | JobExplanation
         if len(files) > 1:
             names = worker_logs.worker_names(files)
@@ -111,7 +111,7 @@ def _text(found: Explanation | JobExplanation) -> str:
     return explanation_text.render_explanation(found, paint)
 
 
-def _scan(scanner: Scanner, file: str | None) -> tuple[LogScan, JobExplanation | None]:
+def _scan(scanner: FailureScanner, file: str | None) -> tuple[LogScan, JobExplanation | None]:
     """Scan a log; where it holds the lines of several workers, explain those as well."""
     from tpustarter.explain import log_prefixes, log_reader, worker_logs
 

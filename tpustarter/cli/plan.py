@@ -126,19 +126,25 @@ def plan(
 ) -> None:
     """Plan a model on TPUs; `_HELP` says how."""
     with print_errors_as_json(SCHEMA, wanted=as_json):
-        from tpustarter.planning import document, fit, model_shape, plan_text, rehearsed
+        from tpustarter.planning import (
+            document,
+            model_shape,
+            plan_text,
+            rehearsal_comparison,
+            tpu_fit,
+        )
 
         path = locations.expand_path(config)
         echo_if_waiting(path)
         model = model_shape.read_model(path)
         chosen = _options(model, options)
-        results = rehearsed.read_rehearsal(Path(rehearsal)) if rehearsal else []
+        results = rehearsal_comparison.read_rehearsal(Path(rehearsal)) if rehearsal else []
         typed = _names(names) or list(dict.fromkeys(result.tpu for result in results))
-        plans = fit.plan_tpus(model, chosen, typed)
+        plans = tpu_fit.plan_tpus(model, chosen, typed)
         if not plans:
             what = f"no TPU has a number of devices that {chosen.tensor} divides"
             raise Problem(what, hint="leave `--tensor` out", code=ExitCode.USAGE)
-        compared = rehearsed.compare_plans(plans, results)
+        compared = rehearsal_comparison.compare_plans(plans, results)
         notes = plan_text.warn_of_types(chosen, plans)
         code = document.exit_code(plans)
         if as_json:

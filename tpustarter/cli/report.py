@@ -94,10 +94,10 @@ def report(**options: Any) -> None:
         _read(options)
         return
     from tpustarter.report import make_report
-    from tpustarter.report.forms import trackers
+    from tpustarter.report.forms import issue_trackers
 
     with print_errors_as_json(SCHEMA, wanted=options["as_json"]):
-        wanted = trackers.find_tracker(options["tracker"]).id if options["tracker"] else None
+        wanted = issue_trackers.find_tracker(options["tracker"]).id if options["tracker"] else None
         context = _context(options)
         reproduces = _reproduced(options)
         made = make_report.make_report(
@@ -159,10 +159,10 @@ def _refuse_what_makes_a_report(context: click.Context) -> None:
 
 def _reproduced(options: dict[str, Any]) -> tuple[str, ...] | None:
     """Return the ids to reproduce, None for no reproducers; raises Problem for an unknown id."""
-    from tpustarter.report.collect import failures
+    from tpustarter.report.collect import reproducible_failures
 
     for one in options["reproduces"]:
-        failures.find_reproducer(one)
+        reproducible_failures.find_reproducer(one)
     return None if options["no_reproduce"] else options["reproduces"]
 
 

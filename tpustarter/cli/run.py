@@ -15,7 +15,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
-    from tpustarter.explain.log_scanner import LogPass
+    from tpustarter.explain.log_scanner import LogSearch
 
 _SETTINGS = {
     "ignore_unknown_options": True,
@@ -47,7 +47,7 @@ def run(command: tuple[str, ...]) -> None:
     from tpustarter.machine import machine, memory
     from tpustarter.running import passthrough
 
-    seen = log_scanner.Scanner(known_failures.read_failures()).start_pass()
+    seen = log_scanner.FailureScanner(known_failures.read_failures()).start_pass()
     handed: list[int] = []
     unwritten: list[int] = []
 
@@ -81,7 +81,7 @@ def _say_unwritten(to: int, error: OSError) -> None:
     click.echo(str(problem), err=True)
 
 
-def _explain(seen: LogPass, code: int, kills: dict[str, int], program: str) -> None:
+def _explain(seen: LogSearch, code: int, kills: dict[str, int], program: str) -> None:
     from tpustarter.cli import explain
     from tpustarter.explain import command_ending, explanation_text
     from tpustarter.explain.explain_output import CommandEnd

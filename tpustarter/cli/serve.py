@@ -13,13 +13,13 @@ import click
 
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.machine import pip
+from tpustarter.machine import pip_command
 from tpustarter.text.invocation import format_commands, program_command
 from tpustarter.text.terminal import escape_text, format_code
 
 if TYPE_CHECKING:
-    from tpustarter.serving.server import TutorServer
     from tpustarter.serving.tunnel import Tunnel
+    from tpustarter.serving.tutor_server import TutorServer
 
 PORTS = {"tutor": 8765, "jupyter": 8888, "colab": 8888, "profiler": 6006}
 """Services with their default ports, which are the same at each start, so that a tunnel fits again.
@@ -87,7 +87,7 @@ def _serve_tutor(port: int) -> None:
 
 def _tutor(port: int) -> TutorServer:
     try:
-        from tpustarter.serving.server import TutorServer
+        from tpustarter.serving.tutor_server import TutorServer
     except ModuleNotFoundError as error:
         raise Problem(
             f"`textual-serve` is missing in `{sys.executable}`: there is no module `{error.name}`",
@@ -104,7 +104,7 @@ def _install() -> str:
     if " run " in program_command():  # started by uv, which can install the extra
         return "type the same command with `--extra serve` after `uv run`"
     python = shlex.quote(sys.executable)
-    return f"run `{pip.format_pip_command(f'{python} -m pip install textual-serve')}`"
+    return f"run `{pip_command.format_pip_command(f'{python} -m pip install textual-serve')}`"
 
 
 def _serve_other(what: str, port: int) -> None:
@@ -112,7 +112,7 @@ def _serve_other(what: str, port: int) -> None:
     from tpustarter.cli.command_end import stop_at_signals
     from tpustarter.machine import host
     from tpustarter.serving.server_process import ServerProcess
-    from tpustarter.setup import servers
+    from tpustarter.setup import server_commands
 
     folder = environments.find_proved(environments.SERVED[what])
     if folder is None:
@@ -122,7 +122,7 @@ def _serve_other(what: str, port: int) -> None:
             code=ExitCode.NOTHING_VERIFIED,
         )
     machine = host.Machine()
-    started = servers.make_server_command(what, folder, machine, port=port, root=Path.cwd())
+    started = server_commands.make_server_command(what, folder, machine, port=port, root=Path.cwd())
     server = ServerProcess(started, NAMES[what], what, port)
     signals: list[int] = []
 

@@ -26,7 +26,7 @@ from tpustarter.setup.environment.environment_setup import (
     StepOutput,
     StepStarted,
 )
-from tpustarter.setup.environment.profiles import MACHINE, PROFILES
+from tpustarter.setup.environment.setup_profiles import MACHINE, PROFILES
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.setup.machine.step_values import parse_pairs

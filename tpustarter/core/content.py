@@ -77,7 +77,7 @@ _NEEDS: dict[str, type | tuple[type, ...]] = {
     "platform": str,
     "slices": int,
 }
-"""The needs that `probe/needs.py` knows."""
+"""The needs that `probe/check_needs.py` knows."""
 _REQUIRED = ("FRAMEWORK", "LEVEL", "NEEDS", "TIMEOUT_S", "LESSON", "SOURCE")
 
 
@@ -272,17 +272,17 @@ class Lesson:
 
     @property
     def title(self) -> str:
-        """Title from the header; the id where it has none."""
+        """Title from the header, or the id of a lesson without a title."""
         return str(self.header.get("title", self.id))
 
     @property
     def framework(self) -> str | None:
-        """Import name of the first framework it needs, or None if there is none."""
+        """Import name of the first framework that the lesson needs, or None if it needs none."""
         return next(iter(self.frameworks), None)
 
     @property
     def frameworks(self) -> dict[str, str]:
-        """Frameworks it needs, each with the oldest version it runs on, which is empty for any."""
+        """Frameworks of the lesson, each with the oldest version that will do, or "" for any."""
         named = self._needs.get("framework")
         versions = {
             name: str(version)
@@ -293,13 +293,13 @@ class Lesson:
 
     @property
     def packages(self) -> list[str]:
-        """Packages it needs beside its framework, by the names to install."""
+        """Packages that the lesson needs beside its framework, by the names to install."""
         names = self._needs.get("packages")
         return [str(name) for name in names] if is_array(names) else []
 
     @property
     def devices(self) -> int:
-        """Fewest devices that its blocks are written for."""
+        """Fewest devices that the blocks of the lesson are written for."""
         number = self._needs.get("devices")
         return number if isinstance(number, int) else 1
 

@@ -58,7 +58,7 @@ def _number(text: str) -> int | None:
 
 
 def sudo_caller_home() -> Path | None:
-    """Return the home of the person who called sudo; None without sudo or without a home."""
+    """Return the home of the person who called sudo, or None without sudo or without a home."""
     if sudo := find_sudo_caller():
         import pwd
 

@@ -277,7 +277,7 @@ class Redactor:
         return value
 
 
-def drop_cut_word(text: str) -> str:
+def drop_incomplete_word(text: str) -> str:
     """Return a text without its last word, which may be incomplete.
 
     Half a secret has no shape, and half a name is no known name: neither may be shown.
@@ -285,7 +285,7 @@ def drop_cut_word(text: str) -> str:
     return _FIRST_WORD.sub("", text[::-1])[::-1]
 
 
-def drop_cut_line(text: str) -> str:
+def drop_incomplete_line(text: str) -> str:
     """Return a text from its second line, or word, on: the first one may be incomplete."""
     _, line_end, rest = text.partition("\n")
     return rest if line_end else _FIRST_WORD.sub("", text)

@@ -10,9 +10,9 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tpustarter.explain.failure_ranking import FailureMatch, sort_matches
 from tpustarter.explain.known_failures import KnownFailure
 from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
-from tpustarter.explain.ranking import FailureMatch, sort_matches
 from tpustarter.text import phrases
 
 EXIT_CODE = "exit code"
@@ -48,7 +48,7 @@ def add_exit_code(
     return sort_matches(found.values())
 
 
-def add_kills(
+def add_out_of_memory_kills(
     matches: Sequence[FailureMatch],
     scan: LogScan,
     failures: Sequence[KnownFailure],

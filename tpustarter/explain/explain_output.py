@@ -13,17 +13,17 @@ from tpustarter.core.problem import Problem
 from tpustarter.explain import (
     command_ending,
     explanation_text,
+    failure_ranking,
     known_failures,
     lesson_failures,
     library_errors,
     machine_evidence,
     program_mistakes,
     program_python,
-    ranking,
 )
 from tpustarter.explain.explanation_text import Explanation, find_last_error
+from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import LogScan
-from tpustarter.explain.ranking import FailureMatch
 from tpustarter.explain.tracebacks import (
     TRACEBACK,
     Traceback,
@@ -62,10 +62,10 @@ def explain_log(
         lesson: The lesson in which it happened, if any.
     """
     failures = known_failures.read_failures()
-    matches = ranking.rank_failures(scan, failures)
+    matches = failure_ranking.rank_failures(scan, failures)
     if end:
         matches = command_ending.add_exit_code(matches, scan, failures, end.code)
-        matches = command_ending.add_kills(matches, scan, failures, end.kills)
+        matches = command_ending.add_out_of_memory_kills(matches, scan, failures, end.kills)
     tracebacks = read_tracebacks(scan.last, scan.lines)
     own = _own_error(matches, tracebacks)
     if python is None:
@@ -77,9 +77,7 @@ def explain_log(
         scan.lines,
         last_error,
         python,
-        has_failed=bool(end and end.code)
-        or TRACEBACK in scan.last
-        or is_exception_line(last_error),
+        has_failed=_has_failed(scan, end, last_error),
         has_own_error=bool(own),
         framework=explanation_text.find_framework(scan.last),
         is_cut=last.is_cut and not own,
@@ -96,6 +94,10 @@ def explain_log(
         found = replace(found, last_error=traceback.error)
     own_line = "" if mistake or library else library_errors.find_program_line(traceback)
     return replace(found, mistake=mistake, library=library, own_line=own_line)
+
+
+def _has_failed(scan: LogScan, end: CommandEnd | None, last_error: str) -> bool:
+    return bool(end and end.code) or TRACEBACK in scan.last or is_exception_line(last_error)
 
 
 def _last_error(matches: Sequence[FailureMatch], end_of_log: str, last: Traceback) -> str:

@@ -9,14 +9,14 @@ from enum import Enum, auto
 from typing import Any
 
 from tpustarter.core.problem import ExitCode
-from tpustarter.core.redact import drop_cut_line
+from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.explain import known_failures, program_python
+from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.library_errors import PYTHON, LibraryError
 from tpustarter.explain.log_scanner import FailureSign
 from tpustarter.explain.program_mistakes import FoundMistake
-from tpustarter.explain.ranking import FailureMatch
 from tpustarter.explain.tracebacks import strip_log_prefix
-from tpustarter.machine import frameworks, pip
+from tpustarter.machine import frameworks, pip_command
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpainted, wrap
@@ -107,7 +107,7 @@ def find_last_error(end_of_log: str) -> str:
         if match:
             # What a progress bar has drawn before it, in the same line, tells nothing.
             start = max(0, match.start() - _LONGEST // 2) if len(line) > _LONGEST else 0
-            part = drop_cut_line(line[start:]) if start else line
+            part = drop_incomplete_line(line[start:]) if start else line
             return " ".join(part[:_LONGEST].split())
     return ""
 
@@ -127,7 +127,7 @@ def list_fixes(match: FailureMatch, python: str) -> list[str]:
     return [
         *hint,
         *(
-            pip.format_pip_command(
+            pip_command.format_pip_command(
                 known_failures.fill_placeholders(program_python.fill_in_python(fix, python), values)
             )
             for fix in match.failure.fix

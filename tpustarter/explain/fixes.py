@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tpustarter.explain import machine_evidence
-from tpustarter.explain.ranking import FailureMatch
+from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.machine import host
 from tpustarter.probe.finding import Hint
 from tpustarter.text import phrases

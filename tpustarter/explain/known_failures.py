@@ -174,7 +174,7 @@ def generalise_pattern(pattern: str) -> str:
 
 
 def format_sizes(values: Mapping[str, str]) -> dict[str, str] | None:
-    """Return NEEDED, THERE and OVER in words; None unless more was needed than there was.
+    """Return NEEDED, THERE and OVER in words, or None unless more was needed than there was.
 
     Where enough was free in total, as in fragmented memory, the numbers explain nothing.
     """

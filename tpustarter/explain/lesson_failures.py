@@ -10,7 +10,7 @@ from pathlib import Path
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
-from tpustarter.explain.program_mistakes import Mistake
+from tpustarter.explain.program_mistakes import ProgramMistake
 from tpustarter.learning.content import markdown
 
 HEADING = "## If it fails"
@@ -22,7 +22,7 @@ _LONG = 20
 three."""
 
 
-def read_mistakes(folder: Path | None = None, first: str = "") -> list[Mistake]:
+def read_mistakes(folder: Path | None = None, first: str = "") -> list[ProgramMistake]:
     """Return the errors that lessons name, or none if the lessons cannot be read.
 
     Args:
@@ -43,14 +43,14 @@ def has_section(lesson: Lesson) -> bool:
     return HEADING in markdown.source_lines(lesson)
 
 
-def list_mistakes(lesson: Lesson) -> Iterator[Mistake]:
+def list_mistakes(lesson: Lesson) -> Iterator[ProgramMistake]:
     """Yield a row for each error that a lesson quotes."""
     section = _SECTION.search("\n".join(markdown.source_lines(lesson)) + "\n")
     for item in _ITEM.finditer(section["items"] if section else ""):
         errors = [code for code in _CODE.findall(" ".join(item["head"].split())) if _tells(code)]
         if errors:
             pattern = re.compile("|".join(_pattern(error) for error in errors))
-            yield Mistake(
+            yield ProgramMistake(
                 error=pattern, means=_says(item), anywhere=True, read=lesson.id, title=lesson.title
             )
 

@@ -108,7 +108,7 @@ def find_library_of_file(file: str) -> tuple[str, str]:
 
 
 def is_user_frame(frame: Frame) -> bool:
-    """Return whether a frame is in a file of the user's."""
+    """Return whether a frame is in a file of the user, not of a library."""
     return not find_library_of_file(frame.file)[0]
 
 
@@ -122,7 +122,7 @@ def find_raising_frame(traceback: Traceback) -> Frame | None:
 
 
 def find_last_user_frame(traceback: Traceback) -> Frame | None:
-    """Return the last frame in a file of the user's, or None if a traceback has none."""
+    """Return the last frame of a traceback in a file of the user, or None if there is none."""
     return next((one for one in reversed(traceback.frames) if is_user_frame(one)), None)
 
 

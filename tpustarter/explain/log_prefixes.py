@@ -15,7 +15,7 @@ from tpustarter.core import yaml_rows
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text, Texts
 from tpustarter.explain import log_reader
-from tpustarter.explain.log_scanner import LogPass, LogScan, Scanner
+from tpustarter.explain.log_scanner import FailureScanner, LogScan, LogSearch
 
 FILE = Path(__file__).with_name("log_prefixes.yml")
 MOST_WORKERS = 256
@@ -52,7 +52,7 @@ def read_prefixes(file: Path = FILE) -> tuple[LogPrefix, ...]:
 class WorkerLogSplitter:
     """The scans of all workers whose lines stand in one log."""
 
-    def __init__(self, scanner: Scanner) -> None:
+    def __init__(self, scanner: FailureScanner) -> None:
         self._scanner = scanner
         self._prefix: LogPrefix | None = None
         self._lines: re.Pattern[bytes] = re.compile(b"")
@@ -60,12 +60,12 @@ class WorkerLogSplitter:
         """The line that has not ended yet, after a line feed."""
         self._number = 0
         """Lines before the rest."""
-        self._passes: dict[str, LogPass] = {}
+        self._passes: dict[str, LogSearch] = {}
         self.places: dict[str, Sequence[int]] = {}
         """The numbers that the lines of each worker have in the whole log, counted from 1."""
 
     def take(self, chunk: bytes) -> None:
-        """Search the next bytes of the log."""
+        """Search the next bytes of a log."""
         data = self._rest + chunk
         end = data.rfind(b"\n")
         data, self._rest = data[: end + 1], data[end:]

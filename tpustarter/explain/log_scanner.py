@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import IO, Any, Literal
 
-from tpustarter.core.redact import Redactor, drop_cut_line, drop_cut_word
+from tpustarter.core.redact import Redactor, drop_incomplete_line, drop_incomplete_word
 from tpustarter.explain import log_reader
 from tpustarter.explain.known_failures import KnownFailure, generalise_pattern
 
@@ -113,7 +113,7 @@ class _Raw:
     values: dict[str, str]
 
 
-class Scanner:
+class FailureScanner:
     """A search for failures, whose patterns can be used for several logs."""
 
     def __init__(self, failures: Sequence[KnownFailure], clean: Clean | None = None) -> None:
@@ -133,9 +133,9 @@ class Scanner:
             for pattern in getattr(one, part)
         ]
 
-    def start_pass(self) -> LogPass:
+    def start_pass(self) -> LogSearch:
         """Start the pass over one log, which is then given in chunks."""
-        return LogPass(self._searched, self._clean)
+        return LogSearch(self._searched, self._clean)
 
     def scan(self, stream: IO[bytes]) -> LogScan:
         """Search a whole log; raise OSError where it cannot be read."""
@@ -194,7 +194,7 @@ class _Search:
         return min(spans, key=lambda span: (span[0], -span[1]), default=None)
 
 
-class LogPass:
+class LogSearch:
     """The search of one log that is still arriving."""
 
     def __init__(self, searched: Sequence[_Searched], clean: Clean) -> None:
@@ -220,7 +220,7 @@ class LogPass:
         self._wasted = 0
 
     def feed(self, chunk: bytes) -> None:
-        """Search the next bytes of the log."""
+        """Search the next bytes of a log."""
         if piece := self._reader.feed(chunk):
             self._search(piece)
 
@@ -329,9 +329,9 @@ class LogPass:
         kept = b"".join(self._last)
         last = _text(kept[-(LAST + WINDOW) :])
         if len(kept) > LAST + WINDOW:
-            last = drop_cut_line(last)
+            last = drop_incomplete_line(last)
         last = self._clean(last)
-        return last if len(last) <= LAST else drop_cut_line(last[-LAST:])
+        return last if len(last) <= LAST else drop_incomplete_line(last[-LAST:])
 
 
 def _end_of_line(data: bytes, position: int) -> int:
@@ -355,7 +355,7 @@ def _quote(raw: _Raw, pattern: Any, clean: Clean) -> str:
     begin = max(line_start, start - QUOTED // 2)
     before, rest = text[begin:start], text[start : min(line_end, begin + QUOTED)]
     if begin > line_start or (not line_start and not raw.lines.is_begun):
-        before = drop_cut_line(before)
+        before = drop_incomplete_line(before)
     if begin + QUOTED < line_end or not is_ended:
-        rest = rest[: end - start] + drop_cut_word(rest[end - start :])
+        rest = rest[: end - start] + drop_incomplete_word(rest[end - start :])
     return " ".join((before + rest).split())

@@ -14,7 +14,7 @@ from tpustarter.checking.machine_check import CheckRequest, MachineCheck
 from tpustarter.checking.output.results_text import finding_line
 from tpustarter.checking.results.results import FindingFields, read_hint
 from tpustarter.explain import program_python
-from tpustarter.explain.ranking import FailureMatch, sort_matches
+from tpustarter.explain.failure_ranking import FailureMatch, sort_matches
 from tpustarter.machine import host
 
 NO_TPU = "this machine has no TPU"
@@ -71,7 +71,7 @@ def can_confirm(matches: Sequence[FailureMatch]) -> bool:
 def confirm_matches(
     matches: Sequence[FailureMatch], machine: MachineEvidence
 ) -> list[FailureMatch]:
-    """Return the matches with the evidence of this machine, in their order after that.
+    """Add the evidence of this machine to the matches, and sort them again.
 
     A log may come from another machine. Such logs are made on machines with a TPU, so only one that
     has a TPU can speak against what the log says.

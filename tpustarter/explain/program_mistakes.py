@@ -20,14 +20,14 @@ from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text
 from tpustarter.explain import known_failures, library_errors, program_python
 from tpustarter.explain.tracebacks import Traceback
-from tpustarter.machine import pip
+from tpustarter.machine import pip_command
 
 FILE = Path(__file__).with_name("mistakes.yml")
 _SAYS_SO = re.compile(r"^exception: (?=\w+Error\b)")
 """The prefix of an exception in the output of a block or a check."""
 
 
-class Mistake(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramMistake(msgspec.Struct, frozen=True, kw_only=True):
     """A known kind of mistake in a program."""
 
     error: re.Pattern[str]
@@ -53,7 +53,7 @@ class Mistake(msgspec.Struct, frozen=True, kw_only=True):
     elsewhere."""
 
 
-class _FileMistake(Mistake, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _FileMistake(ProgramMistake, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A row of `mistakes.yml`, which has a fix and a source."""
 
     def __post_init__(self) -> None:
@@ -66,7 +66,7 @@ class _FileMistake(Mistake, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class FoundMistake:
     """A mistake that a log shows."""
 
-    mistake: Mistake
+    mistake: ProgramMistake
     error: str
     """The last line of the traceback."""
     place: str
@@ -81,7 +81,7 @@ class FoundMistake:
 
 
 @functools.cache
-def read_mistakes(file: Path = FILE) -> tuple[Mistake, ...]:
+def read_mistakes(file: Path = FILE) -> tuple[ProgramMistake, ...]:
     """Read the known mistakes; raise Problem for a row that cannot be used."""
     table = yaml_rows.load_yaml(file)
     if not is_array(table):
@@ -102,7 +102,11 @@ def _pattern(_: type, value: Any) -> re.Pattern[str]:
 
 
 def find_mistake(
-    last_error: str, traceback: Traceback, taught: Iterable[Mistake] = (), *, python: str = ""
+    last_error: str,
+    traceback: Traceback,
+    taught: Iterable[ProgramMistake] = (),
+    *,
+    python: str = "",
 ) -> FoundMistake | None:
     """Return the known mistake behind the last error of a program, or None.
 
@@ -127,14 +131,14 @@ def find_mistake(
     found = mistake.error.search(last_error)
     values = found.groupdict() if found else {}
     filled = known_failures.fill_placeholders(mistake.command, values)
-    command = pip.format_pip_command(program_python.fill_in_python(filled, python))
+    command = pip_command.format_pip_command(program_python.fill_in_python(filled, python))
     own = library_errors.find_last_user_frame(traceback)
     place, code = (own.place, own.code) if own else ("", "")
     error = _SAYS_SO.sub("", last_error)
     return FoundMistake(mistake, error, place, code, command, is_own and frame is not None)
 
 
-def _fits(mistake: Mistake, last_error: str, raiser: str, line: str) -> bool:
+def _fits(mistake: ProgramMistake, last_error: str, raiser: str, line: str) -> bool:
     is_there = mistake.raised_in is None or mistake.raised_in.search(raiser)
     is_that = mistake.line is None or mistake.line.search(line)
     return bool(is_there and is_that and mistake.error.search(last_error))

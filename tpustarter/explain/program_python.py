@@ -26,7 +26,7 @@ _NAME = re.compile(r"\bPYTHON\b")
 
 
 def find_program_python(end_of_log: str) -> str:
-    """Return the Python whose packages a log names last, or an empty text if it names none."""
+    """Return the environment whose packages a log names last, or "" if it names none."""
     found = list(_IN_PYTHON.finditer(end_of_log))
     if not found:
         return ""
@@ -64,7 +64,7 @@ def _is_trusted(executable: Path) -> bool:
 
 
 def fill_in_python(fix: str, python: str) -> str:
-    """Return a fix with the command of the user's Python, or in words where that is not known."""
+    """Fill the command of the user's Python into a fix, or words for it if it is not known."""
     if python:
         return _NAME.sub(lambda _: python, fix)
     if match := _COMMAND.match(fix):

@@ -84,7 +84,7 @@ class Traceback:
 
 
 def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
-    """Return the tracebacks of a log, of those that follow from each other each by itself.
+    """Return the tracebacks of a log, with chained tracebacks as separate ones.
 
     Args:
         end_of_log: The last lines of the log.
@@ -169,7 +169,7 @@ def _is_frame(line: str) -> bool:
 
 
 def read_bare_frames(end_of_log: str) -> Traceback:
-    """Return the frames of a log that has no first line of a traceback, as a syntax error has."""
+    """Return the frames in a log without the first line of a traceback, as of a syntax error."""
     lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
     last = max((at for at, line in enumerate(lines) if _is_frame(line)), default=len(lines))
     error = next((line.strip() for line in lines[last:] if _RAISED.match(line)), "")

@@ -17,8 +17,8 @@ from typing import Any
 from tpustarter.core.problem import ExitCode
 from tpustarter.explain import explain_output, explanation_text, known_failures
 from tpustarter.explain.explanation_text import Explanation, ExplanationPart
+from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
-from tpustarter.explain.ranking import FailureMatch
 from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpainted
 
 COMPARED = "comparison of workers"

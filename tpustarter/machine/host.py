@@ -20,7 +20,7 @@ from tpustarter.machine.containers import Container, find_container, shared_memo
 from tpustarter.machine.duration import format_duration
 from tpustarter.machine.generations import Generation
 from tpustarter.machine.libtpu_lock import LOCK_FILE, LibtpuLock, read_libtpu_lock
-from tpustarter.machine.machine import Machine, clean_text, multiply_bounds, parse_number
+from tpustarter.machine.machine import Machine, clean_text, multiply_topology_bounds, parse_number
 from tpustarter.machine.metadata import Metadata
 from tpustarter.machine.occupancy import (
     TpuProcess,
@@ -42,7 +42,6 @@ __all__ = [
     "Slice",
     "TpuProcess",
     "all_workers_command",
-    "chips",
     "clean_text",
     "count_reachable_chips",
     "count_visible_devices",
@@ -50,15 +49,16 @@ __all__ = [
     "find_container",
     "find_generation",
     "find_slice",
-    "find_unmet",
+    "find_unmet_host_need",
     "format_duration",
     "guess_platform",
     "has_nvidia_gpu",
     "is_google_cloud",
+    "list_chips",
     "list_device_nodes",
     "list_tpu_processes",
     "metadata",
-    "multiply_bounds",
+    "multiply_topology_bounds",
     "other_google_devices",
     "parse_number",
     "read_device_node",
@@ -121,7 +121,7 @@ def _google_devices(machine: Machine) -> list[tuple[str, int | None, Generation 
     return devices
 
 
-def chips(machine: Machine) -> list[Chip]:
+def list_chips(machine: Machine) -> list[Chip]:
     """Return the TPU chips on PCI, in the order of their addresses."""
     functions: dict[str, list[str]] = {}
     generations: dict[str, Generation] = {}
@@ -160,7 +160,7 @@ def _nodes_of(
 
 def count_reachable_chips(machine: Machine) -> int | None:
     """Return how many chips have all their device nodes, or None if that is unknown."""
-    tpu_chips, present = chips(machine), {node.path for node in list_device_nodes(machine)}
+    tpu_chips, present = list_chips(machine), {node.path for node in list_device_nodes(machine)}
     if not tpu_chips:
         return len(present) if guess_platform(machine) == "tpu" else None
     if not all(chip.nodes for chip in tpu_chips):
@@ -241,7 +241,7 @@ def list_device_nodes(machine: Machine) -> list[DeviceNode]:
 
 def find_generation(machine: Machine, metadata: Metadata | None = None) -> Generation | None:
     """Return the generation of the chips, else of the accelerator type, or None if they differ."""
-    names = {chip.generation for chip in chips(machine)}
+    names = {chip.generation for chip in list_chips(machine)}
     if names:
         return tpus.find_generation(names.pop()) if len(names) == 1 else None
     kind = slices.find_tpu_type(machine, metadata)[0]
@@ -261,13 +261,13 @@ def is_google_cloud(machine: Machine) -> bool:
         machine.read_text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")
     ]
     server = machine.env.get("GCE_METADATA_HOST") or machine.env.get("GCE_METADATA_IP")
-    has_google = bool(chips(machine) or unknown_google_devices(machine))
+    has_google = bool(list_chips(machine) or unknown_google_devices(machine))
     return any("Google" in (name or "") for name in names) or bool(server) or has_google
 
 
 def find_slice(machine: Machine, metadata: Metadata | None = None) -> Slice:
     """Return the slice of this machine; without `metadata` from the variables alone."""
-    return slices.find_slice(machine, metadata, len(chips(machine)))
+    return slices.find_slice(machine, metadata, len(list_chips(machine)))
 
 
 def count_visible_devices(machine: Machine, metadata: Metadata | None = None) -> int | None:
@@ -282,7 +282,7 @@ def count_visible_devices(machine: Machine, metadata: Metadata | None = None) ->
         return None
     names = ("TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES")
     limits = [len(_metadata.split_entries(machine.env.get(name))) for name in names]
-    limits.append(multiply_bounds(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS")) or 0)
+    limits.append(multiply_topology_bounds(machine.env.get("TPU_CHIPS_PER_PROCESS_BOUNDS")) or 0)
     return min(reachable, *(limit or reachable for limit in limits)) * tpu.devices_per_chip
 
 
@@ -292,7 +292,7 @@ def guess_platform(machine: Machine) -> Literal["tpu", "cpu"]:
     Colab and Kaggle may hide PCI. /dev/accelN belongs to Google's driver alone, /dev/vfio/N does
     not.
     """
-    if chips(machine):
+    if list_chips(machine):
         return "tpu"
     env, paths = machine.env, [node.path for node in list_device_nodes(machine)]
     announced = any(env.get(name) for name in TPU_VARIABLES) or env.get("COLAB_TPU_1VM") == "1"
@@ -313,14 +313,14 @@ def has_nvidia_gpu(machine: Machine) -> bool:
     return any(machine.read_status(name) for name in ("/dev/nvidia0", "/proc/driver/nvidia"))
 
 
-def find_unmet(machine: Machine, needs: Mapping[str, Any]) -> str | None:
-    """Return why a check does not apply here, with the value found, or None if it does.
+def find_unmet_host_need(machine: Machine, needs: Mapping[str, Any]) -> str | None:
+    """Return a need of a check that this host does not meet, with the value found, or None.
 
     The keys `chips` (a number), `container` and `google_cloud` are judged here, others are not.
     """
     if needs.get("chips"):
         hint = guess_platform(machine) == "tpu"
-        count = len(chips(machine)) or (len(list_device_nodes(machine)) if hint else 0)
+        count = len(list_chips(machine)) or (len(list_device_nodes(machine)) if hint else 0)
         if count == 0:
             unknown = unknown_google_devices(machine)
             return f"no TPU known here, {describe_unknown_devices(unknown)}" if unknown else NO_TPU

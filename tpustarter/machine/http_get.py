@@ -39,7 +39,7 @@ class HttpResponse(NamedTuple):
 def fetch_paths(
     where: str, paths: Sequence[str], headers: Mapping[str, str], timeout_s: float
 ) -> dict[str, HttpResponse | str]:
-    """Return the answer for each path, or why there is none. Proxies are never used.
+    """Request all paths at once, without a proxy; return each answer, or why there is none.
 
     Args:
         where: `host[:port]`.
@@ -130,7 +130,7 @@ class _Request:
         self.connection.close()
 
     def go_on(self, selector: selectors.BaseSelector) -> HttpResponse | None:
-        """Send or receive as far as possible now; return the answer once it is complete."""
+        """Send and receive without waiting; return the answer once it is complete."""
         if self._unsent:
             if error := self.connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
                 raise OSError(error, os.strerror(error))

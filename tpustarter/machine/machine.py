@@ -48,26 +48,26 @@ class Machine:
             return []
 
     def read_link(self, name: str) -> str | None:
-        """Return the target of a link, or None if there is none to read."""
+        """Return the target of a symbolic link, or None if it can't be read."""
         try:
             return str(self.path(name).readlink())
         except (OSError, ValueError):
             return None
 
     def read_status(self, name: str) -> os.stat_result | None:
-        """Return the stat of a path, or None if there is none to read."""
+        """Return the status of a path as `os.stat` does, or None if the path can't be read."""
         try:
             return self.path(name).stat()
         except (OSError, ValueError):
             return None
 
     def is_file(self, name: str) -> bool:
-        """Return whether a path is a file this user can find."""
+        """Return whether a path is a file, as far as this user can see it."""
         status = self.read_status(name)
         return status is not None and stat.S_ISREG(status.st_mode)
 
     def has_access(self, name: str, want: int) -> bool:
-        """Return whether the user may open a path: looked up, never tried.
+        """Return whether the permissions of a path let the user open it, without opening it.
 
         Args:
             name: an absolute path.
@@ -115,15 +115,15 @@ MAX_PRODUCT = 1_000_000
 
 
 def parse_number(text: str | None, base: int = 10) -> int | None:
-    """Return text as an integer, or None for any other text."""
+    """Parse an integer, or return None for any other text."""
     try:
         return int(text or "", base)
     except ValueError:
         return None
 
 
-def multiply_bounds(bounds: str | None) -> int | None:
-    """Return the product of bounds such as `2,2,1`; None unless they are positive and not huge."""
+def multiply_topology_bounds(bounds: str | None) -> int | None:
+    """Return the product of bounds such as `2,2,1`, or None if they are not plausible."""
     total = 1
     for part in (bounds or "").split(","):
         size = parse_number(part)

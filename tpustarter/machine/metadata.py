@@ -54,7 +54,7 @@ class Metadata:
 
 
 def server_address(machine: Machine) -> str:
-    """Return `host[:port]` of the metadata server, with the overrides other tools honour."""
+    """Return `host[:port]` of the metadata server, or of the one that a variable names."""
     for name in ("GCE_METADATA_HOST", "GCE_METADATA_IP"):
         if machine.env.get(name):
             return machine.env[name].removeprefix("http://").strip("/")

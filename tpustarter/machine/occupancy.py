@@ -87,6 +87,6 @@ def read_process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> TpuPr
 
 
 def sees_every_process(machine: Machine) -> bool | None:
-    """Return whether this user sees the open files of every process; None without /proc."""
+    """Return whether this user may see the open files of every process, or None without /proc."""
     pids = [name for name in machine.list_names("/proc") if name.isdecimal()]
     return all(machine.has_access(f"/proc/{pid}/fd", os.R_OK) for pid in pids) if pids else None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tpustarter.machine import tpus
-from tpustarter.machine.machine import Machine, clean_text, multiply_bounds, parse_number
+from tpustarter.machine.machine import Machine, clean_text, multiply_topology_bounds, parse_number
 from tpustarter.machine.metadata import Metadata, empty_mapping, split_entries
 
 MACHINE_TYPE = "metadata machine-type"
@@ -89,7 +89,8 @@ def find_slice(machine: Machine, metadata: Metadata | None, chips: int) -> Slice
         devices=devices,
         host_devices=host_devices,
         host_chips=_share(kind.chips if kind else None, parts),
-        waits=(hosts or 1) > 1 and multiply_bounds(machine.env.get("TPU_PROCESS_BOUNDS")) != 1,
+        waits=(hosts or 1) > 1
+        and multiply_topology_bounds(machine.env.get("TPU_PROCESS_BOUNDS")) != 1,
         chips_per_host_bounds=_bounds(metadata, chips),
         sources={name: source for name, source in sources.items() if source},
         misfit=misfit,
@@ -124,7 +125,7 @@ def _share(total: int | None, parts: int | None) -> int | None:
 def _bounds(metadata: Metadata | None, chips: int) -> str | None:
     # The metadata's arrangement counts only where it fits the chips seen.
     bounds = metadata.tpu_env.get("CHIPS_PER_HOST_BOUNDS") if metadata else None
-    return bounds if chips and multiply_bounds(bounds) == chips else BOUNDS.get(chips)
+    return bounds if chips and multiply_topology_bounds(bounds) == chips else BOUNDS.get(chips)
 
 
 def find_tpu_type(
@@ -157,9 +158,9 @@ def _hosts(machine: Machine, metadata: Metadata | None) -> tuple[int | None, str
         return len(names), "TPU_WORKER_HOSTNAMES"
     if metadata and metadata.worker_endpoints:
         return len(metadata.worker_endpoints), "metadata worker-network-endpoints"
-    if bounds := multiply_bounds(machine.env.get("TPU_HOST_BOUNDS")):
+    if bounds := multiply_topology_bounds(machine.env.get("TPU_HOST_BOUNDS")):
         return bounds, "TPU_HOST_BOUNDS"
-    if metadata and (bounds := multiply_bounds(metadata.tpu_env.get("HOST_BOUNDS"))):
+    if metadata and (bounds := multiply_topology_bounds(metadata.tpu_env.get("HOST_BOUNDS"))):
         return bounds, "metadata tpu-env HOST_BOUNDS"
     return None, ""
 

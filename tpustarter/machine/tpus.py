@@ -30,7 +30,7 @@ class TpuType:
 
 @dataclass(frozen=True)
 class Topology:
-    """Arguments for the TPU compiler, and the TPU that it then describes."""
+    """Arguments for the TPU compiler, and the TPU that they describe."""
 
     name: str
     topology_name: str

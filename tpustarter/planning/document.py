@@ -7,11 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from tpustarter.core.problem import ExitCode
-from tpustarter.planning.fit import TpuFit, list_tensor_sizes
 from tpustarter.planning.memory import PlanOptions
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.planning.plan_text import LEFT_OUT
-from tpustarter.planning.rehearsed import Comparison
+from tpustarter.planning.rehearsal_comparison import RehearsalComparison
+from tpustarter.planning.tpu_fit import TpuFit, list_tensor_sizes
 from tpustarter.planning.weights import count_parameters, list_arrays
 from tpustarter.version import __version__
 
@@ -27,7 +27,7 @@ def make_json_document(
     model: ModelShape,
     options: PlanOptions,
     plans: Sequence[TpuFit],
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[RehearsalComparison],
     notes: Sequence[str],
 ) -> dict[str, Any]:
     """Return the whole plan."""

@@ -55,7 +55,7 @@ class PlanOptions:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ShardingLayout:
     """Sharding of the work over the devices of a TPU."""
 
     tensor: int
@@ -75,7 +75,7 @@ class MemoryUse:
     formula: str
 
 
-def list_parts(model: ModelShape, options: PlanOptions, layout: Layout) -> list[MemoryUse]:
+def list_parts(model: ModelShape, options: PlanOptions, layout: ShardingLayout) -> list[MemoryUse]:
     """Return the uses of memory on one device."""
     if options.serve:
         return _serving(model, options, layout)
@@ -112,7 +112,7 @@ def cache_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryUs
     return MemoryUse("cache", size, formula)
 
 
-def _training(model: ModelShape, options: PlanOptions, layout: Layout) -> list[MemoryUse]:
+def _training(model: ModelShape, options: PlanOptions, layout: ShardingLayout) -> list[MemoryUse]:
     arrays = list_arrays(model)
     count = sum(one.count_per_device(layout.tensor, layout.groups) for one in arrays)
     whole = sum(one.count for one in arrays)
@@ -128,7 +128,9 @@ def _training(model: ModelShape, options: PlanOptions, layout: Layout) -> list[M
     ]
 
 
-def gathered_size(arrays: Sequence[WeightArray], options: PlanOptions, layout: Layout) -> MemoryUse:
+def gathered_size(
+    arrays: Sequence[WeightArray], options: PlanOptions, layout: ShardingLayout
+) -> MemoryUse:
     """Return the weights of the largest layer, whole, in the type that is computed with."""
     sizes: dict[str, int] = dict.fromkeys(PARTS, 0)
     for one in arrays:
@@ -220,7 +222,7 @@ def _expert_width(model: ModelShape, tensor: int) -> int:
     return math.ceil(wide / tensor)
 
 
-def _serving(model: ModelShape, options: PlanOptions, layout: Layout) -> list[MemoryUse]:
+def _serving(model: ModelShape, options: PlanOptions, layout: ShardingLayout) -> list[MemoryUse]:
     arrays, bits = list_arrays(model), BITS[options.weights]
     counts = [(one, one.count_per_device(layout.tensor)) for one in arrays]
     narrow = sum(count for one, count in counts if one.part in MATMUL_PARTS and len(one.shape) > 1)

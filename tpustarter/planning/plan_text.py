@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tpustarter.machine.generations import GENERATIONS
-from tpustarter.planning.fit import TpuFit, even_hidden, list_divisors, list_tensor_sizes
 from tpustarter.planning.memory import PREFILL, QUANTISED, REMAT, PlanOptions
 from tpustarter.planning.model_shape import ModelShape
-from tpustarter.planning.rehearsed import Comparison
+from tpustarter.planning.rehearsal_comparison import RehearsalComparison
+from tpustarter.planning.tpu_fit import TpuFit, even_hidden, list_divisors, list_tensor_sizes
 from tpustarter.planning.weights import count_parameters, list_arrays
 from tpustarter.text import phrases
 from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpainted, wrap
@@ -27,7 +27,7 @@ def render_plan(
     model: ModelShape,
     options: PlanOptions,
     plans: Sequence[TpuFit],
-    comparisons: Sequence[Comparison] = (),
+    comparisons: Sequence[RehearsalComparison] = (),
     *,
     named: bool = False,
     formulas: bool = False,
@@ -171,7 +171,7 @@ def _native_lines(plans: Sequence[TpuFit]) -> Iterator[str]:
         yield from wrap(", ".join(dtypes), f"  {', '.join(names):<{width}}", " " * (width + 2))
 
 
-def _comparison_lines(one: Comparison) -> list[str]:
+def _comparison_lines(one: RehearsalComparison) -> list[str]:
     difference = one.rehearsed - one.planned
     program = escape_text(cut_text(one.program, 40))
     text = (

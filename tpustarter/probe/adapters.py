@@ -214,7 +214,7 @@ ADAPTERS = {
 
 
 def read_configuration(framework: str) -> dict[str, object]:
-    """Return the settings that a check must leave unchanged; imports the framework."""
+    """Import the framework, and return the settings that a check must leave unchanged."""
     values: dict[str, object] = {}
     if framework in ADAPTERS:
         values.update(ADAPTERS[framework].configuration())

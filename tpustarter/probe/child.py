@@ -23,14 +23,14 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.machine import frameworks
-from tpustarter.probe import adapters, needs
+from tpustarter.probe import adapters, check_needs
 from tpustarter.probe.finding import (
     Finding,
     NoAnswer,
     Progress,
-    clip,
     describe_error,
     missing_module_fields,
+    shorten_for_json,
 )
 from tpustarter.probe.target import Target, set_target
 
@@ -141,7 +141,7 @@ def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
         end = run(command)
     except BaseException as error:  # noqa: BLE001  whatever it raises is its outcome
         _print_traceback(error)
-        end = {"outcome": "exception", "detail": clip(describe_error(error))}
+        end = {"outcome": "exception", "detail": shorten_for_json(describe_error(error))}
         end["exception"] = type(error).__name__
         end |= _where(command, error) | missing_module_fields(error)
     faulthandler.cancel_dump_traceback_later()
@@ -181,7 +181,7 @@ def _print_traceback(error: BaseException) -> None:
 
 def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, object]:
     framework = command["framework"]
-    unmet = needs.find_unmet_by_plan(command["needs"])
+    unmet = check_needs.find_need_unmet_by_plan(command["needs"])
     if unmet:  # before a framework is imported, which may take longer than the check
         return {"outcome": "unmet", "detail": unmet}
     try:
@@ -191,13 +191,13 @@ def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, object]
         if reason is None:
             raise
         _print_traceback(error)
-        return {"outcome": "exception", "detail": clip(reason)}
+        return {"outcome": "exception", "detail": shorten_for_json(reason)}
     try:
         module = importlib.import_module("tpustarter.checks." + command["id"])
     except Exception as error:  # noqa: BLE001
         traceback.print_exc()
-        return {"outcome": "load", "detail": clip(describe_error(error))}
-    unmet = needs.find_unmet(framework, command["needs"])
+        return {"outcome": "load", "detail": shorten_for_json(describe_error(error))}
+    unmet = check_needs.find_unmet_need(framework, command["needs"])
     if unmet:
         return {"outcome": "unmet", "detail": unmet}
     try:
@@ -205,12 +205,14 @@ def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, object]
             if isinstance(item, Finding):
                 emit({"event": "finding", "id": command["id"], "finding": item.as_dict()})
             elif isinstance(item, Progress):
-                emit({"event": "progress", "id": command["id"], "text": clip(item.text)})
+                emit(
+                    {"event": "progress", "id": command["id"], "text": shorten_for_json(item.text)}
+                )
             else:
                 detail = f"`run()` yielded a {type(item).__name__}, expected a Finding"
                 return {"outcome": "protocol", "detail": detail}
     except NoAnswer as silence:
-        return {"outcome": "no-answer", "detail": clip(str(silence))}
+        return {"outcome": "no-answer", "detail": shorten_for_json(str(silence))}
     changed = _changes(before, adapters.read_configuration(framework))
     if changed:
         return {"outcome": "changed", "detail": f"left changed: {changed}"}

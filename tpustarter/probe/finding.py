@@ -106,7 +106,7 @@ class Finding:
         """Return the fields, and those of the hint, as JSON-ready values, with long text cut."""
         hint = Hint.of(self.hint)
         named = {"command": hint.command, "setup": hint.setup, "ends": hint.ends}
-        return {key: clip(value) for key, value in (asdict(self) | named).items()}
+        return {key: shorten_for_json(value) for key, value in (asdict(self) | named).items()}
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,8 @@ def compare(code: str, name: str, found: Value, expected: Value, **fields: Any) 
     return Finding(code, name, "fail", found, expected, **fields)
 
 
-def clip(value: Any) -> Any:
-    """Return long text cut, and a value that JSON cannot hold (NumPy's, NaN) as a plain one."""
+def shorten_for_json(value: Any) -> Any:
+    """Convert a value for JSON: cut long text, and make NumPy's numbers and NaN plain values."""
     if isinstance(value, str):
         return cut_text(value, MAX_TEXT)
     if value is None or isinstance(value, bool | int):
@@ -145,11 +145,11 @@ def clip(value: Any) -> Any:
         value = value.item()
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)  # JSON has neither NaN nor infinity
-    return value if isinstance(value, int) else clip(str(value))
+    return value if isinstance(value, int) else shorten_for_json(str(value))
 
 
 def describe_error(error: BaseException) -> str:
-    """Return an exception as one line; one without a readable message has only its name."""
+    """Return the name and, if readable, the message of an exception, as one line."""
     return f"{type(error).__name__}: {error_message(error) or 'no message'}"
 
 
@@ -160,7 +160,7 @@ def missing_module_fields(error: BaseException) -> dict[str, str]:
 
 
 def error_message(error: BaseException) -> str:
-    """Return the message of an exception; exceptions of other packages may be empty, or broken."""
+    """Return the message of an exception, which may be empty or fail to be read."""
     try:
         return str(error).strip()
     except Exception:  # noqa: BLE001  whatever it raises, there is no message

@@ -43,7 +43,7 @@ from tpustarter.rehearsal.programs.user_program import (
     ScriptOutput,
 )
 from tpustarter.rehearsal.text import progress
-from tpustarter.running import archive, run_folder
+from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.process import Probe
 from tpustarter.version import __version__
 
@@ -76,7 +76,7 @@ def describe_local_chips(machine: host.Machine) -> str:
 
     A Google device of unknown kind counts as one.
     """
-    if host.chips(machine):
+    if host.list_chips(machine):
         return "TPU chips"
     unknown = host.unknown_google_devices(machine)
     return f"what may be TPU chips ({', '.join(unknown)})" if unknown else ""
@@ -231,7 +231,7 @@ class Rehearsal:
         limits = memory_limit.limit_variables(self._machine, self._request.memory_limit_bytes)
         return ProbeSession(
             self._compiler,
-            archive.build_probe_archive(folder / "probe.pyz", self._checks_folder),
+            probe_archive.build_probe_archive(folder / "probe.pyz", self._checks_folder),
             folder,
             {**self._machine.env, **compiler.QUIET, **limits},
             {"platform": "cpu", "root": str(self._machine.root), "uid": self._machine.uid},

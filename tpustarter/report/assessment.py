@@ -12,25 +12,25 @@ import msgspec
 
 from tpustarter.machine.frameworks import is_too_old
 from tpustarter.report.document import (
-    Facts,
     FrameworkFacts,
-    Hang,
+    FrameworkHang,
     KnownFailureRow,
     KnownMatch,
+    ReportFacts,
     ReportJudgement,
     ReportSection,
     StalePackage,
     UnansweredSection,
 )
-from tpustarter.report.forms import trackers
-from tpustarter.report.forms.trackers import Tracker
+from tpustarter.report.forms import issue_trackers
+from tpustarter.report.forms.issue_trackers import IssueTracker
 
 NAMED = "you named it with `--for`"
 """The reason for a tracker that the user has chosen."""
 
 
 def judge_facts(
-    facts: Facts, unanswered: Sequence[ReportSection], wanted: str | None
+    facts: ReportFacts, unanswered: Sequence[ReportSection], wanted: str | None
 ) -> ReportJudgement:
     """Judge the facts of a report.
 
@@ -61,8 +61,8 @@ def _stale(packages: Mapping[str, str], python: str) -> list[StalePackage]:
     minor = ".".join(python.split(".")[:2])
     found: list[StalePackage] = []
     for name, version in packages.items():
-        newest = trackers.NEWEST_FOR.get((name, minor)) or trackers.NEWEST.get(name)
-        pinned = trackers.PINNED.get(name) in packages
+        newest = issue_trackers.NEWEST_FOR.get((name, minor)) or issue_trackers.NEWEST.get(name)
+        pinned = issue_trackers.PINNED.get(name) in packages
         if newest and not pinned and is_too_old(name, version, newest):
             found.append(StalePackage(name, version, newest))
     return found
@@ -77,15 +77,15 @@ def _known(matches: Sequence[KnownFailureRow]) -> list[KnownMatch]:
     return [msgspec.convert(one, KnownMatch, from_attributes=True) for one in kept[:3]]
 
 
-def _hung(facts: Facts, unanswered: Collection[str]) -> list[Hang]:
+def _hung(facts: ReportFacts, unanswered: Collection[str]) -> list[FrameworkHang]:
     return [
-        Hang(name, one.hung_in, one.waited_s, _reason(one, facts, unanswered))
+        FrameworkHang(name, one.hung_in, one.waited_s, _reason(one, facts, unanswered))
         for name, one in facts.frameworks.items()
         if one.hung_in
     ]
 
 
-def _reason(one: FrameworkFacts, facts: Facts, unanswered: Collection[str]) -> str | None:
+def _reason(one: FrameworkFacts, facts: ReportFacts, unanswered: Collection[str]) -> str | None:
     if "Metadata" in one.native_stack:
         return "its native stack shows that libtpu waits for the metadata server"
     if facts.tpu.chips and "metadata" in unanswered:
@@ -95,15 +95,15 @@ def _reason(one: FrameworkFacts, facts: Facts, unanswered: Collection[str]) -> s
     return None
 
 
-def _where(facts: Facts, wanted: str | None) -> tuple[Tracker, str]:
+def _where(facts: ReportFacts, wanted: str | None) -> tuple[IssueTracker, str]:
     if wanted:
-        return trackers.find_tracker(wanted), NAMED
+        return issue_trackers.find_tracker(wanted), NAMED
     fails = [one.code for one in facts.checks.findings if one.verdict == "fail"]
     if facts.tpu.chips and re.search(r"HOST-(CHIPS|NODES?|METADATA)", " ".join(fails)):
-        return trackers.find_tracker("cloud-tpu"), (
+        return issue_trackers.find_tracker("cloud-tpu"), (
             "host checks fail on this TPU VM before a framework is involved, and the VM is Google's"
         )
-    tracker = trackers.choose_tracker(list(facts.python.packages))
+    tracker = issue_trackers.choose_tracker(list(facts.python.packages))
     if not facts.python.packages:
         return tracker, "no framework is installed in this Python, so this is a guess"
     hangs = any(one.hung_in for one in facts.frameworks.values())

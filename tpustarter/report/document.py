@@ -49,7 +49,7 @@ class KnownMatch(msgspec.Struct, kw_only=True):
         return self.sources if isinstance(self.sources, str) else self.sources[0]
 
 
-class Hang(msgspec.Struct):
+class FrameworkHang(msgspec.Struct):
     """A step in which a framework hung."""
 
     framework: str
@@ -76,7 +76,7 @@ class ReportJudgement(msgspec.Struct):
     file_at: str
     search_at: str
     why_there: str
-    hung: list[Hang]
+    hung: list[FrameworkHang]
     unanswered: list[UnansweredSection]
 
 
@@ -331,7 +331,7 @@ class ReproducerFacts(msgspec.Struct):
     without: list[MissingReproducer] = []
 
 
-class Facts(msgspec.Struct):
+class ReportFacts(msgspec.Struct):
     """The facts of a report that its readers use, by section."""
 
     program: ProgramFacts = msgspec.field(default_factory=ProgramFacts)
@@ -352,7 +352,7 @@ class Facts(msgspec.Struct):
         return self.frameworks.get(name) or FrameworkFacts()
 
 
-def read_facts(sections: Iterable[ReportSection]) -> Facts:
+def read_facts(sections: Iterable[ReportSection]) -> ReportFacts:
     """Return the facts of a report's sections as types, whether made here or read from a file."""
     told = {one.name: _without_null(one.facts) for one in sections}
     files = told.get("reproducers", {})
@@ -361,7 +361,7 @@ def read_facts(sections: Iterable[ReportSection]) -> Facts:
         "without": items_of_type(files.get("without"), MissingReproducer),
     }
     told["frameworks"] = {name: told[name] for name in told if name in ASKED}
-    return msgspec.convert(told, Facts)
+    return msgspec.convert(told, ReportFacts)
 
 
 def _without_null(value: Any) -> Any:

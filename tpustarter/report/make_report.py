@@ -129,20 +129,20 @@ def _proved(
 
 def _unproved(value: Any, cleaner: Cleaner) -> str:
     try:
-        for text in find_texts(value):
+        for text in list_texts(value):
             cleaner.require_clean(text)
     except UncleanText as error:
         return str(error)
     return ""
 
 
-def find_texts(value: Any) -> Iterable[str]:
+def list_texts(value: Any) -> Iterable[str]:
     """Yield every text in a value, but not the keys of its mappings."""
     if isinstance(value, str):
         yield value
     elif is_object(value):
         for item in value.values():
-            yield from find_texts(item)
+            yield from list_texts(item)
     elif isinstance(value, list | tuple):
         for item in value:  # pyright: ignore[reportUnknownVariableType]  plain JSON
-            yield from find_texts(item)
+            yield from list_texts(item)

@@ -30,13 +30,13 @@ from tpustarter.report.clean.allowed_fields import (
     text_shape,
 )
 from tpustarter.report.clean.cleaner import Cleaner
-from tpustarter.report.collect import failures, software
+from tpustarter.report.collect import reproducible_failures, software
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
-from tpustarter.report.collect.failures import WantedReproducer
-from tpustarter.reproducing import program, reproducer_run, variants
-from tpustarter.reproducing.program import FailurePlace, ReproducedFailure, ReproducerFile
-from tpustarter.reproducing.reproducer_run import FileTrials
-from tpustarter.reproducing.standalone import NotStandalone
+from tpustarter.report.collect.reproducible_failures import WantedReproducer
+from tpustarter.reproducing import reproducer_file, reproducer_run, variants
+from tpustarter.reproducing.merged_code import NotStandalone
+from tpustarter.reproducing.reproducer_file import FailurePlace, ReproducedFailure, ReproducerFile
+from tpustarter.reproducing.reproducer_run import TrialEnvironment
 from tpustarter.reproducing.variants import TriedVariant
 from tpustarter.running import lease, run_folder
 
@@ -65,7 +65,11 @@ def make_collector(ids: Sequence[str], why_not: str = "") -> Collector:
 
 def _collect(context: ReportContext, ids: Sequence[str], why_not: str) -> Fields:
     since = (datetime.now(timezone.utc) - timedelta(seconds=RECENT_S)).isoformat()
-    found = [failures.find_reproducer(one) for one in ids] if ids else failures.list_newest(since)
+    found = (
+        [reproducible_failures.find_reproducer(one) for one in ids]
+        if ids
+        else reproducible_failures.list_newest(since)
+    )
     without: list[Fields] = []
     if not ids:
         why = "it is not among the newest; the option --reproduce with its name makes one"
@@ -191,7 +195,7 @@ class _Tester:
         return f"{framework} is not installed in the Python under test" if missing else ""
 
     @contextlib.contextmanager
-    def _bench(self, framework: str) -> Generator[FileTrials]:
+    def _bench(self, framework: str) -> Generator[TrialEnvironment]:
         """Make a folder, and lease the device where it is not the CPU; raise Problem."""
         machine = self._context.machine
         with contextlib.ExitStack() as stack:
@@ -206,10 +210,10 @@ class _Tester:
                 env = frameworks.remove_settings(env, settings)
             if framework and self._plan.platform != "cpu":
                 hold = stack.enter_context(lease.hold_device_lease("tpustarter report", machine))
-            yield FileTrials(self._python, folder, env, hold)
+            yield TrialEnvironment(self._python, folder, env, hold)
 
     def _run_all(
-        self, made: ReproducerFile, wanted: Sequence[variants.Variant], bench: FileTrials
+        self, made: ReproducerFile, wanted: Sequence[variants.Variant], bench: TrialEnvironment
     ) -> Iterator[TriedVariant]:
         why = ""
         for one in wanted:
@@ -246,7 +250,7 @@ def _code(value: object, cleaner: Cleaner) -> str:
     """Return a file, which is public, with the lines of its comment that quote a run cleaned."""
     head, end, body = str(value).partition('\n"""\n')
     lines = [
-        cleaner.clean_text(line, 1) if line.startswith(program.SEEN) else line
+        cleaner.clean_text(line, 1) if line.startswith(reproducer_file.SEEN) else line
         for line in head.split("\n")
     ]
     return cleaner.require_clean("\n".join(lines) + end + body)

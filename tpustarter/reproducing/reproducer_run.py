@@ -18,8 +18,8 @@ from tpustarter.core import locations
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.run.expected_output import describe_mismatch
-from tpustarter.reproducing.program import MARK, ReproducedFailure, ReproducerFile
-from tpustarter.running import archive
+from tpustarter.reproducing.reproducer_file import MARK, ReproducedFailure, ReproducerFile
+from tpustarter.running import probe_archive
 from tpustarter.running.process import CappedLog, Probe, signal_name
 
 Kind = Literal["holds", "fails", "raises", "hangs", "crashes"]
@@ -53,7 +53,7 @@ class TrialOutcome:
 
 
 @dataclass(frozen=True)
-class FileTrials:
+class TrialEnvironment:
     """The Python, the folder and the environment in which files are run."""
 
     python: Path
@@ -64,7 +64,7 @@ class FileTrials:
 
 
 def run_file(
-    program: ReproducerFile, bench: FileTrials, env: Mapping[str, str], limit_s: float
+    program: ReproducerFile, bench: TrialEnvironment, env: Mapping[str, str], limit_s: float
 ) -> TrialOutcome:
     """Run a file with more variables for a limited time; raise Problem if Python can't start."""
     place = bench.folder / f"tried-{time.monotonic_ns()}"
@@ -81,7 +81,7 @@ def run_file(
     try:
         probe = Probe(
             Path(sys.executable),
-            archive.build_probe_archive(bench.folder / "probe.pyz"),
+            probe_archive.build_probe_archive(bench.folder / "probe.pyz"),
             log,
             env=whole,
             drop=locations.find_sudo_caller(),
@@ -140,7 +140,7 @@ def _outcome(
 
 
 def parse_traceback(text: str) -> tuple[str, str]:
-    """Return the type of a traceback's exception, and the function that raised it."""
+    """Return the exception type of a traceback, and the name of the function that raised it."""
     frames, errors = list(_FRAME.finditer(text)), list[str]()
     if frames:
         errors = _ERROR.findall(text, frames[-1].end())

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tpustarter.machine import frameworks
-from tpustarter.reproducing.program import FailurePlace, ReproducerFile
+from tpustarter.reproducing.reproducer_file import FailurePlace, ReproducerFile
 from tpustarter.reproducing.reproducer_run import TrialOutcome
 from tpustarter.text import phrases
 
@@ -108,7 +108,7 @@ def _without_jit(program: ReproducerFile) -> Variant:
 
 
 def compare_outcomes(tried: Sequence[TriedVariant]) -> str:
-    """Return one sentence that compares the outcomes."""
+    """Compare the outcomes of the variants in one sentence."""
     ran = [(one.variant.told, one.outcome) for one in tried if one.outcome]
     if not ran:
         return "It was not run."

@@ -25,7 +25,7 @@ from tpustarter.text import phrases
 @contextlib.contextmanager
 def hold_device_lease(name: str, machine: host.Machine) -> Generator[int]:
     """Hold the lease as `hold_lease` does; leave no lock file of libtpu that others cannot open."""
-    accelerator = "GPU" if host.has_nvidia_gpu(machine) and not host.chips(machine) else "TPU"
+    accelerator = "GPU" if host.has_nvidia_gpu(machine) and not host.list_chips(machine) else "TPU"
     with hold_lease(name, accelerator) as descriptor, _own_lock_file(machine):
         yield descriptor
 

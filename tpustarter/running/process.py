@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.core import locations
-from tpustarter.core.redact import drop_cut_line
+from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.machine.machine import cut_text
 from tpustarter.probe.supervisor import FED, KILL_WAIT_S, STAYS, TERM_GRACE_S
 
@@ -75,7 +75,7 @@ class CappedLog:
         """Return the output after `position` as text, or its last lines where it is too long."""
         length = min(self.size - position, len(self._recent))
         text = bytes(self._recent[len(self._recent) - length :]).decode("utf-8", "replace")
-        return text if length == self.size - position else drop_cut_line(text)
+        return text if length == self.size - position else drop_incomplete_line(text)
 
     def close(self) -> None:
         """Write the last lines below the first, with the number of bytes left out between them.
@@ -171,7 +171,7 @@ class Probe:
         return self._child or self._process.pid
 
     def children(self) -> frozenset[int]:
-        """Return the processes that a command has started, but for theirs; Linux only."""
+        """Return the direct child processes of a command, on Linux only."""
         pid = self._child
         with contextlib.suppress(OSError, ValueError):
             text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
@@ -206,7 +206,7 @@ class Probe:
             os.close(self._control)
 
     def begin_end(self) -> None:
-        """Let the supervisor end the process; `end` waits for it."""
+        """Ask the supervisor to end the process, without waiting as `end` does."""
         with contextlib.suppress(OSError):
             if self._process.stdin:
                 self._process.stdin.close()
@@ -221,7 +221,7 @@ class Probe:
             os.write(self._waker, b"!")
 
     def ask_to_end(self) -> None:
-        """Send the child SIGINT, as Ctrl-C does; only Python code raises for it."""
+        """Send the child SIGINT as Ctrl-C does, which only interrupts Python code."""
         if self._child and self._gone is None and self._ended is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self._child, signal.SIGINT)
@@ -380,7 +380,7 @@ def _event(line: bytes) -> Event:
 
 
 def allow_descriptors(processes: int) -> None:
-    """Raise this program's limit of open files, often 1024, for so many processes at a time."""
+    """Raise this program's limit of open files so that it suffices for so many processes."""
     import resource  # not on every platform
 
     number = FREE_DESCRIPTORS + DESCRIPTORS * processes
@@ -392,7 +392,7 @@ def allow_descriptors(processes: int) -> None:
 
 
 def signal_name(number: int) -> str:
-    """Return `SIGSEGV` for 11, and `signal 35` for a real-time signal, which has no name."""
+    """Return the name of a signal, such as `SIGSEGV` for 11, or `signal 35` for one without."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.core.redact import Redactor, drop_cut_line
+from tpustarter.core.redact import Redactor, drop_incomplete_line
 
 LOCK_WAIT_S = 30.0
 """Longest wait for another run that makes its folder and removes abandoned ones."""
@@ -143,7 +143,7 @@ def _tail(path: Path) -> str:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - MAX_LOG_BYTES))
         text = file.read().decode("utf-8", "replace")
-    return drop_cut_line(text) if size > MAX_LOG_BYTES else text
+    return drop_incomplete_line(text) if size > MAX_LOG_BYTES else text
 
 
 def _write(name: str, logs: dict[str, str]) -> None:

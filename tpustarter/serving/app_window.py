@@ -62,7 +62,7 @@ class AppWindow(AppService):
 
     @property
     def pid(self) -> int | None:
-        """Return the process id of the app; None before its start."""
+        """Return the process id of the app, or None before its start."""
         return self._process.pid if self._process else None
 
 

@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem
 from tpustarter.core.redact import Redactor
-from tpustarter.running import archive, run_folder
-from tpustarter.running.command import LineLog
+from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.process import Event, Probe
-from tpustarter.setup.servers import HOST, ServerCommand
+from tpustarter.running.supervised_command import LineLog
+from tpustarter.setup.server_commands import HOST, ServerCommand
 
 START_S = 120.0
 """Longest wait until a server answers: its first start compiles hundreds of modules."""
@@ -64,7 +64,10 @@ class ServerProcess:
         folder = run_folder.make_run_folder()
         log = LineLog(folder / "server.log", Redactor(self._server.env))
         try:
-            python, own = Path(sys.executable), archive.build_probe_archive(folder / "probe.pyz")
+            python, own = (
+                Path(sys.executable),
+                probe_archive.build_probe_archive(folder / "probe.pyz"),
+            )
             self._probe = Probe(
                 python,
                 own,

@@ -91,7 +91,7 @@ def _name(answer: http_get.HttpResponse | str) -> str | None:
 
 
 def _ssh_target(env: Mapping[str, str]) -> str | None:
-    """Return the user and address of the `ssh` that opened this session; None without one."""
+    """Return the user and address of the `ssh` that opened this session, or None without one."""
     parts = env.get("SSH_CONNECTION", "").split()
     user = env.get("USER", "")
     try:

@@ -22,7 +22,7 @@ from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, generations
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 from tpustarter.running.process import Event as ProbeEvent
 from tpustarter.slices.host_states import HostStates
 from tpustarter.slices.slice_check import LESSON, SliceCheck, SliceRequest, check_command_fields
@@ -86,7 +86,7 @@ class RemoteEventSource:
         return {**self._failing, **self._unreached}
 
     def read(self, timeout_s: float) -> ProbeEvent | None:  # noqa: ARG002  the commands give the beat
-        """Return the next event of host 0; None about once a second where there is none."""
+        """Return the next event of host 0, or None if none came for about a second."""
         if self._is_stopped:
             return {"event": "interrupted"}
         for item in self._events:
@@ -196,7 +196,7 @@ class RemoteSliceCheck(SliceCheck):
         """
         checks = [check_command_fields(one, {}) for one in sort_checks(self.list_shared_checks())]
         folder = locations.make_state_folder()
-        path = archive.build_probe_archive(
+        path = probe_archive.build_probe_archive(
             folder / ARCHIVE,
             self._checks_folder,
             request={

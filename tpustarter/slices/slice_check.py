@@ -30,7 +30,7 @@ from tpustarter.checking.run.runner import (
 from tpustarter.core import content
 from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.core.redact import drop_cut_line
+from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.probe.slice.messages import CheckFields
 from tpustarter.running.process import Event as ProbeEvent
 from tpustarter.slices import host_facts
@@ -86,7 +86,7 @@ class SliceRequest:
 
 
 @dataclass(frozen=True)
-class HostEnd:
+class OtherHostEnd:
     """The end of a run on a host other than 0, whose report is host 0's."""
 
     host: int
@@ -117,7 +117,7 @@ class SliceCheck(MachineCheck):
     def __init__(self, request: CheckRequest, where: SliceRequest, **options: Any) -> None:
         super().__init__(replace(request, all_hosts=True, framework=None), **options)
         self._where = where
-        self.host_end: HostEnd | None = None
+        self.host_end: OtherHostEnd | None = None
         """How it ended, on every host but host 0."""
         names = {check.id for check in self.checks}
         self.checks = [check for check in self.checks if check.framework in FRAMEWORKS]
@@ -226,7 +226,7 @@ class SliceCheck(MachineCheck):
                 raise _explain(event)
             case "followed":
                 text = self._redact.redact_text(str(event["headline"]))
-                self.host_end = HostEnd(*self._place, int(event["code"]), text)
+                self.host_end = OtherHostEnd(*self._place, int(event["code"]), text)
             case "interrupted":
                 yield from results.lose("notrun", "interrupted", "stopped while it ran", "")
             case "lost":
@@ -236,7 +236,7 @@ class SliceCheck(MachineCheck):
                 _, reason, detail, _ = process_ending(event)
                 if not self._place.leads:
                     text = f"host 0 is gone, or the connection to it: {detail}"
-                    self.host_end = HostEnd(*self._place, ExitCode.INCONCLUSIVE, text)
+                    self.host_end = OtherHostEnd(*self._place, ExitCode.INCONCLUSIVE, text)
                 yield from results.lose("error", reason or "lost", detail, self._tail(read_log))
             case _ if not self._place.leads:
                 yield from self._follow_along(event, results)
@@ -258,7 +258,7 @@ class SliceCheck(MachineCheck):
         return f"no verdict within {limit_s:g} s{last}"
 
     def _tail(self, read_log: Callable[[int], str]) -> str:
-        return self._redact.redact_text(drop_cut_line(read_log(0)))[-LOG_TAIL_CHARACTERS:]
+        return self._redact.redact_text(drop_incomplete_line(read_log(0)))[-LOG_TAIL_CHARACTERS:]
 
     def _arrive(self) -> Iterator[Event]:
         """Describe the devices of all hosts, now that they are known; yields what follows."""

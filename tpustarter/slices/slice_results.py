@@ -110,7 +110,9 @@ class SliceResults:
                 detail = f"after {describe_blockers(names, results)}"
                 self._hosts[None] = result_without_findings(check, "skip", "dependency", detail)
             case "checked" if check:
-                yield from self._end(check, merge_hosts(self._hosts) if self._hosts else None)
+                yield from self._end(
+                    check, merge_host_results(self._hosts) if self._hosts else None
+                )
             case "checked-all":
                 self.is_complete = self.is_over = True
             case _:
@@ -165,7 +167,7 @@ def add_host_to_finding(finding: FindingFields, host: int | None) -> FindingFiel
     return {**finding, "entity": f"{HOST}{host} {entity}".rstrip()}
 
 
-def merge_hosts(results: Mapping[int | None, Result]) -> Result:
+def merge_host_results(results: Mapping[int | None, Result]) -> Result:
     """Return one result of a check from those of its hosts; None is the key of one about them all.
 
     Of several errors the earliest counts: hosts that waited for that one fail after it.

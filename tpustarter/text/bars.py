@@ -73,7 +73,7 @@ def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def shorten(text: str, width: int) -> str:
+def shorten_to_columns(text: str, width: int) -> str:
     """Return a text cut to so many columns, with dots for the rest."""
     if count_columns(text) <= width:
         return text

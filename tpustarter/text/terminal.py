@@ -47,7 +47,7 @@ def line_width() -> int:
 
 
 def terminal_width(stream: Any) -> int | None:
-    """Return the columns of the terminal behind a stream; None without a terminal."""
+    """Return the columns of the terminal behind a stream, or None without a terminal."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         if stream.isatty():
             return max(os.get_terminal_size(stream.fileno()).columns or WIDTH, LEAST)

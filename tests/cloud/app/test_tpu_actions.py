@@ -135,7 +135,7 @@ def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: P
     run(journey)
 
     assert {f"{PLACE}/queuedResources/alive", f"{PLACE}/nodes/alive"} == {*cloud.existing()}
-    assert [] == ledger.read_entries()
+    assert [] == ledger.read_ledger()
 
 
 def test_refused_leftover_keeps_other_deletions(cloud: FakeCloud, tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def test_uncovered_request_needs_its_name_typed(cloud: FakeCloud, tmp_path: Path
 
     run(journey)
 
-    assert ["bert"] == [entry.name for entry in ledger.read_entries()]
+    assert ["bert"] == [entry.name for entry in ledger.read_ledger()]
 
 
 def test_chips_in_use_are_counted_before_the_name(cloud: FakeCloud, tmp_path: Path) -> None:

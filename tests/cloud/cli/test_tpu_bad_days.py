@@ -94,7 +94,7 @@ def test_a_full_disk_hides_nothing_that_google_says(cloud: FakeCloud) -> None:
     assert 0 == deleted.returncode, deleted.stderr
     assert "is gone, and nothing of it is billed" in " ".join(deleted.stdout.split())
     assert {} == cloud.existing()
-    assert ["bert"] == [one.name for one in ledger.read_entries()]  # kept rather than forgotten
+    assert ["bert"] == [one.name for one in ledger.read_ledger()]  # kept rather than forgotten
 
 
 @pytest.mark.parametrize("content", [None, "[]", "{"], ids=["missing", "list", "half"])
@@ -177,7 +177,7 @@ def test_clock_day_behind_invents_no_age(cloud: FakeCloud) -> None:
 
 def test_unanswered_request_stays_listed(cloud: FakeCloud) -> None:
     """`list` shows it, so `delete` knows of it as well."""
-    ledger.add_entry(entry())
+    ledger.add_ledger_entry(entry())
     done = run("delete", "bert", "--yes")
 
     assert 75 == done.returncode

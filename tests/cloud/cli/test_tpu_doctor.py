@@ -203,7 +203,7 @@ def test_the_program_ends_while_a_call_still_hangs(google: FakeGoogle, env: dict
     google.breaks("compute/v1", HANG)
     driver = (
         "import sys; from tpustarter.cloud.doctor import diagnosis as doctor\n"
-        "doctor.diagnose.__kwdefaults__.update(call_s=600.0, total_s=0.5)\n"
+        "doctor.diagnose_project.__kwdefaults__.update(call_s=600.0, total_s=0.5)\n"
         "from tpustarter.__main__ import main; main()"
     )
     done = subprocess.run(

@@ -103,7 +103,7 @@ def validate(fields: Any, name: str) -> None:
 )
 def test_printed_documents_fit_schema(name: str, words: tuple[str, ...]) -> None:
     """One document, of the published shape and name, without the name of the project."""
-    ledger.add_entry(
+    ledger.add_ledger_entry(
         LedgerEntry(
             "my-secret-project",
             ZONE,
@@ -227,7 +227,7 @@ def test_a_wrong_document_is_refused(
 @pytest.mark.usefixtures("cloud")
 def test_corrupt_ledger_copy_is_shown_until_deleted(home: Path) -> None:
     """Where it is, what it may hold and what to do: in the text, and in the document."""
-    ledger.add_entry(
+    ledger.add_ledger_entry(
         LedgerEntry(
             "my-secret-project",
             ZONE,

@@ -12,7 +12,7 @@ from tests.slices.engines.network import NETWORK, Hosts, network
 from tests.slices.engines.seen import Seen
 from tests.slices.fake_slice_probe import events
 from tpustarter.core import content
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 from tpustarter.slices.starting import ssh_launcher
 from tpustarter.slices.starting.running_commands import RunningCommands
 from tpustarter.slices.starting.start_request import StartRequest
@@ -51,7 +51,7 @@ def begin(hosts: Hosts, folder: Path, ids: tuple[str, ...] = IDS) -> RunningComm
     }
     options = f"-F {hosts.config}"
     request = StartRequest(
-        archive=archive.build_probe_archive(folder / "probe.pyz", None, document),
+        archive=probe_archive.build_probe_archive(folder / "probe.pyz", None, document),
         python=sys.executable,
         hosts=hosts.names,
         options={"ssh": options, "coordinator": ssh_launcher.find_coordinator("h0", options)},

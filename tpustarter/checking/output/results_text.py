@@ -79,7 +79,7 @@ def render_results(
     folded, widths = (
         0,
         {
-            framework: id_width(one.id for one in run.results if one.framework == framework)
+            framework: check_id_width(one.id for one in run.results if one.framework == framework)
             for framework in {result.framework for result in run.results}
         },
     )
@@ -173,7 +173,7 @@ def _why_left_out(left_out: Iterable[str], installed: Iterable[str]) -> str:
     return "; without ".join([said, *others] if absent else others)
 
 
-def format_waiting(
+def format_waiting_check(
     check_id: str, seconds: float, *, platform: str, progress: str = ""
 ) -> tuple[str, str]:
     """Return a line on a check that is still running, and the usual time of its activity."""
@@ -190,7 +190,7 @@ def format_waiting(
     return f"{check_id}  {seconds:.0f} s" + (f", {activity}" if activity else ""), usual
 
 
-def id_width(ids: Iterable[str]) -> int:
+def check_id_width(ids: Iterable[str]) -> int:
     """Return the width of the column of check ids, with the space after the longest."""
     return max(ID_WIDTH, *(len(check_id) + 1 for check_id in ids), 0)
 

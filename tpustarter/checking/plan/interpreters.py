@@ -34,7 +34,7 @@ GPU_PLUGINS = "jax_cuda*_plugin"
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python that could be tested, with the frameworks in it and the place that named it."""
+    """A Python that could be tested, with its frameworks and the setting that named it."""
 
     path: Path
     """Path of its executable, links not resolved: a virtual environment is known by its own

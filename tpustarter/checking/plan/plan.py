@@ -17,7 +17,7 @@ from tpustarter.checking.results.results import BlockedFramework
 from tpustarter.checking.results.status_words import NOT_KNOWN
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
-from tpustarter.machine import frameworks, generations, host, pip
+from tpustarter.machine import frameworks, generations, host, pip_command
 from tpustarter.probe.finding import Hint
 from tpustarter.running import run_folder
 from tpustarter.text import phrases
@@ -88,7 +88,7 @@ def make_plan(
         all_hosts: Whether all hosts of the slice take part, so that none waits in vain.
         gpu_plugin: Whether JAX in the Python under test would use a GPU by itself.
     """
-    chips, unknown = len(host.chips(machine)), tuple(host.unknown_google_devices(machine))
+    chips, unknown = len(host.list_chips(machine)), tuple(host.unknown_google_devices(machine))
     jax_platforms = machine.env.get("JAX_PLATFORMS", "").strip()
     platform = _platform(machine, jax_platforms, require, devices, gpu_plugin=gpu_plugin)
     env, unset = _environment(machine, platform, jax_platforms)
@@ -121,7 +121,7 @@ def _other_platform(machine: host.Machine, require: str, platform: str) -> Block
     what = f"`--require {require}` was given, and this run would use {platform}"
     hint = "`tpustarter check 'host.*' -v`"
     unknown = tuple(host.unknown_google_devices(machine))
-    if unknown and not host.chips(machine) and require == "tpu":
+    if unknown and not host.list_chips(machine) and require == "tpu":
         what += f"; {NOT_KNOWN}, {host.describe_unknown_devices(unknown)}"
         hint = "`JAX_PLATFORMS=tpu,cpu tpustarter check --require tpu` lets JAX decide"
     return BlockedFramework(what, ExitCode.NO_DEVICE, hint)
@@ -153,7 +153,7 @@ def _on_tpu(
         # JAX_PLATFORMS names a TPU that is not there; without --require JAX reports that itself.
         blocked = BlockedFramework(host.NO_TPU, ExitCode.NO_DEVICE)
     blocked = _busy(machine) or _denied(machine) or blocked
-    chips = len(host.chips(machine))
+    chips = len(host.list_chips(machine))
     # Colab and Kaggle may hide PCI: the device nodes are then counted as chips.
     total_chips = chips or host.count_reachable_chips(machine)
     devices = host.count_visible_devices(machine, metadata)
@@ -395,7 +395,7 @@ def explain_wrong_platform(framework: str, plan: FrameworkPlan) -> BlockedFramew
 def explain_missing_packages(missing: Sequence[str], python: str) -> BlockedFramework:
     """Return the reason and the hint for packages of a lesson that the Python lacks."""
     wanted = shlex.join(map(interpreters.format_requirement, missing))
-    install = pip.format_pip_command(f"{python} -m pip install {wanted}")
+    install = pip_command.format_pip_command(f"{python} -m pip install {wanted}")
     are = phrases.choose_plural(len(missing), "is", "are")
     return BlockedFramework(
         f"{phrases.join_words(missing)} {are} not installed in {python}",

@@ -20,7 +20,7 @@ from tpustarter.probe.finding import Value
 
 
 class Noise(NamedTuple):
-    """The noise of figures of one kind: a difference within it says nothing about the machine."""
+    """The usual variation of figures of one kind, below which a difference means nothing."""
 
     code: str
     """Glob that matches the findings' codes."""
@@ -257,7 +257,7 @@ def find_noise(
 
 
 def is_beyond_noise(before: object, now: object, factor: float | None) -> bool:
-    """Return whether a figure changed beyond noise; without a factor any difference does."""
+    """Return whether a figure changed by more than its noise; without noise any change counts."""
     if before == now:
         return False
     if factor is None or not (_is_number(before) and _is_number(now)) or before * now <= 0:
@@ -267,7 +267,7 @@ def is_beyond_noise(before: object, now: object, factor: float | None) -> bool:
 
 
 def compute_relative_change(before: object, now: object) -> float | None:
-    """Return the change relative to `before`, as a fraction; None without a usable base."""
+    """Return the change as a fraction of `before`, or None if `before` is 0 or no number."""
     if not (_is_number(before) and _is_number(now)) or before == 0:
         return None
     change = now / before - 1

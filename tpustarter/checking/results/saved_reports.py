@@ -100,7 +100,7 @@ def list_reports() -> list[Path]:
 
 
 def read_report(name: str) -> tuple[str, SavedReport]:
-    """Return the file's name and its report; `last` is the newest saved one.
+    """Read a report, and return the file's name with it; `last` means the newest saved one.
 
     Raises:
         Problem: there is no such file, or it holds no report this program can read.
@@ -130,7 +130,7 @@ def read_report(name: str) -> tuple[str, SavedReport]:
 
 
 def parse_saved_report(document: dict[str, object]) -> SavedReport:
-    """Return a document of a run as a type; raises ValueError with what is wrong in it."""
+    """Convert a document of a run to types; raises ValueError for a malformed one."""
     try:
         return msgspec.convert(document, SavedReport)
     except msgspec.ValidationError as error:

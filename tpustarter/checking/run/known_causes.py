@@ -20,7 +20,7 @@ Rank = tuple[int, bool]
 
 
 def add_cause(result: Result, earlier: Sequence[Result]) -> Result:
-    """Return a result with its cause, where an earlier result of the run shows that for certain."""
+    """Add the cause to a result, if an earlier result of the run shows it for certain."""
     words = "\n".join(_words(result))
     for verdict in ("fail", "warn"):
         for other in earlier if words else ():
@@ -31,7 +31,7 @@ def add_cause(result: Result, earlier: Sequence[Result]) -> Result:
 
 
 def rank_causes(results: Iterable[Result], rank: Callable[[Result], Rank]) -> dict[str, Rank]:
-    """Return the checks that are causes, each with the best rank among its effects."""
+    """Rank the checks that caused failures, each by the best rank among its effects."""
     ranks: dict[str, Rank] = {}
     for result in results:
         if result.cause:
@@ -41,7 +41,7 @@ def rank_causes(results: Iterable[Result], rank: Callable[[Result], Rank]) -> di
 
 
 def make_sort_key(check: str, rank: Rank, raised: Mapping[str, Rank]) -> tuple[Rank, bool]:
-    """Return the key that sorts checks, by which a cause comes directly above its first effect."""
+    """Return a sort key that puts each cause directly above its first effect."""
     return min(rank, raised.get(check, rank)), check not in raised
 
 

@@ -84,7 +84,7 @@ def start_probe(
 
 
 def send_target(probe: Probe, session: ProbeSession) -> None:
-    """Send a probe the target of its session; the last one sent counts."""
+    """Send a probe the target of its session, in place of any target sent before."""
     probe.send({"do": "target", **session.target})
 
 
@@ -106,7 +106,7 @@ def make_python_problem(
     waited_s: float | None = None,
     option: str = "--python",
 ) -> Problem:
-    """Return why an interpreter never reported its version: too old, broken, or no Python.
+    """Return the Problem for an interpreter that did not report its version.
 
     Args:
         python: The interpreter.

@@ -32,7 +32,7 @@ from tpustarter.checking.run.probe_session import (
 )
 from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.core.redact import drop_cut_line
+from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.machine import reached_limits
 from tpustarter.running.process import CappedLog, Event, Probe
 
@@ -321,7 +321,7 @@ class CheckRunner:
         text = self._log.read_since(position) if self._log else ""
         # Redacted before it is cut: half a secret would not be recognised.
         if len(text) > 2 * LOG_TAIL_CHARACTERS:
-            text = drop_cut_line(text[-2 * LOG_TAIL_CHARACTERS :])
+            text = drop_incomplete_line(text[-2 * LOG_TAIL_CHARACTERS :])
         return self._session.redact.redact_text(text)[-LOG_TAIL_CHARACTERS:]
 
 

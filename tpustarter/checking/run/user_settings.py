@@ -18,7 +18,7 @@ MOST = 3
 
 
 def may_depend_on_settings(result: Result) -> bool:
-    """Return whether a setting could cause this result; a time-out takes too long to repeat."""
+    """Return whether a setting could cause this result, which is then worth a second run."""
     return result.status == "fail" or result.reason in ("exception", "crashed")
 
 
@@ -28,7 +28,7 @@ def is_caused_by_settings(result: Result, without: Result) -> bool:
 
 
 def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Result:
-    """Return one result for two runs of a check, the first with the settings `names`.
+    """Merge the results of two runs of a check, the first of them with the settings `names`.
 
     The run without them counts, and a finding describes the other one. Only if the first process
     crashed, its result stays without a verdict: what crashes in a user's shell does not work for
@@ -51,7 +51,7 @@ def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Re
 
 
 def add_settings_finding(result: Result, names: tuple[str, ...]) -> Result:
-    """Return a result with a finding that it comes from a run without the settings."""
+    """Add a finding to a result that it comes from a run without the settings."""
     note = _finding("SETTINGS-LEFT-OUT", f"it ran without {phrases.join_words(names)}", "info")
     return replace(result, findings=(*result.findings, note))
 

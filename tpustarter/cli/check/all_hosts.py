@@ -15,7 +15,7 @@ from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
     from tpustarter.checking.machine_check import MachineCheck
-    from tpustarter.slices.slice_check import HostEnd
+    from tpustarter.slices.slice_check import OtherHostEnd
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -90,7 +90,7 @@ def add_all_hosts_options(function: _Function) -> _Function:
 
 
 def refuse_contradictions(request: CheckRequest, given: Mapping[str, Any]) -> None:
-    """Raise a usage error for options that do not go together; runs nothing."""
+    """Raise a usage error for options that do not go together."""
     start, names = given["start"], _names(given)
     if not given["all_hosts"]:
         for name in _ONLY:
@@ -126,8 +126,8 @@ def make_check(request: CheckRequest, given: Mapping[str, Any]) -> MachineCheck:
     return _start(request, where, given) if given["start"] else SliceCheck(request, where)
 
 
-def find_end_on_other_host(check: MachineCheck) -> HostEnd | None:
-    """Return how the run ended on a host other than 0; None on host 0, which has the report."""
+def find_end_on_other_host(check: MachineCheck) -> OtherHostEnd | None:
+    """Return the end of the run on a host other than host 0, or None on host 0."""
     from tpustarter.slices.slice_check import SliceCheck
 
     return check.host_end if isinstance(check, SliceCheck) else None

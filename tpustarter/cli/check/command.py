@@ -318,7 +318,7 @@ def _list(request: CheckRequest) -> None:
     from tpustarter.checking.output import results_text
 
     checks = _select_checks(request)
-    width = results_text.id_width(entry.id for entry in checks)
+    width = results_text.check_id_width(entry.id for entry in checks)
     for entry in checks:
         estimate = (
             phrases.format_estimate(content.estimate_seconds([entry], request.minutes))

@@ -66,7 +66,7 @@ class CheckProgress:
                 (event.seconds, event.progress) if isinstance(event, CheckWaiting) else (0, "")
             )
             platform, name = self._progress.platform, event.check.id
-            activity, usual = results_text.format_waiting(
+            activity, usual = results_text.format_waiting_check(
                 name, seconds, platform=platform, progress=said
             )
             if self.rewrites:
@@ -93,7 +93,7 @@ class CheckProgress:
         room = min(self._width() - 1, _MOST)
         line = self._line(f"{activity}, {usual}" if usual else activity, room)
         if bars.count_columns(line) > room:
-            line = bars.shorten(self._line(activity, room), room)
+            line = bars.shorten_to_columns(self._line(activity, room), room)
         self._write(self._erasing() + line)
         self._shown = bars.count_columns(line)
 

@@ -126,7 +126,7 @@ def _read_lesson(lesson_id: str) -> None:
 
 @contextlib.contextmanager
 def _keys() -> Generator[ReadKey | None]:
-    """Yield a function that waits briefly for a key without Enter; None without a terminal."""
+    """Yield a function that waits briefly for a key without Enter, or None without a terminal."""
     if not sys.stdin.isatty():
         yield None
         return

@@ -154,7 +154,7 @@ class _LessonListing:
         from tpustarter.learning.progress import lesson_progress, solved_exercises
 
         lesson = self._lessons[name]
-        state = lesson_progress.format_mark(lesson, self._records.get(name))
+        state = lesson_progress.format_lesson_mark(lesson, self._records.get(name))
         mark = "next" if name == following else state if state in ("done", "read") else ""
         mark = "begun" if state.startswith("begun") and not mark else mark
         right = state if state.startswith("begun ") else ""

@@ -264,7 +264,7 @@ class _Shown:
         if self._on_screen:
             if text := progress.text():
                 line = f"{progress.draw_bar(sys.stderr.encoding)}  {text}  {line}"
-            click.echo(f"\r\x1b[K{bars.shorten(line, 78)}", nl=False, err=True)
+            click.echo(f"\r\x1b[K{bars.shorten_to_columns(line, 78)}", nl=False, err=True)
             self._stands = True
         elif event.seconds >= 1 and int(event.seconds) % 30 == 0:
             click.echo(line, err=True)

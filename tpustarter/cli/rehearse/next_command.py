@@ -138,9 +138,9 @@ def _shown(sentence: str, command: str) -> Iterator[str]:
 
 def _is_explained(text: str) -> bool:
     from tpustarter.explain import explain_output, known_failures
-    from tpustarter.explain.log_scanner import Scanner
+    from tpustarter.explain.log_scanner import FailureScanner
 
-    scan = Scanner(known_failures.read_failures()).scan(io.BytesIO(text.encode()))
+    scan = FailureScanner(known_failures.read_failures()).scan(io.BytesIO(text.encode()))
     return explain_output.explain_log(scan).is_explained
 
 

@@ -41,7 +41,7 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
     """
     with print_errors_as_json(cost.SCHEMA, wanted=as_json):
         where = choose_project(project, dry_run=dry_run)
-        zone_name = request.check_zone(zone) if zone else EVERY_ZONE
+        zone_name = request.validate_zone(zone) if zone else EVERY_ZONE
         if dry_run:
             kinds = ("queued-resources", "tpu-vm")
             show_commands(

@@ -29,8 +29,8 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource, Tier, TpuNode
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create import compute_engine, request
-from tpustarter.cloud.create.creation import PATIENCE_S, TpuCreation
 from tpustarter.cloud.create.request import DataDisk, TpuRequest
+from tpustarter.cloud.create.tpu_creation import PATIENCE_S, TpuCreation
 from tpustarter.cloud.text import event_text
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant
@@ -313,7 +313,7 @@ def _zones(options: CreateOptions, grant: Grant | None) -> list[str]:
         typed = typed or [row.zone for row in grant.allowances][:1]
     if not typed:
         return [project_and_zone.require_zone(None)]
-    return list(dict.fromkeys(request.check_zone(zone) for zone in typed))
+    return list(dict.fromkeys(request.validate_zone(zone) for zone in typed))
 
 
 def _tier(options: CreateOptions) -> Tier:
@@ -327,13 +327,13 @@ def _request(options: CreateOptions, zone: str) -> TpuRequest:
         raise Problem("give either `--spot` or `--reserved`, not both", code=ExitCode.USAGE)
     tpu = request.parse_type(options.type_name)
     return TpuRequest(
-        name=request.check_name(options.name),
+        name=request.validate_tpu_name(options.name),
         type=tpu,
         zone=zone,
         version=options.version or _default_version(tpu),
         tier=_tier(options),
         slices=options.slices,
-        labels=request.check_labels(_pairs("--label", options.labels)),
+        labels=request.validate_labels(_pairs("--label", options.labels)),
         metadata=_metadata(options),
         data_disks=tuple(map(_disk, options.disks)),
         network=options.network,

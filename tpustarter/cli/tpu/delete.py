@@ -70,7 +70,7 @@ def delete_command(
         _show_what_would_be_sent(name, zone, where)
         return
     client = connect_to_google(where)
-    doomed = _find(client, name, request.check_zone(zone) if zone else EVERY_ZONE)
+    doomed = _find(client, name, request.validate_zone(zone) if zone else EVERY_ZONE)
     if not doomed:
         click.echo("Nothing is left over, and no name or quota is taken up by an old request.")
         return
@@ -114,7 +114,7 @@ def _find(client: Client, name: str | None, zone: str) -> list[DeletionPlan]:
     if name is None:
         return removal.plan_leftovers(queued.items, nodes.items)
     doomed = removal.find_deletion_plans(queued.items, nodes.items, name)
-    asked = ledger.find_entries(client.project, name)
+    asked = ledger.find_ledger_entries(client.project, name)
     if not doomed and any(zone in (EVERY_ZONE, entry.zone) for entry in asked):
         raise Problem(
             f"Google does not list `{escape_text(name)}`, but its request may still arrive",
@@ -137,7 +137,7 @@ def _find(client: Client, name: str | None, zone: str) -> list[DeletionPlan]:
 def _show(client: Client, doomed: list[DeletionPlan], project: Project) -> None:
     now = WallClock().now()
     for one in doomed:
-        for line in format_tpu_lines(inventory.make_row(one, client.project), now):
+        for line in format_tpu_lines(inventory.make_tpu_row(one, client.project), now):
             click.echo(line)
         names = ", ".join(escape_text(node.name) for node in one.nodes)
         click.echo(f"      goes with its nodes: {names}" if names else "      it has no nodes")

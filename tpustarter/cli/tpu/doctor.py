@@ -84,7 +84,7 @@ def doctor_command(
             return
         if sys.stderr.isatty() and not as_json:
             click.echo(f"asking Google about the project, at most {core.TOTAL_S:g} s", err=True)
-        report = core.diagnose(subject)
+        report = core.diagnose_project(subject)
         if as_json:
             print_result(report.fields())
         else:

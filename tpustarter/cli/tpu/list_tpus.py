@@ -52,7 +52,7 @@ def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
     """
     with print_errors_as_json(inventory.SCHEMA, wanted=as_json):
         where = choose_project(project, dry_run=dry_run)
-        zone_name = request.check_zone(zone) if zone else EVERY_ZONE
+        zone_name = request.validate_zone(zone) if zone else EVERY_ZONE
         if dry_run:
             show_commands(
                 _commands(zone_name, where),
@@ -80,7 +80,7 @@ def show_command(
     """Show the state of one TPU, its workers with their addresses, and its health."""
     with print_errors_as_json(inventory.SCHEMA, wanted=as_json):
         where = choose_project(project, dry_run=dry_run)
-        zone_name = request.check_zone(zone) if zone else EVERY_ZONE
+        zone_name = request.validate_zone(zone) if zone else EVERY_ZONE
         if dry_run:
             zone_shown = zone or project_and_zone.find_zone(None) or "ZONE"
             kinds = ("queued-resources", "tpu-vm")

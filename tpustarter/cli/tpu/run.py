@@ -91,7 +91,7 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
         return worker_connection.gcloud_command(worker, project, text, iap=iap, user=user)
 
     if options["dry_run"]:
-        _show_what_would_run(request.check_name(name), zone, project, choice, command)
+        _show_what_would_run(request.validate_tpu_name(name), zone, project, choice, command)
         return
     path = remote_command.find_program(options["via"])
     client = connect_to_google(project)

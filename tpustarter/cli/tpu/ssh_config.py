@@ -71,8 +71,8 @@ def ssh_config_command(
     entries for every TPU that is READY, and removes those of TPUs that are gone. You see the
     difference first, and all other lines stay as they are.
     """
-    path = locations.expand_path(file) if file else ssh_config.default_path()
-    zone = request.check_zone(zone) if zone else None
+    path = locations.expand_path(file) if file else ssh_config.default_ssh_config_path()
+    zone = request.validate_zone(zone) if zone else None
     before = ssh_config.read_config(path)
     if remove:
         entries = _without(before, names, zone)
@@ -174,7 +174,7 @@ def _examples(names: Sequence[str], zone: str | None, project: Project) -> list[
         TpuNode(
             name,
             zone,
-            request.check_name(one),
+            request.validate_tpu_name(one),
             "",
             "READY",
             workers=1,

@@ -63,7 +63,7 @@ def find_ledger_entry(client: Client, name: str, zone: str | None) -> LedgerEntr
     """Return the entry to follow, from the ledger or else from Google's list; raises Problem."""
     matches = [
         entry
-        for entry in ledger.read_entries()
+        for entry in ledger.read_ledger()
         if entry.project == client.project and entry.name == name and zone in (None, entry.zone)
     ]
     if len(matches) == 1:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpustarter.cloud.create.request import check_zone
+from tpustarter.cloud.create.request import validate_zone
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine.machine import Machine
@@ -68,7 +68,7 @@ def find_project(typed: str | None) -> Project | None:
 def find_zone(typed: str | None) -> str | None:
     """Return the zone in use, None where none is known; raises Problem for a misspelt one."""
     name = typed or os.environ.get("CLOUDSDK_COMPUTE_ZONE") or _configured("compute", "zone")
-    return check_zone(name) if name else None
+    return validate_zone(name) if name else None
 
 
 def require_zone(typed: str | None) -> str:

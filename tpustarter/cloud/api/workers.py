@@ -163,10 +163,10 @@ def _label(node: TpuNode, number: int, slices: int) -> str:
 
 def _refuse_strange(worker: Worker) -> None:
     """Raise Problem for names and addresses that are unsafe in commands and files."""
-    from tpustarter.cloud.create.request import check_name, check_zone
+    from tpustarter.cloud.create.request import validate_tpu_name, validate_zone
 
-    check_name(worker.node.name)
-    check_zone(worker.node.zone)
+    validate_tpu_name(worker.node.name)
+    validate_zone(worker.node.zone)
     try:
         ipaddress.ip_address(worker.address or "127.0.0.1")
     except ValueError as error:

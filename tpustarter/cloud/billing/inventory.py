@@ -137,7 +137,7 @@ def fetch_overview(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Proj
                 gone.add(event.entry.key)
     entries = [
         entry
-        for entry in ledger.read_entries()
+        for entry in ledger.read_ledger()
         if entry.project == client.project
         and zone in (EVERY_ZONE, entry.zone)
         and entry.key not in gone
@@ -153,14 +153,14 @@ def fetch_overview(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> Proj
 
 def read_ledger_rows() -> tuple[Tpu, ...]:
     """Return the entries of the ledger as rows, of every project; nothing is sent."""
-    return tuple(_unseen(entry, NOT_LOOKED) for entry in ledger.read_entries())
+    return tuple(_unseen(entry, NOT_LOOKED) for entry in ledger.read_ledger())
 
 
-def make_row(one: DeletionPlan, project: str) -> Tpu:
-    """Return one thing as a row, with the note that the ledger has on it."""
+def make_tpu_row(one: DeletionPlan, project: str) -> Tpu:
+    """Return a TPU, request or ledger entry as a row, with the note of the ledger."""
     key = (project, one.zone, one.name)
     return _row(
-        one, next((entry for entry in ledger.read_entries() if entry.key == key), None), project
+        one, next((entry for entry in ledger.read_ledger() if entry.key == key), None), project
     )
 
 

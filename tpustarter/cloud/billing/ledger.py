@@ -66,7 +66,7 @@ _FIELDS = {field.name for field in fields(LedgerEntry)}
 _Changed = TypeVar("_Changed", LedgerEntry, LedgerEntry | None)
 
 
-def read_entries() -> list[LedgerEntry]:
+def read_ledger() -> list[LedgerEntry]:
     """Return all entries, oldest first; none from a ledger in `list_unreadable`."""
     with contextlib.suppress(Problem):
         read = [entry for row in _rows() if (entry := _read(row)) is not None]
@@ -74,14 +74,14 @@ def read_entries() -> list[LedgerEntry]:
     return []
 
 
-def find_entries(project: str, name: str) -> list[LedgerEntry]:
+def find_ledger_entries(project: str, name: str) -> list[LedgerEntry]:
     """Return the entries of one name, in all zones."""
-    return [entry for entry in read_entries() if (entry.project, entry.name) == (project, name)]
+    return [entry for entry in read_ledger() if (entry.project, entry.name) == (project, name)]
 
 
-def reread_entry(entry: LedgerEntry) -> LedgerEntry:
+def reread_ledger_entry(entry: LedgerEntry) -> LedgerEntry:
     """Read an entry again from the ledger's file, or return it unchanged if the file lacks it."""
-    return next((row for row in read_entries() if row.key == entry.key), entry)
+    return next((row for row in read_ledger() if row.key == entry.key), entry)
 
 
 def list_unreadable() -> list[Path]:
@@ -133,12 +133,14 @@ def _read(row: Any) -> LedgerEntry | None:
     return entry if is_ours else None
 
 
-def add_entry(entry: LedgerEntry) -> None:
+def add_ledger_entry(entry: LedgerEntry) -> None:
     """Write an entry to the disk before its request is sent; raises Problem if that fails."""
     _change(entry, lambda _: entry)
 
 
-def update_entry(entry: LedgerEntry, phase: Phase, note: str = "", **facts: str) -> LedgerEntry:
+def update_ledger_entry(
+    entry: LedgerEntry, phase: Phase, note: str = "", **facts: str
+) -> LedgerEntry:
     """Write the progress of an entry, and return the changed entry.
 
     An entry that another process has removed meanwhile is written again, because it was just seen.
@@ -157,7 +159,7 @@ def update_entry(entry: LedgerEntry, phase: Phase, note: str = "", **facts: str)
     return _change_if_possible(entry, change)
 
 
-def remove_entry(entry: LedgerEntry) -> None:
+def remove_ledger_entry(entry: LedgerEntry) -> None:
     """Remove an entry whose request was refused, or whose resource was seen to be gone.
 
     One that another process has requested again meanwhile stays.
@@ -176,7 +178,7 @@ def _change_if_possible(
     try:
         return _change(entry, change)
     except Problem:
-        before = next((row for row in read_entries() if row.key == entry.key), None)
+        before = next((row for row in read_ledger() if row.key == entry.key), None)
         if before is None:
             raise
         return change(before)

@@ -41,7 +41,7 @@ def reconcile_ledger(
     Raises:
         CloudProblem: Google did not list the resources; then nothing has changed.
     """
-    mine = [entry for entry in ledger.read_entries() if entry.project == client.project]
+    mine = [entry for entry in ledger.read_ledger() if entry.project == client.project]
     if not mine:
         return []
     queued_resources = queued_resources or client.queued_resources()
@@ -72,7 +72,7 @@ def _seen(
     """Return the entry of the resource of its name, or None if that belongs to someone else."""
     owner = ownership.find_owner(entry, resource)
     if owner == "other":
-        ledger.remove_entry(entry)
+        ledger.remove_ledger_entry(entry)
         yield RequestGone(entry)
         return None
     if owner == "unclear":
@@ -80,7 +80,9 @@ def _seen(
         return entry
     phase = "deleting" if entry.phase == "deleting" else "seen"
     if entry.phase != phase or entry.note or not entry.created:
-        entry = ledger.update_entry(entry, phase, created=ownership.format_creation_time(resource))
+        entry = ledger.update_ledger_entry(
+            entry, phase, created=ownership.format_creation_time(resource)
+        )
     yield RequestStateChanged(entry, resource, clock.now())
     return entry
 
@@ -96,7 +98,7 @@ def _unseen(
     if why:
         yield RequestMayExist(entry, why)
         return entry
-    ledger.remove_entry(entry)
+    ledger.remove_ledger_entry(entry)
     yield RequestGone(entry)
     return None
 

@@ -64,7 +64,7 @@ def follow_request(
         try:
             resource = _look(client, entry, clock, is_new=not last)
         except _NeverMadeError as failed:
-            ledger.remove_entry(entry)
+            ledger.remove_ledger_entry(entry)
             yield RequestGone(entry)
             raise failed.problem from None
         except CloudProblem as problem:
@@ -133,7 +133,9 @@ def _may_come(client: Client, entry: LedgerEntry, clock: Clock) -> bool:
 def _note(entry: LedgerEntry, resource: QueuedResource) -> LedgerEntry:
     if entry.phase == "deleting" or (entry.phase == "seen" and entry.created):
         return entry
-    return ledger.update_entry(entry, "seen", created=ownership.format_creation_time(resource))
+    return ledger.update_ledger_entry(
+        entry, "seen", created=ownership.format_creation_time(resource)
+    )
 
 
 def _never_shown(entry: LedgerEntry) -> CloudProblem:

@@ -73,7 +73,7 @@ class TpuRequest:
         return tuple(f"{self.name}-{number}" for number in range(self.slices))
 
 
-def check_name(name: str) -> str:
+def validate_tpu_name(name: str) -> str:
     """Return the name of a TPU; raises Problem for one that Google would refuse."""
     if _NAME.fullmatch(name):
         return name
@@ -90,7 +90,7 @@ def is_zone(text: str) -> bool:
     return _ZONE.fullmatch(text) is not None
 
 
-def check_zone(zone: str) -> str:
+def validate_zone(zone: str) -> str:
     """Return a zone; raises Problem for a text of another form, such as a region."""
     if is_zone(zone):
         return zone
@@ -140,7 +140,7 @@ def parse_duration(text: str) -> int:
     )
 
 
-def check_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
+def validate_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
     """Return labels; raises Problem for one that Google would refuse."""
     for key, value in labels.items():
         if not (_LABEL.fullmatch(key) and _LABEL_VALUE.fullmatch(value)):

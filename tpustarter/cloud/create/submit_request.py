@@ -32,9 +32,9 @@ def submit_request(
         CloudProblem: the name is taken, Google refused, or nobody knows whether the request
             arrived; the ledger keeps the entry in the last case alone.
     """
-    may_exist = ledger.reread_entry(entry) is not entry
+    may_exist = ledger.reread_ledger_entry(entry) is not entry
     _check_name_is_free(client, request)
-    ledger.add_entry(entry)
+    ledger.add_ledger_entry(entry)
     attempt = 0
     while True:
         attempt += 1
@@ -46,14 +46,14 @@ def submit_request(
             may_exist = may_exist or is_lost
             if not (may_exist and _has_arrived(client, entry)):
                 if error.kind == "network" and attempt < ATTEMPTS:
-                    entry = ledger.update_entry(entry, "sent", LOST)
+                    entry = ledger.update_ledger_entry(entry, "sent", LOST)
                     continue
                 if may_exist:
-                    yield RequestMayExist(ledger.update_entry(entry, "sent", LOST), LOST)
+                    yield RequestMayExist(ledger.update_ledger_entry(entry, "sent", LOST), LOST)
                 else:
-                    ledger.remove_entry(entry)
+                    ledger.remove_ledger_entry(entry)
                 raise
-        entry = ledger.update_entry(entry, "taken", operation=operation)
+        entry = ledger.update_ledger_entry(entry, "taken", operation=operation)
         yield RequestSent(entry, gcloud_commands.build_create_command(request, project))
         return entry
 

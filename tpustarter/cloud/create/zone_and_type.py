@@ -21,7 +21,7 @@ WORKERS = 8
 IN_COMPUTE_ENGINE = "https://docs.cloud.google.com/tpu/docs/tpus-in-compute-engine"
 
 
-class Location(msgspec.Struct, rename="camel"):
+class CloudZone(msgspec.Struct, rename="camel"):
     """A row of projects.locations.list."""
 
     location_id: str = ""
@@ -81,7 +81,7 @@ def is_in_compute_engine(subject: WantedTpu) -> bool:
 def list_zones(subject: WantedTpu, google: RestClient) -> list[str]:
     """Return the zones that have Cloud TPU for the project."""
     path = f"v2/projects/{subject.id}/locations"
-    rows = google.pages(rest.TPU, path, "locations", Location, pageSize=200)
+    rows = google.pages(rest.TPU, path, "locations", CloudZone, pageSize=200)
     names = sorted({row.location_id for row in rows if row.location_id})
     if not names:
         raise UnansweredError("garbled", "a list without any zone", service=rest.TPU)

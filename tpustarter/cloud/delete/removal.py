@@ -135,11 +135,11 @@ def carry_out_plan(
             return False
     except CloudProblem as problem:
         if is_added and problem.kind not in UNANSWERED:
-            ledger.remove_entry(entry)
+            ledger.remove_ledger_entry(entry)
         raise
     if wait:
         return (yield from wait_until_gone(client, entry, clock))
-    yield RequestMayExist(ledger.update_entry(entry, "deleting"), STILL_LISTED)
+    yield RequestMayExist(ledger.update_ledger_entry(entry, "deleting"), STILL_LISTED)
     return False
 
 
@@ -185,7 +185,7 @@ def find_or_add_entry(project: str, one: DeletionPlan) -> LedgerEntry:
     if known is not None:
         return known
     entry = make_ledger_entry(project, one)
-    ledger.add_entry(entry)
+    ledger.add_ledger_entry(entry)
     return entry
 
 
@@ -209,7 +209,7 @@ def make_ledger_entry(project: str, one: DeletionPlan) -> LedgerEntry:
 
 def _known(project: str, one: DeletionPlan) -> LedgerEntry | None:
     """Return the ledger's entry of a plan, or None if it has none, or one of another resource."""
-    for entry in ledger.read_entries():
+    for entry in ledger.read_ledger():
         if entry.key == (project, one.zone, one.name):
             resource = one.queued_resource
             is_others = resource is not None and ownership.find_owner(entry, resource) == "other"

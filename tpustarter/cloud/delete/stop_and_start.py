@@ -43,7 +43,7 @@ def require_can_stop_or_start(verb: str, node: TpuNode) -> None:
 def stop_or_start(
     client: Client, verb: Verb, node: TpuNode, clock: Clock
 ) -> Generator[Event, None, TpuNode]:
-    """Stop or start a TPU VM; yields each state that it is seen in, and returns the last one.
+    """Stop or start a TPU VM; yields each state that Google reports, and returns the last one.
 
     Raises:
         Problem: Google refused, could not do it, does not answer, or the TPU VM is gone.

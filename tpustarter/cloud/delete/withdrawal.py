@@ -73,7 +73,7 @@ def wait_until_gone(
     client: Client, entry: LedgerEntry, clock: Clock
 ) -> Generator[Event, None, bool]:
     """Wait for the end of an accepted deletion; returns whether nothing is left."""
-    entry = ledger.update_entry(entry, "deleting")
+    entry = ledger.update_ledger_entry(entry, "deleting")
     try:
         is_gone = wait_for_removal(client, entry, clock)
     except CloudProblem as problem:
@@ -82,6 +82,6 @@ def wait_until_gone(
     if not is_gone:
         yield RequestMayExist(entry, STILL_LISTED)
         return False
-    ledger.remove_entry(entry)
+    ledger.remove_ledger_entry(entry)
     yield RequestGone(entry)
     return True

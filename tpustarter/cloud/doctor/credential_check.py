@@ -46,7 +46,7 @@ def make_anonymous() -> Any:
 
 
 def try_credentials(subject: WantedTpu, find: Callable[[], Any]) -> tuple[Any, ProjectFinding]:
-    """Return the credentials and their finding; None in place of unusable credentials."""
+    """Return the credentials and their finding, or None in place of unusable credentials."""
     # Loading the library counts for no answer: on a busy machine it takes seconds.
     importlib.import_module("google.auth.transport.requests")
     try:

@@ -84,7 +84,7 @@ class DoctorReport:
         }
 
 
-def diagnose(
+def diagnose_project(
     subject: WantedTpu,
     *,
     find: Callable[[], Any] = credentials.find_credentials,

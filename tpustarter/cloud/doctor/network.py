@@ -43,7 +43,7 @@ class ComputeNetwork(msgspec.Struct):
 
 
 class AllowedTraffic(msgspec.Struct):
-    """A protocol that a rule lets in, with its ports; all ports where it names none."""
+    """A protocol that a rule lets in, with its ports, or all ports if none are named."""
 
     protocol: str = msgspec.field(default="", name="IPProtocol")
     ports: list[str] = []
@@ -68,7 +68,7 @@ class FirewallRule(msgspec.Struct, rename="camel"):
 
     @property
     def lets_in(self) -> list[AllowedTraffic]:
-        """Return the traffic that it lets in."""
+        """Return the traffic that the rule lets in."""
         return self.allowed if self.direction == "INGRESS" else []
 
 

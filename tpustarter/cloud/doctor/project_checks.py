@@ -185,7 +185,7 @@ def examine_roles(subject: WantedTpu, google: RestClient) -> Observation:
     return Observation("warn", found, fix)
 
 
-def examine_agent(subject: WantedTpu, google: RestClient) -> Observation:
+def examine_service_agent(subject: WantedTpu, google: RestClient) -> Observation:
     """Return whether the account with which Cloud TPU makes machines has its role."""
     number = google.get(rest.RESOURCES, f"v3/projects/{subject.id}", CloudProject).number
     if not number.isdigit():
@@ -235,7 +235,7 @@ LOOKS = (
         "service-agent",
         "Cloud TPU's own account has its role",
         "https://docs.cloud.google.com/sdk/gcloud/reference/beta/services/identity/create",
-        examine_agent,
+        examine_service_agent,
         lambda subject: f"gcloud projects get-iam-policy {subject.project_text}",
         matters=False,
     ),

@@ -21,7 +21,7 @@ from tpustarter.cloud.jobs import connection_failures
 from tpustarter.cloud.jobs.worker_output import WorkerLog
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
-from tpustarter.running import archive, run_folder
+from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.line_splitter import LineSplitter
 from tpustarter.running.process import END_WAIT_S, Probe, allow_descriptors, signal_name
 
@@ -148,7 +148,7 @@ class RemoteCommand:
         work = run_folder.make_run_folder()
         threads: list[threading.Thread] = []
         try:
-            self._archive = archive.build_probe_archive(work / "probe.pyz")
+            self._archive = probe_archive.build_probe_archive(work / "probe.pyz")
             if self._timeout_s is not None:
                 self._deadline = time.monotonic() + self._timeout_s
             for job in self._jobs:

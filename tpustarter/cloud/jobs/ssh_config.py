@@ -61,7 +61,7 @@ class SshConfigFile:
     mode: int
 
 
-def default_path() -> Path:
+def default_ssh_config_path() -> Path:
     """Return the path of the user's own configuration."""
     return Path.home() / ".ssh/config"
 

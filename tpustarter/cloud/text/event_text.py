@@ -59,7 +59,7 @@ def _of_state(state: resource_states.StateMeaning) -> Iterator[str]:
 
 
 def warn_of_wrong_clock(row: Tpu, now: datetime) -> str:
-    """Return a sentence on a clock that is certainly wrong; empty otherwise."""
+    """Return a sentence on a clock that is certainly wrong, or an empty text."""
     age_s = row.age_s(now)
     if age_s is None or age_s > -CLOCKS_DIFFER_S:
         return ""

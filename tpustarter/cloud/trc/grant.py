@@ -19,7 +19,7 @@ from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.resources import Tier
 from tpustarter.cloud.billing import chips
 from tpustarter.cloud.billing.chips import Resource
-from tpustarter.cloud.create.request import TpuRequest, check_zone
+from tpustarter.cloud.create.request import TpuRequest, validate_zone
 from tpustarter.core import locations, state
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
@@ -289,7 +289,7 @@ def make_grant_line(
             f"`{number[:40]}` is not a number of chips, expected 1 to {MOST_CHIPS:,}",
             code=ExitCode.USAGE,
         )
-    return GrantLine(row.name, count, tier, check_zone(zone), device)
+    return GrantLine(row.name, count, tier, validate_zone(zone), device)
 
 
 def save_grant(grant: Grant) -> None:

@@ -139,7 +139,7 @@ def find_next_open(exercise: Exercise) -> Exercise | None:
 
 
 def format_position(exercise: Exercise) -> str:
-    """Return an exercise's number in its lesson: `2 of 3`, or an empty text for an only one."""
+    """Return an exercise's number in its lesson, such as `2 of 3`, or "" for the only one."""
     names = [str(name) for name in exercise.lesson.header.get("exercises") or ()]
     return f"{names.index(exercise.name) + 1} of {len(names)}" if len(names) > 1 else ""
 
@@ -179,7 +179,7 @@ def learner_file(exercise: Exercise) -> Path:
 
 
 def open_learner_file(exercise: Exercise) -> Path:
-    """Return the learner's copy, and make it if there is none.
+    """Return the path of the learner's copy, after making the copy if necessary.
 
     Raises:
         Problem: It cannot be written.
@@ -380,7 +380,7 @@ def _judge_result(result: BlockResult, own: str, gap: str) -> AnswerVerdict:
 
 
 def reveal_next_hint(exercise: Exercise) -> str | None:
-    """Return the next hint, and remember that it was given, or None if no hint is left."""
+    """Return the next hint and save that it was given, or return None if no hint is left."""
     count = count_given_hints(exercise)
     if count == len(exercise.hints):
         return None
@@ -395,7 +395,7 @@ def count_given_hints(exercise: Exercise) -> int:
 
 
 def reveal_solution(exercise: Exercise) -> str:
-    """Return the solution; an exercise that is not solved is remembered as `shown`."""
+    """Return the solution, and save the exercise as `shown` unless it is solved."""
     if read_exercise_state(exercise) != "pass":
         lesson_progress.record_solution_shown(exercise.lesson.id, exercise.name)
     return exercise.solution

@@ -94,7 +94,7 @@ def draw_as_text(drawing: Drawing, width: int) -> str:
     """Return a drawing as lines of text, at most `width` columns wide."""
     if isinstance(drawing, ArrayLayout):
         return "\n".join(draw_layout(drawing, width))
-    if not has_numbers(drawing):
+    if not has_finite_numbers(drawing):
         return "\n".join(
             line for text in describe_drawing(drawing) for line in textwrap.wrap(text, width)
         )
@@ -103,7 +103,7 @@ def draw_as_text(drawing: Drawing, width: int) -> str:
     return draw_curves(drawing, width, has_colours=False).text
 
 
-def has_numbers(drawing: LinePlot | BarChart) -> bool:
+def has_finite_numbers(drawing: LinePlot | BarChart) -> bool:
     """Return whether a drawing has a finite number."""
     columns = (
         [tuple(drawing.bars.values())] if isinstance(drawing, BarChart) else drawing.series.values()

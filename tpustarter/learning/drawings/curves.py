@@ -67,7 +67,7 @@ class LinePlot:
 
 
 @dataclass(frozen=True)
-class Plot:
+class DrawnCurves:
     """A drawing of curves as text."""
 
     text: str
@@ -75,7 +75,7 @@ class Plot:
     """Parts of the text that belong to a curve, its name too: begin, end and the curve's number."""
 
 
-def draw_curves(lines: LinePlot, width: int, *, has_colours: bool) -> Plot:
+def draw_curves(lines: LinePlot, width: int, *, has_colours: bool) -> DrawnCurves:
     """Draw curves, at least one of them with a finite number, at most `width` columns wide."""
     unit, names = _names(list(lines.series))
     signs = [f"{'⣀' if sign == 'braille' else sign} " for sign in SIGNS]
@@ -248,7 +248,7 @@ def _joined(
     owners: Sequence[Sequence[int | None]],
     beside: dict[int, tuple[str, int]],
     width: int,
-) -> Plot:
+) -> DrawnCurves:
     text, curves = f"{title}\n" if title else "", list[tuple[int, int, int]]()
     for number, row in enumerate(rows):
         at = len(text)
@@ -265,4 +265,4 @@ def _joined(
             curves.append((len(text), len(text) + len(label), curve))
             text += label
         text += "\n"
-    return Plot(text.rstrip("\n"), tuple(curves))
+    return DrawnCurves(text.rstrip("\n"), tuple(curves))

@@ -16,7 +16,7 @@ Part = tuple[tuple[int, int], ...]
 def draw_mesh(
     mesh: dict[str, int], held: Sequence[tuple[int, Part]], shape: tuple[int, ...], width: int
 ) -> list[str]:
-    """Draw a mesh as boxes; return nothing where it has another form, or does not fit.
+    """Draw a mesh of one or two axes as boxes, or return nothing if it does not fit.
 
     Args:
         mesh: Size of each axis. Two axes with more than one device are drawn as a grid, one axis

@@ -11,8 +11,8 @@ from tpustarter.core.json_values import is_array, is_object
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import glossary, tutorial_claims
 from tpustarter.learning.search.passages import SearchSources
-from tpustarter.learning.search.query import MOST_IN_A_ROW
 from tpustarter.learning.search.search import SYNONYMS, SearchLibrary
+from tpustarter.learning.search.search_query import MOST_IN_A_ROW
 
 
 def find_synonym_mistakes(folder: Path, lessons: Sequence[Lesson]) -> Iterator[str]:

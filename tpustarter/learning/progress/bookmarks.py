@@ -22,7 +22,7 @@ LOCK_WAIT_S = 1.0
 
 
 def read_bookmark(lesson_id: str) -> str | None:
-    """Return the place where a lesson was left, or None for its beginning."""
+    """Return the saved place in a lesson, or None for its beginning."""
     with contextlib.suppress(Problem):
         place = _entries().get(lesson_id, {}).get("place")
         return place if isinstance(place, str) and 0 < len(place) <= MOST_LETTERS else None
@@ -30,7 +30,7 @@ def read_bookmark(lesson_id: str) -> str | None:
 
 
 def save_bookmark(lesson_id: str, place: str | None) -> None:
-    """Remember the place where a lesson was left; None forgets it."""
+    """Save the place where the reader left a lesson, or delete it if the place is None."""
     busy = Problem("another tpustarter is saving where you are in a lesson")
     with (
         contextlib.suppress(Problem),

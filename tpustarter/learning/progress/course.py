@@ -35,14 +35,14 @@ def suggest_path(
 
 
 def choose_path(path_id: str) -> None:
-    """Remember the path that the learner chose; raise Problem if it cannot be saved."""
+    """Save the path that the learner chose; raise Problem if that fails."""
     state.save_state("settings", {**state.load_state("settings"), "path": path_id})
 
 
 def find_path_to_follow(
     paths: Iterable[LessonPath], *, on_tpu: bool, chosen: str | None = None
 ) -> LessonPath | None:
-    """Return the path that the learner chose, else the one for this kind of machine.
+    """Return the path that the learner chose, or else the path for this kind of machine.
 
     Args:
         paths: All paths; without any, None is returned.
@@ -60,7 +60,7 @@ def find_path_to_follow(
 
 
 @dataclass(frozen=True)
-class NextInCourse:
+class NextLessonInCourse:
     """The next lesson of the course after one."""
 
     path: LessonPath | None
@@ -76,22 +76,22 @@ class NextInCourse:
 def find_first_left(
     lessons: Iterable[str], done: Container[str], read: Container[str] = ()
 ) -> str | None:
-    """Return the id of the first lesson neither done nor read, else of the first not done."""
+    """Return the id of the first lesson neither done nor read, or else of the first not done."""
     left = [name for name in lessons if name not in done]
     return next((name for name in left if name not in read), next(iter(left), None))
 
 
 def find_next_lesson(
     lesson_id: str, path: LessonPath | None, done: Container[str], read: Container[str] = ()
-) -> NextInCourse:
+) -> NextLessonInCourse:
     """Return the next lesson after one; `done` and `read` are as in `find_first_left`."""
     lessons = path.lessons if path else ()
     left = find_first_left((name for name in lessons if name != lesson_id), done, read)
     if lesson_id not in lessons:
         following = left or next(iter(lessons), None)
-        return NextInCourse(path, "back" if following else "end", following)
+        return NextLessonInCourse(path, "back" if following else "end", following)
     after = lessons[lessons.index(lesson_id) + 1 :]
     following = find_first_left(after, done, read) or (None if left else next(iter(after), None))
     if following:
-        return NextInCourse(path, "next", following)
-    return NextInCourse(path, "left" if left else "end", left)
+        return NextLessonInCourse(path, "next", following)
+    return NextLessonInCourse(path, "left" if left else "end", left)

@@ -41,12 +41,12 @@ class SavedOutput:
     """The hash of the code that printed it, see `lesson_progress.hash_code`."""
 
     def is_of(self, code: str) -> bool:
-        """Return whether some code has printed it."""
+        """Return whether this output was printed by the given code."""
         return self.code == lesson_progress.hash_code(code)
 
 
 def make_saved_output(code: str, text: str) -> SavedOutput:
-    """Return the output of some code as it is kept, cut in the middle if it is long."""
+    """Return the output of some code for saving, with the middle of a long one cut out."""
     if len(text) > MOST_CHARACTERS:
         half = MOST_CHARACTERS // 2
         above, below = text[:half].rpartition("\n"), text[-half:].partition("\n")

@@ -135,7 +135,7 @@ def is_answered_right(known: LessonProgress, question: str) -> bool:
     return known.quizzes.get(question, QuizRecord()).right
 
 
-def format_mark(lesson: Lesson, known: LessonProgress | None) -> str:
+def format_lesson_mark(lesson: Lesson, known: LessonProgress | None) -> str:
     """Return the mark of a lesson in a list: `done`, `read`, `begun 3 of 5`, or nothing."""
     if known is None or known.done:
         return "done" if known else ""
@@ -158,7 +158,7 @@ def hash_code(code: str) -> str:
 
 
 def record_block(lesson: Lesson, block: Block, result: BlockResult, code: str = "") -> None:
-    """Remember the result of a block, and its code; a block that did not run changes nothing."""
+    """Save the result of a block and a hash of its code, if the block has run."""
     if result.status in ("skip", "notrun"):
         return
     entry: Fields = {
@@ -181,7 +181,7 @@ def record_block(lesson: Lesson, block: Block, result: BlockResult, code: str = 
 
 
 def record_edit_failure(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:
-    """Remember a failure of code that was typed into a block which is no task; its status stays."""
+    """Save the failure of edited code in a block that is no task, and keep the block's status."""
     if result.status in ("skip", "notrun"):
         return
     entry: Fields = {
@@ -220,7 +220,7 @@ def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
 
 
 def record_lesson_left(lesson: Lesson) -> None:
-    """Remember that a lesson was left for the next one, with its open tasks and questions."""
+    """Save that the learner went on to the next lesson, with tasks and questions still open."""
 
     def change(lessons: dict[str, Fields]) -> None:
         _settle(lesson, lessons.setdefault(lesson.id, {}), is_left=True)
@@ -230,7 +230,7 @@ def record_lesson_left(lesson: Lesson) -> None:
 
 
 def record_lesson_done(lesson_id: str) -> None:
-    """Remember that a lesson is done; the first time counts."""
+    """Save the time at which a lesson was done, if it was not done before."""
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
@@ -266,7 +266,7 @@ def read_exercise(lesson_id: str, name: str) -> ExerciseRecord:
 
 
 def record_verdict(lesson_id: str, name: str, *, is_right: bool) -> None:
-    """Remember the verdict on an answer; an exercise that was solved once stays solved."""
+    """Save the verdict on an answer; an exercise that was solved once stays solved."""
     status = read_exercise(lesson_id, name).status
     if status != "pass" and (is_right or status != "shown"):
         _change_exercise(lesson_id, name, status="pass" if is_right else "fail")
@@ -281,12 +281,12 @@ def record_solution_shown(lesson_id: str, name: str) -> None:
 
 
 def record_hint(lesson_id: str, name: str, count: int) -> None:
-    """Remember the number of hints that were given."""
+    """Save the number of hints that the learner has seen."""
     _change_exercise(lesson_id, name, hints=count)
 
 
 def record_quiz_answer(lesson: Lesson, name: str, *, is_right: bool, answer: str = "") -> None:
-    """Store an answer to a quiz question, which stays right once it was answered right."""
+    """Save an answer to a quiz question; a question answered right once stays right."""
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})
@@ -314,7 +314,7 @@ def _change_exercise(lesson_id: str, name: str, **changes: str | int) -> None:
 
 
 def record_check(run: Run) -> None:
-    """Remember the result of a check.
+    """Save the result of a run of checks.
 
     A state folder that is full or gone, or a file that cannot be read, does not stop the check.
 

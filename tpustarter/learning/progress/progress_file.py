@@ -51,12 +51,12 @@ def format_current_time() -> str:
 
 
 def parse_date(value: object) -> str | None:
-    """Return a date, or None for a malformed one."""
+    """Parse a date in ISO form, or return None for a malformed one."""
     return value if isinstance(value, str) and value else None
 
 
 def parse_count(value: object) -> int | None:
-    """Return a number of things, or None for a malformed one."""
+    """Return a stored value if it is a whole number of 0 or more, or else None."""
     return value if isinstance(value, int) and value >= 0 else None
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from os.path import commonprefix
 
-from tpustarter.core.redact import Redactor, drop_cut_word
+from tpustarter.core.redact import Redactor, drop_incomplete_word
 
 MAX_CHARACTERS = 256 * 1024
 """Characters of a block's output that are shown and judged, at its beginning and its end."""
@@ -107,7 +107,7 @@ class BlockOutput:
         return "".join(text for name, text in self._pieces if name == "stdout")
 
     def add(self, name: str, data: bytes) -> Iterator[OutputChunk]:
-        """Take output of `stdout` or `stderr`, and yield the lines that are whole now."""
+        """Add output of `stdout` or `stderr`, and yield the lines that are complete now."""
         text = self._decoders[name].decode(data)
         if self._remaining > 0:
             text, beyond = text[: self._remaining], text[self._remaining :]
@@ -118,7 +118,7 @@ class BlockOutput:
             self._ends[name].add(self._count, text)
 
     def flush(self, *, final: bool = False) -> Iterator[OutputChunk]:
-        """Yield the whole words of an unfinished line, and in time the last one.
+        """Yield the whole words of an unfinished line, and after a while its last word.
 
         At the end everything is yielded, half a character too.
         """
@@ -131,15 +131,15 @@ class BlockOutput:
             self._waiting = ""
         else:
             self._quiet += 1
-            text = drop_cut_word(self._waiting) if self.is_waiting else self._waiting
+            text = drop_incomplete_word(self._waiting) if self.is_waiting else self._waiting
             yield from self._tell(text, is_begun=True)
 
     def _add_ends(self) -> Iterator[OutputChunk]:
         cut = [name for name, end in self._ends.items() if end.is_cut]
         if cut:
-            self._waiting = drop_cut_word(self._waiting)
+            self._waiting = drop_incomplete_word(self._waiting)
             name, text = self._pieces[-1]
-            self._pieces[-1] = name, drop_cut_word(text)
+            self._pieces[-1] = name, drop_incomplete_word(text)
             yield from self._add(cut[0], LEFT_OUT)
         pieces = [
             (number, name, text)
@@ -157,7 +157,7 @@ class BlockOutput:
         in_key = key >= 0 and text.find("-----END ", key) < 0
         end = min(end, key) if in_key else end
         if len(text) - end > (MAX_KEY if in_key else MAX_WAITING):
-            end += len(drop_cut_word(text[end:])) or len(text) - end
+            end += len(drop_incomplete_word(text[end:])) or len(text) - end
         self._waiting = text[end:]
         if end:
             yield from self._tell(text[:end])

@@ -35,7 +35,7 @@ from tpustarter.learning.run.block_results import (
 )
 from tpustarter.learning.run.expected_output import ExpectedOutput
 from tpustarter.machine import frameworks, host
-from tpustarter.running import archive, lease, run_folder
+from tpustarter.running import lease, probe_archive, run_folder
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
 
@@ -116,17 +116,17 @@ class LessonSession:
 
     @property
     def is_stopping(self) -> bool:
-        """Return whether the block that runs was told to end."""
+        """Return whether the running block has been asked to end."""
         return self.is_running and self._stopped
 
     @property
     def is_warm(self) -> bool:
-        """Return whether the process is up, with the names of earlier blocks in it."""
+        """Return whether the process is running, with the variables of earlier blocks."""
         return self._probe is not None
 
     @property
     def holder(self) -> DeviceHolder | None:
-        """Return the process as the holder of a device; None while there is none."""
+        """Return the process as the holder of a device, or None while there is none."""
         probe = self._probe
         if probe is None:
             return None
@@ -149,13 +149,13 @@ class LessonSession:
         return 0.0 if self.is_running or not self.is_warm else time.monotonic() - self._ended_at
 
     def has_run(self, block: str) -> bool:
-        """Return whether the names of a block are in the process."""
+        """Return whether a block has run in the present process."""
         return block in self._executed
 
     def run(
         self, block: Block, code: str | None = None, *, above: Sequence[tuple[Block, str]] = ()
     ) -> Iterator[OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult]:
-        """Run a block, with other code if any is given; the last item is its result.
+        """Run a block or other code in its place, and yield events; the last item is the result.
 
         Blocks above it, given with their code, run first if this process has not run that code, up
         to the first one that breaks.
@@ -406,7 +406,7 @@ class LessonSession:
             env = {**frameworks.FRAMEWORKS[self.lesson.framework].quiet, **env}
         return ProbeSession(
             self._placement.python,
-            archive.build_probe_archive(folder / "probe.pyz"),
+            probe_archive.build_probe_archive(folder / "probe.pyz"),
             folder,
             env,
             plan.make_target(self._placement.plan, self._placement.machine),

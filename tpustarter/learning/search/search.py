@@ -16,8 +16,7 @@ from pathlib import Path
 from tpustarter.core import cache, content, locations
 from tpustarter.core.json_values import as_object, is_array
 from tpustarter.learning.content import glossary, tutorial_claims
-from tpustarter.learning.search import index
-from tpustarter.learning.search import query as search_query
+from tpustarter.learning.search import search_index, search_query
 from tpustarter.learning.search.excerpts import Excerpt, extend_to_words, find_excerpts
 from tpustarter.learning.search.passages import (
     BEGIN,
@@ -153,8 +152,8 @@ def _framework(lesson: content.Lesson) -> str:
 
 
 def _searchable(sources: SearchSources) -> PassageSource:
-    if index.has_fts5():
-        return index.open_index(sources)
+    if search_index.has_fts5():
+        return search_index.open_index(sources)
     from tpustarter.learning.search.linear_search import PassageScan
 
     return PassageScan(sources)

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tpustarter.probe.finding import clip
+from tpustarter.probe.finding import shorten_for_json
 from tpustarter.probe.lesson.plots import MOST_BARS, select_evenly
 
 TICK_S = 0.4
@@ -91,7 +91,7 @@ def _length(value: Any) -> int | None:
 
 
 def _bars(name: str, table: dict[Any, Any]) -> dict[str, object] | None:
-    bars = {clip(str(label)): _number(value) for label, value in table.copy().items()}
+    bars = {shorten_for_json(str(label)): _number(value) for label, value in table.copy().items()}
     if not 0 < len(bars) <= MOST_BARS or None in bars.values():
         return None
     return {"kind": "bars", "name": name, "bars": bars}

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tpustarter.probe.finding import clip
+from tpustarter.probe.finding import shorten_for_json
 
 MOST_NUMBERS = 2000
 """Most numbers that leave a block, all series together."""
@@ -60,7 +60,7 @@ def _plot(plotted: list[str], x: str, names: Mapping[str, Any]) -> dict[str, obj
 def _bars(name: str, table: Mapping[Any, Any]) -> dict[str, object]:
     if not 0 < len(table) <= MOST_BARS:
         raise ValueError(f"`{name}` has {len(table)} bars, expected 1 to {MOST_BARS}")
-    bars = {clip(str(label)): _number(name, value) for label, value in table.items()}
+    bars = {shorten_for_json(str(label)): _number(name, value) for label, value in table.items()}
     return {"kind": "bars", "name": name, "bars": bars}
 
 
@@ -84,7 +84,7 @@ def _number(name: str, value: Any) -> float | None:
 
 
 def select_evenly(count: int, most: int) -> list[int]:
-    """Return the positions to keep, at most `most`: the first, the last, and evenly between."""
+    """Return at most `most` positions: the first, the last, and others evenly between."""
     if count <= most:
         return list(range(count))
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]
@@ -106,7 +106,7 @@ def _layout(name: str, array: Any) -> dict[str, object]:
         "dtype": str(array.dtype),
         "shape": shape,
         "spec": "" if spec is None else _spec_text(spec),
-        "mesh": {clip(str(axis)): int(size) for axis, size in mesh.items()},
+        "mesh": {shorten_for_json(str(axis)): int(size) for axis, size in mesh.items()},
         "order": _in_mesh_order(sharding),
         "count": len(held),
         "parts": [
@@ -132,4 +132,4 @@ def _bounds(part: slice, size: int) -> list[int]:
 
 def _spec_text(spec: Any) -> str:
     axes = ", ".join(repr(axis) for axis in spec)
-    return clip(f"P({axes})")
+    return shorten_for_json(f"P({axes})")

@@ -9,7 +9,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from tpustarter.probe.finding import clip, error_message, missing_module_fields
+from tpustarter.probe.finding import error_message, missing_module_fields, shorten_for_json
 
 CALLS_BACK = "it calls back into Python (`jax.debug.print` or a callback), which is not lowered"
 MOST_TRACEBACK = 6000
@@ -88,21 +88,23 @@ def find_error_place(error: BaseException, path: Path) -> str:
 def describe_error(error: BaseException, path: Path) -> str:
     """Return an exception as one line, with the last line of the user's file it came through."""
     if isinstance(error, RequestError):
-        return clip(str(error))
+        return shorten_for_json(str(error))
     kind = type(error).__name__
     if isinstance(error, SyntaxError) and error.filename == str(path):
         column = f" (column {error.offset})" if error.offset else ""
-        return clip(f"{find_error_place(error, path)}: {kind}: {error.msg}{column}")
+        return shorten_for_json(f"{find_error_place(error, path)}: {kind}: {error.msg}{column}")
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == str(path)]
     where = f"{find_error_place(error, path)}: " if own else ""
     text = (error_message(error).splitlines() or [""])[0]
     if "different from the lowering platform" in text:
-        return clip(f"{where}{CALLS_BACK}")
+        return shorten_for_json(f"{where}{CALLS_BACK}")
     if text:
-        return clip(f"{where}{kind}: {text}")
+        return shorten_for_json(f"{where}{kind}: {text}")
     line = (own or frames)[-1].line if frames else None
-    return clip(f"{where}{kind} without a message{f', raised by `{line}`' if line else ''}")
+    return shorten_for_json(
+        f"{where}{kind} without a message{f', raised by `{line}`' if line else ''}"
+    )
 
 
 def print_user_traceback(error: BaseException, path: Path) -> None:

@@ -16,13 +16,13 @@ TICK_S = 0.2
 
 
 def read_limit_bytes() -> int | None:
-    """Return the limit of this run in bytes; None without one, or if memory can't be watched."""
+    """Return the limit of this run in bytes, or None without one, or if memory can't be watched."""
     text = os.environ.get(LIMIT, "")
     return int(text) if text.isdigit() and os.path.exists("/proc/self/status") else None  # noqa: PTH110
 
 
 def measure_excess(child: int, limit: int) -> dict[str, int] | None:
-    """Return the child's resident memory and the limit, in bytes; None while it need not end.
+    """Return the child's resident memory and the limit, in bytes, or None while it need not end.
 
     All processes of the run count: the groups of this supervisor and of its siblings. The largest
     group ends; the others are measured again when it has given its memory back.

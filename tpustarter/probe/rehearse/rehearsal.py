@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tpustarter.probe.finding import clip, describe_error, error_message
+from tpustarter.probe.finding import describe_error, error_message, shorten_for_json
 from tpustarter.probe.rehearse import hlo, lowering_errors
 from tpustarter.probe.rehearse.work.program_work import count_work
 
@@ -59,7 +59,7 @@ def compile_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     try:
         programs = list(_programs(command, devices))
     except Exception as error:  # noqa: BLE001  whatever a check raises is its outcome
-        return {"outcome": "exception", "detail": clip(describe_error(error))}
+        return {"outcome": "exception", "detail": shorten_for_json(describe_error(error))}
     for number, (name, lower) in enumerate(programs):
         if name in command["done"] or name not in command.get("only", [name]):
             continue
@@ -83,7 +83,7 @@ def _topology(expected: Mapping[str, Any], *, ask: bool) -> Any:
                 platform="tpu", topology_name=expected["topology_name"], **arguments
             )
         except Exception as error:  # noqa: BLE001  the compiler does not know this TPU
-            return clip(
+            return shorten_for_json(
                 f"the compiler refused {expected['topology_name']}: {format_compiler_error(error)}"
             )
         _topologies[name] = (_difference(topology.devices, expected) if ask else None) or topology
@@ -291,7 +291,7 @@ def format_compiler_error(error: BaseException) -> str:
     lines = [line.strip() for line in error_message(error).splitlines() if line.strip()]
     text = lines[0] if lines else f"{type(error).__name__} without a message"
     text = re.sub(r"^[A-Z_]+: ", "", text)
-    return clip(text)
+    return shorten_for_json(text)
 
 
 def _facts(executable: Any, lowered: _Lowered) -> dict[str, Any]:

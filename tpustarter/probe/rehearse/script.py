@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.machine.machine import cut_text
-from tpustarter.probe.finding import clip
+from tpustarter.probe.finding import shorten_for_json
 from tpustarter.probe.rehearse import device_questions, exports, jitted_functions, lowering_errors
 from tpustarter.probe.rehearse.device_questions import DeviceAnswers
 from tpustarter.probe.rehearse.exports import LoweringJob
@@ -54,7 +54,7 @@ def run_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
             if ending.code not in (None, 0):
                 return {
                     "outcome": "exception",
-                    "detail": clip(f"it ended with exit code {ending.code}"),
+                    "detail": shorten_for_json(f"it ended with exit code {ending.code}"),
                 }
         except Exception as error:  # noqa: BLE001  the script's own; what was met still counts
             lowering_errors.print_user_traceback(error, path)
@@ -263,7 +263,7 @@ def _signature(
     pairs = [*enumerate(arguments), *sorted(named.items())]
     for name, value in pairs:
         if name in static[0] or name in static[1]:
-            words.append(clip(f"{name}={_static_text(value)}"))
+            words.append(shorten_for_json(f"{name}={_static_text(value)}"))
             continue
         leaves, structure = jax.tree_util.tree_flatten(value)
         if not jax.tree_util.treedef_is_leaf(structure):
@@ -298,7 +298,7 @@ def _leaf(leaf: Any) -> str:
 def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
     for old, new in zip(before, after, strict=False):
         if old != new:
-            return clip(f"{old}, then {new}")
+            return shorten_for_json(f"{old}, then {new}")
     return (
         "another number of arguments" if len(before) != len(after) else "a new function each time"
     )

@@ -39,7 +39,7 @@ class MadeModule:
 
     @property
     def trainable_parameters(self) -> Tensors:
-        """The parameters that require a gradient."""
+        """The parameters of the module that require a gradient."""
         return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
 
 

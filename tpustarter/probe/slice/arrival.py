@@ -83,7 +83,7 @@ class Roster:
 
     @property
     def is_decided(self) -> bool:
-        """Whether nobody more needs to be waited for."""
+        """Whether the wait for hosts is over, for any reason."""
         is_full = len(self.members) + len(self.strangers) >= self.hosts
         return is_full or self.unreachable.issuperset(self.missing)
 
@@ -104,17 +104,17 @@ class Roster:
         return not self.missing and not self.strangers
 
     def everyone(self) -> list[ArrivalFacts]:
-        """Return the facts of all that arrived, hosts in their order and strangers last."""
+        """Return the facts of all arrivals: the hosts by number, then strangers to the run."""
         return [*(self.members[number] for number in sorted(self.members)), *self.strangers]
 
     def close(self, *, goes_on: bool, code: int) -> None:
-        """Give every host that waits its answer."""
+        """Send the answer to every host that waits for it."""
         with self._changed:
             self._answer = {"goes_on": goes_on, "code": code, "missing": self.missing}
             self._changed.notify_all()
 
     def wait_for_answer(self, timeout_s: float) -> ArrivalAnswer | None:
-        """Return the answer for a host that has arrived, or None if there is none in time."""
+        """Return the answer for an arrived host, or None if it is not ready in time."""
         with self._changed:
             self._changed.wait_for(lambda: self._answer is not None, timeout_s)
         return self._answer
@@ -122,7 +122,7 @@ class Roster:
 
 @contextlib.contextmanager
 def receive_host_facts(place: HostPlace, own: ArrivalFacts, timeout_s: float, waiting: Waiting):
-    """Take the facts of the other hosts, on host 0; yields the roster once nobody is waited for.
+    """Receive the facts of the other hosts on host 0, and yield the roster when the wait is over.
 
     The other hosts have their answer when the block is left, and the port is free again.
 
@@ -215,7 +215,7 @@ def _are_facts(body: Any) -> TypeGuard[ArrivalFacts]:
 def send_host_facts(
     place: HostPlace, own: ArrivalFacts, timeout_s: float, failing: Failing
 ) -> ArrivalAnswer:
-    """Hand the facts of this host to host 0, and return its answer; tries until the time is over.
+    """Send the facts of this host to host 0 until it answers, and return the answer.
 
     Raises:
         ArrivalFailed: host 0 never answered, and the reason of the last try.

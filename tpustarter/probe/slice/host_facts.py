@@ -49,7 +49,7 @@ def collect_facts(place: HostPlace) -> CollectedFacts:
         "process": os.getpid(),
         "python_version": sys.version.split()[0],
         "frameworks": frameworks.read_versions()["frameworks"],
-        "chips": host.count_reachable_chips(machine) or len(host.chips(machine)),
+        "chips": host.count_reachable_chips(machine) or len(host.list_chips(machine)),
         "platform": target().platform,
         "devices": target().devices,
         "generation": target().generation,

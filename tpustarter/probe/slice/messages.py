@@ -26,14 +26,14 @@ class CheckCommand(CheckFields):
     do: Literal["check"]
 
 
-class Verdict(TypedDict):
+class SliceVerdict(TypedDict):
     """The end of a run: its exit code and its headline."""
 
     code: int
     headline: str
 
 
-class EndCommand(Verdict):
+class EndCommand(SliceVerdict):
     """Host 0's last message."""
 
     do: Literal["end"]
@@ -51,7 +51,7 @@ class CheckRecord(TypedDict):
 
 
 class HeartbeatMessage(TypedDict):
-    """A host's sign of life: how many it has given, and the number of the check that it runs."""
+    """A heartbeat of a host: its count, and the number of the check that the host runs."""
 
     count: int
     at: int

@@ -22,7 +22,7 @@ from tpustarter.probe.slice.messages import (
     Event,
     HeartbeatMessage,
     RunCheck,
-    Verdict,
+    SliceVerdict,
 )
 
 ALIVE_S = 1.0
@@ -98,7 +98,7 @@ def run_received_checks(place: HostPlace, emit: Emit, run_check: RunCheck) -> En
         signs.close()
 
 
-class Leader:
+class LeadingHost:
     """Host 0 of a run; `members` are the facts of all hosts, by their number."""
 
     def __init__(
@@ -116,7 +116,7 @@ class Leader:
         """Exit code of what has run so far: 1 for a failure, 3 for a check without a verdict."""
 
     def connected(self) -> None:
-        """Begin to show that this host lives; called once JAX has connected all of them."""
+        """Start the heartbeats of this host; called once JAX has connected all hosts."""
         self._signs = Heartbeat(self._place)
 
     def can_run(self, check: CheckFields) -> bool:
@@ -177,7 +177,7 @@ class Leader:
         elif is_undecided:
             self.code = self.code or INCONCLUSIVE
 
-    def end(self, message: Verdict) -> None:
+    def end(self, message: SliceVerdict) -> None:
         """Send all hosts the end of the run, and disconnect."""
         if self._signs is None:
             return

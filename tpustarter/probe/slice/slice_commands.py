@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from tpustarter.probe.finding import clip, describe_error
+from tpustarter.probe.finding import describe_error, shorten_for_json
 from tpustarter.probe.slice import arrival, host_facts, host_place, message_store
 from tpustarter.probe.slice.messages import (
     ArrivalFacts,
@@ -17,12 +17,12 @@ from tpustarter.probe.slice.messages import (
     Event,
     RunCheck,
     SliceCommand,
-    Verdict,
+    SliceVerdict,
 )
 from tpustarter.probe.slice.shared_checks import (
     INCONCLUSIVE,
     CheckRecorder,
-    Leader,
+    LeadingHost,
     run_received_checks,
 )
 from tpustarter.probe.target import set_target, target
@@ -32,7 +32,7 @@ USAGE = 2
 PATIENCE_S = 10.0
 """Seconds that the other hosts wait longer than host 0, so that they get its answer."""
 
-_leader: Leader | None = None
+_leader: LeadingHost | None = None
 """The run that waits for its verdict, on host 0."""
 _code = 0
 """The exit code on any other host."""
@@ -53,7 +53,7 @@ def serve_slice(
     try:
         place = host_place.find_place(command, command["wait_s"])
     except host_place.UnknownHostPlace as missing:
-        emit({"event": "no-place", "detail": clip(str(missing))})
+        emit({"event": "no-place", "detail": shorten_for_json(str(missing))})
         _code = USAGE
         return _code
     set_target(replace(target(), hosts=place.hosts))
@@ -77,7 +77,7 @@ def serve_verdict(code: int | None, headline: str, emit: Emit) -> int:
     """
     if _leader is None:
         return _code
-    message: Verdict = {"code": _leader.code if code is None else code, "headline": headline}
+    message: SliceVerdict = {"code": _leader.code if code is None else code, "headline": headline}
     _leader.end(message)
     emit({"event": "followed", "host": 0, **message})
     return message["code"]
@@ -104,12 +104,20 @@ def _follow(
     place: host_place.HostPlace, own: ArrivalFacts, wait_s: float, emit: Emit, run_check: RunCheck
 ) -> int:
     def failing(failure: arrival.ArrivalFailed) -> None:
-        emit({"event": "trying", "reason": failure.reason, "detail": clip(str(failure))})
+        emit(
+            {"event": "trying", "reason": failure.reason, "detail": shorten_for_json(str(failure))}
+        )
 
     try:
         answer = arrival.send_host_facts(place, own, wait_s + PATIENCE_S, failing)
     except arrival.ArrivalFailed as failure:
-        emit({"event": "not-reached", "reason": failure.reason, "detail": clip(str(failure))})
+        emit(
+            {
+                "event": "not-reached",
+                "reason": failure.reason,
+                "detail": shorten_for_json(str(failure)),
+            }
+        )
         return INCONCLUSIVE
     emit({"event": "arrived", "missing": answer["missing"]})
     if not answer["goes_on"]:
@@ -145,7 +153,7 @@ def _lead(
             shown: list[ArrivalFacts] = [{**facts, "checks": None} for facts in roster.everyone()]
             set_target(replace(target(), members=tuple(shown)))
             emit({"event": "arrived", "missing": roster.missing, "members": shown})
-            _leader = Leader(place, roster.members, emit, run_check)
+            _leader = LeadingHost(place, roster.members, emit, run_check)
             for check in checks:
                 if check["framework"] == "host":
                     _leader.run(check)
@@ -154,7 +162,7 @@ def _lead(
             code = _leader.code or (0 if roster.is_complete else INCONCLUSIVE)
             roster.close(goes_on=goes_on, code=code)
     except arrival.PortInUse as taken:
-        emit({"event": "port-taken", "port": place.port, "detail": clip(str(taken))})
+        emit({"event": "port-taken", "port": place.port, "detail": shorten_for_json(str(taken))})
         return INCONCLUSIVE
     current = ""
     try:
@@ -167,8 +175,8 @@ def _lead(
             _leader.run(check)
     except Exception as error:  # noqa: BLE001  JAX's own: a host is gone, or never connected
         traceback.print_exc()
-        lost = {"id": current, "why": "connection", "detail": clip(describe_error(error))}
-        emit({"event": "lost", "lost": None, **lost})
+        detail = shorten_for_json(describe_error(error))
+        emit({"event": "lost", "lost": None, "id": current, "why": "connection", "detail": detail})
         os._exit(INCONCLUSIVE)  # what JAX does at a normal end waits for the other hosts
     emit({"event": "checked-all"})
     return _leader.code

@@ -101,11 +101,11 @@ class _Relay:
         self._is_waiting = True
 
     def send(self, command: dict[str, Any]) -> None:
-        """Give the child a command."""
+        """Send a command to the child."""
         self._write(json.dumps(command).encode() + b"\n")
 
     def take(self, data: bytes) -> None:
-        """Take the lines of stdin: heartbeats, and hosts that will not come."""
+        """Handle the lines of stdin: heartbeats, and hosts that will not arrive."""
         self._told += data
         if self._number == 0 and self._is_waiting:
             *lines, self._told = self._told.split(b"\n")
@@ -118,7 +118,7 @@ class _Relay:
                 os.write(self._control, data)
 
     def pass_on(self, line: bytes) -> None:
-        """Print an event; what is none was written by a check, and is dropped."""
+        """Print a line if it is an event, and drop it if a check printed it."""
         try:
             event = json.loads(line)
             kind = event["event"]

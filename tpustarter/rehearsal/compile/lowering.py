@@ -13,7 +13,7 @@ from tpustarter.checking.run.runner import START_S
 from tpustarter.core import locations
 from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.machine import pip, tpus
+from tpustarter.machine import pip_command, tpus
 from tpustarter.rehearsal.compile import memory_limit
 from tpustarter.rehearsal.programs import user_program
 from tpustarter.rehearsal.programs.user_program import (
@@ -338,7 +338,7 @@ def install_hint(module: str, python: str) -> str:
     """Return the hint that installs the package of a module that a Python lacks."""
     package = module.partition(".")[0]
     package = _PACKAGES.get(package, package)
-    command = pip.format_pip_command(f"{python} -m pip install {package}")
+    command = pip_command.format_pip_command(f"{python} -m pip install {package}")
     return (
         f"`{command}` installs `{package}` for `{python}`; "
         "or name another Python with `--python PATH`"

@@ -104,7 +104,7 @@ class RehearsalProgress:
 
     @property
     def left_s(self) -> float | None:
-        """Estimated seconds left; None until there is an estimate."""
+        """Estimated seconds left, or None until there is an estimate."""
         if self.began is None or not self.all_given or self.done == self.total:
             return None
         if self.clock() - self.began < LEAST_S:

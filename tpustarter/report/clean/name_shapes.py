@@ -334,7 +334,7 @@ def _path(name: str, replace: Replace) -> str:
 
 
 def _public_end(rest: str) -> str | None:
-    """Return the end of a path below a Python's library; None unless it is in a public package."""
+    """Return the end of a path below a Python's library, or None outside of public packages."""
     inside = _INSTALLED.sub("", rest, count=1)
     is_installed = inside != rest
     first = re.split(r"[/.-]", inside, maxsplit=1)[0]

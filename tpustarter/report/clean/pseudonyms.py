@@ -1,7 +1,8 @@
 """Pseudonyms such as `project-1`, `host-1` or `path-1`, always the same one for a name.
 
-A name is recognised because this machine has it (`identity`), or by its shape (`name_shapes`). A
-pseudonym is numbered in the order of appearance, so it contains nothing of the name.
+A name is recognised because this machine has it (`identifying_names`), or by its shape
+(`name_shapes`). A pseudonym is numbered in the order of appearance, so it contains nothing of the
+name.
 """
 
 from __future__ import annotations

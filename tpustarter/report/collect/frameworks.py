@@ -40,7 +40,7 @@ from tpustarter.report.clean.allowed_fields import (
 )
 from tpustarter.report.collect import framework_probe, hardware, software, stacks
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
-from tpustarter.running import archive, lease, run_folder
+from tpustarter.running import lease, probe_archive, run_folder
 from tpustarter.running.process import CappedLog, Probe, signal_name
 
 STEPS: Mapping[str, tuple[str, ...]] = {
@@ -183,14 +183,11 @@ def _run(
     for path in (place, script, answers, stack_file):
         locations.chown_to_caller(path)
     python = context.interpreter.path if context.interpreter else Path(sys.executable)
-    files = [str(script), str(answers), str(stack_file)]
-    words = [str(python), "-u", "-X", "faulthandler", *files]
+    words = [str(python), "-u", "-X", "faulthandler", str(script), str(answers), str(stack_file)]
     words += ["start" if starts else "leave", *steps]
     log, here = CappedLog(folder / "probe-asked.log"), Path(sys.executable)
-    probe_file, caller = (
-        archive.build_probe_archive(folder / "probe.pyz"),
-        locations.find_sudo_caller(),
-    )
+    probe_file = probe_archive.build_probe_archive(folder / "probe.pyz")
+    caller = locations.find_sudo_caller()
     try:
         probe = Probe(here, probe_file, log, env=env, drop=caller, lease=hold, command=words)
     except OSError as error:

@@ -45,7 +45,7 @@ _LOG_NAME = re.compile(
 def collect_tpu(context: ReportContext) -> dict[str, object]:
     """Return the chips, their device nodes, and the processes that use them."""
     machine = context.machine
-    chips, lock = host.chips(machine), host.read_libtpu_lock(machine)
+    chips, lock = host.list_chips(machine), host.read_libtpu_lock(machine)
     return {
         "chips": len(chips),
         "reachable_chips": host.count_reachable_chips(machine),

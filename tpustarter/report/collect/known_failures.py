@@ -10,10 +10,10 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.explain import (
     explanation_text,
+    failure_ranking,
     known_failures,
     log_scanner,
     machine_evidence,
-    ranking,
 )
 from tpustarter.machine import frameworks
 from tpustarter.report.clean.allowed_fields import (
@@ -41,7 +41,7 @@ again."""
 
 def collect_known_failures(context: ReportContext) -> dict[str, object]:
     """Search all texts for known failures, and confirm them with the findings on this machine."""
-    scanner = log_scanner.Scanner(
+    scanner = log_scanner.FailureScanner(
         known_failures.read_failures(), Redactor(context.machine.env).redact_secrets
     )
     machine = machine_evidence.MachineEvidence(
@@ -60,9 +60,9 @@ def collect_known_failures(context: ReportContext) -> dict[str, object]:
                 "last_error": explanation_text.find_last_error(scan.last) or None,
             }
         found = machine_evidence.confirm_matches(
-            ranking.rank_failures(scan, known_failures.read_failures()), machine
+            failure_ranking.rank_failures(scan, known_failures.read_failures()), machine
         )
-        matches += [make_row(one, source) for one in found[:MOST]]
+        matches += [make_known_failure_row(one, source) for one in found[:MOST]]
     if not searched:
         raise CollectorUnanswered("there is no text to search; `--log FILE` gives one")
     return {"matches": matches, "searched": searched, **more}
@@ -93,7 +93,7 @@ def open_log(context: ReportContext) -> IO[bytes]:
     raise Problem(f"`{context.log}` cannot be read: {why}", code=ExitCode.USAGE)
 
 
-def make_row(one: ranking.FailureMatch, source: str) -> dict[str, object]:
+def make_known_failure_row(one: failure_ranking.FailureMatch, source: str) -> dict[str, object]:
     """Return the row of a known failure in a report."""
     failure, sign = one.failure, one.signs[0]
     return {

@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from tpustarter.report.document import ASKED, FrameworkFacts
-from tpustarter.report.forms import questions, reproducer_files, summary, trackers
+from tpustarter.report.forms import (
+    issue_trackers,
+    report_questions,
+    report_summary,
+    reproducer_files,
+)
 from tpustarter.report.forms.report_view import ReportView, fence_text
 
 YOURS = "<!-- Yours to write: {} -->"
@@ -53,10 +58,10 @@ def _word(text: str) -> Fill:
 
 def format_description(view: ReportView) -> Iterator[str]:
     """Yield the questions for the user's description, then the symptoms."""
-    yield questions.format_prompt(questions.list_user_questions(view))
+    yield report_questions.format_prompt(report_questions.list_user_questions(view))
     yield ""
     yield from format_symptoms(view)
-    if "code" not in trackers.find_tracker(view.first.tracker).asked_in_form:
+    if "code" not in issue_trackers.find_tracker(view.first.tracker).asked_in_form:
         yield ""
         yield from reproducer_files.format_reproducers(view)
 
@@ -80,7 +85,9 @@ def format_symptoms(view: ReportView) -> Iterator[str]:
             told.add(facts.hung_in)
             yield f"{name} hung in `{facts.hung_in}` for {facts.waited_s} s, and was ended."
             yield from _stack(facts)
-        if (unfinished := summary.describe_unfinished_import(view, name)) and name not in told:
+        if (
+            unfinished := report_summary.describe_unfinished_import(view, name)
+        ) and name not in told:
             told.add(name)
             yield f"{unfinished}."
     for one in view.facts.checks.findings:
@@ -101,7 +108,7 @@ def _stack(facts: FrameworkFacts) -> Iterator[str]:
 def format_facts(view: ReportView) -> Iterator[str]:
     """Yield the summary for maintainers, then the place of all facts."""
     yield "Collected by tpustarter, and in full in the folded parts below:"
-    lines = (part for line in summary.format_summary(view) for part in _wrapped(line))
+    lines = (part for line in report_summary.format_summary(view) for part in _wrapped(line))
     yield from fence_text("\n".join(lines))
     yield ""
     yield FACTS
@@ -125,12 +132,12 @@ def _environment(view: ReportView) -> str:
         ours = "(asked by tpustarter on the CPU, because no TPU can be used here)\n"
         return f"{ours if jax.planned_platform == 'cpu' else ''}{jax.environment_info}"
     why = f"did not answer: `{jax.hung_in}` hung" if jax.hung_in else "was not told"
-    why = summary.describe_unfinished_import(view, "jax") or why
+    why = report_summary.describe_unfinished_import(view, "jax") or why
     values = view.facts.variables.values
     lines = [
         *(f"{name}: {view.package_version(name)}" for name in ("jax", "jaxlib", "numpy")),
         f"python: {view.facts.python.python_version}",
-        f"device info: {why}; {summary.describe_chips(view)}",
+        f"device info: {why}; {report_summary.describe_chips(view)}",
         f"platform: {program.system}, {program.kernel}, {program.architecture}",
         *(f"{name}={value}" for name, value in values.items() if name.startswith(("JAX_", "XLA_"))),
     ]
@@ -180,7 +187,7 @@ def _tensorflow_source(view: ReportView) -> str:
 
 
 def _tensorflow_behavior(view: ReportView) -> Iterator[str]:
-    yield questions.format_prompt(questions.list_user_questions(view))
+    yield report_questions.format_prompt(report_questions.list_user_questions(view))
     yield ""
     yield from format_facts(view)
 
@@ -204,7 +211,9 @@ def _product(view: ReportView) -> str:
     where = "GKE" if view.facts.resources.container == "kubernetes" else "Cloud TPU"
     version = metadata.runtime_version and f"runtime version {metadata.runtime_version}"
     return ", ".join(
-        filter(None, (where, metadata.accelerator_type, summary.describe_chips(view), version))
+        filter(
+            None, (where, metadata.accelerator_type, report_summary.describe_chips(view), version)
+        )
     )
 
 
@@ -260,7 +269,7 @@ FORMS: Mapping[str, tuple[FormField, ...]] = {
         FormField("### CUDA/cuDNN version", _word(NO_RESPONSE)),
         FormField(
             "### GPU model and memory",
-            _told(lambda view: f"no GPU; {summary.describe_chips(view)}"),
+            _told(lambda view: f"no GPU; {report_summary.describe_chips(view)}"),
         ),
         FormField("### Current behavior?", _tensorflow_behavior),
         FormField("### Standalone code to reproduce the issue", format_reproducer),

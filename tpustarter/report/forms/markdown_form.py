@@ -16,10 +16,10 @@ from tpustarter.report.document import ASKED
 from tpustarter.report.forms import (
     fact_listing,
     form_headings,
-    questions,
+    issue_trackers,
+    report_questions,
+    report_summary,
     reproducer_files,
-    summary,
-    trackers,
 )
 from tpustarter.report.forms.report_view import ReportView, escape_text
 from tpustarter.text import phrases
@@ -50,7 +50,7 @@ def render_markdown(document: dict[str, Any], limit: int = LONGEST) -> str:
 
 def _before(view: ReportView) -> Iterator[str]:
     """Yield the notes for the user, which do not belong to the issue."""
-    tracker = trackers.find_tracker(view.first.tracker)
+    tracker = issue_trackers.find_tracker(view.first.tracker)
     yield "## Before you file"
     yield ""
     where = (
@@ -69,7 +69,7 @@ def _before(view: ReportView) -> Iterator[str]:
             break_on_hyphens=False,
         )
     yield ""
-    yield from questions.format_next_steps(view)
+    yield from report_questions.format_next_steps(view)
     yield "<!-- The issue begins here. -->"
     yield ""
     yield "---"
@@ -89,7 +89,9 @@ def _happens(view: ReportView) -> Iterator[str]:
                 + (slow if one.step.startswith("import ") else "")
             )
         told.add(one.step)
-    slow = list(filter(None, (summary.describe_unfinished_import(view, name) for name in ASKED)))
+    slow = list(
+        filter(None, (report_summary.describe_unfinished_import(view, name) for name in ASKED))
+    )
     if slow:  # torch_xla imports torch first, so one of them tells it
         yield f"**Slow**: {slow[0]}. `tpustarter report --wait 300` waits longer."
     if not view.first.hung:
@@ -139,7 +141,7 @@ def _known(view: ReportView) -> Iterator[str]:
 def _stale(view: ReportView) -> str:
     """Return the sentence on stale versions; packages of one release are named together."""
     together: dict[tuple[str, str], list[str]] = {}
-    for one in questions.list_stale(view):
+    for one in report_questions.list_stale_packages(view):
         together.setdefault((one.found, one.newest), []).append(one.name)
     if not together:
         return "**Versions**: none that its maintainers ask for is known to be stale."

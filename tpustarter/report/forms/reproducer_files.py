@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tpustarter.report.clean.allowed_fields import NOT_TOLD
-from tpustarter.report.document import Facts, Reproducer
+from tpustarter.report.document import ReportFacts, Reproducer
 from tpustarter.report.forms.report_view import ReportView, escape_text, fence_text
 
 SECTION = FOLDER = "reproducers"
@@ -16,7 +16,7 @@ SHORT = 150
 """Lines of a file up to which it is in the issue too; a longer one is only in the bundle."""
 
 
-def make_reproducer_files(facts: Facts) -> dict[str, bytes]:
+def make_reproducer_files(facts: ReportFacts) -> dict[str, bytes]:
     """Return the reproducers and their output, by their names in the bundle."""
     made: dict[str, bytes] = {}
     for one in facts.reproducers.files:

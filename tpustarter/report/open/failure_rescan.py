@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tpustarter.checking.results.results import FindingFields
+from tpustarter.explain import failure_ranking, log_scanner, machine_evidence
 from tpustarter.explain import known_failures as failures
-from tpustarter.explain import log_scanner, machine_evidence, ranking
 from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
 from tpustarter.probe.finding import Verdict
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.collect import frameworks
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.document import CheckFacts, Facts, KnownFailureRow
+from tpustarter.report.document import CheckFacts, KnownFailureRow, ReportFacts
 
-_SURENESS: tuple[ranking.Confidence, ...] = ("possible", "likely", "confirmed")
+_SURENESS: tuple[failure_ranking.Confidence, ...] = ("possible", "likely", "confirmed")
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class _ScannedText:
         return self.numbers[line - 1] if self.numbers else line
 
 
-def rescan_failures(facts: Facts) -> dict[str, object] | None:
-    """Return the facts of the section `known` as of today; None without a text to search."""
-    scanner = log_scanner.Scanner(failures.read_failures())
+def rescan_failures(facts: ReportFacts) -> dict[str, object] | None:
+    """Return the facts of the section `known` as of today, or None without a text to search."""
+    scanner = log_scanner.FailureScanner(failures.read_failures())
     findings = tuple(_findings(facts.checks))
     rows: list[dict[str, object]] = []
     searched: list[str] = []
@@ -64,7 +64,7 @@ def find_current_id(name: str) -> str:
     )
 
 
-def _texts(facts: Facts) -> Iterator[_ScannedText]:
+def _texts(facts: ReportFacts) -> Iterator[_ScannedText]:
     rows = [one for one in facts.known.matches if one.id and one.quote]
     then = {
         source: {find_current_id(one.id): one for one in rows if one.source == source}
@@ -106,9 +106,11 @@ def _whole(
         yield _ScannedText(source, tuple(lines), then)
 
 
-def _with_then(scan: LogScan, text: _ScannedText) -> list[ranking.FailureMatch]:
+def _with_then(scan: LogScan, text: _ScannedText) -> list[failure_ranking.FailureMatch]:
     """Return today's matches of a text, and those of then that still have a sign."""
-    found = {one.failure.id: one for one in ranking.rank_failures(scan, failures.read_failures())}
+    found = {
+        one.failure.id: one for one in failure_ranking.rank_failures(scan, failures.read_failures())
+    }
     for failure in failures.read_failures():
         row, signs = text.then.get(failure.id), scan.seen.get(failure.id, FoundFailure()).signs
         if row is None or signs.get("unless"):
@@ -120,22 +122,22 @@ def _with_then(scan: LogScan, text: _ScannedText) -> list[ranking.FailureMatch]:
         if not shown:
             continue
         shown.sort(key=lambda sign: sign.line)
-        one = found.get(failure.id) or ranking.FailureMatch(
+        one = found.get(failure.id) or failure_ranking.FailureMatch(
             failure, "possible", tuple(shown), row.explained_by
         )
         found[failure.id] = replace(one, confidence=_sure(one, row), here=row.here)
-    return ranking.sort_matches(found.values())
+    return failure_ranking.sort_matches(found.values())
 
 
-def _sure(one: ranking.FailureMatch, row: KnownFailureRow) -> ranking.Confidence:
+def _sure(one: failure_ranking.FailureMatch, row: KnownFailureRow) -> failure_ranking.Confidence:
     """Return the confidence of then if its machine was looked at, else the higher one."""
     place = _SURENESS.index(row.confidence) if row.confidence in _SURENESS else 0
     return _SURENESS[place if row.here else max(place, _SURENESS.index(one.confidence))]
 
 
-def _fields(one: ranking.FailureMatch, text: _ScannedText) -> dict[str, object]:
+def _fields(one: failure_ranking.FailureMatch, text: _ScannedText) -> dict[str, object]:
     """Return the row of a failure, with the line and the quote that it had then."""
-    fields = reported_failures.make_row(one, text.source)
+    fields = reported_failures.make_known_failure_row(one, text.source)
     row = text.then.get(one.failure.id)
     line = _line(row) if row else text.number(one.signs[0].line)
     return fields | {"line": line, "quote": row.quote if row else one.signs[0].quote}

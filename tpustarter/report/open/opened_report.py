@@ -27,7 +27,7 @@ from tpustarter.report.document import (
     ReportSection,
     read_facts,
 )
-from tpustarter.report.forms import markdown_form, trackers
+from tpustarter.report.forms import issue_trackers, markdown_form
 from tpustarter.report.open import accepted_facts, failure_rescan, unpack
 from tpustarter.report.open.accepted_facts import ForeignText
 from tpustarter.text import phrases
@@ -150,7 +150,7 @@ def _then(given: object) -> _EarlierJudgement | None:
     first = as_type(given, dict[str, Any])
     if first is None:
         return None
-    tracker = next((one for one in trackers.TRACKERS if one.id == first.get("tracker")), None)
+    tracker = next((one for one in issue_trackers.TRACKERS if one.id == first.get("tracker")), None)
     is_named = first.get("why_there") == assessment.NAMED
     return _EarlierJudgement(
         {name for name in _each(first, "stale", "name") if name in software.PACKAGES},
@@ -177,7 +177,7 @@ def _differs(then: _EarlierJudgement | None, now: ReportJudgement) -> Iterator[s
         return
     stale = {one.name: one for one in now.stale}
     known = {one.id for one in now.known}
-    tracker = trackers.find_tracker(now.tracker).title
+    tracker = issue_trackers.find_tracker(now.tracker).title
     today = [
         *(
             f"{name} {one.found} counts as stale, as {one.newest} is out"

@@ -20,14 +20,14 @@ from tpustarter.machine import host
 from tpustarter.machine.generations import Generation
 from tpustarter.setup.environment import made_environment
 from tpustarter.setup.environment.made_environment import RecordedProof
-from tpustarter.setup.environment.profiles import Profile
+from tpustarter.setup.environment.setup_profiles import SetupProfile
 
 
 @dataclass(frozen=True)
 class EnvironmentFacts:
     """The facts about this machine that decide which steps are left."""
 
-    profile: Profile
+    profile: SetupProfile
     folder: Path
     home: Path
     system: str
@@ -111,7 +111,7 @@ class EnvironmentFacts:
 
 
 def collect_facts(
-    profile: Profile, folder: Path, machine: host.Machine, own: Sequence[Path] | None = None
+    profile: SetupProfile, folder: Path, machine: host.Machine, own: Sequence[Path] | None = None
 ) -> EnvironmentFacts:
     """Return the facts; `own` are folders of programs of the Python this program runs in.
 
@@ -215,7 +215,7 @@ def _first_executable(paths: Sequence[Path]) -> Path | None:
     return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)  # noqa: PTH113  answers for what this user may not look at
 
 
-def _find_packages(folder: Path, profile: Profile) -> tuple[str, ...]:
+def _find_packages(folder: Path, profile: SetupProfile) -> tuple[str, ...]:
     frameworks = [
         f"{name} {version}" for name, version in interpreters.list_installed(folder).items()
     ]

@@ -19,12 +19,12 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import host
-from tpustarter.running import archive, run_folder
-from tpustarter.running.command import Command, LineLog, find_hint
+from tpustarter.running import probe_archive, run_folder
+from tpustarter.running.supervised_command import Command, LineLog, find_output_hint
+from tpustarter.setup.environment import environment_proof, setup_profiles, steps
 from tpustarter.setup.environment import made_environment as folders
-from tpustarter.setup.environment import profiles, proof, steps
 from tpustarter.setup.environment.environment_facts import collect_facts, find_home
-from tpustarter.setup.environment.proof import StepProof
+from tpustarter.setup.environment.environment_proof import StepProof
 from tpustarter.setup.environment.steps import SetupStep, State
 
 SCHEMA = "tpustarter.setup/1"
@@ -118,7 +118,7 @@ class EnvironmentSetup:
         """
         self._machine = machine or host.Machine()
         home = find_home(self._machine)
-        self.profile = profiles.find_profile(profile)
+        self.profile = setup_profiles.find_profile(profile)
         # abspath: `..` is removed and links are kept, as in the path a person typed.
         self.folder = Path(os.path.abspath(folder or home / self.profile.folder))  # noqa: PTH100
         if not str(self.folder).isprintable():
@@ -207,7 +207,7 @@ class EnvironmentSetup:
     def sizes(self) -> tuple[str, str] | None:
         """Sizes of the remaining download and installation, or None if nothing is left."""
         is_left = any(step.id == "install" and step.state != "done" for step in self.steps)
-        return profiles.SIZES.get(self._facts.wheel) if is_left else None
+        return setup_profiles.SIZES.get(self._facts.wheel) if is_left else None
 
     def shorten_path(self, path: Path) -> str:
         """Return a path as a person would type it."""
@@ -308,7 +308,7 @@ class EnvironmentSetup:
         command = Command(
             step.command,
             log,
-            archive=archive.build_probe_archive(work_folder / "probe.pyz"),
+            archive=probe_archive.build_probe_archive(work_folder / "probe.pyz"),
             env={**env, **_SET_ENV},
             keep=lock,
             as_root="root" in step.needs,
@@ -332,7 +332,7 @@ class EnvironmentSetup:
         last_output = "\n".join([*log.last, outcome.what])
         python = self._facts.python.name if self._facts.python else "python3"
         return "failed", _join_lines(
-            outcome.what, find_hint(last_output, self._facts.folder_text, python)
+            outcome.what, find_output_hint(last_output, self._facts.folder_text, python)
         )
 
     def _record(self, step: SetupStep) -> _End:
@@ -359,7 +359,7 @@ class EnvironmentSetup:
         return "done", ", ".join(versions or facts.installed)
 
     def _prove(self, step: SetupStep, log: LineLog) -> Generator[Event, None, _End]:
-        make_proof = proof.PROOFS[self.profile.command]
+        make_proof = environment_proof.PROOFS[self.profile.command]
         running_proof = make_proof(step, self._facts, self._machine, self._checks)
         self._running = running_proof
         if self._stopped:

@@ -45,7 +45,7 @@ class RecordedProof(msgspec.Struct):
     frameworks: tuple[str, ...] = ()
 
 
-class Marker(msgspec.Struct):
+class SetupMarker(msgspec.Struct):
     """The marker of a folder that set-up made."""
 
     schema: str
@@ -60,13 +60,13 @@ class Marker(msgspec.Struct):
     proof: RecordedProof | None = None
 
 
-def read_marker(folder: Path) -> Marker | None:
+def read_marker(folder: Path) -> SetupMarker | None:
     """Return the marker of a folder, or None for a folder without one, or with a copied one.
 
     A marker that is damaged, or of another version, counts as none.
     """
     try:
-        marker = msgspec.convert(_fields(folder), Marker)
+        marker = msgspec.convert(_fields(folder), SetupMarker)
         is_ours = marker.schema == MARKED and Path(marker.folder).samefile(folder)
     except (OSError, ValueError, RecursionError):
         return None
@@ -139,7 +139,7 @@ def explain_occupied(folder: Path, display: Callable[[Path], str] = str) -> str 
 
 
 def is_filled(folder: Path) -> bool:
-    """Return whether a folder of set-up has more in it than the marker."""
+    """Return whether a folder of set-up contains more than its marker."""
     return any(path.name != MARKER for path in folder.iterdir())
 
 
@@ -181,7 +181,7 @@ def remove_environment(folder: Path) -> None:
     environments.forget_environment(folder)
 
 
-def require_removable(folder: Path) -> Marker:
+def require_removable(folder: Path) -> SetupMarker:
     """Return the marker of a folder that may be removed; raises Problem for any other."""
     found = read_marker(folder)
     if found is None:

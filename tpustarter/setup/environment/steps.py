@@ -13,9 +13,9 @@ import msgspec
 from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
-from tpustarter.setup import servers
+from tpustarter.setup import server_commands
 from tpustarter.setup.environment.environment_facts import EnvironmentFacts
-from tpustarter.setup.environment.profiles import SIZES, Profile
+from tpustarter.setup.environment.setup_profiles import SIZES, SetupProfile
 from tpustarter.text import phrases
 
 State = Literal["todo", "done", "running", "failed", "blocked", "undone", "manual"]
@@ -66,7 +66,7 @@ class _StepFields(msgspec.Struct, forbid_unknown_fields=True):
     writes: tuple[str, ...] = ()
 
 
-def find_setup_lesson(profile: Profile, lessons: Path | None = None) -> Lesson:
+def find_setup_lesson(profile: SetupProfile, lessons: Path | None = None) -> Lesson:
     """Return the lesson whose header holds the steps of a profile; raises Problem for none."""
     for lesson in content.read_lessons(lessons):
         if profile.name in lesson.header.get("setups", {}):
@@ -93,9 +93,9 @@ def _make_step(fields: _StepFields, facts: EnvironmentFacts) -> SetupStep:
     values = _values(facts)
     several = {
         "{wheel}": facts.wheel.split(),
-        "{jupyter}": servers.jupyter_command(facts.folder),
-        "{profiler}": servers.profiler_command(facts.folder),
-        "{colab}": servers.jupyter_command(facts.folder, origin=servers.COLAB),
+        "{jupyter}": server_commands.jupyter_command(facts.folder),
+        "{profiler}": server_commands.profiler_command(facts.folder),
+        "{colab}": server_commands.jupyter_command(facts.folder, origin=server_commands.COLAB),
     }
     wheels = phrases.join_words(facts.wheel.split())
     shown_values = {**values, "folder": facts.folder_text, "wheel": wheels}
@@ -135,7 +135,7 @@ def _values(facts: EnvironmentFacts) -> dict[str, str]:
         "anew": "--reinstall" if facts.is_half_installed else "",
         "download": download,
         "space": space,
-        "programs": str(servers.PROGRAMS),
+        "programs": str(server_commands.PROGRAMS),
         "site": str(facts.site),
         "platform": "tpu" if facts.on_tpu else "cpu",
     }

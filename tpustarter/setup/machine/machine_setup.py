@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
-from tpustarter.running.command import LineLog
+from tpustarter.running.supervised_command import LineLog
 from tpustarter.setup.environment import made_environment as folders
 from tpustarter.setup.environment.environment_facts import find_home
 from tpustarter.setup.environment.environment_setup import EnvironmentSetup, Event, StepEnded

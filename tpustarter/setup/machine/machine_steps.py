@@ -17,7 +17,7 @@ import msgspec
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
-from tpustarter.setup import servers
+from tpustarter.setup import server_commands
 from tpustarter.setup.environment.environment_facts import find_home
 from tpustarter.setup.environment.steps import SetupStep, State
 from tpustarter.setup.machine import root_commands, step_kinds, step_values
@@ -76,7 +76,9 @@ class MachineSteps:
         """The header's own commands that undo a step."""
         try:
             declared = select_steps(lesson.header["setups"][profile], only, profile)
-            self.values = self._choose(step_values.read_declared(lesson.header, declared), told)
+            self.values = self._choose(
+                step_values.read_declared_values(lesson.header, declared), told
+            )
             self._texts = self._fill_ins()
             for fields in declared:
                 self.steps.append(self._make_step(fields))
@@ -115,12 +117,12 @@ class MachineSteps:
             "home": str(find_home(self._machine)),
             **root_commands.find_user(),
             "python": sys.executable,
-            "programs": str(servers.PROGRAMS),
+            "programs": str(server_commands.PROGRAMS),
             **told,
         }
 
     def _make_step(self, fields: Mapping[str, Any]) -> SetupStep:
-        values = {name: step_values.fill_in(fields[name], self._texts) for name in fields}
+        values = {name: step_values.fill_in_values(fields[name], self._texts) for name in fields}
         filled = msgspec.convert(values, _StepFields)
         self.after[filled.id] = filled.after
         self._undo[filled.id] = filled.undo
@@ -153,7 +155,7 @@ class MachineSteps:
         if isinstance(filled.look, str):
             raise ValueError(f"no kind of look is called `{filled.look}`")
         home = str(find_home(self._machine))
-        return step_kinds.make_kind(
+        return step_kinds.make_step_kind(
             filled.look, f"{self._profile} {filled.id}", self._machine, home
         )
 

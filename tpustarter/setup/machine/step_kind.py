@@ -32,11 +32,11 @@ class StepKind(ABC):
         """Return the state of the step."""
 
     def writes(self) -> tuple[str, tuple[str, ...]]:
-        """Return the file that it writes, and the lines it puts there."""
+        """Return the file that the step writes, and the lines in it."""
         return "", ()
 
     def command(self) -> tuple[str, ...]:
-        """Return the command that carries it out, or an empty tuple if the header has it."""
+        """Return the command that carries out the step, or an empty tuple if the header has it."""
         return ()
 
     def undo(self, before: Before) -> tuple[str, ...]:

@@ -8,7 +8,7 @@
     look: {mounted: ~/bucket}                          a file system that is mounted there
     look: {member: [alice, docker]}                    a user in a group of the system
     look: {registry: us-docker.pkg.dev}                Docker signs in there by gcloud
-    look: {setting: huge-pages}                        a function in `settings`
+    look: {setting: huge-pages}                        a function in `machine_settings`
     look: proof                                        its command ended well
 
 A setting may be combined with another kind, which decides where the setting has no answer.
@@ -27,7 +27,7 @@ from pathlib import Path
 from tpustarter.checking.plan import interpreters
 from tpustarter.machine import host
 from tpustarter.setup.machine import dpkg, marked_lines
-from tpustarter.setup.machine.accounts import GroupMember, RegistryStep
+from tpustarter.setup.machine.access_steps import GroupMember, RegistryStep
 from tpustarter.setup.machine.machine_settings import SETTINGS
 from tpustarter.setup.machine.step_kind import Before, StepKind, StepState
 from tpustarter.text import phrases
@@ -231,7 +231,7 @@ class MountStep(StepKind):
 
 @dataclass(frozen=True)
 class SettingStep(StepKind):
-    """A function in `settings`, with another kind for where the function has no answer."""
+    """A function in `machine_settings`, with another kind for where the function has no answer."""
 
     machine: host.Machine
     name: str
@@ -261,7 +261,7 @@ class SettingStep(StepKind):
         return self.other.make_undo_record(before) if self.other else before
 
 
-def make_kind(look: Look, name: str, machine: host.Machine, home: str) -> StepKind:
+def make_step_kind(look: Look, name: str, machine: host.Machine, home: str) -> StepKind:
     """Return the kind for a header's `look`; raises ValueError for an unknown one.
 
     Args:

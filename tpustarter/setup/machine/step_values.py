@@ -78,7 +78,7 @@ class StepValue:
 
     @property
     def placeholder(self) -> str:
-        """The placeholder for it in a plan, until it is given."""
+        """The text that stands for the value in a plan, until the value is given."""
         return self.name.upper().replace("-", "_")
 
 
@@ -93,7 +93,7 @@ class _ValueFields(msgspec.Struct):
             raise ValueError("a value has neither `matches` nor `is`")
 
 
-def read_declared(header: Mapping[str, object], steps: object) -> list[StepValue]:
+def read_declared_values(header: Mapping[str, object], steps: object) -> list[StepValue]:
     """Return the values in a lesson's header that these steps, or their defaults, use."""
     every = msgspec.convert(header.get("values") or {}, dict[str, _ValueFields])
     used = set(_NAME.findall(repr(steps)))
@@ -166,21 +166,21 @@ def make_missing_problem(missing: Sequence[StepValue], profile: str) -> Problem:
     )
 
 
-def fill_in(part: object, texts: Mapping[str, str]) -> object:
+def fill_in_values(part: object, texts: Mapping[str, str]) -> object:
     """Return a part of a header with these texts in the place of their names in braces.
 
     Raises:
         ValueError: one would become a part of a script.
     """
     if is_object(part):
-        return {name: fill_in(value, texts) for name, value in part.items()}
+        return {name: fill_in_values(value, texts) for name, value in part.items()}
     if is_array(part):
         words = [str(word) for word in part]
         scripts = [word for option, word in pairwise(words) if option == "-c"]
         for name in _NAME.findall(" ".join(scripts)):
             if name in texts:
                 raise ValueError(f"`{{{name}}}` stands in a script; write $1, and it after that")
-        return [fill_in(word, texts) for word in words]
+        return [fill_in_values(word, texts) for word in words]
     if isinstance(part, str):
         return _NAME.sub(lambda match: texts.get(match[1], match[0]), part)
     return part

@@ -6,11 +6,11 @@ builds commands, so that a front end can show them (`format_script` in `start_re
 anything runs, and what is shown is what runs. `RunningCommands` in `running_commands.py` runs the
 commands of every engine.
 
-How a host is ended: the command's stdin brings the probe's zip (`archive`) and stays open behind it
-as the lifeline. `RunningCommands` writes a line end to it every `HEARTBEAT_S` seconds. On the host,
-`slice --lifeline-s 60` ends the run at the end of the file, which comes when this program or ssh
-dies, and after 60 s without a byte, because a link that was cut brings no end of file. An engine
-without a stdin runs `slice --no-lifeline` and has to end its hosts itself.
+How a host is ended: the command's stdin brings the probe's zip (`probe_archive`) and stays open
+behind it as the lifeline. `RunningCommands` writes a line end to it every `HEARTBEAT_S` seconds. On
+the host, `slice --lifeline-s 60` ends the run at the end of the file, which comes when this program
+or ssh dies, and after 60 s without a byte, because a link that was cut brings no end of file. An
+engine without a stdin runs `slice --no-lifeline` and has to end its hosts itself.
 
 A shell line on a host prints `REACHED` and `PLACED` on lines of their own, so that the stage in
 which a host failed is known without reading what a program printed for people.

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 from tpustarter.running.process import allow_descriptors
 from tpustarter.slices.starting.host_process import HostProcess
 from tpustarter.slices.starting.start_request import (
@@ -103,7 +103,7 @@ class RunningCommands:
         """
         allow_descriptors(len(self._waiting))
         turn_at = time.monotonic() + LOOK_S
-        probe = archive.build_probe_archive(self._folder / "starting.pyz")
+        probe = probe_archive.build_probe_archive(self._folder / "starting.pyz")
         with selectors.DefaultSelector() as selector:
             selector.register(self._wake, selectors.EVENT_READ)
             try:

@@ -77,7 +77,7 @@ class HostCommand:
 
 
 def quote_word(word: str) -> str:
-    """Return a word for a POSIX shell; one with single quotes in it stands in double ones."""
+    """Quote a word for a POSIX shell; a word with single quotes is put in double quotes."""
     if "'" not in word or "!" in word:
         return shlex.quote(word)
     return '"' + re.sub(r'([\\"$`])', r"\\\1", word) + '"'
@@ -163,7 +163,7 @@ class HostEnded:
 
     @property
     def is_lost(self) -> bool:
-        """Whether there was a connection, and it did not last."""
+        """Whether the connection to the host was lost."""
         was_there = self.command.marks and not self.is_unreached
         ended = self.ending is EndReason.EXITED and self.code == NOT_CONNECTED
         return was_there and (ended or self.ending is EndReason.LOST)

@@ -56,7 +56,7 @@ class DeviceUse:
 
     @property
     def session(self) -> LessonSession | None:
-        """The lesson's session; None while there is none."""
+        """The lesson's session, or None while there is none."""
         return self._session
 
     @property
@@ -66,7 +66,7 @@ class DeviceUse:
 
     @property
     def is_warm(self) -> bool:
-        """Whether a process is up and waits for a block."""
+        """Whether a process has been started and waits for a block."""
         session = self._session
         return session is not None and session.is_warm
 
@@ -78,7 +78,7 @@ class DeviceUse:
 
     @property
     def holder(self) -> DeviceHolder | None:
-        """The process that runs on the devices; None while there is none."""
+        """The process that runs on the devices, or None while there is none."""
         session, holder = self._session, None
         if self._check_holder:
             holder, _ = self._check_holder
@@ -90,20 +90,20 @@ class DeviceUse:
 
     @property
     def owns_accelerator(self) -> bool:
-        """Whether a process of the app may hold the accelerator."""
+        """Whether a process of this app may hold the TPU or GPU."""
         holder = self.holder
         return holder is not None and holder.accelerator is not None
 
     def choose_place(self, machine: MachineLabel) -> MachineLabel:
-        """Return the right part of every heading: the machine, or the holder of its device."""
+        """Return the label for all headings: the machine, or the process that holds its device."""
         return machine if self.holder is None else machine.add_holder(self.holder)
 
     def is_warm_for_other(self, lesson: str) -> bool:
-        """Return whether a process waits that ends once a block of this lesson runs."""
+        """Return whether a process waits that belongs to another lesson than this one."""
         return self.is_warm and self._lesson != lesson
 
     def has_run(self, block: str) -> bool:
-        """Return whether the process has run a block, and so has the names that it defines."""
+        """Return whether the process has run a block, so that its variables exist."""
         session = self._session
         return session is not None and session.has_run(block)
 
@@ -131,7 +131,7 @@ class DeviceUse:
         code: str | None,
         above: Sequence[tuple[Block, str]] = (),
     ) -> Iterator[OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult]:
-        """Run a block in the lesson's process, started if need be; see `LessonSession.run`."""
+        """Run a block in the lesson's process, after starting the process if necessary."""
         if self._lesson != lesson:
             self.release()
         with self._condition:

@@ -72,7 +72,7 @@ class TerminalApp(TpustarterApp):
         return TerminalDriver
 
     def choose(self, choices: Settings) -> None:
-        """Follow the user's settings; that of the mouse takes effect at once."""
+        """Apply the user's settings, that of the mouse at once."""
         super().choose(choices)
         if isinstance(self.driver, TerminalDriver):
             self.driver.use_mouse(on=choices.mouse)

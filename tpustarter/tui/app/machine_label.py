@@ -9,7 +9,7 @@ from tpustarter.running.device_holder import DeviceHolder
 
 @dataclass(frozen=True)
 class MachineLabel:
-    """A machine or a holder in words, of which those at the end can be left out."""
+    """The label of a machine or of a process on its device, whose last words may be left out."""
 
     name: str = ""
     """The words that are shown where there is little room: `TPU v5e`, `no TPU`."""
@@ -21,14 +21,14 @@ class MachineLabel:
     """Whether it is a TPU, or a process that holds one."""
 
     def texts(self) -> list[str]:
-        """Return the place in words, then ever shorter forms of it, for narrow screens."""
+        """Return the label and shorter forms of it for narrow screens, the longest first."""
         whole = f"{self.name}: {self.detail}" if self.detail else self.name
         parts = [whole, *self.parts]
         fewer = [", ".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
         return [", ".join(parts), ", ".join([self.name, *self.parts]), *fewer, self.name]
 
     def add_holder(self, holder: DeviceHolder) -> MachineLabel:
-        """Return the place with a process on its CPU devices, or that process if it has others."""
+        """Return the label with a process added, or of the process alone if it holds a device."""
         if holder.accelerator is None:
             return (
                 replace(self, parts=(*self.parts, str(holder)))

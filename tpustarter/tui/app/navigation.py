@@ -13,7 +13,7 @@ from tpustarter.tui.kit.page import HelpSheet, Page
 if TYPE_CHECKING:
     from tpustarter.checking.machine_check import CheckRequest
     from tpustarter.slices.start_options import StartOptions
-    from tpustarter.tui.explain.failure import FailedRun
+    from tpustarter.tui.explain.failed_run import FailedRun
 
 
 class Navigation:
@@ -98,7 +98,7 @@ class Navigation:
 
         That runs nothing. Without a name it is the plan for JAX.
         """
-        from tpustarter.setup.environment.profiles import MACHINE
+        from tpustarter.setup.environment.setup_profiles import MACHINE
         from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen
         from tpustarter.tui.setup.list_screen import SetupListScreen
         from tpustarter.tui.setup.machine_screen import MachineSetupScreen

@@ -18,7 +18,7 @@ from textual.worker import WorkerCancelled
 
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.page import RELEASE
-from tpustarter.tui.kit.row_list import mark_strip
+from tpustarter.tui.kit.row_list import mark_row
 from tpustarter.tui.kit.text_layout import LaidOutLines, TextLine, style_sentence, wrap_text
 from tpustarter.tui.lesson.page.lesson_commands import describe_shell
 from tpustarter.tui.terminal.widget_internals import SearchedPalette
@@ -45,7 +45,7 @@ class ActionList(CommandList):
 
     def render_line(self, y: int) -> Strip:
         """Paint the marked action so that it is seen without colours too."""
-        return mark_strip(self, super().render_line(y), is_in_use=True)
+        return mark_row(self, super().render_line(y), is_in_use=True)
 
 
 class ActionLine(LaidOutLines):

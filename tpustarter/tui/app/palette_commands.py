@@ -17,7 +17,7 @@ from textual.screen import Screen
 from textual.system_commands import SystemCommandsProvider
 
 from tpustarter.core.problem import Problem
-from tpustarter.setup.environment.profiles import MACHINE, PROFILES
+from tpustarter.setup.environment.setup_profiles import MACHINE, PROFILES
 from tpustarter.tui.app.session import AppSession, find_session
 from tpustarter.tui.app.theme import COLOURS, NO_COLOURS
 from tpustarter.tui.home.screen import HomeScreen

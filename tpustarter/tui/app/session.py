@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tpustarter.learning.content.paths import LessonPath
     from tpustarter.learning.progress.drafts import BlockDraft
     from tpustarter.slices.start_options import StartOptions
-    from tpustarter.tui.explain.failure import FailedRun
+    from tpustarter.tui.explain.failed_run import FailedRun
     from tpustarter.tui.tpus.tpu_draft import TpuDraft
 
     Connect = Callable[[str, Clock], Client]
@@ -116,7 +116,7 @@ def find_session(node: MessagePump) -> AppSession:
 
 
 def find_worker_error(event: Worker.StateChanged) -> BaseException | None:
-    """Return the error of a worker, once that is its state."""
+    """Return the error of a worker that has failed, or None."""
     if event.state != WorkerState.ERROR:
         return None
     return event.worker.error  # pyright: ignore[reportUnknownMemberType]
@@ -168,7 +168,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         self.choose(settings.read_settings())
 
     def choose(self, choices: settings.Settings) -> None:
-        """Follow the user's settings."""
+        """Apply the user's settings."""
         self.choices = choices
         self._choose_theme()
         self.use_filters(NoColor, [NoColor()] if choices.plain or self.no_color else [])
@@ -216,7 +216,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         return "Space" if shown == "space" else shown
 
     def find_path(self, paths: Iterable[LessonPath]) -> LessonPath | None:
-        """Return the path to follow: the one chosen, else the one for this kind of machine."""
+        """Return the path that the user has chosen, or else the path for this kind of machine."""
         on_tpu = self.on_tpu is not False
         return course.find_path_to_follow(paths, on_tpu=on_tpu, chosen=self.choices.path)
 
@@ -228,7 +228,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         self.remove_toasts(event.notification.message)
 
     def show_place(self, where: MachineLabel, *, on_tpu: bool, lacks_tpu: bool) -> None:
-        """Show the machine in the heading, once it is known; see `MachineFacts`."""
+        """Show the machine in the heading, once the facts about it are known."""
         self.where, self.on_tpu, self.live.lacks_tpu = where, on_tpu, lacks_tpu
         self.place = self.live.choose_place(where)
 

@@ -9,7 +9,7 @@ from tpustarter.probe.finding import Hint
 
 
 def format_hint(hint: Hint) -> str:
-    """Return a hint as it can be followed while the app runs."""
+    """Rewrite a hint about shell variables for a user who is in the app."""
     if (hint.command or "").startswith("unset "):
         return f"{hint}; leave tpustarter with q for that, and start it again"
     return hint

@@ -32,7 +32,7 @@ from tpustarter.tui.kit.text_layout import (
 
 
 def describe_result(result: Result, source: str = "") -> Iterator[LaidOutLines | Content]:
-    """Yield the claim, marked as one unless it holds, the findings, and the devices.
+    """Yield the details of a result: the claim, the findings, and the devices.
 
     Args:
         result: The result of the check.

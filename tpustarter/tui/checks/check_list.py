@@ -14,7 +14,7 @@ from tpustarter.checking.run_progress import RunProgress
 from tpustarter.core.content import Check
 from tpustarter.probe.finding import Hint
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.checks import rows as check_rows
+from tpustarter.tui.checks import check_rows
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import status_word
 
@@ -35,7 +35,7 @@ class CheckList(RunProgress):
         """Whether folded checks are listed one by one."""
 
     def begin(self) -> None:
-        """Prepare for a run; the results of the last one are kept."""
+        """Prepare for a run, and keep the results of the last run."""
         self._began, self.running, self.run = time.monotonic(), None, None
 
     def add(self, checks: Iterable[Check]) -> None:
@@ -43,7 +43,7 @@ class CheckList(RunProgress):
         self.checks |= {check.id: check for check in checks}
 
     def end(self, run: Run) -> None:
-        """Keep the finished run; nothing is running any more."""
+        """Keep the finished run, and mark no check as running."""
         self.running, self.run = None, run
         self.warm.clear()
 
@@ -73,7 +73,7 @@ class CheckList(RunProgress):
         """Return the ids of the rows in order: worst first, then the running check, then others."""
         if self.lists_all and not self.run:
             return list(self.checks)
-        raised = known_causes.rank_causes(self.results.values(), check_rows.sort_key)
+        raised = known_causes.rank_causes(self.results.values(), check_rows.check_sort_key)
         ids = sorted(
             self.checks, key=lambda one: known_causes.make_sort_key(one, self._rank(one), raised)
         )
@@ -82,7 +82,7 @@ class CheckList(RunProgress):
     def _rank(self, check: str) -> known_causes.Rank:
         if check == self.running:
             return check_rows.RUNNING
-        return check_rows.sort_key(self.results.get(check))
+        return check_rows.check_sort_key(self.results.get(check))
 
     def row(self, check: str, width: int, *, has_names: bool = False) -> Row:
         """Return the row of a check or a fold.
@@ -124,7 +124,7 @@ class MarkedCheck:
         """The row marked before that, and the time at which it was left."""
 
     def is_following(self, chosen: str | None) -> bool:
-        """Return whether the mark follows the run: it stops once the user moves it."""
+        """Return whether the mark follows the run, until the user moves it."""
         return chosen in (None, self._marked)
 
     def find_row(self, known: CheckList, ids: Sequence[str]) -> str | None:
@@ -139,5 +139,5 @@ class MarkedCheck:
 
     @property
     def seen_row(self) -> str:
-        """The row that the user may still take for the marked one; empty after a moment."""
+        """The row that was marked until a moment ago, or an empty text."""
         return self._left if time.monotonic() - self._left_at < SEEN_S else ""

@@ -22,7 +22,7 @@ from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import CHECKS, LOOK, EventsArrived, FactsLoaded
 from tpustarter.tui.checks import check_explanation as check_about
-from tpustarter.tui.checks import rows as check_rows
+from tpustarter.tui.checks import check_rows
 from tpustarter.tui.checks import status_line as check_end_line
 from tpustarter.tui.checks.check_details import (
     describe_check,
@@ -32,8 +32,8 @@ from tpustarter.tui.checks.check_details import (
 )
 from tpustarter.tui.checks.check_explanation import CheckExplanation
 from tpustarter.tui.checks.check_list import CheckList, MarkedCheck
-from tpustarter.tui.checks.rows import STOPPED, WORDS
-from tpustarter.tui.explain import failure
+from tpustarter.tui.checks.check_rows import STOPPED, WORDS
+from tpustarter.tui.explain import failed_run
 from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import RowList
@@ -155,7 +155,7 @@ class ChecksScreen(ListWithDetails):
         else:
             self._list.follow(event)
             if isinstance(event, PlanMade):
-                self.show_text(check_end_line.format_target(event.run), where="opening")
+                self.show_text(check_end_line.format_run_target(event.run), where="opening")
 
     def _finish(self) -> None:
         if self._list.run is None:  # it broke, or its request was refused
@@ -313,7 +313,9 @@ class ChecksScreen(ListWithDetails):
             run = self._list.run or (self._selfcheck and self._selfcheck.run)
             platform = run.target.get("platform") if run else ""
             why = "checks are running" if self._run.is_busy else ""
-            self.tutor.go.open_explanation(failure.check_failure(result, platform), why_no_look=why)
+            self.tutor.go.open_explanation(
+                failed_run.make_check_failure(result, platform), why_no_look=why
+            )
 
     def _failed_result(self) -> Result | None:
         result = self._marked_result()

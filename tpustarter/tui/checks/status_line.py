@@ -31,7 +31,7 @@ _KEYS_ON_PAGE = {
 """The next key on the page of one check."""
 
 
-def format_target(run: Run) -> str:
+def format_run_target(run: Run) -> str:
     """Return the target of a run as the command line shows it, one sentence a line."""
     return "\n".join(line for line, _ in results_text.opening_lines(run))
 

@@ -94,7 +94,7 @@ class LearnerCode(Vertical):
 
     @property
     def editor(self) -> CodeEditor | None:
-        """The open editor; None while nothing is typed."""
+        """The open editor, or None while nothing is typed."""
         return next(iter(self.query(CodeEditor)), None)
 
     async def edit(self, code: str) -> None:
@@ -126,7 +126,7 @@ class LearnerCode(Vertical):
         return Selection.cursor((named[0], len(line) - len(line.lstrip())))
 
     def remember(self, editor: CodeEditor) -> None:
-        """Take over an editor's text and selection, also from the file's other view."""
+        """Copy text and selection of an editor, which may be in the file's other view."""
         self._code, self._typed_at = editor.text, editor.selection
 
     async def end_edit(self) -> None:

@@ -65,11 +65,11 @@ class AnswerJudge:
 
     @property
     def is_due(self) -> bool:
-        """Whether to judge the file again, now that nothing runs."""
+        """Whether the file is to be judged again, because no answer runs any more."""
         return self._is_next and not self.is_busy
 
     def comes_next(self) -> bool:
-        """Return whether an answer runs; if so, judge the file again after it."""
+        """Return whether an answer runs, and in that case judge the file again after it."""
         if self.is_busy:
             self._is_next = True
             self._screen.notify(JUDGED_NEXT, markup=False)
@@ -102,7 +102,7 @@ class AnswerJudge:
         return exercises.judge_answer(exercise, play)
 
     def take_events(self, message: EventsArrived) -> AnswerVerdict | None:
-        """Take the events of the answer; return the verdict if it has arrived."""
+        """Handle the events of the answer, and return the verdict if it has arrived."""
         verdict = None
         for event in self._run.take_events(message):
             if isinstance(event, OutputChunk):
@@ -113,7 +113,7 @@ class AnswerJudge:
         return verdict
 
     def stop(self) -> bool:
-        """Stop the running answer; return whether there was one."""
+        """Stop the running answer, and return whether an answer was running."""
         self._is_next = False
         if self.is_busy:
             self._screen.tutor.live.stop()
@@ -135,7 +135,7 @@ class AnswerEnd:
 
 
 def read_answer_end(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerEnd:
-    """Return the lines below a right answer; reads files.
+    """Return the lines below a right answer, after reading the next step from files.
 
     Args:
         tutor: The app, with the path and the folder of the lessons.
@@ -146,7 +146,7 @@ def read_answer_end(tutor: AppSession, exercise: Exercise, below: Page) -> Answe
     end, back = lesson_end.read_exercise_end(exercise, path, lessons), below.CALLED
     if isinstance(below, LessonScreen):  # maybe not the lesson of this exercise
         lesson = next(one for one in lessons if one.id == below.lesson)
-        mark = lesson_progress.format_mark(
+        mark = lesson_progress.format_lesson_mark(
             lesson, lesson_progress.read_progress().lessons.get(lesson.id)
         )
         back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"

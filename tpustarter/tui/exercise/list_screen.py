@@ -162,7 +162,7 @@ those that are solved, then all of them.
         return marked
 
     def find_next_open(self, name: str) -> Exercise | None:
-        """Return the next open exercise below a solved one, else above it; None without any."""
+        """Return the next open exercise below a solved one, or else above it, or None."""
         left = [one for one in self._listed if one == name or self._listed[one].state != "pass"]
         place = left.index(name) if name in left else 0
         others = left[place + 1 :] + left[:place]

@@ -22,8 +22,8 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, EventsArrived, FactsLoaded
 from tpustarter.tui.exercise import verdict_text as exercise_status
 from tpustarter.tui.exercise.answer_judge import AnswerEnd, AnswerJudge, read_answer_end
-from tpustarter.tui.exercise.view import ExerciseView
-from tpustarter.tui.explain import failure
+from tpustarter.tui.exercise.exercise_view import ExerciseView
+from tpustarter.tui.explain import failed_run
 from tpustarter.tui.kit import external_editor
 from tpustarter.tui.kit.page import CTRL_C, ConfirmWindow, Page
 from tpustarter.tui.kit.safe_text import clean_text
@@ -313,7 +313,7 @@ The lines below `# Judged below` are written again each time, so changing them h
     def action_explain(self) -> None:
         if self._exercise and (judged := self._judging.judged):
             session = self.tutor.live.session
-            shown = failure.answer_failure(judged.result, self._exercise.lesson, session)
+            shown = failed_run.make_answer_failure(judged.result, self._exercise.lesson, session)
             self.tutor.go.open_explanation(shown)
 
     def action_hint(self) -> None:

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from tpustarter.core.problem import Problem
-from tpustarter.tui.explain.failure import is_log_path, read_failure
+from tpustarter.tui.explain.failed_run import is_log_path, read_failure
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.text_layout import style_sentence
 

@@ -16,7 +16,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import break_command, cut_text, escape_text
 from tpustarter.tui.app.messages import EXPLAIN, EventsArrived, FactsLoaded
-from tpustarter.tui.explain.failure import ANSWER, BLOCK, OWN, PROGRAM, FailedRun
+from tpustarter.tui.explain.failed_run import ANSWER, BLOCK, OWN, PROGRAM, FailedRun
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence

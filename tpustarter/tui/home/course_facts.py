@@ -60,7 +60,7 @@ class Course:
         ]
 
     def find_next_exercise(self, progress: PathProgress) -> str | None:
-        """Return the first unlocked exercise on a path; None without any."""
+        """Return the first unlocked exercise on a path, or None without any."""
         return next(iter(self.list_unlocked_exercises(progress)), None)
 
     def list_unlocked_exercises(self, progress: PathProgress) -> list[str]:
@@ -122,7 +122,7 @@ def read_course(folder: Path | None) -> Course:
     from tpustarter.learning.progress import drafts, lesson_progress
 
     known = Course({}, [], frozenset())
-    known = replace(known, tpus=len(ledger.read_entries()), unread=len(ledger.list_unreadable()))
+    known = replace(known, tpus=len(ledger.read_ledger()), unread=len(ledger.list_unreadable()))
     try:
         known = replace(known, last=lesson_progress.read_last_check())
         lessons = {lesson.id: lesson for lesson in content.read_lessons(folder)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.geometry import Size
 
-from tpustarter.tui.home import rows as home_rows
+from tpustarter.tui.home import home_rows
 from tpustarter.tui.kit.row_list import Row
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.page import Page
-from tpustarter.tui.kit.row_list import AwaitedRows, Row, RowList, SidePanel
+from tpustarter.tui.kit.row_list import DelayedRowList, Row, RowList, SidePanel
 from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
@@ -47,7 +47,7 @@ LOW_AND_NARROW = 28
 """The same as `LOW` on a narrow screen, where each sentence takes more lines."""
 
 
-class PathList(AwaitedRows):
+class PathList(DelayedRowList):
     """The list of paths, of which Enter takes the marked one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -129,7 +129,7 @@ when you change.
 
     @property
     def _suggested(self) -> str | None:
-        """The id of the path that suits this machine; None while that is not known."""
+        """The id of the path that suits this machine, or None while that is not known."""
         name = self._facts.suggestion[0] if self._facts else None
         return name if name in [path.id for path in self._paths] else None
 

@@ -17,12 +17,11 @@ from textual.widgets import Static
 from tpustarter.core import locations
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, FactsLoaded
-from tpustarter.tui.home import course_facts, home_layout
-from tpustarter.tui.home import rows as home_rows
+from tpustarter.tui.home import course_facts, home_layout, home_rows
 from tpustarter.tui.home.course_facts import Course
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.page import Page
-from tpustarter.tui.kit.row_list import AwaitedRows, Row, RowList, SidePanel
+from tpustarter.tui.kit.row_list import DelayedRowList, Row, RowList, SidePanel
 from tpustarter.tui.kit.text_layout import HangingText, StackedText
 
 if TYPE_CHECKING:
@@ -109,7 +108,9 @@ the mark as the arrow keys do.
         lesson.add_class("panel")
         lesson.display = False
         yield Horizontal(
-            AwaitedRows(id="home"), VerticalScroll(machine, check, lesson, id="side"), id="beside"
+            DelayedRowList(id="home"),
+            VerticalScroll(machine, check, lesson, id="side"),
+            id="beside",
         )
 
     def on_mount(self) -> None:
@@ -192,7 +193,7 @@ the mark as the arrow keys do.
             self._describe(progress)
         last = self._course.last if self._course else None
         for name, lines in (
-            ("machine", home_rows.panel_lines(self._facts)),
+            ("machine", home_rows.machine_panel_lines(self._facts)),
             ("last", home_rows.check_lines(last)),
         ):
             self.query_one(f"#{name}", Static).update(StackedText(lines))
@@ -223,7 +224,7 @@ the mark as the arrow keys do.
             yield home_rows.title_row("Next")
             yield Row(None, "  reading the lessons ...")
         else:
-            above = [*home_rows.next_rows(course, self._facts, progress)]
+            above = [*home_rows.next_step_rows(course, self._facts, progress)]
             if progress:
                 above += home_rows.make_unfinished_rows(course, progress)
                 above.append(Row(None, ""))

@@ -17,7 +17,7 @@ from textual.widgets.text_area import Selection, TextAreaTheme
 
 from tpustarter.learning.run.learner_lines import TO_CHANGE, find_rows_to_change
 from tpustarter.text.terminal import cut_text
-from tpustarter.tui.kit.markdown_text import MARKED, Colours
+from tpustarter.tui.kit.markdown_text import MARKED, CodeColours
 from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.kit.wrapped_code import mark_continuation
 from tpustarter.tui.terminal.highlighting import HighlightedArea
@@ -123,7 +123,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         variables = get_app(self).theme_variables
         styles = {
             str(token): Style.parse(style, variables).rich_style
-            for token, style in Colours.STYLES.items()
+            for token, style in CodeColours.STYLES.items()
         }
         styles[_MARK] = Style.parse(MARKED, variables).rich_style
         muted = Style.parse("$muted", variables).rich_style
@@ -154,7 +154,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
             self.replace(f"\n{_indent_below(before)}", start, end, maintain_selection_offset=False)
 
     def action_delete_left(self) -> None:
-        """Delete what is selected, the indent back to the last step, or one character."""
+        """Delete the selection, the indent back to the last step, or one character."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         spaces = (column - 1) % len(INDENT) + 1
@@ -281,7 +281,7 @@ def _indent_below(line: str) -> str:
 
 def _style_of(token: Any) -> str | None:
     """Return the style name of a token: that of its nearest ancestor that has one."""
-    while token and token not in Colours.STYLES:
+    while token and token not in CodeColours.STYLES:
         token = token.parent
     return str(token) if token else None
 

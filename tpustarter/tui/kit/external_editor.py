@@ -17,7 +17,7 @@ EDITORS = ("nano", "vim", "vi")
 
 
 def find_editor() -> list[str] | None:
-    """Return the command of the user's editor, or of one that is installed; None without any."""
+    """Return the command of the user's own editor or of an installed one, or None without any."""
     configured = [os.environ.get(name, "") for name in ("VISUAL", "EDITOR")]
     commands = [*filter(None, map(_words, configured)), *([name] for name in EDITORS)]
     return next((words for words in commands if shutil.which(words[0])), None)

@@ -33,7 +33,7 @@ class OutputFollower:
         self._ended = self._kept = None
 
     def begin(self, asked: BlockView) -> None:
-        """Keep a block that is to run at its place, whatever those above it print before."""
+        """Keep the requested block at its place while the blocks above it print."""
         self.asked = self._kept = asked
         self._followed_to = self._page.scroll_offset.y
         self._kept_at = asked.virtual_region.y - self._followed_to

@@ -60,7 +60,7 @@ class Heading(Widget):
         return HeadLine(mark, self._title, [Content.styled(way, style) for way in ways], share)
 
     def show_running(self, running: str) -> None:
-        """Show the text of a running process, such as its time; an empty text when it has ended."""
+        """Show a text about the running process, such as its time; an empty text removes it."""
         self._what_runs = running
         self.refresh()
 

@@ -108,7 +108,7 @@ class LiveRun(Generic[Event]):
             self._clock = None
 
     def on_stop(self, stop: Callable[[], object]) -> None:
-        """Call `stop` when the user stops the run, at once if that was before; for its worker."""
+        """Register the function that stops the run; call it at once if that was asked already."""
         self._stop = stop
         if self.is_stopped:
             stop()

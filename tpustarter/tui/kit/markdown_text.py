@@ -28,7 +28,7 @@ MAX_WHOLE = 36
 """Characters of inline code that stay on one line."""
 
 
-class Colours(HighlightTheme):
+class CodeColours(HighlightTheme):
     """The theme's colours for code."""
 
     STYLES = {  # noqa: RUF012  declared as Textual does
@@ -42,9 +42,9 @@ class Colours(HighlightTheme):
 
 
 def colour_code(text: str, language: str = "python") -> Content:
-    """Return code with its colours."""
+    """Return code coloured by its syntax."""
     lexer = language.split(maxsplit=1)[0] if language.split() else "text"
-    return highlight(text.rstrip("\n"), language=lexer, theme=Colours)
+    return highlight(text.rstrip("\n"), language=lexer, theme=CodeColours)
 
 
 def mark_rows(code: Content, rows: Collection[int], style: str = MARKED) -> Content:

@@ -186,7 +186,7 @@ class Page(WholeScreen):
         """Explain pasted text of more than one word, unless the focus is where text is typed."""
         is_typed = self.focused is not None and self.focused.check_consume_key("y", "y")
         if len(event.text.split()) > 1 and not is_typed:
-            from tpustarter.tui.explain.failure import read_failure
+            from tpustarter.tui.explain.failed_run import read_failure
 
             event.stop()
             self.tutor.go.open_explanation(read_failure(event.text))
@@ -197,7 +197,7 @@ class Page(WholeScreen):
         settings.save_settings(self.tutor.choices)
 
     def take_keys(self) -> None:
-        """Act on the keys that waited, and on all that follow."""
+        """Act on the keys that waited for this screen, and on all further keys."""
         if not self.is_ready:
             self.is_ready, self.ready_at = True, monotonic()
             self.refresh_bindings()
@@ -226,7 +226,7 @@ class Page(WholeScreen):
             )  # as a warning it stays when the next key is pressed
 
     def show_error(self, error: BaseException) -> None:
-        """Show a Problem as the command line would, and anything else as a bug of the program."""
+        """Show a Problem with its hint, and any other error as a bug of the program."""
         problem = find_problem(error) or error
         if isinstance(problem, Problem):
             if problem.code != ExitCode.LIMIT or not isinstance(self.tutor.screen, NoticeSheet):

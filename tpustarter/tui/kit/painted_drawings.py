@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from textual.content import Content, Span
 
-from tpustarter.learning.drawings.block_drawings import Drawing, draw_as_text, has_numbers
-from tpustarter.learning.drawings.curves import LinePlot, Plot, draw_curves
+from tpustarter.learning.drawings.block_drawings import Drawing, draw_as_text, has_finite_numbers
+from tpustarter.learning.drawings.curves import DrawnCurves, LinePlot, draw_curves
 from tpustarter.text import bars
 from tpustarter.tui.kit.safe_text import clean_text
 
@@ -34,13 +34,13 @@ def paint_drawings(shown: Iterable[Drawing], width: int, *, has_colours: bool) -
     """
     return Content("\n\n").join(
         _curves(draw_curves(one, width, has_colours=has_colours))
-        if isinstance(one, LinePlot) and has_numbers(one)
+        if isinstance(one, LinePlot) and has_finite_numbers(one)
         else paint_drawing(draw_as_text(one, width))
         for one in shown
     )
 
 
-def _curves(plot: Plot) -> Content:
+def _curves(plot: DrawnCurves) -> Content:
     colours = (Span(start, end, CURVES[curve % len(CURVES)]) for start, end, curve in plot.curves)
     frames = [Span(*run.span(), "$muted") for run in _RUN.finditer(plot.text) if run[1]]
     return Content(plot.text, [*frames, *colours])

@@ -100,11 +100,11 @@ class RowList(OptionList):
 
     def render_line(self, y: int) -> Strip:
         """Paint the marked row so that it is seen without colours too."""
-        return mark_strip(self, super().render_line(y), is_in_use=self.has_focus)
+        return mark_row(self, super().render_line(y), is_in_use=self.has_focus)
 
     @property
     def highlighted_id(self) -> str | None:
-        """The id of the highlighted row; None without one."""
+        """The id of the highlighted row, or None without one."""
         option = self.highlighted_option
         return option.id if option else None
 
@@ -150,7 +150,7 @@ class RowList(OptionList):
             self.scroll_home(animate=False)
 
 
-def mark_strip(rows: OptionList, strip: Strip, *, is_in_use: bool) -> Strip:
+def mark_row(rows: OptionList, strip: Strip, *, is_in_use: bool) -> Strip:
     """Return a line of a list, marked if it is of the highlighted row.
 
     The mark is an edge; with the terminal's own theme the line is reversed. Textual's option lists
@@ -171,7 +171,7 @@ def mark_strip(rows: OptionList, strip: Strip, *, is_in_use: bool) -> Strip:
     return Strip([edge, *strip.crop(1)], strip.cell_length)
 
 
-class AwaitedRows(RowList):
+class DelayedRowList(RowList):
     """Rows that may arrive after the first keys; those keys act once there is a row."""
 
     def __init__(self, **options: Any) -> None:
@@ -233,7 +233,7 @@ class DetailRows(RowList):
         return super().check_action(action, parameters)
 
 
-class AwaitedDetailRows(DetailRows, AwaitedRows):
+class DelayedDetailRows(DetailRows, DelayedRowList):
     """Rows with details, or that lead to a screen, which may arrive after the first keys."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -14,13 +14,13 @@ _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 
 
 def clean_text(text: str) -> str:
-    """Return text without colours, with every other control character spelt out."""
+    """Remove colours from a text, and escape other control characters."""
     lines = text.replace("\r\n", "\n").split("\n")
     return "\n".join(_clean_line(line) for line in lines)
 
 
 def plain_source(text: str) -> str:
-    """Return Markdown or code with its line breaks and tabs, other control characters spelt out."""
+    """Escape control characters in Markdown or code, except line breaks and tabs."""
     return "".join(
         character if character in "\n\t" else escape_text(character) for character in text
     )

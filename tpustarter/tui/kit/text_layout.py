@@ -51,7 +51,7 @@ MIN_TITLE_WIDTH = 8
 
 
 def status_word(status: str, text: str, width: int = 0) -> Content:
-    """Return a status word in its colours; the background is no wider than the word."""
+    """Return a status word in the colours of the status."""
     words = text.rstrip()
     filling = " " * (max(width, len(text)) - len(words))
     return Content.styled(words, STATUS_STYLES.get(status, "")) + filling
@@ -113,7 +113,7 @@ class LaidOutLines(Visual):
 
 
 def adapt_commands(text: Content) -> Content:
-    """Return a text as `format_commands` does, with its styles kept."""
+    """Rewrite the commands in a styled text as `format_commands` does, and keep the styles."""
     shown = format_commands(text.plain)
     growth = len(program_command()) - len(NAME)
     if shown == text.plain:

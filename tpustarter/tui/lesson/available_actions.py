@@ -55,10 +55,10 @@ def format_position(page: LessonPage) -> str:
     return view.state_outside(page.region) or page.position_text
 
 
-def list_conditions(
+def list_action_conditions(
     page: LessonPage, opened: OpenedLesson | None, *, running: bool
 ) -> dict[str, Callable[[], bool]]:
-    """Return, by action, a function that tells whether it works now; others always work.
+    """Return functions by action that decide whether the action works now.
 
     Args:
         page: The lesson's page.
@@ -112,8 +112,8 @@ def _has_failed(page: LessonPage) -> bool:
     return bool(view and view.state.has_failed and page.is_in_sight(view))
 
 
-def is_wrong(page: LessonPage) -> bool:
-    """Return whether the marked block is a task that was tried and has not passed."""
+def is_failed_task(page: LessonPage) -> bool:
+    """Return whether the marked block is a task whose last try has failed."""
     view = page.marked_block
     is_tried = bool(
         view and view.block.is_try and view.state.has_ended and not view.state.has_passed

@@ -11,10 +11,9 @@ from tpustarter.checking.machine_check import CheckRequest
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import EventsArrived
-from tpustarter.tui.explain import failure
+from tpustarter.tui.explain import failed_run
 from tpustarter.tui.kit.heading import Heading
-from tpustarter.tui.lesson import available_actions
-from tpustarter.tui.lesson import keys as lesson_keys
+from tpustarter.tui.lesson import available_actions, lesson_keys
 from tpustarter.tui.lesson.available_actions import EnterAction
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.block.draft_saver import DraftSaver
@@ -124,7 +123,11 @@ class LessonRunScreen(LessonScreen):
         if self._page.is_at_end:
             return lesson_keys.LATE | lesson_keys.OF_BLOCKS
         late = lesson_keys.LATE
-        return late | lesson_keys.LATE_IF_WRONG if available_actions.is_wrong(self._page) else late
+        return (
+            late | lesson_keys.LATE_IF_WRONG
+            if available_actions.is_failed_task(self._page)
+            else late
+        )
 
     @property
     def _enter_does(self) -> EnterAction:
@@ -292,7 +295,9 @@ class LessonRunScreen(LessonScreen):
         view = self._page.marked_block
         if self._opened and view and view.state.result:
             name, session = view.block.name, self.tutor.live.session
-            shown = failure.block_failure(name, view.state.result, self._opened.lesson, session)
+            shown = failed_run.make_block_failure(
+                name, view.state.result, self._opened.lesson, session
+            )
             why = "a block is running" if self._player.turn else ""
             self.tutor.go.open_explanation(shown, why_no_look=why)
 
@@ -352,7 +357,7 @@ class LessonRunScreen(LessonScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "go_on":
             return self._player.turn is None and parameters == (self._enter_does.value,)
-        now = available_actions.list_conditions(
+        now = available_actions.list_action_conditions(
             self._page, self._opened, running=self._player.turn is not None
         )
         offer = now.get(action)

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from tpustarter.learning.content import markdown
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.home import rows as home_rows
+from tpustarter.tui.home import home_rows
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, group_heading
 from tpustarter.tui.lesson.references import read_header_list
 

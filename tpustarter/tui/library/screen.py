@@ -21,7 +21,7 @@ from tpustarter.learning.search.search import SearchLibrary, SearchResult
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, SEARCH, FactsLoaded
 from tpustarter.tui.app.session import find_session
-from tpustarter.tui.explain.failure import find_file, read_failure
+from tpustarter.tui.explain.failed_run import find_file, read_failure
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.home.course_facts import Course
 from tpustarter.tui.kit.markdown_text import LessonText
@@ -30,9 +30,8 @@ from tpustarter.tui.kit.row_list import Row, RowList, SidePanel
 from tpustarter.tui.kit.safe_text import plain_source
 from tpustarter.tui.kit.text_layout import HangingText, StackedText, style_sentence
 from tpustarter.tui.lesson.references_screen import GlossaryEntry
-from tpustarter.tui.library import lesson_details, search_details
-from tpustarter.tui.library import rows as lesson_rows
-from tpustarter.tui.library.rows import CHECK, EXERCISE, LOG, MEANT, OLD
+from tpustarter.tui.library import lesson_details, lesson_rows, search_details
+from tpustarter.tui.library.lesson_rows import CHECK, EXERCISE, LOG, MEANT, OLD
 
 if TYPE_CHECKING:
     from tpustarter.learning.content.tutorial_claims import TutorialClaim

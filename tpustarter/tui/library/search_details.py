@@ -17,7 +17,7 @@ from tpustarter.tui.kit.text_layout import (
     group_heading,
     style_sentence,
 )
-from tpustarter.tui.library import rows as lesson_rows
+from tpustarter.tui.library import lesson_rows
 
 if TYPE_CHECKING:
     from tpustarter.core.content import Check, Lesson

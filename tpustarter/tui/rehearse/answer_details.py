@@ -16,8 +16,8 @@ from tpustarter.rehearsal.text import (
     roofline,
 )
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.explain.failure import FailedRun
-from tpustarter.tui.explain.failure import program_failure as of_program
+from tpustarter.tui.explain.failed_run import FailedRun
+from tpustarter.tui.explain.failed_run import make_program_failure as of_program
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word, style_sentence
 from tpustarter.tui.rehearse import memory_picture
@@ -40,7 +40,7 @@ WIDE_ENOUGH = 72
 Piece = LaidOutLines | Content
 
 
-def describe_cell(
+def describe_answer_cell(
     answers: RehearsalAnswers, program: Program, tpu: str, *, names_words: bool = True
 ) -> Iterator[Piece]:
     """Yield the answer for one program and one TPU, or why there is none.
@@ -129,7 +129,7 @@ def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> s
     return "It is waiting for its turn." if answers.busy else "No answer: it was not compiled."
 
 
-def compiler_words(result: ResultFields | None) -> str:
+def compiler_message(result: ResultFields | None) -> str:
     """Return the compiler's own words, or the reason of a failure, or an empty text for neither."""
     return clean_text(str(result.get("detail") or result.get("reason") or "")) if result else ""
 
@@ -142,7 +142,7 @@ def find_failed_run(
     if program is None or result is None or result["status"] not in ("refused", "error"):
         return None
     return of_program(
-        f"{format_label(program)} for {tpu}", compiler_words(result), str(result["reason"])
+        f"{format_label(program)} for {tpu}", compiler_message(result), str(result["reason"])
     )
 
 

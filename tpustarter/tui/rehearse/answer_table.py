@@ -94,7 +94,7 @@ class RehearsalAnswers:
                 self._rows.setdefault((None, entry["name"]), {})
 
     def result(self, program: Program | None, tpu: str) -> ResultFields | None:
-        """Return the answer of a cell, or None if there is none."""
+        """Return the compiler's answer for a program and a TPU, or None if there is none yet."""
         return self._rows.get(program, {}).get(tpu) if program else None
 
     def seconds(self, program: Program, tpu: str) -> float | None:
@@ -102,7 +102,7 @@ class RehearsalAnswers:
         return self._seconds.get((program, tpu)) if self.busy else None
 
     def find_skip_reason(self, program: Program, tpu: str) -> str | None:
-        """Return why a cell was left out, or None if it was not."""
+        """Return the reason why a program was not compiled for a TPU, or None if it was."""
         reasons = (
             entry["reason"]
             for entry in self.skipped
@@ -123,7 +123,7 @@ class RehearsalAnswers:
         )
 
     def cell(self, program: Program, tpu: str) -> Cell:
-        """Return the word of a cell and its status."""
+        """Return the word shown in a cell, and the status that decides its colour."""
         result = self.result(program, tpu)
         if result:
             return rehearsal_text.WORDS[result["status"]], STYLES[result["status"]]

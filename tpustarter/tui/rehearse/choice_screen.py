@@ -22,7 +22,7 @@ from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.text_layout import StackedText, adapt_commands, style_sentence
-from tpustarter.tui.rehearse import rows as rehearsal_rows
+from tpustarter.tui.rehearse import choice_rows as rehearsal_rows
 from tpustarter.tui.rehearse import typed_program
 from tpustarter.tui.rehearse.rehearsal_choice import RehearsalChoice
 from tpustarter.tui.rehearse.run_screen import NARROW, RehearsalScreen
@@ -182,7 +182,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self.query_one("#choice").display = not offered
         self._show()
         if offered:
-            offers.show(typed_program.offer_rows(offered))
+            offers.show(typed_program.make_offer_rows(offered))
             self.set_area_title("offers", "What the file offers")
             self.set_focus(offers)
 
@@ -290,7 +290,9 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def _read(self, kind: str, typed: str) -> None:
         self.post_message(
             FactsLoaded(
-                typed_program.read_typed(kind, typed, self.tutor.choices.python, self.tutor.machine)
+                typed_program.parse_typed_program(
+                    kind, typed, self.tutor.choices.python, self.tutor.machine
+                )
             )
         )
 

@@ -92,7 +92,7 @@ class RehearsalChoice:
             self.wanted ^= {check}
 
     def turn_all(self, *, of_tpus: bool) -> None:
-        """Select a whole list, or nothing of it if all is selected."""
+        """Select all entries of a list, or deselect them if all are selected."""
         if of_tpus:
             self.tpus = set[str]() if self.tpus == {*TPU_NAMES} else {*TPU_NAMES}
             return

@@ -18,7 +18,7 @@ from tpustarter.rehearsal.text import script_text
 from tpustarter.rehearsal.text.script_text import STORM, STORM_LESSON
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.explain.failure import FailedRun, program_failure
+from tpustarter.tui.explain.failed_run import FailedRun, make_program_failure
 from tpustarter.tui.kit.safe_text import OutputTail
 from tpustarter.tui.kit.text_layout import HangingText, status_word, style_sentence
 from tpustarter.tui.rehearse.answer_details import LABEL, Piece
@@ -55,7 +55,11 @@ class RehearsedScript:
     @property
     def failed_run(self) -> FailedRun | None:
         """The failure to explain, or None if it did not break."""
-        return program_failure("your script", self._tail.text, self._error) if self._error else None
+        return (
+            make_program_failure("your script", self._tail.text, self._error)
+            if self._error
+            else None
+        )
 
     def describe(self) -> Iterator[Piece]:
         """Yield its jitted functions with their counts, the remarks, and the output."""

@@ -29,7 +29,7 @@ from tpustarter.rehearsal.run import (
 from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import REHEARSE, EventsArrived, FactsLoaded
-from tpustarter.tui.explain.failure import FailedRun, program_failure
+from tpustarter.tui.explain.failed_run import FailedRun, make_program_failure
 from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
@@ -282,7 +282,9 @@ class RehearsalScreen(ListWithDetails):
         else:
             is_alone = self.has_class("-details")
             pieces = [
-                *answer_details.describe_cell(self._answers, program, tpu, names_words=not is_alone)
+                *answer_details.describe_answer_cell(
+                    self._answers, program, tpu, names_words=not is_alone
+                )
             ]
             if self._has_room_to_compare:
                 pieces += [Content(""), *answer_details.compare_tpus(self._answers, program, tpu)]
@@ -299,7 +301,7 @@ class RehearsalScreen(ListWithDetails):
 
     def _words(self) -> str:
         table = self.query_one(RehearsalTable)
-        return answer_details.compiler_words(self._answers.result(table.program, table.tpu))
+        return answer_details.compiler_message(self._answers.result(table.program, table.tpu))
 
     def action_lesson(self) -> None:
         if not self.tutor.go.back_to_lesson(answer_details.LESSON):
@@ -324,7 +326,7 @@ class RehearsalScreen(ListWithDetails):
         )
         problem = None if self._without_compiler else self._problem
         if problem and problem.code == ExitCode.INCONCLUSIVE:
-            failed = failed or program_failure("your program", problem.full_text)
+            failed = failed or make_program_failure("your program", problem.full_text)
         return failed
 
     def action_view(self, view: str) -> None:

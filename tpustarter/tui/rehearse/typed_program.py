@@ -107,7 +107,7 @@ class ProgramOfferList(RowList):
         super().__init__(id="offers")
 
 
-def read_typed(
+def parse_typed_program(
     kind: str, typed: str, python: str | None, machine: Machine
 ) -> TypedProgram | AmbiguousPrograms:
     """Return the program that was typed, or the programs that it may mean.
@@ -186,7 +186,7 @@ def join_words(words: Iterable[str]) -> str:
     return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
 
 
-def offer_rows(offered: AmbiguousPrograms) -> Iterator[Row]:
+def make_offer_rows(offered: AmbiguousPrograms) -> Iterator[Row]:
     """Yield a row for each program of a file."""
     for number, program in enumerate(offered.programs):
         how = ": what it passes to jax.jit" if program.kind == SCRIPT else ""

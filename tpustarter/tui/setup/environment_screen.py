@@ -16,7 +16,7 @@ from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.core.problem import Problem
 from tpustarter.machine import host
 from tpustarter.running.device_holder import DeviceHolder
-from tpustarter.setup.environment import profiles
+from tpustarter.setup.environment import setup_profiles
 from tpustarter.setup.environment.environment_setup import (
     EnvironmentSetup,
     SetupStep,
@@ -27,7 +27,7 @@ from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import SETUP, EventsArrived, FactsLoaded
-from tpustarter.tui.explain import failure
+from tpustarter.tui.explain import failed_run
 from tpustarter.tui.kit.list_with_details import ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
@@ -76,7 +76,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
     """Commands come first."""
 
     def __init__(self, profile: str = "jax") -> None:
-        super().__init__(f"Set up {profiles.find_profile(profile).title}")
+        super().__init__(f"Set up {setup_profiles.find_profile(profile).title}")
         self._profile = profile
         self._setup: EnvironmentSetup | None = None
         self.live_run = self._run = LiveRun[Event](self, SETUP, self._tick)
@@ -313,7 +313,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         if ended := self._failed_step():
             why = "a command of this set-up is running" if self._run.is_busy else ""
             self.tutor.go.open_explanation(
-                failure.step_failure(escape_text(ended.step.title), ended), why_no_look=why
+                failed_run.make_step_failure(escape_text(ended.step.title), ended), why_no_look=why
             )
 
     def _failed_step(self) -> StepEnded | None:

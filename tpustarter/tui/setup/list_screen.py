@@ -15,13 +15,13 @@ from textual.content import Content
 from tpustarter.checking.plan.environments import SERVED
 from tpustarter.core.problem import Problem
 from tpustarter.setup.environment.environment_setup import EnvironmentSetup, SetupStep
-from tpustarter.setup.environment.profiles import MACHINE, PROFILES, Profile
+from tpustarter.setup.environment.setup_profiles import MACHINE, PROFILES, SetupProfile
 from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.list_with_details import ListWithDetails
-from tpustarter.tui.kit.row_list import AwaitedDetailRows, DetailRows, Row, RowList
+from tpustarter.tui.kit.row_list import DelayedDetailRows, DetailRows, Row, RowList
 from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
@@ -46,7 +46,7 @@ _ADDRESS = re.compile(r":? https?://\S+")
 class ListedSetup:
     """A set-up of the list, with its plan on this machine."""
 
-    profile: Profile
+    profile: SetupProfile
     plan: EnvironmentSetup | None
     """None if no plan could be made, or not yet."""
     trouble: str = ""
@@ -109,7 +109,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
 """
     BESIDE = 150
     """A row tells the purpose of a set-up; the details fit below the list."""
-    ROWS = AwaitedDetailRows
+    ROWS = DelayedDetailRows
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("l", "lesson", "lesson", tooltip="tpustarter learn, the lesson of this set-up"),
     ]
@@ -153,7 +153,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         machine = [self._stand(profile, order) for profile in MACHINE.values()]
         self.post_message(FactsLoaded([*setups, *machine]))
 
-    def _stand(self, profile: Profile, lessons: Collection[str]) -> ListedSetup:
+    def _stand(self, profile: SetupProfile, lessons: Collection[str]) -> ListedSetup:
         """Return a set-up with its plan, given the ids of the lessons of the user's path."""
         app = self.tutor
         try:

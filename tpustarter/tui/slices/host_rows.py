@@ -42,7 +42,7 @@ def make_host_row(seen: HostStateChanged) -> Row:
     )
 
 
-def describe_details(
+def describe_host_details(
     seen: HostStateChanged, facts: Mapping[str, Any] | None, command: HostCommand | None = None
 ) -> Iterator[LaidOutLines | Content]:
     """Yield all that is known of a host.

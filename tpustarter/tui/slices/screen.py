@@ -24,7 +24,7 @@ from tpustarter.slices.starting.start_request import HostCommand
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, SLICE, EventsArrived, FactsLoaded
-from tpustarter.tui.checks import rows as check_rows
+from tpustarter.tui.checks import check_rows
 from tpustarter.tui.checks import status_line as check_end_line
 from tpustarter.tui.checks.check_details import describe_claim, describe_result
 from tpustarter.tui.checks.check_list import CheckList
@@ -32,7 +32,7 @@ from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import Row, RowList
 from tpustarter.tui.kit.text_layout import LaidOutLines, StackedText, group_heading
-from tpustarter.tui.slices.host_rows import PREFIX, describe_details, make_host_row
+from tpustarter.tui.slices.host_rows import PREFIX, describe_host_details, make_host_row
 from tpustarter.tui.slices.start_question import StartQuestion
 
 MOST_NAMED = 4
@@ -162,7 +162,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         else:
             self._list.follow(event)
             if isinstance(event, PlanMade):
-                self.show_text(check_end_line.format_target(event.run), where="opening")
+                self.show_text(check_end_line.format_run_target(event.run), where="opening")
 
     def _tick(self) -> None:
         run = self._list.run
@@ -237,7 +237,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         facts = next((one for one in run.hosts if one["host"] == host), None) if run else None
         commands = self._prepared.commands if self._prepared and self.has_class("-details") else ()
         command = next((one for one in commands if one.host == host), None)
-        return describe_details(self._hosts[host], facts, command)
+        return describe_host_details(self._hosts[host], facts, command)
 
     def action_details(self) -> None:
         if self._marked in self._list.find_folds() and not self.has_class("-details"):

@@ -17,7 +17,7 @@ class AppInternals(SequentialKeys, inherit_bindings=False):
 
     @property
     def driver(self) -> Driver | None:
-        """The driver; None while the app has no terminal."""
+        """The driver, or None while the app has no terminal."""
         return self._driver
 
     def use_filters(self, kind: type[LineFilter], filters: list[LineFilter]) -> None:

@@ -32,7 +32,7 @@ Source: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html (read 2026-11)
 _NO_MOUSE = b"\x1b[?1000l\x1b[?1002l\x1b[?1006l"
 
 
-class OnTerminal(Protocol):
+class AppOnTerminal(Protocol):
     """The part of the app that the driver uses."""
 
     needs_background: bool
@@ -69,7 +69,7 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, app: Any, **options: Any) -> None:
         super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
-        self._tutor: OnTerminal = app
+        self._tutor: AppOnTerminal = app
         self._file = ScreenStream()
         self._size = self._get_terminal_size()
         self._keyboard = Keyboard()

@@ -49,7 +49,7 @@ class TpuPlan:
 
 def plan_deletion(client: Client, clock: Clock, tpu: Tpu, project: Project) -> TpuPlan:
     """Return the plan to delete the TPU or request of a row; raises Problem if it is gone."""
-    one = tpu_work.find_plan(client, tpu)
+    one = tpu_work.find_resources_of_row(client, tpu)
     lines = (*_of_doomed(one, project, clock.now()), *_commands(one.commands(project)))
     name = one.name
     return TpuPlan(
@@ -57,7 +57,7 @@ def plan_deletion(client: Client, clock: Clock, tpu: Tpu, project: Project) -> T
         lines,
         name,
         "delete it",
-        tpu_work.make_deletion([one], project),
+        tpu_work.make_deletion_work([one], project),
     )
 
 
@@ -82,18 +82,20 @@ def plan_leftovers(client: Client, clock: Clock, project: Project) -> TpuPlan | 
         (*lines, *_commands(commands)),
         LEFTOVERS,
         f"delete {phrases.choose_plural(len(doomed), 'it', 'them all')}",
-        tpu_work.make_deletion(doomed, project),
+        tpu_work.make_deletion_work(doomed, project),
     )
 
 
-def plan_switch(client: Client, clock: Clock, tpu: Tpu, project: Project, verb: Verb) -> TpuPlan:
+def plan_stop_or_start(
+    client: Client, clock: Clock, tpu: Tpu, project: Project, verb: Verb
+) -> TpuPlan:
     """Return the plan to stop or start a TPU VM; raises Problem if that is impossible."""
     (zone, name) = (tpu.nodes[0].zone, tpu.nodes[0].name)
     node = client.node(zone, name)
     if node is None:
         raise removal.make_absent_problem(escape_text(name))
     stop_and_start.require_can_stop_or_start(verb, node)
-    work = tpu_work.make_switch(verb, node, project)
+    work = tpu_work.make_stop_or_start_work(verb, node, project)
     age = event_text.format_age(tpu, clock.now())
     lines = [
         _head(f"{name}  {event_text.format_type_and_zone(tpu)}", age),
@@ -126,7 +128,7 @@ def _head(text: str, age: str) -> LaidOutLines:
 
 
 def _of_doomed(one: DeletionPlan, project: Project, now: datetime) -> Iterator[LaidOutLines]:
-    row = inventory.make_row(one, project.name)
+    row = inventory.make_tpu_row(one, project.name)
     yield _head(
         f"{row.name}  {event_text.format_type_and_zone(row)}", event_text.format_age(row, now)
     )
@@ -158,7 +160,7 @@ def _commands(commands: Sequence[tuple[str, ...]]) -> Iterator[LaidOutLines]:
 
 
 def can_be_switched(tpu: Tpu) -> Verb | None:
-    """Return the verb that works on the one TPU VM of a row, or None if neither does."""
+    """Return `stop` or `start`, whichever the single TPU VM of a row allows, or None."""
     if len(tpu.nodes) != 1:
         return None
     for verb in ("stop", "start"):

@@ -175,7 +175,7 @@ scripts and several slices.
         if known := tpu_offers.read_stored_offers(project, zone):
             self.post_message(FactsLoaded(known))
         try:
-            client, clock = tpu_work.connect(self.tutor, project, self._left)
+            client, clock = tpu_work.make_client(self.tutor, project, self._left)
             self.post_message(FactsLoaded(tpu_offers.fetch_offers(client, clock, zone)))
         except StoppedError:
             pass
@@ -294,7 +294,7 @@ scripts and several slices.
         stopped: threading.Event,
     ) -> None:
         try:
-            client, clock = tpu_work.connect(self.tutor, project.name, stopped)
+            client, clock = tpu_work.make_client(self.tutor, project.name, stopped)
             used = tpu_grant.fetch_tpus_in_use(client)
             judged = tpu_grant.judge_requests(requests, grant, used, clock.now())
             self.post_message(FactsLoaded(None if stopped.is_set() else judged))
@@ -328,7 +328,7 @@ scripts and several slices.
         if yes:
             self.tutor.tpu_draft = None
             self.tutor.replace_screen(
-                FollowScreen(tpu_work.make_creation(judged.requests, project))
+                FollowScreen(tpu_work.make_creation_work(judged.requests, project))
             )
 
     def stop_work(self) -> bool:

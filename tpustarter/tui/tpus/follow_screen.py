@@ -42,7 +42,7 @@ MOST_LINES = 500
 
 @dataclass(frozen=True)
 class WorkEnded:
-    """The work is over; there is none where the user has stopped waiting for it."""
+    """Sent when the work has ended, unless the user has stopped waiting for it."""
 
     result: object = None
     problem: Problem | None = None
@@ -100,7 +100,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
         """Yield the events of the work and its end, in the worker."""
         stopped = self._run.stopped
         try:
-            client, clock = tpu_work.connect(self.tutor, self._what.project.name, stopped)
+            client, clock = tpu_work.make_client(self.tutor, self._what.project.name, stopped)
             happening = self._what.begin(client, clock)
             while True:
                 event = next(happening)

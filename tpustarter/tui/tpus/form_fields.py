@@ -31,15 +31,15 @@ class LastWordSuggester(Suggester):
         self.words: Sequence[str] = ()
 
     async def get_suggestion(self, value: str) -> str | None:
-        typed = last_word(value)
+        typed = find_last_word(value)
         if not typed:
             return None
         found = next((word for word in self.words if word.startswith(typed)), typed)
         return None if found == typed else value + found[len(typed) :]
 
 
-def last_word(value: str) -> str:
-    """Return the word that is being typed: behind the last space or comma."""
+def find_last_word(value: str) -> str:
+    """Return the word that is being typed, after the last space or comma."""
     return value.replace(",", " ").rpartition(" ")[2]
 
 

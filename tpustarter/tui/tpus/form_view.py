@@ -16,7 +16,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 from tpustarter.tui.tpus import offers as tpu_offers
-from tpustarter.tui.tpus.form_fields import ChosenField, TypedField, last_word
+from tpustarter.tui.tpus.form_fields import ChosenField, TypedField, find_last_word
 from tpustarter.tui.tpus.offers import OfferList
 from tpustarter.tui.tpus.tpu_draft import CHOSEN, NOTES, ORDER, TYPED, TpuDraft
 
@@ -100,7 +100,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         for field in ("type", "zones"):
             line = self.find_field(field)
             if line.has_focus and any(
-                word.startswith(last_word(line.value)) for word in line.offered.words
+                word.startswith(find_last_word(line.value)) for word in line.offered.words
             ):
                 errors.pop(field, None)
         return errors
@@ -142,7 +142,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     def show_offers(self, field: str, known: OfferList | None, now: datetime) -> None:
         """Set the suggestions of a field to Google's offers, and list them if it is focused."""
         line = self.find_field(field)
-        typed = last_word(line.value)
+        typed = find_last_word(line.value)
         parts = list(tpu_offers.describe_offers(known, typed, now)) if known else []
         words = known.words if known else ()
         if field == "type" and not words:

@@ -34,7 +34,7 @@ class GrantVerdicts:
         return any(not one.is_free for one in self.judgements)
 
     def notes(self) -> Iterator[str]:
-        """Yield the verdict for each zone as sentences."""
+        """Yield a sentence for each zone with the grant's verdict."""
         for request, judgement in zip(self.requests, self.judgements, strict=False):
             if judgement.is_free:
                 yield f"{request.zone}: the TRC grant covers its chips."

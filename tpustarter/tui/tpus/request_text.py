@@ -16,8 +16,8 @@ from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word, style_sentence
 from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.grant_verdicts import GrantVerdicts
-from tpustarter.tui.tpus.rows import colour_signs
 from tpustarter.tui.tpus.tpu_draft import TpuDraft
+from tpustarter.tui.tpus.tpu_rows import colour_slice_drawing
 
 WAY = ("ACCEPTED", "WAITING_FOR_RESOURCES", "PROVISIONING", "ACTIVE")
 """The states of a successful request, in their order."""
@@ -62,7 +62,7 @@ def lay_out_slice(draft: TpuDraft) -> Iterator[LaidOutLines]:
         return
     yield HangingText("slice    ", slice_drawing.format_type_title(draft.tpu))
     for row in slice_drawing.align_rows(slice_drawing.draw_type_rows(draft.tpu)):
-        yield HangingText(f"{' ' * 9}{row.label}  ", colour_signs(row.signs))
+        yield HangingText(f"{' ' * 9}{row.label}  ", colour_slice_drawing(row.signs))
     if price := _price(draft):
         yield HangingText("price    ", price)
 
@@ -114,4 +114,4 @@ def lay_out_request(judged: GrantVerdicts, project: Project) -> Iterator[LaidOut
         yield from (HangingText("", style_sentence(note)) for note in judged.notes())
     yield HangingText("", "")
     yield HangingText("", f"In the project {escape_text(project.name)}. The same with gcloud:")
-    yield WrappedCommands(tpu_work.make_creation(requests, project).commands)
+    yield WrappedCommands(tpu_work.make_creation_work(requests, project).commands)

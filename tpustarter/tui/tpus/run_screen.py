@@ -111,7 +111,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
     def _run_on_workers(self) -> Iterator[WorkersStarted | WorkersEnded]:
         """Find the workers, run the command, and record the output; raises Problem."""
         path = remote_command.find_program("gcloud")
-        client, _ = tpu_work.connect(self.tutor, self._project.name, self._run.stopped)
+        client, _ = tpu_work.make_client(self.tutor, self._project.name, self._run.stopped)
         nodes = workers.find_nodes(client, self._tpu.name, self._tpu.zone)
         chosen = workers.choose_workers(nodes, workers.parse_worker_choice(self._choice))
         remote_command_text.require_reachable_workers(chosen, "gcloud", iap=False)

@@ -32,15 +32,15 @@ from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.confirmed_plans import TpuPlan
 from tpustarter.tui.tpus.create_screen import CreateTpuScreen
 from tpustarter.tui.tpus.follow_screen import FollowScreen
-from tpustarter.tui.tpus.rows import (
+from tpustarter.tui.tpus.run_form_screen import RunCommandScreen
+from tpustarter.tui.tpus.tpu_rows import (
     TO_A_PROJECT,
     KnownTpus,
     describe_tpu,
-    format_count,
     format_summary,
-    make_rows,
+    format_tpu_count,
+    make_tpu_rows,
 )
-from tpustarter.tui.tpus.run_form_screen import RunCommandScreen
 from tpustarter.tui.tpus.tpu_work import StoppedError
 
 _ASK_GOOGLE = ("delete", "watch", "ask", "create", "switch", "command", "check_hosts", "leftovers")
@@ -150,9 +150,9 @@ own credentials; before that, nothing is sent. The project is the one that gclou
     def _look(self, before: KnownTpus, stopped: threading.Event) -> KnownTpus:
         """Return Google's list; raises Problem if there is no answer."""
         project = project_and_zone.require_project(None)
-        client, clock = tpu_work.connect(self.tutor, project.name, stopped)
+        client, clock = tpu_work.make_client(self.tutor, project.name, stopped)
         found = inventory.fetch_overview(client, clock)
-        left = {entry.key for entry in ledger.read_entries()}
+        left = {entry.key for entry in ledger.read_ledger()}
         news = tuple(
             f"`{escape_text(tpu.name)}` in {escape_text(tpu.zone)} is gone, "
             "and nothing of it is billed."
@@ -212,9 +212,9 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         return self.tutor.clock.now() if self.tutor.clock else datetime.now(timezone.utc)
 
     def _show(self, *, but_waiting: bool = False) -> None:
-        self.query_one(RowList).show(make_rows(self._seen, self._now))
+        self.query_one(RowList).show(make_tpu_rows(self._seen, self._now))
         self.set_class(not self._seen.tpus, "-empty")
-        self.set_area_title("rows", format_count(self._seen))
+        self.set_area_title("rows", format_tpu_count(self._seen))
         self._show_opening()
         self._show_details()
         if not but_waiting:
@@ -266,13 +266,15 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def action_watch(self) -> None:
         if marked := self._marked:
-            self.tutor.push_screen(FollowScreen(tpu_work.make_watch(marked)))
+            self.tutor.push_screen(FollowScreen(tpu_work.make_watch_work(marked)))
 
     def action_delete(self) -> None:
         self._plan("what belongs to it", tpu_plans.plan_deletion)
 
     def action_switch(self, verb: Verb) -> None:
-        self._plan(f"whether it can be {_PAST[verb]}", partial(tpu_plans.plan_switch, verb=verb))
+        self._plan(
+            f"whether it can be {_PAST[verb]}", partial(tpu_plans.plan_stop_or_start, verb=verb)
+        )
 
     def _plan(self, asked: str, make: Callable[..., TpuPlan | str]) -> None:
         """Make a plan for the marked TPU, which then asks the user for its name."""
@@ -294,7 +296,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         stopped: threading.Event,
     ) -> None:
         try:
-            client, clock = tpu_work.connect(self.tutor, project.name, stopped)
+            client, clock = tpu_work.make_client(self.tutor, project.name, stopped)
             self.post_message(FactsLoaded(make(client, clock)))
         except StoppedError:
             self.post_message(FactsLoaded(CloudAnswer(self._number, None)))

@@ -70,9 +70,9 @@ class TpuDraft:
     def errors(self) -> dict[str, str]:
         """Return the error of each wrong field that is not empty."""
         checks: dict[str, Callable[[], object]] = {
-            "name": lambda: request.check_name(self.name.strip()),
+            "name": lambda: request.validate_tpu_name(self.name.strip()),
             "type": lambda: request.parse_type(self.type.strip()),
-            "zones": lambda: [request.check_zone(zone) for zone in self.zone_names],
+            "zones": lambda: [request.validate_zone(zone) for zone in self.zone_names],
         }
         found: dict[str, str] = {}
         for field, check in checks.items():

@@ -21,7 +21,6 @@ from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.billing.ledger import LedgerEntry
-from tpustarter.cloud.create.creation import TpuCreation
 from tpustarter.cloud.create.events import (
     Event,
     NodeStateChanged,
@@ -34,6 +33,7 @@ from tpustarter.cloud.create.events import (
 )
 from tpustarter.cloud.create.follow_request import follow_request
 from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.cloud.delete import removal, stop_and_start
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.cloud.delete.stop_and_start import Verb
@@ -85,7 +85,7 @@ class TpuWork:
     """Returns the state after these events, for a user who stops waiting."""
 
 
-def connect(app: AppSession, project: str, stopped: threading.Event) -> tuple[Client, Clock]:
+def make_client(app: AppSession, project: str, stopped: threading.Event) -> tuple[Client, Clock]:
     """Return the client of a project, and the clock that it waits by."""
     clock = StoppableClock(app.clock, stopped)
     if app.connect:
@@ -101,7 +101,7 @@ def find_project(row: Tpu) -> Project:
     return Project(row.project, "the ledger")
 
 
-def find_plan(client: Client, row: Tpu) -> DeletionPlan:
+def find_resources_of_row(client: Client, row: Tpu) -> DeletionPlan:
     """Return the present request and nodes of a row; raises Problem if Google lists neither."""
     queued, nodes = client.queued_resources(row.zone), client.nodes(row.zone)
     for one in removal.plan_all_deletions(queued.items, nodes.items):
@@ -116,8 +116,8 @@ def find_plan(client: Client, row: Tpu) -> DeletionPlan:
     )
 
 
-def make_watch(row: Tpu) -> TpuWork:
-    """Return the work of following the TPU or request of a row."""
+def make_watch_work(row: Tpu) -> TpuWork:
+    """Make the work that follows the TPU or request of a row through its states."""
     project, name = find_project(row), escape_text(row.name)
 
     def begin(client: Client, clock: Clock) -> Happening:
@@ -143,7 +143,7 @@ def make_watch(row: Tpu) -> TpuWork:
 
 def _entry_of(client: Client, row: Tpu) -> LedgerEntry:
     """Return the ledger's entry of a row, or a new one; raises Problem if there is no request."""
-    for entry in ledger.read_entries():
+    for entry in ledger.read_ledger():
         if entry.key == (client.project, row.zone, row.name):
             return entry
     resource = client.queued_resource(row.zone, row.name)
@@ -152,8 +152,8 @@ def _entry_of(client: Client, row: Tpu) -> LedgerEntry:
     return removal.make_ledger_entry(client.project, DeletionPlan(row.zone, row.name, resource, ()))
 
 
-def make_deletion(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
-    """Return the work of deleting TPUs and requests, one after the other."""
+def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
+    """Make the work that deletes TPUs and requests, one after the other."""
     name = phrases.choose_plural(
         len(doomed), f"`{escape_text(doomed[0].name)}`", f"{len(doomed)} leftovers"
     )
@@ -210,8 +210,8 @@ def _of_deletion_left(doomed: Sequence[DeletionPlan], events: Sequence[Event], n
     )
 
 
-def make_switch(verb: Verb, node: TpuNode, project: Project) -> TpuWork:
-    """Return the work of stopping or starting a TPU VM."""
+def make_stop_or_start_work(verb: Verb, node: TpuNode, project: Project) -> TpuWork:
+    """Make the work that stops or starts a TPU VM."""
     name = escape_text(node.name)
 
     def begin(client: Client, clock: Clock) -> Happening:
@@ -227,8 +227,8 @@ def make_switch(verb: Verb, node: TpuNode, project: Project) -> TpuWork:
     return TpuWork(f"{verb.capitalize()} {name}", doing, project, (command,), begin, left)
 
 
-def make_creation(requests: Sequence[TpuRequest], project: Project) -> TpuWork:
-    """Return the work of creating a TPU in the first zone that has capacity."""
+def make_creation_work(requests: Sequence[TpuRequest], project: Project) -> TpuWork:
+    """Make the work that creates a TPU in the first zone with capacity."""
     name = requests[0].name
 
     def begin(client: Client, clock: Clock) -> Happening:

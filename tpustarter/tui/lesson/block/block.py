@@ -174,7 +174,7 @@ class BlockView(Vertical, can_focus=True):
         self.wait(0, "")
 
     def wait(self, seconds: float, activity: str) -> None:
-        """Show for how long the block has run, and an activity that it waits for."""
+        """Show the time since the block was started, and the activity that it waits for."""
         self._waiting = status_word("run", f"RUN  {seconds:.0f} s") + (
             f"  {activity}" if activity else ""
         )
@@ -231,7 +231,7 @@ class BlockView(Vertical, can_focus=True):
         return self.state.is_done
 
     def follow(self, *, has_run: bool) -> bool:
-        """Show whether the block's variables still exist, and return whether that has changed."""
+        """Show whether the block's variables still exist, and return whether this has changed."""
         has_changed = self.state.follow(has_run=has_run)
         if has_changed:
             self._show_status()

@@ -58,7 +58,7 @@ class BlockText:
     """The line below all output."""
 
     def is_like(self, other: BlockText) -> bool:
-        """Return whether the other texts look the same; any note counts as a difference."""
+        """Return whether these texts look like the other ones; texts with a note never do."""
         pairs = ((self.title, other.title), (self.last, other.last))
         are_like = all(one.plain == two.plain and one.spans == two.spans for one, two in pairs)
         return are_like and not self.note and not other.note
@@ -171,9 +171,8 @@ def make_result_text(
         return BlockText("pass", status_word("pass", "pass") + raises + where)
     if result.status in ("fail", "error") and is_try:
         first = "" if is_edited else f"; change it first{'' if is_editing else ', with e'}"
-        where_to_look = (
-            style_sentence(ANSWER_TYPING if is_editing else ANSWER) if has_answer else Content()
-        )
+        told = ANSWER_TYPING if is_editing else ANSWER
+        where_to_look = style_sentence(told) if has_answer else Content()
         reason = tuple(_reason(result, is_task=True))
         title = status_word("warn", "not yet") + where + first
         return BlockText(f"not yet{line}", title, reason, where_to_look)
@@ -185,9 +184,8 @@ def make_result_text(
             ran = Content(f"ran{where}; it prints something else now")
             return BlockText(f"ran{line}", ran, (note,))
         return BlockText(f"not yet{line}", status_word("warn", "not yet") + where, (note,))
-    label = _LABELS[result.status]
-    title = status_word(result.status, label) + where
-    return BlockText(f"{label}{line}", title, tuple(_reason(result)))
+    title = status_word(result.status, _LABELS[result.status]) + where
+    return BlockText(f"{_LABELS[result.status]}{line}", title, tuple(_reason(result)))
 
 
 def _missing(result: BlockResult) -> str:
@@ -310,7 +308,7 @@ class QuotedLines(LaidOutLines):
 
 
 def is_syntax_error(result: BlockResult) -> bool:
-    """Return whether the code is not valid Python, so that its output holds only the place."""
+    """Return whether the error of a block is a syntax error in its code."""
     return result.exception in ("SyntaxError", "IndentationError", "TabError")
 
 

@@ -59,7 +59,7 @@ class DraftSaver:
                 self._screen.notify(clean_text(text), severity="error", markup=False, timeout=30)
 
     def flush(self) -> None:
-        """Write the drafts, and return when they are on disk.
+        """Write all drafts to disk.
 
         Raises:
             Problem: They can't be written; they are kept for the next try.

@@ -129,7 +129,7 @@ class BlockRunner:
         return "starting JAX, usually 2 to 5 s" if needs else "starting Python"
 
     def is_playing(self, view: BlockView) -> bool:
-        """Return whether this block is the one that runs."""
+        """Return whether this block is running."""
         return self.turn is not None and view is self.turn.playing
 
     def stop(self) -> bool:

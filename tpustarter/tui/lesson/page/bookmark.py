@@ -79,7 +79,7 @@ class Bookmark:
         self._page.watch(self._page, "scroll_y", self._look_soon, init=False)
 
     def end_peek(self) -> None:
-        """Move the bookmark to the reader's position after a search, because work began there."""
+        """Move the bookmark from the place before a search to the reader's position."""
         if self._peeked_at is not None:
             self._peeked_at = None
             self._look_soon()
@@ -107,7 +107,7 @@ class Bookmark:
 
     @property
     def place(self) -> str | None:
-        """The heading, block or question at the top of the screen; None at the beginning.
+        """The heading, block or question at the top of the screen, or None at the beginning.
 
         That is the last one that begins in the upper third of the page or above. A lesson that is
         done, and was read to its end, opens at its beginning.

@@ -30,7 +30,7 @@ class FoldedPart(Collapsible):
         )
 
     def toggle(self) -> None:
-        """Open the part if it is closed, else close it."""
+        """Open a closed part, or close an open one."""
         self.collapsed = not self.collapsed
 
     def watch_collapsed(self, collapsed: bool) -> None:  # noqa: FBT001  the signature of Textual

@@ -51,7 +51,7 @@ Folds = dict[str, list[Result] | list[Check]]
 """The checks that share a row, by the id of that row: results, or checks that have not run."""
 
 
-def sort_key(result: Result | None) -> known_causes.Rank:
+def check_sort_key(result: Result | None) -> known_causes.Rank:
     """Return the sort key of a check: worst status first, then checks without a verdict."""
     if result is None:
         return len(WORST_FIRST), False
@@ -119,13 +119,13 @@ def fold_checks(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
 
 
 def replace_folded(ids: Iterable[str], folds: Folds) -> list[str]:
-    """Return the ids in their order, with a fold's own id in place of its first check."""
+    """Replace the first check of each fold by the id of the fold, and leave out the others."""
     rows = {one.id: name for name, group in folds.items() for one in group}
     return list(dict.fromkeys(rows.get(check, check) for check in ids))
 
 
 def find_counterpart(chosen: str, folds: Folds) -> str | None:
-    """Return the row to mark after folding or unfolding: the fold of a check, or its first."""
+    """Return the row to mark after a fold or unfold: the fold of a check, or its first check."""
     for name, group in folds.items():
         if chosen == name:
             return group[0].id

@@ -11,7 +11,7 @@ from typing import Any
 
 from tpustarter.core.content import Check, Lesson
 from tpustarter.learning.content.blocks import Block
-from tpustarter.reproducing import lesson_files, standalone, statement_names
+from tpustarter.reproducing import lesson_files, merged_code, statement_names
 from tpustarter.text.terminal import escape_text
 
 WIDTH = 98
@@ -103,8 +103,8 @@ def make_check_file(
     *,
     checks: Path | None = None,
 ) -> ReproducerFile:
-    """Make the file of a check; raise NotStandalone where the check needs more than its text."""
-    merged = standalone.merge_into_one_text(check.id, generation=place.generation, checks=checks)
+    """Make the reproducer of a check; raise NotStandalone if the check needs other files."""
+    merged = merged_code.merge_into_one_text(check.id, generation=place.generation, checks=checks)
     env = {**place.env, **(_expected(place) if merged.has_name("target") else {})}
     name = check.id.replace(".", "_")
     program = ReproducerFile(
@@ -163,7 +163,7 @@ def make_block_file(
     failure: ReproducedFailure | None,
     place: FailurePlace,
 ) -> ReproducerFile:
-    """Make the file of a block: the blocks above it that it needs, then itself."""
+    """Make the reproducer of a block, with the blocks above that it needs."""
     name = "_".join((*lesson.id.split("/"), block.id)).replace("-", "_")
     above = _needed(blocks, block)
     files = lesson_files.find_needed_files(lesson, [one.code for one in (*above, block)])

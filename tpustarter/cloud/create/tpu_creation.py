@@ -144,7 +144,7 @@ class TpuCreation:
         Returns whether that ended the rounds, and the queued resource if it is active.
         """
         given_up: set[str] = set()
-        for entry in ledger.find_entries(self._project.name, request.name):
+        for entry in ledger.find_ledger_entries(self._project.name, request.name):
             if not (yield from self._is_alive(entry, request)):
                 continue
             yield RequestResumed(entry)
@@ -185,7 +185,7 @@ class TpuCreation:
         if owner == "unclear":
             raise ownership.make_unclear_problem(entry, resource)
         if owner == "other":
-            ledger.remove_entry(entry)
+            ledger.remove_ledger_entry(entry)
             yield RequestGone(entry)
             return False
         if entry.phase == "deleting" or resource.state == "DELETING":
@@ -198,7 +198,7 @@ class TpuCreation:
         """Return whether an earlier request that is not shown is still being carried out."""
         why = explain_existence(self._client, entry, self._clock)
         if not why:
-            ledger.remove_entry(entry)
+            ledger.remove_ledger_entry(entry)
             yield RequestGone(entry)
         elif entry.phase in ("seen", "deleting"):
             yield from wait_until_gone(self._client, entry, self._clock)
@@ -218,7 +218,7 @@ class TpuCreation:
                 yield from wait_until_gone(self._client, entry, self._clock)
                 raise make_problem(5, "", f"`{entry.name}` is gone: somebody deleted it")
             if resource.state == "ACTIVE":
-                yield TpuReady(ledger.reread_entry(entry), resource)
+                yield TpuReady(ledger.reread_ledger_entry(entry), resource)
                 yield from self._cancel_losers(entry)
                 return resource
             if resource.state in ("", *QUEUED):
@@ -233,7 +233,7 @@ class TpuCreation:
         self, entry: LedgerEntry, resource: QueuedResource, why: str
     ) -> Generator[Event, None, bool]:
         """Delete a request; returns false, and keeps its entry, if Google did not accept that."""
-        entry = ledger.reread_entry(entry)
+        entry = ledger.reread_ledger_entry(entry)
         if resource.state == "DELETING":
             yield from wait_until_gone(self._client, entry, self._clock)
             return True
@@ -241,7 +241,7 @@ class TpuCreation:
 
     def _cancel_losers(self, winner: LedgerEntry) -> Generator[Event, None, None]:
         """Withdraw the requests of this name in other zones; those left stay in the ledger."""
-        for entry in ledger.find_entries(winner.project, winner.name):
+        for entry in ledger.find_ledger_entries(winner.project, winner.name):
             if entry.zone == winner.zone:
                 continue
             try:

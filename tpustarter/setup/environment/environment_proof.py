@@ -25,9 +25,9 @@ from tpustarter.rehearsal import run as rehearsal
 from tpustarter.rehearsal.programs.request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import rehearsal_text
-from tpustarter.running import archive, lease, run_folder
-from tpustarter.running.command import Command, LineLog
-from tpustarter.setup import servers
+from tpustarter.running import lease, probe_archive, run_folder
+from tpustarter.running.supervised_command import Command, LineLog
+from tpustarter.setup import server_commands
 from tpustarter.setup.environment.environment_facts import EnvironmentFacts
 from tpustarter.setup.environment.steps import SetupStep, State
 
@@ -219,7 +219,7 @@ class ServerProof:
 
     def _run(self, folder: Path) -> Iterator[str]:
         env = {
-            **servers.list_variables(self._facts.folder, self._machine),
+            **server_commands.list_variables(self._facts.folder, self._machine),
             "JUPYTER_DATA_DIR": str(folder),
             "IPYTHONDIR": str(folder),
         }
@@ -228,7 +228,7 @@ class ServerProof:
         command = Command(
             self._step.command,
             self._log,
-            archive=archive.build_probe_archive(folder / "probe.pyz"),
+            archive=probe_archive.build_probe_archive(folder / "probe.pyz"),
             env=env,
         )
         self._command = command

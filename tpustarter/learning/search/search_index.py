@@ -38,7 +38,7 @@ def has_fts5() -> bool:
     return True
 
 
-class Index:
+class SearchIndex:
     """An index of all passages, safe in any thread."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
@@ -98,10 +98,10 @@ class Index:
             return self._database.execute(statement, values).fetchall()
 
 
-def open_index(sources: SearchSources) -> Index:
+def open_index(sources: SearchSources) -> SearchIndex:
     """Return the index of the texts, from the cache or made now."""
     if not hasattr(sqlite3.Connection, "serialize"):  # before Python 3.11
-        return Index(_made(sources))
+        return SearchIndex(_made(sources))
     database: Any = _opened()
     kept = cache.read_or_build(
         "search", _source(sources), __file__, lambda: _bytes_of(_made(sources))
@@ -110,10 +110,10 @@ def open_index(sources: SearchSources) -> Index:
         if kept:
             database.deserialize(kept)
             database.execute("SELECT count(*) FROM passages WHERE passages MATCH 'tpu'")
-            return Index(database)
+            return SearchIndex(database)
     except sqlite3.Error:  # another SQLite wrote it
         pass
-    return Index(_made(sources))
+    return SearchIndex(_made(sources))
 
 
 def _bytes_of(database: Any) -> bytes:

@@ -71,16 +71,16 @@ class KnownTpus:
 
     def find_tpu(self, key: str | None) -> Tpu | None:
         """Return the TPU of a row, or None if the row has none."""
-        return next((tpu for tpu in self.tpus if make_key(tpu) == key), None)
+        return next((tpu for tpu in self.tpus if make_row_id(tpu) == key), None)
 
 
-def make_key(tpu: Tpu) -> str:
+def make_row_id(tpu: Tpu) -> str:
     """Return the id of a TPU's row."""
     return f"{tpu.project}/{tpu.zone}/{tpu.name}"
 
 
-def make_rows(seen: KnownTpus, now: datetime) -> Iterator[Row]:
-    """Yield the problems, and then the TPUs."""
+def make_tpu_rows(seen: KnownTpus, now: datetime) -> Iterator[Row]:
+    """Yield the rows of the problems, then those of the TPUs."""
     if seen.needs_project:
         yield Row(None, HangingText("", style_sentence(NEEDS_PROJECT)))
         yield Row(None, "")
@@ -95,7 +95,7 @@ def make_rows(seen: KnownTpus, now: datetime) -> Iterator[Row]:
     if (seen.needs_project or seen.trouble or seen.unreadable) and seen.tpus:
         yield Row(None, "")
     for tpu in seen.tpus:
-        yield make_row(tpu, now)
+        yield make_tpu_row(tpu, now)
     if seen.asked and not seen.tpus:
         name = escape_text(seen.project.name) if seen.project else "this project"
         nothing = f"No TPU and no request for one exists in `{name}`, as far as Google lists them."
@@ -105,17 +105,17 @@ def make_rows(seen: KnownTpus, now: datetime) -> Iterator[Row]:
         yield Row(None, HangingText("", TO_CREATE))
 
 
-def make_row(tpu: Tpu, now: datetime) -> Row:
+def make_tpu_row(tpu: Tpu, now: datetime) -> Row:
     """Return the row of a TPU: its name, type and age, and its state with the meaning."""
     label = Content.styled(escape_text(tpu.name), "bold") + f"  {escape_text(tpu.type)}"
     where = escape_text(event_text.format_type_and_zone(tpu).removeprefix(tpu.type))
     state = status_word(STYLES.get(tpu.state.mark, ""), escape_text(tpu.state.name))
     meaning = Content.styled(escape_text(tpu.state.meaning), "$muted")
     below = HangingText(Content("  ") + state + "  ", meaning)
-    return Row(make_key(tpu), label, event_text.format_age(tpu, now), (below,), Content(where))
+    return Row(make_row_id(tpu), label, event_text.format_age(tpu, now), (below,), Content(where))
 
 
-def format_count(seen: KnownTpus) -> str:
+def format_tpu_count(seen: KnownTpus) -> str:
     """Return the number of TPUs and requests as text."""
     requests = sum(not tpu.nodes for tpu in seen.tpus)
     tpus = len(seen.tpus) - requests
@@ -206,11 +206,11 @@ def _slice(node: TpuNode) -> Iterator[LaidOutLines]:
             yield _fact("slice", slice_drawing.format_title(node))
         state = status_word(STYLES.get(row.mark, ""), escape_text(row.words))
         yield HangingText(
-            Content(f"{' ' * 9}{row.label}  ") + colour_signs(row.signs) + "  ", state
+            Content(f"{' ' * 9}{row.label}  ") + colour_slice_drawing(row.signs) + "  ", state
         )
 
 
-def colour_signs(text: str) -> Content:
+def colour_slice_drawing(text: str) -> Content:
     """Return the hosts or chips of a slice, each in the colour of its state."""
     return Content("").join(
         Content.styled(BOXES.get(sign, sign), SIGN_STYLES.get(sign, "$muted")) for sign in text

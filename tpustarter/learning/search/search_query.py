@@ -39,7 +39,7 @@ def split_query(text: str, synonyms: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def expand_word(texts: PassageSource, word: str) -> list[str]:
-    """Return a word as a beginning, and the words that contain it."""
+    """Return the search terms for a typed word: words that begin with it or contain it."""
     pieces = re.findall(r"\w+", word)
     if len(pieces) != 1:
         return [f"{word}*"]

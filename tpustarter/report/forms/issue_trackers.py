@@ -9,7 +9,7 @@ from tpustarter.core.problem import ExitCode, Problem
 
 
 @dataclass(frozen=True)
-class Tracker:
+class IssueTracker:
     """A place that takes bug reports, with the form and the questions of its maintainers."""
 
     id: str
@@ -41,7 +41,7 @@ class Tracker:
 
 _ONE_TEXT = "The issue is one text, so paste everything below the line."
 TRACKERS = (
-    Tracker(
+    IssueTracker(
         "jax",
         ("libtpu", "xla"),
         "JAX",
@@ -55,7 +55,7 @@ TRACKERS = (
         louder="JAX_TRACEBACK_FILTERING=off ",
         dumps="JAX_DUMP_IR_TO=/tmp/ir",
     ),
-    Tracker(
+    IssueTracker(
         "pytorch-xla",
         ("torch_xla", "pytorch/xla", "xla-torch"),
         "PyTorch/XLA",
@@ -73,7 +73,7 @@ TRACKERS = (
         "PT_XLA_DEBUG=1 ",
         "XLA_SAVE_TENSORS_FMT=hlo XLA_SAVE_TENSORS_FILE=/tmp/hlo.txt",
     ),
-    Tracker(
+    IssueTracker(
         "torchtpu",
         ("torch_tpu", "torch-tpu"),
         "TorchTPU",
@@ -84,7 +84,7 @@ TRACKERS = (
         ("torch_tpu", "torch"),
         on_cpu='`device="cpu"`',
     ),
-    Tracker(
+    IssueTracker(
         "tensorflow",
         ("tf",),
         "TensorFlow",
@@ -99,7 +99,7 @@ TRACKERS = (
         on_cpu="without `TPUStrategy`",
         dumps="",
     ),
-    Tracker(
+    IssueTracker(
         "cloud-tpu",
         ("google-cloud", "gcp", "cloud"),
         "Cloud TPU support",
@@ -133,7 +133,7 @@ PINNED = {"torch": "torch_xla"}
 """Packages whose version another one decides: beside that one they don't count as stale."""
 
 
-def find_tracker(text: str) -> Tracker:
+def find_tracker(text: str) -> IssueTracker:
     """Return the tracker with an id or a product's name; raise Problem where there is none."""
     key = text.strip().casefold().replace(" ", "-")
     for one in TRACKERS:
@@ -145,7 +145,7 @@ def find_tracker(text: str) -> Tracker:
     )
 
 
-def choose_tracker(installed: Sequence[str]) -> Tracker:
+def choose_tracker(installed: Sequence[str]) -> IssueTracker:
     """Return the tracker of the installed framework; that of JAX where there is none."""
     for package, tracker in (
         ("torch_tpu", "torchtpu"),

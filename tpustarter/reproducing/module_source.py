@@ -123,7 +123,7 @@ def _add_import(source: ModuleSource, node: ast.Import | ast.ImportFrom) -> None
 
 
 def keep_table_rows(piece: SourcePiece, name: str | None) -> None:
-    """Remove the rows of a table whose field `name` is another one; other statements stay."""
+    """Remove all rows of the table of TPU generations but that of one generation."""
     value = getattr(ast.parse("\n".join(piece.lines)).body[0], "value", None)
     if not isinstance(value, ast.Tuple):
         return

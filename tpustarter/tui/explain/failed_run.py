@@ -95,7 +95,7 @@ class FailedRun:
         """
         from tpustarter.explain import known_failures, log_scanner
 
-        begun = log_scanner.Scanner(known_failures.read_failures()).start_pass()
+        begun = log_scanner.FailureScanner(known_failures.read_failures()).start_pass()
         lines = 0
         with self.file.open("rb") if self.file else io.BytesIO(self.log.encode()) as stream:
             last = b""
@@ -157,7 +157,7 @@ def read_failure(text: str) -> FailedRun:
     return FailedRun(LOG, escape_text(cut_text(path.name, MOST_SHOWN)), file=path)
 
 
-def check_failure(result: Result, platform: object) -> FailedRun:
+def make_check_failure(result: Result, platform: object) -> FailedRun:
     """Return the failure of a check."""
     wrong = [one for one in result.findings if one["verdict"] in ("warn", "fail")]
     ended = [results_text.finding_line(one) for one in wrong]
@@ -175,7 +175,7 @@ def check_failure(result: Result, platform: object) -> FailedRun:
     )
 
 
-def block_failure(
+def make_block_failure(
     name: str, result: BlockResult, lesson: Lesson, session: LessonSession | None
 ) -> FailedRun:
     """Return the failure of a block; `name` is the name that its reader knows."""
@@ -199,20 +199,22 @@ def block_failure(
     )
 
 
-def answer_failure(result: BlockResult, lesson: Lesson, session: LessonSession | None) -> FailedRun:
+def make_answer_failure(
+    result: BlockResult, lesson: Lesson, session: LessonSession | None
+) -> FailedRun:
     """Return the failure of an answer to an exercise."""
-    shown = block_failure("your answer", result, lesson, session)
+    shown = make_block_failure("your answer", result, lesson, session)
     return replace(shown, kind=ANSWER, is_in_lesson=False)
 
 
-def step_failure(name: str, ended: StepEnded) -> FailedRun:
+def make_step_failure(name: str, ended: StepEnded) -> FailedRun:
     """Return the failure of a set-up step."""
     log = "\n".join(ended.tail)
     file = ended.log if ended.log.is_file() else None
     return FailedRun(STEP, name, log, file, tuple(ended.step.note.splitlines()), is_crash=True)
 
 
-def program_failure(name: str, said: str, ended: str = "") -> FailedRun:
+def make_program_failure(name: str, said: str, ended: str = "") -> FailedRun:
     """Return the failure of a program that could not be compiled for a TPU.
 
     Args:

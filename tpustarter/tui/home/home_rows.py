@@ -57,7 +57,7 @@ def title_row(text: str) -> Row:
     return Row(None, group_heading(text))
 
 
-def next_rows(
+def next_step_rows(
     known: Course, facts: MachineFacts | None, progress: PathProgress | None
 ) -> Iterator[Row]:
     """Yield the rows of the next step; its id is always `next`."""
@@ -315,7 +315,7 @@ class ChipDrawing(LaidOutLines):
         ]
 
 
-def panel_lines(facts: MachineFacts | None) -> Iterator[LaidOutLines]:
+def machine_panel_lines(facts: MachineFacts | None) -> Iterator[LaidOutLines]:
     """Yield the facts about the machine, with its chips drawn."""
     if facts is None or not 0 < facts.chips <= MOST_CHIPS:
         yield from machine_lines(facts)

@@ -11,16 +11,16 @@ from tpustarter.probe.adapters import AvailableDevices
 from tpustarter.probe.target import target
 
 
-def find_unmet_by_plan(needs: Mapping[str, Any]) -> str | None:
-    """Return a need that the planned devices of this run cannot meet, before any are started."""
+def find_need_unmet_by_plan(needs: Mapping[str, Any]) -> str | None:
+    """Return a need that the planned devices can't meet, or None; starts no device."""
     platform = needs.get("platform", target().platform)
     if platform == target().platform or target().platform not in ("tpu", "gpu", "cpu"):
         return None
     return _other_platform(platform, target().platform)
 
 
-def find_unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
-    """Return the first need this machine does not meet, with the value found, or None."""
+def find_unmet_need(framework: str, needs: Mapping[str, Any]) -> str | None:
+    """Return the first need that this machine does not meet, with the value found, or None."""
     device_needs = {
         key: needs[key] for key in ("devices", "platform", "generation") if key in needs
     }
@@ -30,7 +30,9 @@ def find_unmet(framework: str, needs: Mapping[str, Any]) -> str | None:
         # It is compiled again in every process, so only where it is needed.
         from tpustarter.machine import host
 
-        reason = host.find_unmet(host.Machine(root=target().root, uid=target().uid), host_needs)
+        reason = host.find_unmet_host_need(
+            host.Machine(root=target().root, uid=target().uid), host_needs
+        )
         if reason:
             return reason
     if reason := _missing_packages(needs) or _too_few_hosts(needs):

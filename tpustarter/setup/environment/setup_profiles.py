@@ -1,6 +1,6 @@
 """The environments that set-up can make: the purpose of each, and the settings that follow from it.
 
-The steps of a profile are in the header of a lesson; its proof is in `proof`.
+The steps of a profile are in the header of a lesson; its proof is in `environment_proof`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tpustarter.text import phrases
 
 
 @dataclass(frozen=True)
-class Profile:
+class SetupProfile:
     """A kind of environment that set-up can make: purpose, packages, folder, first command."""
 
     name: str
@@ -64,7 +64,7 @@ class Profile:
         return f"{self.command} --framework {self.framework}" if self.framework else self.command
 
 
-_JUPYTER = Profile(
+_JUPYTER = SetupProfile(
     name="jupyter",
     title="notebooks with JAX",
     purpose="for a browser here or elsewhere",
@@ -80,9 +80,9 @@ _JUPYTER = Profile(
 )
 
 
-def _of_framework(framework: str, title: str, purpose: str, folder: str) -> Profile:
+def _of_framework(framework: str, title: str, purpose: str, folder: str) -> SetupProfile:
     row = frameworks.FRAMEWORKS[framework]
-    return Profile(
+    return SetupProfile(
         name=row.profile,
         title=title,
         purpose=purpose,
@@ -102,7 +102,7 @@ def _of_framework(framework: str, title: str, purpose: str, folder: str) -> Prof
 PROFILES = {
     profile.name: profile
     for profile in (
-        Profile(
+        SetupProfile(
             name="jax",
             title="the newest JAX",
             purpose="for checks, lessons and your programs",
@@ -116,7 +116,7 @@ PROFILES = {
             activated=True,
             supports="the newest JAX",
         ),
-        Profile(
+        SetupProfile(
             name="rehearse",
             title="the TPU compiler",
             purpose="to rehearse your programs",
@@ -176,7 +176,7 @@ PROFILES = {
             key=environments.COLAB,
             remembered="`tpustarter serve colab` starts the one in {folder}",
         ),
-        Profile(
+        SetupProfile(
             name="profiler",
             title="XProf in TensorBoard",
             purpose="which shows traces in a browser",
@@ -194,8 +194,8 @@ PROFILES = {
 }
 
 
-def _of_machine(name: str, title: str, purpose: str = "") -> Profile:
-    return Profile(
+def _of_machine(name: str, title: str, purpose: str = "") -> SetupProfile:
+    return SetupProfile(
         name,
         title,
         purpose,
@@ -246,7 +246,7 @@ _SHORTEST = 3
 """Letters of the shortest piece of a name that is suggested for it."""
 
 
-def find_profile(name: str) -> Profile:
+def find_profile(name: str) -> SetupProfile:
     """Return the profile of a name, or of the framework it installs; raises Problem for none."""
     for profile in PROFILES.values():
         if name == profile.framework:

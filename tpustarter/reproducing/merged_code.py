@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tpustarter.core import locations
 from tpustarter.reproducing import statement_names
-from tpustarter.reproducing.sources import (
+from tpustarter.reproducing.module_source import (
     PACKAGE,
     Key,
     ModuleSource,

@@ -11,7 +11,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 from tpustarter.machine.generations import GENERATIONS, Generation
 from tpustarter.machine.tpus import TpuType
-from tpustarter.planning.memory import Layout, MemoryUse, PlanOptions, list_parts, sum_parts
+from tpustarter.planning.memory import MemoryUse, PlanOptions, ShardingLayout, list_parts, sum_parts
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.text import phrases
 
@@ -39,7 +39,7 @@ class TpuFit:
     devices: int
     hbm: int
     """Bytes that a program may use on one device."""
-    layout: Layout
+    layout: ShardingLayout
     parts: tuple[MemoryUse, ...]
     largest_batch: int
     """Sequences of the whole TPU that fit; 0 for none."""
@@ -181,7 +181,7 @@ def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuFit | 
     even = [size for size in sizes if tpu.devices % size == 0]
     if not even:
         return None
-    layout = Layout(max(even), tpu.devices // max(even))
+    layout = ShardingLayout(max(even), tpu.devices // max(even))
 
     def fits(changed: PlanOptions) -> bool:
         return sum_parts(list_parts(model, changed, layout)) <= hbm

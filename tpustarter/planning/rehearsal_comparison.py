@@ -13,7 +13,7 @@ import msgspec
 from tpustarter.core import locations
 from tpustarter.core.json_values import as_object, items_of_type
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.planning.fit import TpuFit
+from tpustarter.planning.tpu_fit import TpuFit
 
 SCHEMA = "tpustarter.rehearsal/1"
 MOST_BYTES = 64 * 2**20
@@ -35,7 +35,7 @@ class RehearsalResult(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RehearsalComparison:
     """A program that was rehearsed beside the plan for the same TPU."""
 
     program: str
@@ -71,11 +71,13 @@ def read_rehearsal(path: Path) -> list[RehearsalResult]:
     return results
 
 
-def compare_plans(plans: Sequence[TpuFit], results: Sequence[RehearsalResult]) -> list[Comparison]:
+def compare_plans(
+    plans: Sequence[TpuFit], results: Sequence[RehearsalResult]
+) -> list[RehearsalComparison]:
     """Return a comparison for each result of a TPU that was planned for."""
     by_name = {plan.tpu.name: plan for plan in plans}
     return [
-        Comparison(
+        RehearsalComparison(
             program=result.program,
             tpu=result.tpu,
             rehearsed=result.hbm_bytes,

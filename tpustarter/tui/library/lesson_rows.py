@@ -12,8 +12,8 @@ from textual.content import Content
 
 from tpustarter.machine import frameworks
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.home import rows as home_rows
-from tpustarter.tui.home.rows import title_row
+from tpustarter.tui.home import home_rows
+from tpustarter.tui.home.home_rows import title_row
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import (
     MIN_TITLE_WIDTH,

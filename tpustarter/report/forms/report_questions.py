@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tpustarter.machine import frameworks
 from tpustarter.report.document import StalePackage
-from tpustarter.report.forms import trackers
+from tpustarter.report.forms import issue_trackers
 from tpustarter.report.forms.report_view import ReportView
 from tpustarter.text import phrases
 
@@ -19,10 +19,10 @@ DUMP = 'XLA_FLAGS="$XLA_FLAGS --xla_dump_to=/tmp/hlo"'
 
 def list_user_questions(view: ReportView) -> list[str]:
     """Return the report's questions that only the user can answer."""
-    tracker, facts = trackers.find_tracker(view.first.tracker), view.facts
+    tracker, facts = issue_trackers.find_tracker(view.first.tracker), view.facts
     hosts = facts.metadata.hosts or 1
     has_tpu = bool(facts.tpu.chips)
-    old = phrases.join_words(one.name for one in list_stale(view))
+    old = phrases.join_words(one.name for one in list_stale_packages(view))
     fresh = ", on a new TPU VM too" if has_tpu else ""
     since = "" if facts.changes.since else ", and since when: a version that worked"
     asked: dict[str, tuple[bool, str]] = {
@@ -52,9 +52,9 @@ def list_user_questions(view: ReportView) -> list[str]:
     ]
 
 
-def list_stale(view: ReportView) -> list[StalePackage]:
+def list_stale_packages(view: ReportView) -> list[StalePackage]:
     """Return the stale packages that the tracker's maintainers ask for."""
-    wanted = trackers.find_tracker(view.first.tracker).packages
+    wanted = issue_trackers.find_tracker(view.first.tracker).packages
     return [one for one in view.first.stale if not wanted or one.name in wanted]
 
 
@@ -66,7 +66,7 @@ def format_prompt(asked: list[str]) -> str:
 
 def format_next_steps(view: ReportView) -> Iterator[str]:
     """Yield a maintainer's likely next questions, with commands for them; none was run."""
-    tracker, hung = trackers.find_tracker(view.first.tracker), view.first.hung
+    tracker, hung = issue_trackers.find_tracker(view.first.tracker), view.first.hung
     if any(one.confidence == "confirmed" for one in view.first.known):
         return  # its fix comes first, and there may be nothing to ask then
     yield "### What a maintainer will ask next"

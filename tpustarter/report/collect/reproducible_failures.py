@@ -15,8 +15,8 @@ from tpustarter.learning.content import blocks
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.learning.progress.lesson_progress import BlockRecord
-from tpustarter.reproducing import program
-from tpustarter.reproducing.program import FailurePlace, ReproducedFailure, ReproducerFile
+from tpustarter.reproducing import reproducer_file
+from tpustarter.reproducing.reproducer_file import FailurePlace, ReproducedFailure, ReproducerFile
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _of_check(check: content.Check, kept: last_failures.FailedCheck | None) -> W
         )
 
     def make(failure: ReproducedFailure | None, place: FailurePlace) -> ReproducerFile:
-        return program.make_check_file(check, failure, place)
+        return reproducer_file.make_check_file(check, failure, place)
 
     return WantedReproducer(
         check.id,
@@ -111,7 +111,7 @@ def _of_block(
         failure = ReproducedFailure(name, record.status, record.reason or "", record.detail)
 
     def make(failure: ReproducedFailure | None, place: FailurePlace) -> ReproducerFile:
-        return program.make_block_file(lesson, every, block, failure, place)
+        return reproducer_file.make_block_file(lesson, every, block, failure, place)
 
     return WantedReproducer(
         name, record.when if record else "", failure, lesson.framework or "", make

@@ -17,7 +17,7 @@ from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem, find_limit_problem
-from tpustarter.core.redact import KEY_BEGIN, KEY_END, Redactor, drop_cut_word
+from tpustarter.core.redact import KEY_BEGIN, KEY_END, Redactor, drop_incomplete_word
 from tpustarter.running.process import CappedLog, Probe, signal_name
 from tpustarter.text.terminal import escape_text
 
@@ -69,7 +69,7 @@ _HINTS = {
 """Hints by pattern of the last lines of a failed command; the first match wins."""
 
 
-def find_hint(tail: str, folder: str, python: str) -> str:
+def find_output_hint(tail: str, folder: str, python: str) -> str:
     """Return the hint for a command's last lines, or an empty text if no pattern matches."""
     fitting = (text for pattern, text in _HINTS.items() if re.search(pattern, tail, re.IGNORECASE))
     return next(fitting, "").format(folder=folder, python=python)
@@ -110,7 +110,7 @@ class LineLog(CappedLog):
     def _add(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace")
         if len(line) >= MAX_LINE_BYTES:
-            text = drop_cut_word(text)
+            text = drop_incomplete_word(text)
         was_in_key = self._in_key
         begins = was_in_key or bool(KEY_BEGIN.search(text))
         self._in_key = begins and not KEY_END.search(text)

@@ -149,12 +149,12 @@ class ExerciseView(Horizontal):
         self.query_one("#page").scroll_page_down(animate=False)
 
     def release_keys(self) -> None:
-        """Move the focus to where keys are not letters."""
+        """Move the focus out of the editor, so that keys act as commands again."""
         self.screen.set_focus(self.query_one("#page"))
 
     @property
     def editor(self) -> CodeEditor | None:
-        """The open editor; None while nothing is typed."""
+        """The open editor, or None while nothing is typed."""
         return next((view.editor for view in self.query(LearnerCode) if view.editor), None)
 
     async def edit(self, code: str) -> None:
