@@ -9,7 +9,7 @@ arithmetic, nothing is measured, and a real run takes longer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from tpustarter.core.json_values import as_type
 from tpustarter.machine.generations import Generation, SourcedFigure
@@ -105,7 +105,8 @@ def _bound_matrix(work: ProgramWork, generation: Generation) -> TimeLimit | None
         peak = _peak(one, generation)
         if peak is None:
             return None
-        peaks[peak.name] = peak
+        name = f"{peak.name}, {one.passes} passes" if one.passes > 1 else peak.name
+        peaks[name] = replace(peak, name=name)
         flops = one.least_flops / work.devices
         amount += flops
         seconds += one.passes * flops / (peak.value * 1e12)

@@ -97,7 +97,7 @@ class Peak:
     """A documented peak of one device."""
 
     name: str
-    """`bf16`, `HBM` or `links`."""
+    """`bf16`, `bf16, 6 passes`, `HBM` or `links`."""
     value: float
     unit: str
     source: str
