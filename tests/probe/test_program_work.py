@@ -277,6 +277,9 @@ def test_only_needed_elements_are_read() -> None:
     assert 2 * 64 * 1000 == count(lambda t: t + 1, table).read_bytes
     assert 2 * 64 * 10 == count(lambda t: t[:10] * 2, table).read_bytes
     assert 2 * 64 + 4 == count(lambda t, i: t[i], table, index).read_bytes
+    image = array(1, 8, 8, 4)
+    assert 2 * 64 == count(lambda x: convolve(x, 1, 4, 2), image).read_bytes
+    assert 4 * 2 * 64 == count(lambda x: convolve(x, 3, 4, 2), image).read_bytes
     assert 2 * 64 + 4 == count(update, table, row, index, donate_argnums=0).read_bytes
     assert 2 * 64 * 1000 + 4 == count(update, table, row, index).read_bytes
 

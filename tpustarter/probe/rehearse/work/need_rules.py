@@ -255,6 +255,7 @@ def _count_convolution(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]
     image, kernel = (var.aval.shape for var in step.equation.invars)
     result = step.equation.outvars[0].aval.shape
     flops = 2.0 * result[out[0]] * result[out[1]] * kernel[right[1]]
+    seen = 1.0
     for number in range(len(result) - 2):
         window = _Window(
             image[left[2 + number]],
@@ -266,8 +267,9 @@ def _count_convolution(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]
             step.params["rhs_dilation"][number],
         )
         flops *= window.count_taps()
+        seen *= window.share_of_image
     step.count_products(flops, flops * step.share)
-    return [step.share * size for size in step.sizes]
+    return [step.share * seen * step.sizes[0], step.share * step.sizes[1]]
 
 
 class _Window(NamedTuple):
@@ -280,6 +282,13 @@ class _Window(NamedTuple):
     padding: int
     image_dilation: int
     kernel_dilation: int
+
+    @property
+    def share_of_image(self) -> float:
+        """The share of the image that meets a tap: a large stride steps over the rest."""
+        if self.stride < self.kernel * self.kernel_dilation:
+            return 1.0
+        return min(1.0, self.result * self.kernel / max(1, self.image))
 
     def count_taps(self) -> int:
         """Return the pairs of a result and a tap that meet an element of the image."""
@@ -447,6 +456,13 @@ def _count_shards(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
     ]
 
 
+def _need_pad(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
+    # Negative padding removes elements.
+    if any(low < 0 or high < 0 for low, high, _ in step.params["padding_config"]):
+        return [_ALIVE, _ALIVE]
+    return _count_elements(step, inner)
+
+
 def _need_slice(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     return [float(step.wanted[0]), *(float(size) for size in step.sizes[1:])]
 
@@ -505,6 +521,7 @@ _RULES: dict[str, Rule] = {
     "while": _count_while,
     "cond": _count_cond,
     "gather": _need_gather,
+    "pad": _need_pad,
     "concatenate": _need_parts,
     "optimization_barrier": _need_each,
     "split": _need_sum,
