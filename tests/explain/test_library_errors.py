@@ -164,6 +164,10 @@ def test_source_is_never_run(tmp_path: Path) -> None:
         ("/workspace/tpu_inference/tpu_inference/utils.py", "tpu_inference"),
         ("/home/ann/maxtext/src/MaxText/train.py", "MaxText"),
         ("/home/ann/maxtext/src/maxtext/utils/a.py", "maxtext"),
+        ("/app/tunix/cli/utils/data.py", "tunix"),
+        ("/deps/src/maxtext/train.py", "maxtext"),
+        ("/app/train.py", ""),
+        ("/app/glue/pot.py", ""),
     ],
 )
 def test_path_names_its_library(file: str, expected: str) -> None:

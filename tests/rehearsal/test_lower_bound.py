@@ -30,6 +30,15 @@ def matrix(left: str, right: str = "", passes: int = 1) -> dict[str, Any]:
     return {"matrix": [MATRIX | types | {"flops": 1e12, "least_flops": 1e12}]}
 
 
+def exchange(
+    op: str, received: float | None, group: int | None = 8, link: str = "ici"
+) -> dict[str, Any]:
+    """Return a collective with the bytes that a device receives."""
+    origin = {"op_name": "", "source": ""}
+    sizes = {"bytes": 1, "received_bytes": received, "group_size": group}
+    return {"op": op, "count": 1, "runs": 1, "link": link, **sizes, **origin}
+
+
 PEAKS = [
     # TPU, types, passes, TFLOP/s or TOP/s of one device
     ("v5e-8", "bf16", "bf16", 1, 197),
@@ -57,7 +66,7 @@ def test_matrix_units_are_bound_by_highest_peak(
 
 def test_slowest_part_is_the_limiter() -> None:
     """Each part is listed with its peak, and the peak with its source."""
-    collectives = [{"op": "all-gather", "count": 1, "bytes": 8e9, "op_name": "", "source": ""}]
+    collectives = [exchange("all-gather", 4e9)]
     bound = bounded(written_bytes=4.295e8, collectives=collectives)["bound"]
     seconds = {one["name"]: one["seconds"] for one in bound["limits"]}
 
@@ -67,22 +76,37 @@ def test_slowest_part_is_the_limiter() -> None:
 
 
 COLLECTIVES = [
-    ("all-gather", "v5e-8", 0.5),
-    ("all-reduce", "v5e-8", 1.0),
-    ("reduce-scatter", "v5e-8", 1.0),
-    ("collective-permute", "v5e-8", 0.0),
-    ("all-reduce", "v4-8", 0.0),
-    ("all-reduce", "tpu7x-8", 0.0),
+    # kind, TPU, group, link; bytes of the links for each that a device receives
+    ("all-gather", "v5e-8", 8, "ici", 1.0),
+    ("collective-permute", "v5e-8", None, "ici", 1.0),
+    ("all-reduce", "v5e-8", 2, "dcn", 0.0),
+    ("all-reduce", "v4-8", 4, "ici", 0.0),
+    ("all-reduce", "tpu7x-8", 2, "ici", 0.0),
+    ("all-reduce", "tpu7x-8", 8, "ici", 6 / 7),
+    ("all-reduce", "tpu7x-8", None, "ici", 0.0),
+    ("collective-permute", "tpu7x-8", None, "ici", 0.0),
 ]
 
 
-@pytest.mark.parametrize(("op", "tpu", "received"), COLLECTIVES)
-def test_links_are_bound_by_least_bytes(op: str, tpu: str, received: float) -> None:
-    """A group has two devices at least; where both are on one chip, the links may rest."""
-    collectives = [{"op": op, "count": 1, "bytes": 1e9, "op_name": "", "source": ""}]
+@pytest.mark.parametrize(("op", "tpu", "group", "link", "share"), COLLECTIVES)
+def test_links_are_bound_by_least_bytes(
+    op: str, tpu: str, group: int | None, link: str, share: float
+) -> None:
+    """What devices of one chip exchange needs no link, nor what goes between slices."""
+    collectives = [exchange(op, 7e8, group, link)]
     limits = bounded(tpu, collectives=collectives)["bound"]["limits"]
+    amounts = [one["amount"] for one in limits if one["name"] == "links"]
 
-    assert received * 1e9 == sum(one["amount"] for one in limits if one["name"] == "links")
+    assert pytest.approx(share * 7e8) == sum(amounts)
+
+
+def test_unknown_runs_bound_no_link() -> None:
+    """A collective in a loop without a static count may never run."""
+    collectives = [exchange("all-gather", None)]
+
+    assert {"matrix unit", "HBM"} == {
+        one["name"] for one in bounded(collectives=collectives)["bound"]["limits"]
+    }
 
 
 def test_bound_needs_counted_work() -> None:

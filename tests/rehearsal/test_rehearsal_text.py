@@ -196,6 +196,7 @@ TOO_BIG = {
         buffer("bf16[32768,32768]", 2 * GIB, 2 * GIB, op="jit(step)/transpose(jvp())/dot_general"),
     ],
 }
+ONCE = {"runs": 1, "group_size": 8, "link": "dcn", "received_bytes": 1024}
 RICH = {
     "devices": 8,
     "buffers": [buffer("f64[8000000,3]", 96 * 10**6, 4 * GIB), buffer("f32[8]", 32, 4096)],
@@ -206,8 +207,12 @@ RICH = {
             "bytes": 2**26,
             "op_name": "jit(step)/dot_general",
             "source": "/a/b/train.py:20",
+            "runs": 18,
+            "group_size": 8,
+            "link": "ici",
+            "received_bytes": 2**26,
         },
-        {"op": "all-reduce", "count": 1, "bytes": 512, "op_name": "", "source": ""},
+        {"op": "all-reduce", "count": 1, "bytes": 512, "op_name": "", "source": ""} | ONCE,
     ],
     "dots": [
         {"left": "f32", "right": "f32", "out": "f32", "precision": "highest", "count": 2},
@@ -336,6 +341,7 @@ def report(name: str, *, verbose: bool = False) -> str:
         else [],
         functions=FUNCTIONS if name == "one-program" else [],
         script_error="train.py:40: ValueError: no more data" if name == "one-program" else None,
+        script_ended_early=False,
         script_missing="",
         stopped_by=2 if name.startswith("stopped") else None,
         progress=SimpleNamespace(total=6),
@@ -466,7 +472,7 @@ def test_programs_of_same_name_show_worst_answer() -> None:
 def test_collectives_that_are_not_listed_are_counted() -> None:
     """Nobody takes the largest for all of them, and -v lists them all."""
     kinds = [
-        {"op": "all-reduce", "count": 2, "bytes": 2**size, "op_name": "", "source": ""}
+        {"op": "all-reduce", "count": 2, "bytes": 2**size, "op_name": "", "source": ""} | ONCE
         for size in range(20, 11, -1)
     ]
     one = made("step", "v5e-8", collectives=kinds)
@@ -496,6 +502,7 @@ def test_no_line_of_a_result_is_too_long(name: str, used: int, limit: int, secon
         skipped=[],
         functions=[],
         script_error=None,
+        script_ended_early=False,
         script_missing="",
         runs_script=False,
         stopped_by=None,

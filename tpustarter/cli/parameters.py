@@ -39,6 +39,13 @@ def _shown(parameter: click.Parameter) -> str:
     return f"`{parameter.opts[-1]}`" if is_option else f"`{str(parameter.name).upper()}`"
 
 
+def split_names(text: str | None) -> tuple[str, ...]:
+    """Return the names in `v5e-8,v6e-8`; for a text without one, an empty name to be refused."""
+    if text is None:
+        return ()
+    return tuple(name.strip() for name in text.split(",") if name.strip()) or ("",)
+
+
 class FiniteRange(click.FloatRange):
     """A number within bounds; `inf`, and `nan`, which no comparison refuses, are refused."""
 

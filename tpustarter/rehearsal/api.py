@@ -46,7 +46,7 @@ class Answer:
     buffers: tuple[dict[str, Any], ...] = ()
     """The biggest arrays: `shape`, `kind`, `asked_bytes`, `laid_out_bytes`, `op`, `source`."""
     collectives: tuple[dict[str, Any], ...] = ()
-    """Communication between devices: `op`, `count`, `bytes`, `source`."""
+    """Communication between devices: `op`, `count`, `bytes`, `runs`, `link`, `source`."""
     dots: tuple[dict[str, Any], ...] = ()
     """Matrix products: `left`, `right`, `out`, `precision`, `count`."""
     loops: int | None = None

@@ -29,17 +29,6 @@ _NARROW = {"f8": ("fp8_tflops",), "s8": ("int8_tops",), "u8": ("int8_tops",)} | 
     ("s4", "u4", "s2", "u2", "f4"), ("int4_tops", "int8_tops", "fp8_tflops")
 )
 """Fields of `Generation` with the peaks of types that may be faster than bfloat16."""
-_RECEIVED = {
-    "all-gather": 0.5,
-    "all-reduce": 1.0,
-    "all-to-all": 0.5,
-    "collective-broadcast": 0.0,
-    "collective-permute": 0.0,
-    "ragged-all-to-all": 0.0,
-    "reduce-scatter": 1.0,
-}
-"""Least bytes that a device receives, per byte of its result, in a group of two or more devices. A
-larger group needs more of all but the last three, which may leave out a device."""
 
 
 def read_work(result: ResultFields) -> ProgramWork | None:
@@ -158,19 +147,27 @@ def _bound_memory(
 def _bound_links(
     collectives: Sequence[CollectiveOperation], generation: Generation
 ) -> TimeLimit | None:
-    # Both devices of a chip may exchange data without its links. The documented figure is that of
-    # both directions together.
-    figure, received = generation.ici_gb_per_s, count_received_bytes(collectives)
-    if figure is None or generation.devices_per_chip != 1 or not received:
+    # The documented figure is that of a chip, of both directions together.
+    figure, per_chip = generation.ici_gb_per_s, generation.devices_per_chip
+    received = sum(count_link_bytes(one, per_chip or 0) for one in collectives)
+    if figure is None or not per_chip or not received:
         return None
     value, source = _highest(figure)
     peak = Peak("links", value / 2, "GB/s received", source)
     return TimeLimit("links", received, received / (peak.value * 1e9), (peak,))
 
 
-def count_received_bytes(collectives: Sequence[CollectiveOperation]) -> float:
-    """Return the least bytes that a device receives from others.
+def count_link_bytes(collective: CollectiveOperation, devices_per_chip: int) -> float:
+    """Return the least bytes that a chip receives from other chips of its slice for one device.
 
-    A collective in a loop counts as often as it is listed, and its size is that of its tiles.
+    At best the other devices of the chip are in the same group, and pass on what they have without
+    the links. A collective whose group or number of runs is not known counts nothing.
     """
-    return sum(one["bytes"] * _RECEIVED.get(one["op"], 0.0) for one in collectives)
+    received, group = collective.get("received_bytes"), collective.get("group_size")
+    if not received or collective.get("link") != "ici":
+        return 0.0
+    if devices_per_chip == 1:
+        return float(received)
+    if group is None or collective["op"] in ("collective-permute", "collective-broadcast"):
+        return 0.0
+    return received * max(0, group - devices_per_chip) / (group - 1) if group > 1 else 0.0

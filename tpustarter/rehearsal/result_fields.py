@@ -29,13 +29,21 @@ class ProgramArray(TypedDict):
 
 
 class CollectiveOperation(TypedDict):
-    """Communication between devices."""
+    """Communication between devices; a collective in a loop counts once."""
 
     op: str
     count: int
     bytes: int
     op_name: str
     source: str
+    runs: int | None
+    """How often they run in all; None where a loop has no static count."""
+    group_size: int | None
+    """Devices that exchange with each other, or slices if `link` is `dcn`."""
+    link: str
+    """`ici` within a slice, or `dcn` between slices."""
+    received_bytes: int | None
+    """Bytes that one device receives at least in all runs."""
 
 
 class MatrixProduct(TypedDict):

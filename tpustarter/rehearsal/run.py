@@ -42,6 +42,7 @@ from tpustarter.rehearsal.programs.user_program import (
     ScriptEnded,
     ScriptOutput,
 )
+from tpustarter.rehearsal.saved_files import SavedFiles
 from tpustarter.rehearsal.text import progress
 from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.process import Probe
@@ -97,7 +98,7 @@ class Rehearsal:
         self._checks_folder = checks
         self._redact = Redactor(self._machine.env)
         # Several names may stand for one TPU: v5litepod-8 is v5e-8.
-        self.topologies = [_topology(name) for name in request.tpus]
+        self.topologies = [_topology(name, request.slices) for name in request.tpus]
         self.topologies = list({topology.name: topology for topology in self.topologies}.values())
         self._code = user_program.resolve_function(
             request.ids, request.arguments, request.framework
@@ -113,6 +114,7 @@ class Rehearsal:
         self._checks = [] if own else resolve.resolve_checks(request.ids, checks)
         self._torch_checks = [check for check in self._checks if check.framework == "torch_xla"]
         self._compiler = self._found()
+        self.saved_files = SavedFiles(request.save) if request.save else None
         self._jobs = CompilerPool()
         self._lowering: Probe | None = None
         self.functions: list[JittedPlace] = []
@@ -120,6 +122,8 @@ class Rehearsal:
         self.asked: tuple[str, ...] = ()
         """Places where a script asks for its device, outside of jitted code."""
         self.script_error: str | None = None
+        self.script_ended_early = False
+        """Whether the script was ended by the limit of the request."""
         self.script_missing = ""
         """The module that a script imported in vain."""
         self.script_place = ""
@@ -132,7 +136,6 @@ class Rehearsal:
         self.skipped: list[dict[str, str]] = []
         """Programs that need more devices than a TPU has: `name`, `tpu` and `reason`."""
         self.stopped_by: int | None = None
-        names = tuple(topology.name for topology in self.topologies)
         self.progress = progress.RehearsalProgress(tpus=names)
 
     def _found(self) -> Path:
@@ -222,6 +225,7 @@ class Rehearsal:
             "skipped": self.skipped,
             "functions": [vars(function) for function in self.functions],
             "script_error": self.script_error,
+            "script_ended_early": self.script_ended_early,
             "script_python": self.script_python,
             "asked": list(self.asked),
             "exit_code": int(self.exit_code),
@@ -260,7 +264,8 @@ class Rehearsal:
                     why = f"it needs {needed} devices, and {topology.name} has {topology.devices}"
                     self.skipped.append({"name": check.id, "tpu": topology.name, "reason": why})
                     continue
-                yield CompileTask(check.id, topology.name, _fields(topology), {"check": check.id})
+                source = {"check": check.id, **self._saving(topology, check.id)}
+                yield CompileTask(check.id, topology.name, _fields(topology), source)
 
     def _lower_own(self, compiling: ProbeSession) -> Iterator[CompileTask | Event]:
         most = max(topology.devices for topology in self.topologies)
@@ -270,7 +275,9 @@ class Rehearsal:
             session = replace(compiling, python=self._python(Path.cwd()), env=env)
             self.script_python = self._display_path(session.python)
             words = self._request.script
-            events = lowering.run_script(words, session, topologies, self._remember_probe)
+            events = lowering.run_script(
+                words, session, topologies, self._remember_probe, self._request.until
+            )
         elif self._code:
             python = self._python(self._code.file.parent, self._code.torch)
             session = replace(
@@ -323,10 +330,15 @@ class Rehearsal:
                 exported.program,
                 topology.name,
                 _fields(topology),
-                {**exported.source, **check, "work": msgspec.to_builtins(exported.work)},
+                {
+                    **exported.source,
+                    **check,
+                    **self._saving(topology, exported.check),
+                    "work": msgspec.to_builtins(exported.work),
+                },
                 exported.notes,
             )
-            needed = int(exported.source["lowered"]["devices"]) if exported.source else 1
+            needed = int(exported.source["lowered"]["devices"] or 1) if exported.source else 1
             if needed > topology.devices:
                 why = f"it needs {needed} devices, and {topology.name} has {topology.devices}"
                 self.skipped.append({"name": exported.program, "tpu": topology.name, "reason": why})
@@ -342,6 +354,11 @@ class Rehearsal:
                 task, exported.program, exported.error, detail=exported.traceback
             )
             yield RehearsalAnswer(compiler.add_notes(failure | {"status": status}, exported.notes))
+
+    def _saving(self, topology: tpus.Topology, check: str | None) -> dict[str, str]:
+        if self.saved_files is None:
+            return {}
+        return {"save": str(self.saved_files.tpu_folder(topology.name, check))}
 
     def _remember_probe(self, probe: Probe) -> None:
         self._lowering = probe
@@ -367,7 +384,7 @@ class Rehearsal:
             self.asked = event.places
         elif isinstance(event, ScriptEnded):
             self.script_error, self.script_missing = event.error, event.missing_module
-            self.script_place = event.place
+            self.script_place, self.script_ended_early = event.place, event.ended_early
         return event
 
     def _display_path(self, path: Path) -> str:
@@ -383,14 +400,17 @@ def _require_one_tpu(request: RehearsalRequest, names: Sequence[str]) -> None:
         )
 
 
-def _topology(name: str) -> tpus.Topology:
+def _topology(name: str, slices: int) -> tpus.Topology:
     try:
-        return tpus.find_topology(name)
+        return tpus.find_topology(name, slices)
     except LookupError as error:
-        names = ", ".join(one.name for one in tpus.TOPOLOGIES)
-        hint = f"a rehearsal compiles for {names}"
+        hint = "name a type, such as `v5p-64`, or a topology, such as `v5p:2x4x4`"
         raise Problem(str(error), hint=hint, code=ExitCode.USAGE) from error
 
 
 def _fields(topology: tpus.Topology) -> dict[str, Any]:
-    return {**vars(topology), "arguments": dict(topology.arguments)}
+    return {
+        **vars(topology),
+        "arguments": dict(topology.arguments),
+        "hbm_bytes": topology.hbm_bytes,
+    }

@@ -24,7 +24,7 @@ from tpustarter.probe.finding import describe_error, error_message, shorten_for_
 from tpustarter.probe.rehearse import hlo, lowering_errors
 from tpustarter.probe.rehearse.work.program_work import count_work
 
-FORMAT = 5
+FORMAT = 6
 """Version of stored results; to be raised when one would differ from a fresh result."""
 LARGEST = 8
 """Most values in memory that are named, biggest first."""
@@ -48,8 +48,9 @@ def compile_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Compile the programs of one source for one TPU; emits one `rehearsed` event for each.
 
     `command` has `tpu` (its name), `topology` (the fields of `tpus.Topology`), `cache` (a folder or
-    null) and the source: `check` (an id), or `artifact` (a file that `exports` wrote, with
-    `program` and `lowered`). `done` names programs to leave out, `only` those to take.
+    null), `save` (a folder for the text of each program before and after compiling, or null) and
+    the source: `check` (an id), or `artifact` (a file that `exports` wrote, with `program` and
+    `lowered`). `done` names programs to leave out, `only` those to take.
     """
     # A compiler that continues without memory cannot report how much there is.
     topology = _topology(command["topology"], ask="only" not in command)
@@ -94,6 +95,7 @@ def _difference(devices: list[Any], expected: Mapping[str, Any]) -> str | None:
     actual = {
         "devices": len(devices),
         "processes": len({device.process_index for device in devices}),
+        "slices": len({getattr(device, "slice_index", 0) for device in devices}),
         "hbm_gib_per_device": _hbm_gib(devices[0]),
     }
     wrong = [
@@ -133,6 +135,8 @@ class _Lowered:
         compile_it: Callable[[], Any],
         devices: int,
         names: Callable[[], list[str]],
+        show: Callable[[], str],
+        *,
         work: Mapping[str, Any] | None,
     ) -> None:
         self.text = text
@@ -141,6 +145,8 @@ class _Lowered:
         """Devices the program uses."""
         self.names = names
         """A function that returns the program's names of its arguments."""
+        self.show = show
+        """A function that returns the program as StableHLO text."""
         self.work = dict(work or {})
         """The work that was counted in its trace; empty where it has none."""
         self.written_shares: dict[str, float] = self.work.pop("written_shares", {})
@@ -153,7 +159,7 @@ def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[
 
         text = Path(command["artifact"]).read_bytes()
         lowered: dict[str, Any] = command["lowered"]
-        count = int(lowered["devices"])
+        count = int(lowered["devices"] or stablehlo.count_devices(text))
         if count > len(devices):
             raise ValueError(f"it needs {count} devices, and this TPU has {len(devices)}")
 
@@ -162,8 +168,12 @@ def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[
 
         decided = text + json.dumps(lowered.get("aliases", "")).encode()
         names = partial(stablehlo.read_argument_names, text)
+        show = partial(stablehlo.format_text, text)
         work: dict[str, Any] | None = command.get("work")
-        yield command["program"], lambda: _Lowered(decided, compile_it, count, names, work)
+        yield (
+            command["program"],
+            lambda: _Lowered(decided, compile_it, count, names, show, work=work),
+        )
         return
     module = importlib.import_module("tpustarter.checks." + command["check"])
     for name, function, arguments in module.programs(devices):
@@ -191,7 +201,8 @@ def _lower(function: Any, arguments: Any) -> _Lowered:
     for leaf in leaves:
         used |= set(leaf.sharding.device_set)
     work = count_work(traced, leaves, len(used)) if traced else None
-    return _Lowered(lowered.as_text(), compile_it, len(used), names, work)
+    show = lowered.as_text
+    return _Lowered(show(), compile_it, len(used), names, show, work=work)
 
 
 def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,7 +218,7 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
         "seconds": 0.0,
         "cached": False,
         "key": None,
-        "hbm_limit_bytes": int(topology["hbm_gib_per_device"] * GIB),
+        "hbm_limit_bytes": topology["hbm_bytes"],
     }
     began = time.monotonic()
     try:
@@ -222,7 +233,10 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
     result["key"] = key = _key(lowered.text, topology, program)
     result["devices"] = lowered.devices
     result |= {"work": lowered.work} if lowered.work else {}
-    stored = _stored(command.get("cache"), key)
+    save = Path(command["save"]) / format_folder_name(name) if command.get("save") else None
+    if save:
+        _write(save / "before.mlir", lowered.show())
+    stored = None if save else _stored(command.get("cache"), key)
     if stored:
         return result | stored | {"cached": True, "seconds": time.monotonic() - began}
     began = time.monotonic()
@@ -233,8 +247,20 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
         named = {"argument_names": lowered.names()} if "hbm_bytes" in refused else {}
         return result | refused | named
     seconds = time.monotonic() - began
+    if save:
+        _write(save / "after.hlo", executable.hlo_modules()[0].to_string())
     facts = _facts(executable, lowered)
     return result | {"status": "compiles", "seconds": seconds, **facts}
+
+
+def format_folder_name(name: str) -> str:
+    """Return a name as that of a folder."""
+    return re.sub(r"[^\w.-]+", "-", name).strip(".-") or "program"
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def _key(text: str | bytes, topology: Mapping[str, Any], program: str) -> str:

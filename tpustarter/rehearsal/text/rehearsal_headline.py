@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpustarter.machine import tpus
+from tpustarter.machine.generations import GENERATIONS
 from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.text import phrases
 
@@ -81,13 +82,16 @@ def exceeds_memory(result: Mapping[str, Any]) -> bool:
 
 
 def find_larger_tpu(needed_bytes: float, devices: int) -> tpus.Topology | None:
-    """Return the smallest TPU with so many devices and bytes per device, or None."""
-    enough = [
-        one
-        for one in tpus.TOPOLOGIES
-        if one.hbm_gib_per_device * 2**30 >= needed_bytes and one.devices >= devices
-    ]
-    return min(enough, key=lambda one: (one.devices, one.hbm_gib_per_device), default=None)
+    """Return the smallest TPU with so many devices and bytes per device, or None.
+
+    Those that the app offers come first, and then all slices.
+    """
+    names = (name for row in GENERATIONS if row.counts for name in tpus.list_topology_names(row))
+    for known in (tpus.TOPOLOGIES, map(tpus.find_topology, names)):
+        enough = [one for one in known if one.hbm_bytes >= needed_bytes and one.devices >= devices]
+        if enough:
+            return min(enough, key=lambda one: (one.devices, one.hbm_gib_per_device))
+    return None
 
 
 def _of_tpus(names: Sequence[str]) -> str:

@@ -349,7 +349,10 @@ def _collectives(collectives: Sequence[CollectiveOperation], *, verbose: bool) -
     for collective in collectives[:shown]:
         where = _place(collective["source"]) or collective["op_name"]
         size = format_size(collective["bytes"])
-        text = f"{collective['count']} x {collective['op']}, {size} a device"
+        slices = " between slices" if collective["link"] == "dcn" else ""
+        text = f"{collective['count']} x {collective['op']}{slices}, {size} a device"
+        if collective["runs"] not in (None, collective["count"]):
+            text += f", run {collective['runs']} times"
         lines.append(ProgramNote(BETWEEN, f"{text}{', by ' * bool(where)}{where}"))
     if more := sum(collective["count"] for collective in collectives[shown:]):
         lines.append(ProgramNote(BETWEEN, f"{more} more, each smaller: -v lists them"))

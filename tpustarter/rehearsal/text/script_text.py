@@ -71,6 +71,8 @@ def list_remarks(rehearsal: Rehearsal) -> list[tuple[str, str | None]]:
         where = f" (run by {python})" if python else ""
         hint = install_hint(missing, python) if (missing := rehearsal.script_missing) else None
         texts.append((f"{rehearsal.script_error}{where}", hint))
+    elif rehearsal.script_ended_early:
+        texts.append(("it was ended early, as `--until` asks, so what follows was not seen", None))
     elif not rehearsal.results and rehearsal.stopped_by is None:
         texts.append((NOTHING_JITTED, JIT_SOMETHING))
     return texts
