@@ -103,8 +103,7 @@ class Rehearsal:
         self._code = user_program.resolve_function(
             request.ids, request.arguments, request.framework
         )
-        names = tuple(topology.name for topology in self.topologies)
-        _require_one_tpu(request, names)
+        names = _list_names(self.topologies, request.measured_s)
         if self._code:
             typed = () if request.tpus == EVERY_GENERATION else request.tpus
             file = request.ids[0].partition(":")[0]
@@ -391,13 +390,15 @@ class Rehearsal:
         return interpreters.format_path(path, self._machine.env, Path.cwd())
 
 
-def _require_one_tpu(request: RehearsalRequest, names: Sequence[str]) -> None:
-    if request.measured_s is not None and len(names) > 1:
+def _list_names(topologies: Sequence[tpus.Topology], measured_s: float | None) -> tuple[str, ...]:
+    names = tuple(topology.name for topology in topologies)
+    if measured_s is not None and len(names) > 1:
         raise Problem(
             f"a measured time is that of one TPU, and {len(names)} are asked for",
             hint="name the one that it was measured on with `--tpu`",
             code=ExitCode.USAGE,
         )
+    return names
 
 
 def _topology(name: str, slices: int) -> tpus.Topology:
