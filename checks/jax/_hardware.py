@@ -65,15 +65,15 @@ def shape(generation, per_chip, chips, sides):
         return
     name, expected = f"devices on a {generation.title} chip", generation.devices_per_chip
     yield compare("JAX-PLACE-CORES", name, per_chip, expected, hint=LINKS)
-    shapes = [
-        [int(side) for side in (row.topology_name.partition(":")[2] + "x1").split("x")[:3]]
-        for row in tpus.TOPOLOGIES
-        if row.name.startswith(f"{generation.name}-") and row.devices == chips * expected
-    ]
-    same = any(sorted(box) == sorted(sides) for box in shapes)
-    usual = " or ".join(map(text, shapes)) or None
-    verdict = "ok" if same else "info"
-    yield Finding("JAX-PLACE-SHAPE", f"shape of {chips} chips", verdict, text(sides), usual)
+    usual = (*(tpus.find_sides(generation, chips) or ()), 1)[:3]
+    verdict = "ok" if sorted(usual) == sorted(sides) else "info"
+    yield Finding(
+        "JAX-PLACE-SHAPE",
+        f"shape of {chips} chips",
+        verdict,
+        text(sides),
+        text(usual) if usual[1:] else None,
+    )
 
 
 def memory(devices):

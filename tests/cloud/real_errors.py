@@ -84,6 +84,7 @@ MET: dict[str, Met] = {
     "flex-start-not-supported": Met("operation", 3),
     "standard-with-spot": Met("create", 3),
     "reservation-not-found": Met("operation", 5),
+    "reservation-must-be-named": Met("operation", 3),
     "no-default-network": Met("create", 3),
     "location-denied": Met(
         "list",

@@ -12,14 +12,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tpustarter.probe.rehearse.hlo_text import (
+from tpustarter.probe.rehearse.collectives import (
     HloInstruction,
-    compute_bytes,
     parse_instruction,
-    parse_integers,
-    parse_memory_space,
     split_sections,
 )
+from tpustarter.probe.rehearse.hlo_text import compute_bytes, parse_integers, parse_memory_space
 
 FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "iota"}
 """Operations that move nothing."""

@@ -241,7 +241,7 @@ def test_libtpu_crash_is_one_error_and_next_compiles(libtpu: str, tmp_path: Path
     source = subprocess.run(words, check=True, text=True, capture_output=True, env=env)
     gspmd, fine = json.loads(source.stdout)
     known = tpus.find_topology("v5e-8")
-    fields = {**vars(known), "arguments": dict(known.arguments)}
+    fields = {**vars(known), "hbm_bytes": known.hbm_bytes}
     compiler = Compiler(session, timeout_s=120, cache=None)
     answers = []
     for name, lowered in (("wrong", gspmd), ("fine", fine)):
@@ -317,12 +317,54 @@ def test_topology_that_differs_from_table_is_refused(
     libtpu: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A wrong figure in the table is found by asking the compiler, before anything is compiled."""
-    wrong = [
-        replace(one, hbm_gib_per_device=15.5) if one.name == "v5e-8" else one
-        for one in tpus.TOPOLOGIES
-    ]
-    monkeypatch.setattr(tpus, "TOPOLOGIES", tuple(wrong))
+    wrong = replace(tpus.find_topology("v5e-8"), hbm_gib_per_device=15.5)
+    monkeypatch.setattr(tpus, "find_topology", lambda *_: wrong)
     result = only(rehearse(libtpu, ids=("jax.every_device",)))
 
     assert "refused" == result["status"]
     assert "hbm_gib_per_device 15.75, expected 15.5" in result["reason"]
+
+
+FILES = """
+import sys
+from pathlib import Path
+import jax, numpy as np
+from jax import export
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("d",), axis_types=(AxisType.Auto,))
+
+def product(a, b):
+    return a @ b
+
+def array(*axes):
+    return jax.ShapeDtypeStruct((512, 512), "float32", sharding=NamedSharding(mesh, P(*axes)))
+
+step = jax.jit(product, out_shardings=NamedSharding(mesh, P()))
+arguments = array(None, "d"), array("d")
+for shardy in (True, False):
+    jax.config.update("jax_use_shardy_partitioner", shardy)
+    text = step.lower(*arguments).as_text()
+    Path(sys.argv[1], f"{'shardy' if shardy else 'gspmd'}.mlir").write_text(text)
+jax.config.update("jax_use_shardy_partitioner", True)
+exported = export.export(step, platforms=["tpu"])(*arguments)
+Path(sys.argv[1], "portable.mlirbc").write_bytes(exported.mlir_module_serialized)
+"""
+
+
+def test_stablehlo_files_compile_for_the_devices_they_name(libtpu: str, tmp_path: Path) -> None:
+    """Portable and as text, with shardings of Shardy and of GSPMD; a saved text compiles again."""
+    env = os.environ | {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "8"}
+    subprocess.run([libtpu, "-c", FILES, str(tmp_path)], env=env, check=True, timeout=240)
+    names = ("portable.mlirbc", "shardy.mlir", "gspmd.mlir")
+    saved = tmp_path / "saved"
+    ids = [str(tmp_path / name) for name in names]
+    first = [only(rehearse(libtpu, ids=(one,), save=str(saved))) for one in ids]
+    again = only(rehearse(libtpu, ids=(str(saved / "v5e-8" / "portable" / "before.mlir"),)))
+    facts = [
+        (one["devices"], one["memory"], [one["op"] for one in one["collectives"]])
+        for one in (*first, again)
+    ]
+
+    assert (8, ["all-reduce"]) == (facts[0][0], facts[0][2])
+    assert [facts[0]] * 4 == facts

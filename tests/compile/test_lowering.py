@@ -115,6 +115,16 @@ def test_mesh_around_yield_is_active_and_titles_unique(stub: str) -> None:
     ]
 
 
+def test_devices_of_slices_tell_their_slice(stub: str) -> None:
+    """A file makes a mesh of two slices, as JAX does; one slice has no index."""
+    found = lower(stub, "two_slices", "2xv5e-4", "v6e-8")
+
+    assert {("2xv5e-4",): "0011", ("v6e-8",): "none"} == {
+        exported.tpus: exported.program for exported in found
+    }
+    assert [None, None] == [exported.error for exported in found]
+
+
 @pytest.mark.skipif(not hasattr(jax, "P"), reason="this JAX has no explicit axes by default")
 def test_mesh_with_explicit_axes_is_tpu_mesh_everywhere(stub: str) -> None:
     """JAX compares the mesh of each argument, real or abstract, with the one in force."""

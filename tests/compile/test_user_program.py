@@ -23,7 +23,7 @@ from tests.support.stubs import make_python
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.compile import lowering
-from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.request import RehearsalRequest, ScriptLimit, parse_limit
 from tpustarter.rehearsal.programs.user_program import ScriptOutput
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import script_text
@@ -138,6 +138,7 @@ def test_every_sample_is_used() -> None:
         "forges",
         "meshes",
         "script_asks",
+        "two_slices",
         "wrapped",
     }  # elsewhere
 
@@ -213,6 +214,67 @@ def test_script_runs_unchanged_and_each_function_compiles(stub: str) -> None:
     assert statuses["calls_back(f32[8,8])"] == "error"
     assert statuses["has_no_rule(f32[8,8])"] == "refused"
     assert "it ended with exit code 4" == rehearsal.script_error
+
+
+LIMITS = {
+    "first": (ScriptLimit(most_calls=1), 1),
+    "20 calls": (ScriptLimit(most_calls=20), 20),
+    "1call": (ScriptLimit(most_calls=1), 1),
+    "2": (ScriptLimit(most_s=2.0), None),
+}
+
+
+@pytest.mark.parametrize("typed", LIMITS)
+def test_limit_ends_a_script_that_never_ends(typed: str, tmp_path: Path, stub: str) -> None:
+    """Before the last of its calls is computed, or after seconds; what it met compiles."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import jax\nstep = jax.jit(lambda x: x + 1)\nx = 0.0\n"
+        "while True:\n    try:\n        x = step(x)\n        print(int(x), flush=True)\n"
+        "    except Exception:\n        pass\n"
+    )
+    limit, calls = LIMITS[typed]
+    rehearsal, printed = rehearse(stub, script=(str(script),), until=limit)
+    (function,) = rehearsal.functions
+
+    assert limit == parse_limit(typed)
+    assert rehearsal.script_ended_early
+    assert {"compiles"} == {one["status"] for one in rehearsal.results}
+    assert ExitCode.OK == rehearsal.exit_code
+    assert calls in (None, function.calls)
+    assert calls in (None, len(printed.split()) + 1)
+
+
+def test_zeros_keep_types_and_shardings(tmp_path: Path, stub: str) -> None:
+    """Nothing is computed, and no shape is met that the real run would not meet."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import jax, numpy as np\n"
+        "from jax.sharding import Mesh, NamedSharding, PartitionSpec as P\n"
+        "over = NamedSharding(Mesh(np.array(jax.devices()), ('d',)), P('d'))\n"
+        "key = jax.jit(jax.random.key)(1)\n"
+        "make = lambda key: {'w': jax.random.normal(key, (8, 4))}\n"
+        "state = jax.jit(make, out_shardings=over)(key)\n"
+        "step = jax.jit(lambda state: jax.tree.map(lambda x: x + 1, state))\n"
+        "for _ in range(9):\n    state = step(state)\n"
+        "print(float(abs(state['w']).sum()), state['w'].sharding.spec, state['w'].dtype)\n"
+    )
+    rehearsal, printed = rehearse(stub, script=(str(script),), until=ScriptLimit(zeros=True))
+    calls = [(one.calls, one.compilations) for one in rehearsal.functions]
+
+    assert None is rehearsal.script_error
+    assert 1 == len(script_text.list_remarks(rehearsal))
+    assert b"0.0 PartitionSpec('d',) float32" == printed.strip().replace(b"P(", b"PartitionSpec(")
+    assert [(1, 1), (1, 1), (9, 1)] == calls
+
+
+@pytest.mark.parametrize("typed", ["", "0", "calls", "-1", "1.5 calls", "ten", "1" * 10])
+def test_what_is_no_limit_is_refused(typed: str) -> None:
+    """With what would be one."""
+    with pytest.raises(Problem) as problem:
+        parse_limit(typed)
+
+    assert ExitCode.USAGE == problem.value.code
 
 
 def test_a_script_that_breaks_off_is_no_success(tmp_path: Path, stub: str) -> None:

@@ -206,4 +206,4 @@ def test_a_tpu_that_is_misspelt_is_named(typed: str, meant: str, folder: Path) -
 
     assert 2 == done.returncode
     assert f"did you mean {meant}?" in done.stderr
-    assert "a rehearsal compiles for v2-8, v3-8," in " ".join(done.stderr.split())
+    assert "or a topology, such as `v5p:2x4x4`" in " ".join(done.stderr.split())

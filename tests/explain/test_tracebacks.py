@@ -116,6 +116,23 @@ def test_chained_tracebacks_are_read_apart() -> None:
 
 
 @pytest.mark.parametrize(
+    ("above", "expected"),
+    [
+        ("".join(PLAIN.splitlines(keepends=True)[1:]), ["ValueError: no", "OSError: gone"]),
+        ('  File "a.py", line 3, in f\nINFO: started\n', ["OSError: gone"]),
+        ("ValueError: no\n", ["OSError: gone"]),
+    ],
+)
+def test_traceback_without_its_first_line_counts(above: str, expected: list[str]) -> None:
+    """A pasted log may begin in the middle of one, and the next one only follows from it."""
+    log = f'{above}Traceback (most recent call last):\n  File "b.py", line 1\nOSError: gone\n'
+    found = tracebacks.read_tracebacks(log, log.count("\n"))
+
+    assert expected == [one.error for one in found]
+    assert expected == [log.split("\n")[one.line - 1] for one in found]
+
+
+@pytest.mark.parametrize(
     ("log", "expected"),
     [
         ("\nFor simplicity, JAX has removed its internal frames from the traceback", True),

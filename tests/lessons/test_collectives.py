@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import runpy
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests.support.places import TESTS
 from tpustarter.core import locations
-from tpustarter.probe.rehearse import hlo
+from tpustarter.probe.rehearse import collectives, hlo
 
 FILE = "code/collectives.py"
+TRACKS = ("jax", "project")
 FOLDER = locations.content_folder("lessons")
 
 SAMPLES = {
@@ -55,9 +57,11 @@ def test_lines_are_counted_by_their_operation(case: str) -> None:
     """Rows of text that a search for names alone would misread."""
     text, expected = LINES[case]
 
-    assert expected == count_collectives(text)
+    assert expected == count_collectives(f"ENTRY %e () -> f32[] {{\n{text}\n}}")
 
 
-def test_both_tracks_count_with_the_same_function() -> None:
-    """A lesson imports files of its own track only, so each track has a copy."""
-    assert (FOLDER / "jax" / FILE).read_text() == (FOLDER / "project" / FILE).read_text()
+def test_both_tracks_count_with_the_program_s_function() -> None:
+    """A lesson imports files of its own track only, and each track has a link to the reader."""
+    reader = Path(collectives.__file__).read_text()
+
+    assert [reader, reader] == [(FOLDER / track / FILE).read_text() for track in TRACKS]

@@ -19,6 +19,7 @@ from tpustarter.rehearsal.compile.compiler import QUIET
 ROOT = Path(tpus.__file__).parents[2]
 SOURCED = ("hbm_gib", "hbm_gb_per_s", "ici_gb_per_s")
 SOURCED += ("bf16_tflops", "int8_tops", "fp8_tflops", "int4_tops")
+PUBLISHED = Path(__file__).with_name("published_slices.txt")
 
 # what is typed: canonical name, chips, TensorCores, JAX devices, TPU VMs
 TYPED = {
@@ -289,12 +290,90 @@ def test_a_topology_has_the_shape_of_its_type(known: tpus.Topology) -> None:
     assert 0.9 * hbm_gib < known.hbm_gib_per_device < 1.01 * hbm_gib
 
 
-def test_type_without_measured_topology_lists_measured_types() -> None:
-    """`v5e-32` exists but was not measured, so the measured v5e names are listed."""
-    with pytest.raises(LookupError) as refusal:
-        tpus.find_topology("v5e-32")
+LARGEST = ("v3-2048", "v4-8192", "v5e-256", "v5p-17920", "tpu7x-18432", "2xv5e-8", "2xv5p:4x4x16")
 
-    assert "found `v5e-32`, expected one of v5e-1, v5e-4, v5e-8, v5e-16" in str(refusal.value)
+# what is typed: name, topology, slices, devices and processes
+SLICES = {
+    "v5p-64": ("v5p-64", "v5p:2x4x4", 1, 32, 8),
+    "v4-128": ("v4-128", "v4:4x4x4", 1, 64, 16),
+    "v5p:2x2x4": ("v5p-32", "v5p:2x2x4", 1, 16, 4),
+    "V5LitePod:2x4": ("v5e-8", "v5e:2x4", 1, 8, 1),
+    "v5p:4x4x16": ("v5p:4x4x16", "v5p:4x4x16", 1, 256, 64),
+    "2xv6e-8": ("2xv6e-8", "v6e:2x4", 2, 16, 2),
+    "4xtpu7x:4x4x4": ("4xtpu7x-128", "tpu7x:4x4x4", 4, 512, 64),
+    "tpu7x-18432": ("tpu7x-18432", "tpu7x:16x24x24", 1, 18432, 2304),
+}
+
+
+@pytest.mark.parametrize("typed", SLICES)
+def test_slice_is_found_by_type_or_topology(typed: str) -> None:
+    """Whatever the spelling, the name that comes out means the same slice."""
+    known = tpus.find_topology(typed)
+    found = (known.name, known.topology_name, known.slices, known.devices, known.processes)
+
+    assert (SLICES[typed], known) == (found, tpus.find_topology(known.name))
+    assert (known.arguments.get("num_slices", 1), known.type.hosts) == (
+        known.slices,
+        known.processes // known.slices,
+    )
+
+
+def test_boxes_are_those_of_the_published_list() -> None:
+    """Each of 223 names that MaxText compiles for has the topology and devices of its row."""
+    rows = [line.split() for line in PUBLISHED.read_text().splitlines() if line[0] != "#"]
+    found = {name: tpus.find_topology(name) for name, _, _ in rows}
+
+    assert 223 == len(rows)
+    assert rows == [
+        [name, one.topology_name.partition(":")[2], str(one.devices)] for name, one in found.items()
+    ]
+
+
+# what is typed: the nearest that are offered
+NO_SLICE = {
+    "v5p-24": "`v5p-16` or `v5p-32`",
+    "v5p-8576": "`v5p-8448` or `v5p-8704`",
+    "v3-24": "`v3-16` or `v3-32`",
+    "v5e:4x2": "`v5e:2x4`",
+    "v6e:3x3": "`v6e:2x4` or `v6e:4x4`",
+    "v5p:8x4x4": "`v5p:4x4x8`",
+    "v5p:4x2x2": "`v5p:2x2x4`",
+    "v4:2x2x3": "`v4:2x2x2` or `v4:2x2x4`",
+    "v4:4x4x260": "`v4:16x16x16`",
+    "v5p:1x1x1": "`v5p:2x2x1`",
+    "v5p:x": "`v5p:2x2x1`",
+    "v5p64": "`v5p-64`",
+    "2xv6e8": "`v6e-8`",
+}
+
+
+@pytest.mark.parametrize("typed", NO_SLICE)
+def test_no_slice_offers_the_nearest(typed: str) -> None:
+    """The one below and the one above, or the same sides in their order."""
+    with pytest.raises(LookupError) as refusal:
+        tpus.find_topology(typed)
+
+    assert f"did you mean {NO_SLICE[typed]}?" in str(refusal.value)
+
+
+@pytest.mark.parametrize("typed", ["0xv5e-8", "257xv5e-8", "9xv5e-8x9", "tpu8i:2x2x1", "2xv5e"])
+def test_what_no_compiler_knows_is_refused(typed: str) -> None:
+    """Too many slices, a generation without topologies, and what is no name."""
+    with pytest.raises(LookupError):
+        tpus.find_topology(typed)
+
+
+@given(st.text() | st.builds("{}{}{}".format, FAMILIES, st.sampled_from(":-"), st.text()))
+def test_topologies_raise_nothing_but_lookup_error(text: str) -> None:
+    """Whatever is typed is a slice whose name means itself, or a LookupError of one line."""
+    try:
+        known = tpus.find_topology(text)
+    except LookupError as error:
+        message = str(error)
+
+        assert message.isprintable()
+    else:
+        assert known == tpus.find_topology(known.name)
 
 
 def test_the_table_needs_the_standard_library_only() -> None:
@@ -305,7 +384,8 @@ def test_the_table_needs_the_standard_library_only() -> None:
         imported |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
         imported |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
 
-    expected = {"dataclasses", "difflib", "typing", "tpustarter.machine.generations"}
+    expected = {"collections.abc", "dataclasses", "difflib", "math", "typing"}
+    expected |= {"tpustarter.machine.generations"}
 
     assert expected == imported
 
@@ -316,7 +396,8 @@ def test_compiler_topologies_match_table() -> None:
         pytest.skip("The TPU compiler needs jax and libtpu, which this interpreter does not have.")
     if any(Path("/dev").glob("accel*")) or any(Path("/dev").glob("vfio/[0-9]*")):
         pytest.skip("This machine may have TPU chips in use, and rehearsing there was never tried.")
-    asked = [[t.name, t.topology_name, t.arguments] for t in tpus.TOPOLOGIES]
+    slices = [*tpus.TOPOLOGIES, *map(tpus.find_topology, LARGEST)]
+    asked = [[t.name, t.topology_name, t.arguments] for t in slices]
     run = subprocess.run(
         [sys.executable, "-c", REHEARSE],
         input=json.dumps(asked),
@@ -329,8 +410,8 @@ def test_compiler_topologies_match_table() -> None:
     measured = json.loads(run.stdout.splitlines()[-1])
     kinds = {name: found.pop() for name, found in measured.items()}
 
-    expected = {t.name: [t.devices, t.processes, t.hbm_gib_per_device] for t in tpus.TOPOLOGIES}
+    expected = {t.name: [t.devices, t.processes, t.hbm_gib_per_device] for t in slices}
 
     assert expected == measured
-    for name, kind in kinds.items():
-        assert tpus.parse_type(name).generation == tpus.find_by_device_kind(kind)
+    for known in slices:
+        assert known.type.generation == tpus.find_by_device_kind(kinds[known.name])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support.places import TESTS
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
+from tpustarter.rehearsal import lower_bound
 from tpustarter.rehearsal.programs import user_program
 from tpustarter.rehearsal.programs.user_program import JittedPlace
 from tpustarter.rehearsal.text import model_estimate, rehearsal_headline, rehearsal_text
@@ -195,6 +196,7 @@ TOO_BIG = {
         buffer("bf16[32768,32768]", 2 * GIB, 2 * GIB, op="jit(step)/transpose(jvp())/dot_general"),
     ],
 }
+ONCE = {"runs": 1, "group_size": 8, "link": "dcn", "received_bytes": 1024}
 RICH = {
     "devices": 8,
     "buffers": [buffer("f64[8000000,3]", 96 * 10**6, 4 * GIB), buffer("f32[8]", 32, 4096)],
@@ -205,13 +207,21 @@ RICH = {
             "bytes": 2**26,
             "op_name": "jit(step)/dot_general",
             "source": "/a/b/train.py:20",
+            "runs": 18,
+            "group_size": 8,
+            "link": "ici",
+            "received_bytes": 2**26,
         },
-        {"op": "all-reduce", "count": 1, "bytes": 512, "op_name": "", "source": ""},
+        {"op": "all-reduce", "count": 1, "bytes": 512, "op_name": "", "source": ""} | ONCE,
     ],
     "dots": [
         {"left": "f32", "right": "f32", "out": "f32", "precision": "highest", "count": 2},
         {"left": "bf16", "right": "bf16", "out": "f32", "precision": "default", "count": 12},
     ],
+}
+WORK = {
+    "matrix": [{"left": "bf16", "right": "bf16", "passes": 1, "flops": 4e9, "least_flops": 2e9}],
+    "read_bytes": 2e7,
 }
 PRODUCT = {"out": "f32", "precision": "default", "count": 1}
 HOSTILE = "\x1b[31mstep[bold]\r\n\x9b0m"
@@ -281,6 +291,13 @@ REPORTS: dict[str, tuple[tuple[str, ...], list[dict[str, Any]]]] = {
             for tpu, seconds in (("v5e-8", 5.58e-3), ("v6e-8", 1.2e-3))
         ],
     ),
+    "bounds": (
+        ("v5e-8", "v6e-8"),
+        [
+            lower_bound.add_bound(made("step", tpu, work=WORK, written_bytes=0), None)
+            for tpu in ("v5e-8", "v6e-8")
+        ],
+    ),
     "nothing": (("v5e-8",), []),
     "stopped": (("v5e-8", "v6e-8"), [made("step", "v5e-8")]),
     "stopped-checks": (
@@ -324,6 +341,8 @@ def report(name: str, *, verbose: bool = False) -> str:
         else [],
         functions=FUNCTIONS if name == "one-program" else [],
         script_error="train.py:40: ValueError: no more data" if name == "one-program" else None,
+        script_ended_early=False,
+        returns_zeros=False,
         script_missing="",
         stopped_by=2 if name.startswith("stopped") else None,
         progress=SimpleNamespace(total=6),
@@ -454,7 +473,7 @@ def test_programs_of_same_name_show_worst_answer() -> None:
 def test_collectives_that_are_not_listed_are_counted() -> None:
     """Nobody takes the largest for all of them, and -v lists them all."""
     kinds = [
-        {"op": "all-reduce", "count": 2, "bytes": 2**size, "op_name": "", "source": ""}
+        {"op": "all-reduce", "count": 2, "bytes": 2**size, "op_name": "", "source": ""} | ONCE
         for size in range(20, 11, -1)
     ]
     one = made("step", "v5e-8", collectives=kinds)
@@ -484,6 +503,8 @@ def test_no_line_of_a_result_is_too_long(name: str, used: int, limit: int, secon
         skipped=[],
         functions=[],
         script_error=None,
+        script_ended_early=False,
+        returns_zeros=False,
         script_missing="",
         runs_script=False,
         stopped_by=None,

@@ -28,7 +28,8 @@ from tpustarter.rehearsal.compile import answer_cache, compiler, memory_report
 from tpustarter.rehearsal.programs import other_sizes
 from tpustarter.rehearsal.programs.request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal, RehearsalStarted
-from tpustarter.rehearsal.text import rehearsal_text
+from tpustarter.rehearsal.saved_files import SavedFiles
+from tpustarter.rehearsal.text import rehearsal_text, report_files
 
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
 GIB = 2**30
@@ -225,6 +226,40 @@ def test_answer_is_stored_for_next_run(stub: str) -> None:
     assert {"compiles", "does-not-fit", "refused"} == {
         one["status"] for one in second.results if one["cached"]
     }
+
+
+def test_saved_files_are_those_of_the_answers(stub: str, tmp_path: Path) -> None:
+    """Texts before and after, memory, table and document, also where an answer is stored."""
+    folder = tmp_path / "kept"
+    for _ in range(2):
+        rehearsal = rehearse(stub, "does_not_fit", tpus=("v5e-8", "v5p:4x4x16"), save=str(folder))
+        files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+        before_and_after = {path for path in files if not path.startswith("rehearsal.")}
+        report_files.write_report(rehearsal, SavedFiles(str(folder)))
+    programs = {one["program"]: one["status"] for one in rehearsal.results}
+    expected = {
+        f"{tpu}/jax.does_not_fit/{name}/{text}"
+        for tpu in ("v5e-8", "v5p-4x4x16")
+        for name, status in programs.items()
+        for text in ("before.mlir", "after.hlo", "memory.txt")
+        if text != "after.hlo" or status == "compiles"
+    }
+    rows = (folder / "rehearsal.md").read_text().partition("\n\n")[0].splitlines()
+
+    assert {"compiles", "does-not-fit"} == {*programs.values()}
+    assert expected == before_and_after
+    assert rehearsal.document() == json.loads((folder / "rehearsal.json").read_text())
+    assert len(rehearsal.results) == len(rows) - 2
+
+
+def test_file_is_no_folder_to_save_in(stub: str, tmp_path: Path) -> None:
+    """Before anything is compiled."""
+    file = tmp_path / "kept"
+    file.touch()
+    with pytest.raises(Problem) as problem:
+        rehearse(stub, "compiles", save=str(file))
+
+    assert ExitCode.USAGE == problem.value.code
 
 
 def test_fresh_compiles_again(stub: str) -> None:

@@ -21,6 +21,7 @@ from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import rehearsal_text
 
 MODULES = SAMPLES / "rehearsal_torch" / "modules.py"
+BOTH = ("v5e-8", "v6e-4")
 START = b"ML\xefR\rStableHLO_v1.13.0\x00"
 """How a portable StableHLO file begins."""
 
@@ -152,7 +153,7 @@ def test_python_without_torch_gets_setup_command(tmp_path: Path, stub: str) -> N
 
 
 def test_stablehlo_file_is_compiled_unchanged(tmp_path: Path, stub: str) -> None:
-    """It is for one device; one that is too big has the compiler's report, as any other."""
+    """The file tells its devices; one that is too big has the compiler's report, as any other."""
     small, large = tmp_path / "forward.bytecode", tmp_path / "large.mlirbc"
     small.write_bytes(START)
     large.write_bytes(START + b"too_big")
@@ -160,16 +161,26 @@ def test_stablehlo_file_is_compiled_unchanged(tmp_path: Path, stub: str) -> None
     (too_big,) = rehearse(stub, ids=(str(large),)).results
 
     assert ("forward", "compiles", 1) == (fits["program"], fits["status"], fits["devices"])
-    assert ["read from a file, for one device"] == fits["notes"]
+    assert ["read from a file"] == fits["notes"]
     assert ("large", "does-not-fit") == (too_big["program"], too_big["status"])
     assert too_big["buffers"]
+
+
+def test_stablehlo_file_tells_its_devices(tmp_path: Path, stub: str) -> None:
+    """One for eight devices gets them, and a TPU with fewer gets no answer."""
+    file = tmp_path / "forward.mlirbc"
+    file.write_bytes(START + b"eight")
+    found = {one["tpu"]: one for one in rehearse(stub, ids=(str(file),), tpus=BOTH).results}
+
+    assert ("compiles", 8) == (found["v5e-8"]["status"], found["v5e-8"]["devices"])
+    assert "error" == found["v6e-4"]["status"]
 
 
 def test_invalid_stablehlo_file_is_refused_at_once(tmp_path: Path, stub: str) -> None:
     """With what writes one."""
     file = tmp_path / "model.mlirbc"
     file.write_bytes(b"PK\x03\x04")
-    with pytest.raises(Problem, match="is not a portable StableHLO file") as problem:
+    with pytest.raises(Problem, match="is not a StableHLO file") as problem:
         rehearse(stub, ids=(str(file),))
 
     assert "save_as_stablehlo" in (problem.value.hint or "")

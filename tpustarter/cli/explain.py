@@ -170,7 +170,7 @@ def add_evidence(found: Explanation) -> Explanation:
     from tpustarter.explain import machine_evidence
 
     try:
-        machine = machine_evidence.run_host_checks(found.python)
+        machine = machine_evidence.plan_host_checks(found.python).collect()
     except Problem as problem:
         click.echo(f"this machine was not looked at: {problem.full_text}", err=True)
         return found

@@ -10,7 +10,7 @@ import click
 
 from tpustarter.cli.command_end import print_errors_as_json, print_result
 from tpustarter.cli.echo import echo_if_waiting, echo_lines
-from tpustarter.cli.parameters import StrictCommand
+from tpustarter.cli.parameters import StrictCommand, split_names
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import choose_paint, wrap
@@ -139,7 +139,7 @@ def plan(
         model = model_shape.read_model(path)
         chosen = _options(model, options)
         results = rehearsal_comparison.read_rehearsal(Path(rehearsal)) if rehearsal else []
-        typed = _names(names) or list(dict.fromkeys(result.tpu for result in results))
+        typed = split_names(names) or list(dict.fromkeys(result.tpu for result in results))
         plans = tpu_fit.plan_tpus(model, chosen, typed)
         if not plans:
             what = f"no TPU has a number of devices that {chosen.tensor} divides"
@@ -156,13 +156,6 @@ def plan(
             )
             echo_lines([*lines, *_ending(notes)])
     sys.exit(code)
-
-
-def _names(text: str | None) -> list[str]:
-    if text is None:
-        return []
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    return names or [""]  # refused by its name, as one that is not known
 
 
 def _options(model: ModelShape, options: dict[str, Any]) -> PlanOptions:

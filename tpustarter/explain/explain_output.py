@@ -24,6 +24,7 @@ from tpustarter.explain import (
 from tpustarter.explain.explanation_text import Explanation, find_last_error
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import LogScan
+from tpustarter.explain.program_mistakes import ProgramMistake
 from tpustarter.explain.tracebacks import (
     TRACEBACK,
     Traceback,
@@ -67,10 +68,10 @@ def explain_log(
         matches = command_ending.add_exit_code(matches, scan, failures, end.code)
         matches = command_ending.add_out_of_memory_kills(matches, scan, failures, end.kills)
     tracebacks = read_tracebacks(scan.last, scan.lines)
-    own = _own_error(matches, tracebacks)
+    last = tracebacks[-1] if tracebacks else read_bare_frames(scan.last)
+    own = _own_error(matches, tracebacks or ([last] if is_exception_line(last.error) else []))
     if python is None:
         python = program_python.find_program_python(scan.last)
-    last = tracebacks[-1] if tracebacks else read_bare_frames(scan.last)
     last_error = own.error if own else _last_error(matches, scan.last, last)
     found = Explanation(
         tuple(matches),
@@ -85,15 +86,26 @@ def explain_log(
     traceback = own or (_complete(last_error, scan.last, tracebacks) if last.is_cut else last)
     if found.is_explained:
         return replace(found, own_line=_own_line(matches[0], scan.last, tracebacks))
-    named = lesson_failures.read_mistakes(lessons, lesson)
     if traceback is None:
         return replace(found, own_line=library_errors.find_program_line(last))
-    mistake = program_mistakes.find_mistake(last_error, traceback, named, python=python)
-    library = library_errors.find_library_error(traceback, _prefixes(python))
-    if library and not mistake:
-        found = replace(found, last_error=traceback.error)
+    return _explain_program(found, traceback, lesson_failures.read_mistakes(lessons, lesson))
+
+
+def _explain_program(
+    found: Explanation, traceback: Traceback, named: Sequence[ProgramMistake]
+) -> Explanation:
+    """Return an explanation with the mistake of the program and the library that raised it."""
+    errors = dict.fromkeys(filter(None, (found.last_error, traceback.error)))
+    told = (
+        program_mistakes.find_mistake(one, traceback, named, python=found.python) for one in errors
+    )
+    mistake = next(filter(None, told), None)
+    library = library_errors.find_library_error(traceback, _prefixes(found.python))
+    last_error = traceback.error if library and not mistake else found.last_error
     own_line = "" if mistake or library else library_errors.find_program_line(traceback)
-    return replace(found, mistake=mistake, library=library, own_line=own_line)
+    return replace(
+        found, last_error=last_error, mistake=mistake, library=library, own_line=own_line
+    )
 
 
 def _has_failed(scan: LogScan, end: CommandEnd | None, last_error: str) -> bool:
@@ -164,15 +176,6 @@ def _prefixes(python: str) -> Iterator[Path]:
     with contextlib.suppress(Problem):
         chosen, _ = interpreters.choose_interpreter(None, os.environ, Path.cwd())
         yield chosen.path.parent.parent
-
-
-def format_tested_python(env: Mapping[str, str]) -> str:
-    """Return the command of the Python under test, in which this program runs its own blocks."""
-    try:
-        chosen, _ = interpreters.choose_interpreter(None, env, Path.cwd())
-    except Problem:
-        return ""
-    return interpreters.format_path(chosen.path, env, Path.cwd())
 
 
 def can_confirm_here(one: Explanation) -> bool:

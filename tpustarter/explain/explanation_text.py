@@ -15,7 +15,7 @@ from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.library_errors import PYTHON, LibraryError
 from tpustarter.explain.log_scanner import FailureSign
 from tpustarter.explain.program_mistakes import FoundMistake
-from tpustarter.explain.tracebacks import strip_log_prefix
+from tpustarter.explain.tracebacks import is_last_line, strip_log_prefix
 from tpustarter.machine import frameworks, pip_command
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
@@ -35,8 +35,8 @@ _ERROR = re.compile(
     r"(?:Error|Exception|Interrupt|\b(?:FATAL|Fatal|F\d{4}|[Ee]rror|ERROR|[Ff]ailed|FAILED|"
     r"[Aa]borted|Killed))\b"
 )
-_RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:: |$)")
-"""How a traceback ends, whatever its exception is called."""
+_QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*: ")
+"""An exception with its module, such as `torch._dynamo.exc.InvalidBackend: `."""
 _PACKAGE = re.compile(r"\b(jax|torch|tensorflow)(?:lib|_xla)?[./]")
 """Names a framework, in a path or before a dot."""
 _LIBRARY = {"torch": "torch_xla"}
@@ -103,10 +103,11 @@ def find_last_error(end_of_log: str) -> str:
     """Return the last line that looks like an error, or an empty text if none does."""
     lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
     for before, line in zip(reversed(["", *lines[:-1]]), reversed(lines), strict=True):
-        match = _ERROR.search(line) or (before.startswith("  ") and _RAISED.match(line))
-        if match:
+        match = _ERROR.search(line)
+        if match or _QUALIFIED.match(line) or (before.startswith("  ") and is_last_line(line)):
             # What a progress bar has drawn before it, in the same line, tells nothing.
-            start = max(0, match.start() - _LONGEST // 2) if len(line) > _LONGEST else 0
+            begin = match.start() if match else 0
+            start = max(0, begin - _LONGEST // 2) if len(line) > _LONGEST else 0
             part = drop_incomplete_line(line[start:]) if start else line
             return " ".join(part[:_LONGEST].split())
     return ""

@@ -96,7 +96,7 @@ def is_fixed(match: FailureMatch, python: str = "") -> bool:
         python: The Python that ran the program; empty where it is not known.
     """
     before = replace(match, confidence="likely", here="", hint="")
-    machine = machine_evidence.run_host_checks(python)
+    machine = machine_evidence.plan_host_checks(python).collect()
     return machine_evidence.confirm_matches([before], machine)[0].confidence != "confirmed"
 
 

@@ -30,6 +30,8 @@ PYTHON = "Python"
 
 _PACKAGES = re.compile(r"^.*/(?:site|dist)-packages/")
 _STANDARD = re.compile(r"^(?:.*/lib/python3[.\d]*/|<frozen )")
+_IMAGE = r"^/(?:app|build|code|deps|opt|src|workdir|workspace)/(?:src/)?"
+"""The folders into which an image of a container copies the package of a clone."""
 _MOST_BYTES = 2 << 20
 """Bytes of the largest source that is read."""
 _MOST_FUNCTIONS = 8
@@ -99,12 +101,16 @@ def find_library_of_file(file: str) -> tuple[str, str]:
         rest = file[match.end() :]
         return rest.partition("/")[0].removesuffix(".py"), rest
     for library in read_libraries():
-        if library.checkout and (match := re.search(library.checkout, file)):
+        if library.checkout and (match := re.search(_clone(library), file)):
             rest = file[match.end() :]
             return rest.partition("/")[0], rest
     if match := _STANDARD.match(file):
         return PYTHON, file[match.end() :].removesuffix(">")
     return "", ""
+
+
+def _clone(library: Library) -> str:
+    return f"{library.checkout}|{_IMAGE}(?=(?:{'|'.join(library.modules)})/)"
 
 
 def is_user_frame(frame: Frame) -> bool:

@@ -20,6 +20,8 @@ from tpustarter.explain.log_scanner import FailureScanner, LogScan, LogSearch
 FILE = Path(__file__).with_name("log_prefixes.yml")
 MOST_WORKERS = 256
 """Workers whose lines are told apart; those of later ones are left out."""
+CHOSEN_IN = 32 << 20
+"""Bytes at the beginning of a log in which a form is looked for."""
 
 
 class LogPrefix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,6 +62,7 @@ class WorkerLogSplitter:
         """The line that has not ended yet, after a line feed."""
         self._number = 0
         """Lines before the rest."""
+        self._size = 0
         self._passes: dict[str, LogSearch] = {}
         self.places: dict[str, Sequence[int]] = {}
         """The numbers that the lines of each worker have in the whole log, counted from 1."""
@@ -69,8 +72,9 @@ class WorkerLogSplitter:
         data = self._rest + chunk
         end = data.rfind(b"\n")
         data, self._rest = data[: end + 1], data[end:]
-        if self._prefix is None:
+        if self._prefix is None and self._size < CHOSEN_IN:
             self._choose(data)
+        self._size += len(chunk)
         if self._prefix is not None:
             self._split(log_reader.remove_escapes(data[1:]), self._prefix.label)
         self._number += data.count(b"\n") - 1

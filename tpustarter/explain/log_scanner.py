@@ -46,10 +46,10 @@ _MEMORY = 256 << 20
 """Bytes that a search of many patterns may use; it uses about a tenth."""
 _GAP = re.compile(r"(?<!\\)\.[*+{]|\][*+]|\]\{\d*,\d\d")
 """Parts of a pattern that may match long texts, such as `.*`."""
-_APART = 16
+_APART = 2
 """Searches among which the patterns with such gaps are divided: RE2 keeps a state for each set of
-gaps that are open at once, and in a long line nothing closes them. All together took a hundred
-times as long, since there were more states than fit into its memory."""
+gaps that are open at once. Each search reads the log once more, so few are fast in ordinary logs;
+long lines are broken, so that few are enough there, too."""
 
 
 @dataclass(frozen=True)

@@ -35,32 +35,43 @@ class MachineEvidence:
     """Whether the Python that was looked at is the one that ran the program."""
 
 
-def run_host_checks(python: str = "") -> MachineEvidence:
-    """Run the host checks on this machine; raise Problem where no Python can run them.
+@dataclass(frozen=True)
+class HostChecks:
+    """The host checks that can confirm a failure, for the Python of the program that failed."""
 
-    Args:
-        python: The Python that ran the program; empty where it is not known.
-    """
-    found = program_python.locate_python(python)
-    return collect_findings(plan_host_checks(python=str(found or "")), of_program=found is not None)
+    check: MachineCheck
+    of_program: bool
+
+    def collect(self) -> MachineEvidence:
+        """Run them to their end, and return their findings."""
+        for _ in self.check.events():
+            pass
+        results = self.check.run.results
+        facts = self.check.run.host
+        has_tpu = bool(facts.get("chips") or facts.get("unknown_google_devices"))
+        found = tuple(finding for result in results for finding in result.findings)
+        return MachineEvidence(found, has_tpu, self.of_program)
 
 
 def plan_host_checks(
-    machine: host.Machine | None = None, checks: Path | None = None, python: str = ""
-) -> MachineCheck:
-    """Plan the checks that `collect_findings` runs; raise Problem without a Python for them."""
-    request = CheckRequest(ids=("host.*",), level="static", python=python or None)
-    return MachineCheck(request, machine=machine, checks=checks)
+    python: str,
+    machine: host.Machine | None = None,
+    checks: Path | None = None,
+    *,
+    is_tested: bool = False,
+) -> HostChecks:
+    """Plan the host checks; raise Problem where no Python can run them.
 
-
-def collect_findings(check: MachineCheck, *, of_program: bool = True) -> MachineEvidence:
-    """Run the host checks to their end, and return their findings."""
-    for _ in check.events():
-        pass
-    found = tuple(finding for result in check.run.results for finding in result.findings)
-    facts = check.run.host
-    has_tpu = bool(facts.get("chips") or facts.get("unknown_google_devices"))
-    return MachineEvidence(found, has_tpu, of_program)
+    Args:
+        python: The Python that ran the program; empty where it is not known.
+        machine: The machine to look at; None for this one.
+        checks: The folder of the checks; None for the program's own.
+        is_tested: Whether the program ran in the Python under test, which is looked at then.
+    """
+    program = None if is_tested else program_python.locate_python(python)
+    request = CheckRequest(ids=("host.*",), level="static", python=str(program or "") or None)
+    check = MachineCheck(request, machine=machine, checks=checks)
+    return HostChecks(check, of_program=is_tested or program is not None)
 
 
 def can_confirm(matches: Sequence[FailureMatch]) -> bool:

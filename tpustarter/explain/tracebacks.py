@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 TRACEBACK = "Traceback (most recent call last"
 """The first line of a traceback; a log may be cut in the middle of it."""
 _HIDDEN_BY_JAX = "JAX has removed its internal frames"
 _NAMES = r"(?:[A-Za-z_]\w*\.)"
-_RAISED = re.compile(rf"{_NAMES}*[A-Z]\w*(?:: .*|:?$)|{_NAMES}+\w*error(?:: .*|$)")
+_RAISED = re.compile(rf"(?P<name>{_NAMES}*[A-Z]\w*)(?:: .*|:?$)|{_NAMES}+\w*error(?:: .*|$)")
 """The line with which a traceback ends: the name of the exception, and its message."""
-_EXCEPTION = re.compile(rf"{_NAMES}*\w*(?:Error|Exception)(?:: |$)")
 _LEVEL = re.compile(
     r"^(?:\([^()\n]{0,80}\bpid=\d+[^()\n]{0,40}\)\s?)?"
     r"(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s\d\d-\d\d\s\d\d:\d\d:\d\d\s\[?[\w./]{1,80}:\d+\]\s?)?"
@@ -86,6 +85,8 @@ class Traceback:
 def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
     """Return the tracebacks of a log, with chained tracebacks as separate ones.
 
+    What stands above the first line of a traceback may be one whose own first line is cut off.
+
     Args:
         end_of_log: The last lines of the log.
         lines: How many lines the log has.
@@ -94,9 +95,12 @@ def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
     before = lines - len(last_lines) + (not last_lines[-1])
     begins = [number for number, line in enumerate(last_lines) if TRACEBACK in line]
     found: list[Traceback] = []
+    cut = read_bare_frames("\n".join(last_lines[: begins[0]])) if begins else None
+    if cut and cut.frames and is_exception_line(cut.error):
+        found.append(replace(cut, line=before + cut.line))
     for begin in begins:
         body = list(_body(last_lines, begin))
-        end = next((at for at, (_, line) in enumerate(body) if _RAISED.match(line)), len(body))
+        end = next((at for at, (_, line) in enumerate(body) if is_last_line(line)), len(body))
         error, number = (body[end][1].strip(), body[end][0]) if end < len(body) else ("", begin)
         after = " ".join(line for _, line in body[end + 1 : end + 4])
         found.append(
@@ -172,9 +176,11 @@ def read_bare_frames(end_of_log: str) -> Traceback:
     """Return the frames in a log without the first line of a traceback, as of a syntax error."""
     lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
     last = max((at for at, line in enumerate(lines) if _is_frame(line)), default=len(lines))
-    error = next((line.strip() for line in lines[last:] if _RAISED.match(line)), "")
+    end = next((at for at in range(last, len(lines)) if is_last_line(lines[at])), len(lines))
+    error = lines[end].strip() if end < len(lines) else ""
     is_cut = last < len(lines) and not error and _is_cut(lines[last:])
-    return Traceback(tuple(read_frames(lines)), error, len(lines), is_cut=is_cut)
+    number = min(end + 1, len(lines))
+    return Traceback(tuple(read_frames(lines)), error, number, is_cut=is_cut)
 
 
 def read_crash(end_of_log: str) -> Frame | None:
@@ -183,9 +189,18 @@ def read_crash(end_of_log: str) -> Frame | None:
     return next(iter(read_frames([match[1]])), None) if match else None
 
 
+def is_last_line(line: str) -> bool:
+    """Return whether a line can be the last one of a traceback, whatever its exception is called.
+
+    Other lines have this form too, so it tells something only below a frame.
+    """
+    return bool(_RAISED.match(line))
+
+
 def is_exception_line(line: str) -> bool:
-    """Return whether a line is an exception, as the last line of a traceback is."""
-    return bool(_EXCEPTION.match(line))
+    """Return whether a line is an exception by its name, wherever it stands."""
+    match = _RAISED.match(line)
+    return bool(match and (match["name"] or "").endswith(("Error", "Exception")))
 
 
 def strip_log_prefix(line: str) -> str:

@@ -1,11 +1,13 @@
 """Names of TPUs: as people type them, with their chips, and with their topology for rehearsal.
 
-The values of TOPOLOGIES were measured with the TPU compiler (jax 0.12.0.1, libtpu 0.0.50.1) on a
-machine without a TPU. Standard library only: this module travels inside the probe.
+What the compiler says of each slice is asked by `tests/benchmarks/slices.py`. Standard library
+only: this module travels inside the probe.
 """
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from tpustarter.machine.generations import GENERATIONS, Generation
 
@@ -28,42 +30,70 @@ class TpuType:
         return f"{self.generation.aliases[0]}-{self.name.rpartition('-')[2]}"
 
 
+Arguments = dict[str, str | int | tuple[int, ...]]
+
+
 @dataclass(frozen=True)
 class Topology:
     """Arguments for the TPU compiler, and the TPU that they describe."""
 
     name: str
+    """The type, such as `v5p-64`; the topology where a type has another one; `2xv5e-8` for two."""
     topology_name: str
-    arguments: dict[str, str | tuple[int, ...]]
+    arguments: Arguments
     """Further arguments of `jax.experimental.topologies.get_topology_desc`."""
     devices: int
+    """Devices of all slices, and their processes."""
     processes: int
     hbm_gib_per_device: float
     """HBM in GiB that the compiler lets a program use on one device."""
+    slices: int = 1
+
+    @property
+    def type(self) -> TpuType:
+        """The type of one slice."""
+        family, _, sides = self.topology_name.partition(":")
+        return _slice(_BY_KEY[_key(family)], math.prod(map(int, sides.split("x"))))
+
+    @property
+    def hbm_bytes(self) -> int:
+        """HBM that a program may use on one device, in bytes."""
+        return int(self.hbm_gib_per_device * 2**30)
 
 
-_MEGACORE: dict[str, str | tuple[int, ...]] = {"chip_config_name": "megacore"}
-_ONE_CHIP: dict[str, str | tuple[int, ...]] = {"chips_per_host_bounds": (1, 1, 1)}
-_EIGHT_CHIPS: dict[str, str | tuple[int, ...]] = {"chips_per_host_bounds": (2, 4, 1)}
+class _Described(NamedTuple):
+    """The compiler's description of a generation."""
 
-TOPOLOGIES: tuple[Topology, ...] = (
-    Topology("v2-8", "v2:2x2", {}, 8, 1, 7.48),
-    Topology("v3-8", "v3:2x2", {}, 8, 1, 15.48),
-    Topology("v4-8", "v4:2x2x1", _MEGACORE, 4, 1, 30.75),
-    Topology("v4-32", "v4:2x2x4", _MEGACORE, 16, 4, 30.75),
-    Topology("v5e-1", "v5e:1x1", _ONE_CHIP, 1, 1, 15.75),
-    Topology("v5e-4", "v5e:2x2", {}, 4, 1, 15.75),
-    Topology("v5e-8", "v5e:2x4", _EIGHT_CHIPS, 8, 1, 15.75),
-    Topology("v5e-16", "v5e:4x4", {}, 16, 4, 15.75),
-    Topology("v5p-8", "v5p:2x2x1", {}, 4, 1, 95.73),
-    Topology("v5p-128", "v5p:4x4x4", {}, 64, 16, 95.73),
-    Topology("v6e-1", "v6e:1x1", _ONE_CHIP, 1, 1, 31.24),
-    Topology("v6e-4", "v6e:2x2", {}, 4, 1, 31.24),
-    Topology("v6e-8", "v6e:2x4", _EIGHT_CHIPS, 8, 1, 31.24),
-    Topology("v6e-256", "v6e:16x16", {}, 256, 64, 31.24),
-    Topology("tpu7x-2", "tpu7x:1x1x1", _ONE_CHIP, 2, 1, 94.74),
-    Topology("tpu7x-8", "tpu7x:2x2x1", {}, 8, 1, 94.74),
-)
+    dimensions: int
+    """Directions in which its chips are linked."""
+    hbm_gib: float
+    """HBM in GiB that a program may use on one device."""
+    arguments: Arguments
+    large: tuple[int, float] | None = None
+    """The number of chips from which on a program may use less, and how much."""
+
+
+_MEGACORE: Arguments = {"chip_config_name": "megacore"}  # without it: two devices on a chip
+_ONE_CHIP: Arguments = {"chips_per_host_bounds": (1, 1, 1)}
+_EIGHT_CHIPS: Arguments = {"chips_per_host_bounds": (2, 4, 1)}  # without it: two hosts
+
+# Measured with jax 0.12.0.1, libtpu 0.0.50.1 and 0.0.52, on a machine without a TPU.
+_DESCRIBED: dict[str, _Described] = {
+    "v2": _Described(2, 7.48, {}),
+    "v3": _Described(2, 15.48, {}),
+    "v4": _Described(3, 30.75, _MEGACORE),
+    "v5e": _Described(2, 15.75, {}),
+    "v5p": _Described(3, 95.73, {}, (4160, 95.72)),
+    "v6e": _Described(2, 31.24, {}),
+    "tpu7x": _Described(3, 94.74, {}, (3136, 94.73)),
+}
+
+_SMALL = {1: (1, 1, 1), 4: (2, 2, 1), 8: (2, 2, 2), 16: (2, 2, 4), 32: (2, 4, 4)}
+"""Slices of less than a cube of 4 chips a side, where chips are linked in three directions."""
+_CUBE = 4
+_LONGEST = 256
+"""Most chips in one direction of a slice; those of Google's list have up to 244."""
+MOST_SLICES = 256
 
 MOST_TYPED = 60
 """Characters of a name that an error repeats; a longer one is not repeated."""
@@ -159,7 +189,12 @@ def parse_type(text: str) -> TpuType:
     one_host = {r.name: _slice(r, max(r.chips_per_host)).name for r in GENERATIONS if r.counts}
     intended = row or _BY_KEY.get(_key(typed))
     names = [*one_host.values(), *_MACHINES, "v5litepod-8"]
-    same = [one.name for one in TOPOLOGIES if _key(one.name) == _key(typed)]  # `v5e8` is `v5e-8`
+    same = [
+        name
+        for row in GENERATIONS
+        for name in list_topology_names(row)
+        if _key(name) == _key(typed)
+    ]
     if intended and intended.counts:
         matches = [one_host[intended.name]]
     else:
@@ -184,11 +219,159 @@ def list_type_names() -> list[str]:
     )
 
 
-def find_topology(text: str) -> Topology:
-    """Return the topology for rehearsing the TPU meant by a type name; raises LookupError."""
+def list_slices(row: Generation) -> Iterator[TpuType]:
+    """Yield the slices of a generation, those of a power of two where any size can be had."""
+    most = row.chips_per_pod or 1
+    sizes = row.slice_chips or (*row.chips_per_host, *(2**n for n in range(3, most.bit_length())))
+    return (_slice(row, chips) for chips in sorted({*sizes}))
+
+
+def find_hbm_bytes(row: Generation) -> int | None:
+    """Return the bytes that the compiler lets a program use on a device, or None if unknown."""
+    known = _DESCRIBED.get(row.name)
+    return None if known is None else int(known.hbm_gib * 2**30)
+
+
+def find_sides(row: Generation, chips: int) -> tuple[int, ...] | None:
+    """Return the chips of a slice in each direction, or None if no slice has so many.
+
+    They are those of the box that is most like a square or a cube. Source:
+    https://github.com/AI-Hypercomputer/maxtext src/maxtext/utils/accelerator_to_spec_map.py (read
+    2026-11), whose names a test compares, and https://docs.cloud.google.com/tpu/docs/v3.
+    """
+    any_size = range(min(row.chips_per_host, default=0), (row.chips_per_pod or 0) + 1)
+    if row.name not in _DESCRIBED or chips not in (row.slice_chips or any_size):
+        return None
+    if _is_flat(row):
+        exponent = chips.bit_length() - 1
+        short = 2 ** (exponent // 2)
+        return (short, chips // short) if chips == 2**exponent else None
+    if chips in _SMALL:
+        return _SMALL[chips]
+    cubes, rest = divmod(chips, _CUBE**3)
+    boxes = [] if rest else _boxes(cubes)
+    best = min(boxes, key=sum, default=None)
+    return None if best is None else tuple(_CUBE * side for side in best)
+
+
+def _boxes(cubes: int) -> list[tuple[int, int, int]]:
+    return [
+        (short, middle, cubes // (short * middle))
+        for short in range(1, round(cubes ** (1 / 3)) + 1)
+        if cubes % short == 0
+        for middle in range(short, math.isqrt(cubes // short) + 1)
+        if cubes % (short * middle) == 0 and _CUBE * cubes // (short * middle) <= _LONGEST
+    ]
+
+
+def list_topology_names(row: Generation) -> list[str]:
+    """Return the types that a rehearsal compiles for, smallest first."""
+    return [_slice(row, size).name for size in _topology_sizes(row)]
+
+
+def _topology_sizes(row: Generation) -> list[int]:
+    cubes = range(_CUBE**3, (row.chips_per_pod or 0) + 1, _CUBE**3)
+    sizes = row.slice_chips or sorted({*_SMALL, *cubes})
+    return [chips for chips in sizes if find_sides(row, chips)]
+
+
+def find_topology(text: str, slices: int = 1) -> Topology:
+    """Return the topology for rehearsing the TPU meant by a name; raises LookupError.
+
+    Args:
+        text: A type (`v5p-64`), a topology (`v5p:2x4x4`), or several slices (`2xv5e-8`).
+        slices: The number of such slices.
+    """
+    count, _, one = text.strip().partition("x")
+    if one[:1].isalpha() and count.isascii() and count.isdigit() and len(count) <= len("256"):
+        slices *= int(count)
+    else:
+        one = text
+    if not 1 <= slices <= MOST_SLICES:
+        _refuse("no such number of slices", f"{slices}", f"1 to {MOST_SLICES}", [])
+    row, sides = _parse_sides(one) if ":" in one else _sides_of_type(one)
+    tpu = _slice(row, math.prod(sides))
+    known = _DESCRIBED[row.name]
+    arguments, large = {**known.arguments}, known.large
+    if tpu.hosts == 1 and tpu.chips in (1, 8):
+        arguments |= _ONE_CHIP if tpu.chips == 1 else _EIGHT_CHIPS
+    if slices > 1:
+        arguments["num_slices"] = slices
+    topology_name = f"{row.name}:{_join_sides(sides)}"
+    name = tpu.name if sides == find_sides(row, tpu.chips) else topology_name
+    return Topology(
+        name=f"{slices}x{name}" if slices > 1 else name,
+        topology_name=topology_name,
+        arguments=arguments,
+        devices=slices * tpu.chips * (row.devices_per_chip or 1),
+        processes=slices * tpu.hosts,
+        hbm_gib_per_device=large[1] if large and tpu.chips >= large[0] else known.hbm_gib,
+        slices=slices,
+    )
+
+
+def _sides_of_type(text: str) -> tuple[Generation, tuple[int, ...]]:
     tpu = parse_type(text)
-    for row in TOPOLOGIES:
-        if row.name == tpu.name:
-            return row
-    names = [row.name for row in TOPOLOGIES if row.name.startswith(f"{tpu.generation.name}-")]
-    _refuse("no measured topology", text, f"one of {', '.join(names)}", _nearest(tpu.name, names))
+    row = tpu.generation
+    if sides := find_sides(row, tpu.chips):
+        return row, sides
+    per_chip = row.cores_per_chip if row.counts == "cores" else 1
+    sizes = (f"{size * per_chip}" for size in _small_sizes(row))
+    more = f", or a multiple of {_CUBE**3 * per_chip} whose box is at most {_LONGEST} long"
+    expected = f"{', '.join(sizes)} {row.counts}{'' if _is_flat(row) else more}"
+    _refuse("no slice of this size", text, expected, _nearest_names(row, tpu.chips))
+
+
+def _parse_sides(text: str) -> tuple[Generation, tuple[int, ...]]:
+    family, _, typed = text.strip().partition(":")
+    row = find_generation(family)
+    if row.name not in _DESCRIBED:
+        _refuse(f"no topologies of {row.title} are published", text, "one such as `v5e:2x4`", [])
+    words = typed.casefold().split("x")
+    sides = tuple(int(word) for word in words if word.isascii() and word.isdigit() and not word[4:])
+    chips = math.prod(sides) if len(sides) == len(words) else 0
+    if sides == find_sides(row, chips) or (chips and _is_box(row, sides)):
+        return row, sides
+    boxes = [find_sides(row, size) or () for size in _small_sizes(row)]
+    expected = ", ".join(map(_join_sides, boxes))
+    expected += "" if _is_flat(row) else f", or three multiples of {_CUBE} in ascending order"
+    ordered = [box for box in (find_sides(row, chips), tuple(sorted(sides))) if box]
+    turned = [box for box in ordered if sorted(box) == sorted(sides) and box in boxes]
+    turned += [box for box in ordered[-1:] if _is_box(row, box)]
+    near = [f"{row.name}:{_join_sides(box)}" for box in turned[:1]]
+    _refuse("no such topology", text, expected, near or _nearest_names(row, chips, sides=True))
+
+
+def _is_flat(row: Generation) -> bool:
+    return _DESCRIBED[row.name].dimensions == 2
+
+
+def _is_box(row: Generation, sides: tuple[int, ...]) -> bool:
+    """Return whether a slice of whole cubes may have these sides."""
+    whole = all(side % _CUBE == 0 and 0 < side <= _LONGEST for side in sides)
+    in_pod = math.prod(sides) <= (row.chips_per_pod or 0)
+    return whole and in_pod and [*sides] == sorted(sides) and len(sides) == 3 and not _is_flat(row)
+
+
+def _join_sides(sides: tuple[int, ...]) -> str:
+    return "x".join(map(str, sides))
+
+
+def _small_sizes(row: Generation) -> list[int]:
+    return [size for size in _topology_sizes(row) if _is_flat(row) or size < _CUBE**3]
+
+
+def _nearest_names(row: Generation, chips: int, *, sides: bool = False) -> list[str]:
+    sizes = _topology_sizes(row)
+    below, above = [n for n in sizes if n <= chips][-1:], [n for n in sizes if n > chips][:1]
+    if not sides:
+        return [_slice(row, size).name for size in below + above]
+    return [f"{row.name}:{_join_sides(find_sides(row, size) or ())}" for size in below + above]
+
+
+_OFFERED = """
+    v2-8 v3-8 v4-8 v4-32 v5e-1 v5e-4 v5e-8 v5e-16 v5p-8 v5p-128 v6e-1 v6e-4 v6e-8 v6e-256 tpu7x-2
+    tpu7x-8
+"""
+TOPOLOGIES = tuple(map(find_topology, _OFFERED.split()))
+"""The TPUs that are offered where none is typed; `find_topology` knows every slice."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tpustarter.core.problem import ExitCode, Problem
@@ -124,9 +124,13 @@ def plan_tpus(model: ModelShape, options: PlanOptions, names: Sequence[str]) -> 
 
 def _plan_named(model: ModelShape, options: PlanOptions, name: str) -> TpuFit:
     try:
-        tpu = tpus.parse_type(name)
+        topology = tpus.find_topology(name) if ":" in name else None
+        tpu = topology.type if topology else tpus.parse_type(name)
     except LookupError as error:
         raise Problem(str(error), code=ExitCode.USAGE) from error
+    if topology and topology.slices > 1:
+        what = f"a plan is for one slice: found {topology.name}"
+        raise Problem(what, hint=f"name it `{tpu.name}`", code=ExitCode.USAGE)
     plan = plan_tpu(model, options, tpu)
     if plan is None:
         raise Problem(
@@ -142,33 +146,16 @@ def _plan_generation(
 ) -> TpuFit | None:
     """Return the plan for the smallest slice that holds the model, or else for the largest."""
     last = None
-    for tpu in _slices(generation):
+    for tpu in tpus.list_slices(generation):
         last = plan_tpu(model, options, tpu) or last
         if last and last.fits:
             break
     return last
 
 
-def _slices(generation: Generation) -> Iterator[TpuType]:
-    """Yield the slices of a generation, those of a power of two where any size can be had."""
-    row, most = generation, generation.chips_per_pod or 1
-    sizes = row.slice_chips or (*row.chips_per_host, *(2**n for n in range(3, most.bit_length())))
-    for chips in sorted({*sizes}):
-        number = chips * (row.cores_per_chip if row.counts == "cores" else 1)
-        yield tpus.parse_type(f"{row.name}-{number}")
-
-
-def hbm_bytes(generation: Generation) -> int | None:
-    """Return the bytes that the TPU compiler lets a program use on a device, or None if unknown."""
-    names = f"{generation.name}-"
-    known = (one.hbm_gib_per_device for one in tpus.TOPOLOGIES if one.name.startswith(names))
-    gib = next(known, None)
-    return None if gib is None else int(gib * 2**30)  # as a rehearsal rounds it
-
-
 def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuFit | None:
     """Return the plan for a TPU, or None if its devices do not divide, or are not known."""
-    hbm = hbm_bytes(tpu.generation)
+    hbm = tpus.find_hbm_bytes(tpu.generation)
     if tpu.devices is None or hbm is None:
         return None
     sizes = (

@@ -7,11 +7,13 @@ the user's Python first. No result counts as verified, because nothing is run.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.checking.results.results import REHEARSAL_SCHEMA
@@ -20,6 +22,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import host, tpus
+from tpustarter.rehearsal import lower_bound
 from tpustarter.rehearsal.compile import answer_cache, compiler, lowering, memory_limit
 from tpustarter.rehearsal.compile.compiler import (
     Compiler,
@@ -39,6 +42,7 @@ from tpustarter.rehearsal.programs.user_program import (
     ScriptEnded,
     ScriptOutput,
 )
+from tpustarter.rehearsal.saved_files import SavedFiles
 from tpustarter.rehearsal.text import progress
 from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.process import Probe
@@ -94,12 +98,12 @@ class Rehearsal:
         self._checks_folder = checks
         self._redact = Redactor(self._machine.env)
         # Several names may stand for one TPU: v5litepod-8 is v5e-8.
-        self.topologies = [_topology(name) for name in request.tpus]
+        self.topologies = [_topology(name, request.slices) for name in request.tpus]
         self.topologies = list({topology.name: topology for topology in self.topologies}.values())
         self._code = user_program.resolve_function(
             request.ids, request.arguments, request.framework
         )
-        names = tuple(topology.name for topology in self.topologies)
+        names = _list_names(self.topologies, request.measured_s)
         if self._code:
             typed = () if request.tpus == EVERY_GENERATION else request.tpus
             file = request.ids[0].partition(":")[0]
@@ -109,6 +113,7 @@ class Rehearsal:
         self._checks = [] if own else resolve.resolve_checks(request.ids, checks)
         self._torch_checks = [check for check in self._checks if check.framework == "torch_xla"]
         self._compiler = self._found()
+        self.saved_files = SavedFiles(request.save) if request.save else None
         self._jobs = CompilerPool()
         self._lowering: Probe | None = None
         self.functions: list[JittedPlace] = []
@@ -116,6 +121,8 @@ class Rehearsal:
         self.asked: tuple[str, ...] = ()
         """Places where a script asks for its device, outside of jitted code."""
         self.script_error: str | None = None
+        self.script_ended_early = False
+        """Whether the script was ended by the limit of the request."""
         self.script_missing = ""
         """The module that a script imported in vain."""
         self.script_place = ""
@@ -128,7 +135,6 @@ class Rehearsal:
         self.skipped: list[dict[str, str]] = []
         """Programs that need more devices than a TPU has: `name`, `tpu` and `reason`."""
         self.stopped_by: int | None = None
-        names = tuple(topology.name for topology in self.topologies)
         self.progress = progress.RehearsalProgress(tpus=names)
 
     def _found(self) -> Path:
@@ -196,6 +202,11 @@ class Rehearsal:
         return bool(self._request.script)
 
     @property
+    def returns_zeros(self) -> bool:
+        """Return whether the jitted functions of the script computed nothing."""
+        return self._request.until.zeros
+
+    @property
     def exit_code(self) -> ExitCode:
         """Return the exit code: 0 when all compile, 1 when some cannot, 3 without a verdict."""
         if self.stopped_by is not None:
@@ -218,6 +229,7 @@ class Rehearsal:
             "skipped": self.skipped,
             "functions": [vars(function) for function in self.functions],
             "script_error": self.script_error,
+            "script_ended_early": self.script_ended_early,
             "script_python": self.script_python,
             "asked": list(self.asked),
             "exit_code": int(self.exit_code),
@@ -256,7 +268,8 @@ class Rehearsal:
                     why = f"it needs {needed} devices, and {topology.name} has {topology.devices}"
                     self.skipped.append({"name": check.id, "tpu": topology.name, "reason": why})
                     continue
-                yield CompileTask(check.id, topology.name, _fields(topology), {"check": check.id})
+                source = {"check": check.id, **self._saving(topology, check.id)}
+                yield CompileTask(check.id, topology.name, _fields(topology), source)
 
     def _lower_own(self, compiling: ProbeSession) -> Iterator[CompileTask | Event]:
         most = max(topology.devices for topology in self.topologies)
@@ -266,7 +279,9 @@ class Rehearsal:
             session = replace(compiling, python=self._python(Path.cwd()), env=env)
             self.script_python = self._display_path(session.python)
             words = self._request.script
-            events = lowering.run_script(words, session, topologies, self._remember_probe)
+            events = lowering.run_script(
+                words, session, topologies, self._remember_probe, self._request.until
+            )
         elif self._code:
             python = self._python(self._code.file.parent, self._code.torch)
             session = replace(
@@ -319,10 +334,15 @@ class Rehearsal:
                 exported.program,
                 topology.name,
                 _fields(topology),
-                {**exported.source, **check},
+                {
+                    **exported.source,
+                    **check,
+                    **self._saving(topology, exported.check),
+                    "work": msgspec.to_builtins(exported.work),
+                },
                 exported.notes,
             )
-            needed = int(exported.source["lowered"]["devices"]) if exported.source else 1
+            needed = int(exported.source["lowered"]["devices"] or 1) if exported.source else 1
             if needed > topology.devices:
                 why = f"it needs {needed} devices, and {topology.name} has {topology.devices}"
                 self.skipped.append({"name": exported.program, "tpu": topology.name, "reason": why})
@@ -338,6 +358,11 @@ class Rehearsal:
                 task, exported.program, exported.error, detail=exported.traceback
             )
             yield RehearsalAnswer(compiler.add_notes(failure | {"status": status}, exported.notes))
+
+    def _saving(self, topology: tpus.Topology, check: str | None) -> dict[str, str]:
+        if self.saved_files is None:
+            return {}
+        return {"save": str(self.saved_files.tpu_folder(topology.name, check))}
 
     def _remember_probe(self, probe: Probe) -> None:
         self._lowering = probe
@@ -355,6 +380,7 @@ class Rehearsal:
         self.progress.follow(event)
         if isinstance(event, RehearsalAnswer):
             answer_cache.save_answer(event.result)
+            event = RehearsalAnswer(lower_bound.add_bound(event.result, self._request.measured_s))
             self.results.append(event.result)
         elif isinstance(event, JittedPlace):
             self.functions.append(event)
@@ -362,21 +388,35 @@ class Rehearsal:
             self.asked = event.places
         elif isinstance(event, ScriptEnded):
             self.script_error, self.script_missing = event.error, event.missing_module
-            self.script_place = event.place
+            self.script_place, self.script_ended_early = event.place, event.ended_early
         return event
 
     def _display_path(self, path: Path) -> str:
         return interpreters.format_path(path, self._machine.env, Path.cwd())
 
 
-def _topology(name: str) -> tpus.Topology:
+def _list_names(topologies: Sequence[tpus.Topology], measured_s: float | None) -> tuple[str, ...]:
+    names = tuple(topology.name for topology in topologies)
+    if measured_s is not None and len(names) > 1:
+        raise Problem(
+            f"a measured time is that of one TPU, and {len(names)} are asked for",
+            hint="name the one that it was measured on with `--tpu`",
+            code=ExitCode.USAGE,
+        )
+    return names
+
+
+def _topology(name: str, slices: int) -> tpus.Topology:
     try:
-        return tpus.find_topology(name)
+        return tpus.find_topology(name, slices)
     except LookupError as error:
-        names = ", ".join(one.name for one in tpus.TOPOLOGIES)
-        hint = f"a rehearsal compiles for {names}"
+        hint = "name a type, such as `v5p-64`, or a topology, such as `v5p:2x4x4`"
         raise Problem(str(error), hint=hint, code=ExitCode.USAGE) from error
 
 
 def _fields(topology: tpus.Topology) -> dict[str, Any]:
-    return {**vars(topology), "arguments": dict(topology.arguments)}
+    return {
+        **vars(topology),
+        "arguments": dict(topology.arguments),
+        "hbm_bytes": topology.hbm_bytes,
+    }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,11 @@ import click
 from tpustarter.checking.results.results import REHEARSAL_SCHEMA
 from tpustarter.cli.command_end import print_errors_as_json, print_result, stop_at_signals
 from tpustarter.cli.echo import echo_lines
-from tpustarter.cli.parameters import FiniteRange, StrictCommand
-from tpustarter.core import content
+from tpustarter.cli.parameters import FiniteRange, Seconds, StrictCommand, split_names
+from tpustarter.core import content, locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
+from tpustarter.machine.tpus import MOST_SLICES
 from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:
@@ -30,8 +32,9 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
 _HELP = """Compile programs for TPUs that you don't have, with the real TPU compiler.
 
 The report says whether each program compiles, whether it fits into the memory of one device,
-and which arrays take that memory. Without a name, the command lists the functions in your
-files, each with the command that compiles it, and compiles nothing.
+which arrays take that memory, and a lower bound on the time of one run. Without a name, the
+command lists the functions in your files, each with the command that compiles it, and compiles
+nothing.
 
 \b
 A PROGRAM is one of these:
@@ -41,8 +44,13 @@ A PROGRAM is one of these:
                     a name, a function and its arguments
   FILE.py:make      a function that returns a PyTorch module and its
                     example inputs
-  FILE.mlirbc       a StableHLO file, such as torch_xla writes
+  FILE.mlirbc       a StableHLO file of any framework, for one device or
+                    several; FILE.mlir is the same as text
   ID                a check; 'jax.*' stands for every check of JAX
+
+--tpu takes every slice that the compiler knows, from one chip to a whole pod: its type, such as
+v5p-64, or its topology, such as v5p:2x4x4. --slices 2, or the name 2xv5e-8, compiles for two
+slices, whose programs talk over the data-center network where a collective spans both.
 
 Arguments from programs(devices) may be pytrees, and may have shardings. A PyTorch module is
 lowered with torch_xla or torchax for one device: once its forward pass, and once a training
@@ -52,7 +60,9 @@ parameters.
 --script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices. It also compiles each
 function that the script passes to jax.jit, once for each set of shapes. It doesn't see pmap,
 operations outside jit, or functions that call back into Python. The output of the script goes
-to stderr.
+to stderr. --until ends the script early, as one that trains for hours needs: before its first
+call is computed, or after some calls or seconds. With --zeros its jitted functions return zeros
+of the right shape and sharding, and compute nothing.
 
 Your functions are lowered as on a TPU, so they see the backend and the kind of device of a
 TPU, and a note tells you if they read them. A script itself runs on a CPU, and the report says
@@ -81,7 +91,14 @@ Exit codes:
     "--tpu",
     "tpus",
     metavar="NAME[,NAME...]",
-    help="TPUs to compile for.  [default: one of each generation]",
+    help="TPUs to compile for, by type or topology.  [default: one of each generation]",
+)
+@click.option(
+    "--slices",
+    type=click.IntRange(1, MOST_SLICES),
+    default=1,
+    metavar="N",
+    help="How many slices of each TPU, joined by the data-center network.",
 )
 @click.option(
     "--arg",
@@ -92,6 +109,15 @@ Exit codes:
 )
 @click.option(
     "--script", metavar="FILE.py", help="Run a script, and compile what it passes to jax.jit."
+)
+@click.option(
+    "--until",
+    metavar="LIMIT",
+    help="End the script at its first call of a jitted function ('first'), after '20 calls' of "
+    "them, or after 90 seconds ('90').",
+)
+@click.option(
+    "--zeros", is_flag=True, help="Let jitted functions of the script return zeros uncomputed."
 )
 @click.option(
     "--framework",
@@ -112,9 +138,27 @@ Exit codes:
     metavar="S",
     help="The seconds that lowering a program may take, and compiling it.",
 )
+@click.option(
+    "--measured",
+    "measured_s",
+    type=Seconds(),
+    metavar="TIME",
+    help="The time that a run took on a TPU, such as 0.42s, for its MFU.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.svg",
+    help="Draw the programs on the roofline of each TPU.",
+)
 @click.option("--fresh", is_flag=True, help="Compile again, even where an answer is stored.")
 @click.option(
     "--beside-tpu", is_flag=True, help="Allow a rehearsal on a machine that has TPU chips."
+)
+@click.option(
+    "--save",
+    metavar="FOLDER",
+    help="Write each program before and after compiling, its memory, and the whole report.",
 )
 @click.option("--list", "listing", is_flag=True, help="List the checks that can be compiled.")
 @click.option(
@@ -129,6 +173,7 @@ def rehearse(
     listing: bool,
     verbose: bool,
     as_json: bool,
+    plot: Path | None,
     **options: Any,
 ) -> None:
     """Compile programs for TPUs that are not there; `_HELP` says how."""
@@ -142,6 +187,8 @@ def rehearse(
         return
     with print_errors_as_json(REHEARSAL_SCHEMA, wanted=as_json):
         rehearsal = _asked(ids, tpus, script, options)
+        if plot is not None and not plot.exists():
+            _write_plot(plot, [])  # a path that cannot be written must not cost a whole run
         shown = _Shown(rehearsal, quiet=as_json)
         with stop_at_signals(rehearsal.stop), _ends_with_a_command():
             try:
@@ -149,29 +196,47 @@ def rehearse(
                     shown.show(event)
             finally:  # also after an error or Ctrl-C
                 shown.clear()
+        if plot is not None:
+            _write_plot(plot, rehearsal.results)
         _report(rehearsal, verbose=verbose, as_json=as_json)
     sys.exit(rehearsal.exit_code)
+
+
+def _write_plot(path: Path, results: Sequence[dict[str, Any]]) -> None:
+    from tpustarter.rehearsal.text import roofline
+
+    locations.write_user_file(path, roofline.draw_svg(results))
 
 
 def _asked(
     ids: tuple[str, ...], tpus: str | None, script: str | None, options: dict[str, Any]
 ) -> Rehearsal:
-    from tpustarter.rehearsal.programs.request import EVERY_GENERATION, RehearsalRequest
+    from tpustarter.rehearsal.programs.request import (
+        EVERY_GENERATION,
+        RehearsalRequest,
+        ScriptLimit,
+        parse_limit,
+    )
     from tpustarter.rehearsal.run import Rehearsal
 
     if not (ids or script):
         raise _nothing_named(tpus)
-    listed = tuple(name.strip() for name in (tpus or "").split(",") if name.strip())
-    names = listed or (("",) if tpus else EVERY_GENERATION)
+    names = split_names(tpus) or EVERY_GENERATION
     script_command = (script, *ids) if script else ()
+    until, zeros = options.pop("until"), options.pop("zeros")
+    if (until is not None or zeros) and not script:
+        name = "--zeros" if zeros else "--until"
+        raise Problem(f"`{name}` needs `--script`", code=ExitCode.USAGE)
+    limit = ScriptLimit() if until is None else parse_limit(until)
+    options["until"] = replace(limit, zeros=zeros)
     return Rehearsal(
         RehearsalRequest(ids=() if script else ids, script=script_command, tpus=names, **options)
     )
 
 
 def _anything(tpus: str | None, as_json: bool, options: dict[str, Any]) -> bool:  # noqa: FBT001
-    given = (value for name, value in options.items() if name != "timeout_s")
-    return as_json or tpus is not None or any(given)
+    given = (value for name, value in options.items() if name not in ("timeout_s", "slices"))
+    return as_json or tpus is not None or options["slices"] > 1 or any(given)
 
 
 def _nothing_named(tpus: str | None) -> Problem:
@@ -257,6 +322,10 @@ def _ends_with_a_command() -> Generator[None]:
 
 
 def _report(rehearsal: Rehearsal, *, verbose: bool, as_json: bool) -> None:
+    if rehearsal.saved_files:
+        from tpustarter.rehearsal.text.report_files import write_report
+
+        write_report(rehearsal, rehearsal.saved_files)
     if as_json:
         print_result(rehearsal.document())
         return

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _GET_ONE = "tpustarter learn start/ways-to-get-one"
 _SHARD = "tpustarter learn jax/sharding"
 _LARGEST = "v6e-256"
-"""The largest TPU that a rehearsal knows, by its devices."""
+"""A TPU with as many devices as a program of a check can need."""
 _WIDE = re.compile(r"^(?:f|s|i|u|float|int|uint)64(?=\[)")
 
 

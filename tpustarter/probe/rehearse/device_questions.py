@@ -86,6 +86,8 @@ class DeviceAnswers:
     def __init__(self, jax: Any) -> None:
         self._jax = jax
         self.asked = DeviceQuestions()
+        self.devices_per_slice: int | None = None
+        """Devices that have the same `slice_index`; None where they have none, as on one slice."""
         self._patches = contextlib.ExitStack()
 
     def __enter__(self) -> DeviceAnswers:  # noqa: PYI034  Python 3.10 has no Self
@@ -102,6 +104,8 @@ class DeviceAnswers:
         for name, answer in fields:
             self._set_property(type(device), name, answer)
         self._set_property(type(device.client), "platform", fields[0][1])
+        with contextlib.suppress(TypeError, AttributeError):
+            self._set(type(device), "slice_index", property(self._find_slice))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -174,6 +178,13 @@ class DeviceAnswers:
             )
 
         return self._jax.tree_util.tree_map(one, arguments)
+
+    def _find_slice(self, device: Any) -> int:
+        # JAX itself asks for it too, to make a mesh of several slices.
+        if self.devices_per_slice is None:
+            raise AttributeError("slice_index")
+        number: int = device.id
+        return number // self.devices_per_slice
 
     def _set(self, owner: Any, name: str, value: Any) -> None:
         own: Any = owner.__dict__

@@ -10,8 +10,15 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tpustarter.probe.rehearse.collectives import (
+    DCN,
+    HloInstruction,
+    count_partitions,
+    find_collectives,
+    split_sections,
+)
 from tpustarter.probe.rehearse.hlo_memory import (
     entry_shapes,
     list_arguments,
@@ -31,17 +38,7 @@ from tpustarter.probe.rehearse.hlo_module import (
     parse_arrays,
     parse_computation,
 )
-from tpustarter.probe.rehearse.hlo_text import HloInstruction, parse_pairs, split_sections
-
-COLLECTIVES = (
-    "all-gather",
-    "all-reduce",
-    "all-to-all",
-    "collective-broadcast",
-    "collective-permute",
-    "ragged-all-to-all",
-    "reduce-scatter",
-)
+from tpustarter.probe.rehearse.hlo_text import parse_pairs
 
 KERNELS = ("tpu_custom_call",)
 """Targets of custom calls whose code came with the program: Pallas and Mosaic kernels. Every other
@@ -73,8 +70,8 @@ class HloValue:
 
 
 @dataclass(frozen=True)
-class Collective:
-    """Instructions of one kind and one origin that exchange data between devices."""
+class CollectiveGroup:
+    """Collectives of one kind and one origin."""
 
     op: str
     count: int
@@ -83,6 +80,14 @@ class Collective:
     """Laid out results on one device, of all `count`."""
     op_name: str
     source: str
+    runs: int | None
+    """How often they run in all, by the counts of loops; None where one is not static."""
+    group_size: int | None
+    """Devices that exchange with each other, or slices if `link` is `dcn`; None is unknown."""
+    link: str
+    """`ici` within a slice, or `dcn` between slices."""
+    received_bytes: int | None
+    """Bytes that one device receives at least in all runs; None where that is unknown."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,7 @@ class HloProgram:
     outputs: tuple[HloValue, ...]
     values: tuple[HloValue, ...]
     """The biggest temporaries in HBM, biggest first."""
-    collectives: tuple[Collective, ...]
+    collectives: tuple[CollectiveGroup, ...]
     """Collectives, those with most bytes first."""
     dots: tuple[Dot, ...]
     loops: int
@@ -119,7 +124,7 @@ class HloProgram:
 
 def parse_program(text: str, largest: int = 8) -> HloProgram:
     """Return the first module of a text, with at most `largest` temporaries."""
-    header, entry = "", HloComputation({}, NOTHING)
+    header, entry, main = "", HloComputation({}, NOTHING), ""
     tables: dict[str, dict[str, dict[str, str]]] = {}
     computations: dict[str, HloComputation] = {}
     for heading, body in split_sections(text):
@@ -134,7 +139,7 @@ def parse_program(text: str, largest: int = 8) -> HloProgram:
             name = heading.removeprefix("ENTRY ").partition(" ")[0].lstrip("%")
             computations[name] = parse_computation(body)
             if heading.startswith("ENTRY "):
-                entry = computations[name]
+                entry, main = computations[name], name
     lines = [line for part in computations.values() for line in part.lines.values()]
     temporaries = (
         array
@@ -148,7 +153,7 @@ def parse_program(text: str, largest: int = 8) -> HloProgram:
         arguments=_values("argument", list_arguments(entry, arguments), tables),
         outputs=_values("output", results_with_owners(entry, outputs), tables),
         values=_values("temporary", biggest, tables),
-        collectives=_collectives(computations, tables),
+        collectives=_collectives(computations, main, count_partitions(header), tables),
         dots=_dots(computations.values()),
         loops=sum(line.op == "while" for line in lines),
         kernels=tuple(dict.fromkeys(target for line in lines if (target := _kernel(line)))),
@@ -171,41 +176,30 @@ def _values(kind: str, arrays: Iterable[HloArray], tables: Tables) -> tuple[HloV
 
 
 def _collectives(
-    computations: Mapping[str, HloComputation], tables: Tables
-) -> tuple[Collective, ...]:
-    # A pair of `-start` and `-done` counts by its `-done`, which has the result. A fusion with a
-    # collective may be the beginning, a step or the end of it: there, one chain is one collective.
-    # The fusion `all-reduce-scatter` keeps a part of an all-reduce.
-    lines = [line for part in computations.values() for line in part.lines.values()]
-    fusions = {_after(line.rest, " calls=%"): line for line in lines if line.op == "fusion"}
-    chains: set[str] = set()
-    totals: dict[tuple[str, str, str], tuple[int, int]] = {}
-    for name, computation in computations.items():
-        fusion = fusions.get(name)
-        for line in computation.lines.values():
-            op, origin = line.op.removesuffix("-done"), line
-            chain = _chain(line.rest) if fusion else ""
-            if op not in COLLECTIVES or chain in chains:
-                continue
-            chains |= {chain} - {""}
-            if fusion and name.startswith("all-reduce-scatter"):
-                op, origin = "reduce-scatter", fusion
-            moved = sum(array.laid_out for array in parse_arrays(origin, origin.shape))
-            key = (op, *find_source_line(origin.rest, tables))
-            count, total = totals.get(key, (0, 0))
-            totals[key] = (count + 1, total + moved)
-    groups = [Collective(key[0], *counted, *key[1:]) for key, counted in totals.items()]
-    return tuple(sorted(groups, key=lambda group: -group.bytes))
-
-
-def _chain(rest: str) -> str:
-    # All collectives of a `shard_map` have one channel.
-    channel = _after(rest, " channel_id=")
-    return f"{channel} {_after(rest, '{chain_id=')}" if channel else ""
-
-
-def _after(text: str, key: str) -> str:
-    return text.partition(key)[2].partition(",")[0]
+    computations: Mapping[str, HloComputation], main: str, partitions: int | None, tables: Tables
+) -> tuple[CollectiveGroup, ...]:
+    lines = {name: part.lines for name, part in computations.items()}
+    groups: dict[tuple[str, str, str, int | None, str], CollectiveGroup] = {}
+    for one in find_collectives(lines, main, partitions):
+        origin = one.instruction
+        arrays = list(parse_arrays(origin, origin.shape))
+        laid_out = sum(array.laid_out for array in (arrays[:1] if one.link == DCN else arrays))
+        op_name, source = find_source_line(origin.rest, tables)
+        key = (one.kind, op_name, source, one.group_size, one.link)
+        empty = CollectiveGroup(one.kind, 0, 0, op_name, source, 0, one.group_size, one.link, 0)
+        group = groups.get(key, empty)
+        received = one.received_bytes
+        runs, all_received = one.runs, None
+        if received is not None and runs is not None and group.received_bytes is not None:
+            all_received = group.received_bytes + round(received * runs)
+        groups[key] = replace(
+            group,
+            count=group.count + 1,
+            bytes=group.bytes + laid_out,
+            runs=None if runs is None or group.runs is None else group.runs + runs,
+            received_bytes=all_received,
+        )
+    return tuple(sorted(groups.values(), key=lambda group: -group.bytes))
 
 
 def _dots(computations: Iterable[HloComputation]) -> tuple[Dot, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from tpustarter.probe.rehearse.collectives import HloInstruction, find_closing_bracket
 from tpustarter.probe.rehearse.hlo_module import (
     NAME,
     NOTHING,
@@ -12,12 +13,7 @@ from tpustarter.probe.rehearse.hlo_module import (
     HloComputation,
     parse_arrays,
 )
-from tpustarter.probe.rehearse.hlo_text import (
-    HloInstruction,
-    find_closing_bracket,
-    parse_integers,
-    parse_memory_space,
-)
+from tpustarter.probe.rehearse.hlo_text import parse_integers, parse_memory_space
 
 PASSED_ON = frozenset({"bitcast", "opt-barrier", "while"})
 """Instructions whose result is their first operand's memory."""

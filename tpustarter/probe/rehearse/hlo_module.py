@@ -6,12 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from tpustarter.probe.rehearse.hlo_text import (
-    HloInstruction,
-    compute_bytes,
-    parse_instruction,
-    parse_pairs,
-)
+from tpustarter.probe.rehearse.collectives import HloInstruction, parse_lines
+from tpustarter.probe.rehearse.hlo_text import compute_bytes, parse_pairs
 
 KEYS = {
     "StackFrames": "stack_frame_id",
@@ -37,7 +33,7 @@ class HloArray(NamedTuple):
 
 
 class HloComputation(NamedTuple):
-    """Instructions by name; the last one is the root or is used as the root."""
+    """Instructions by name, the root last; without one, the last is used as the root."""
 
     lines: dict[str, HloInstruction]
     root: HloInstruction
@@ -49,13 +45,8 @@ Tables = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 def parse_computation(body: Iterable[str]) -> HloComputation:
     """Return the computation that consists of these lines."""
-    lines: dict[str, HloInstruction] = {}
-    root = line = NOTHING
-    for text in body:
-        if parsed := parse_instruction(text.strip().removeprefix("ROOT ")):
-            line = lines[parsed.name] = parsed
-            root = line if text.lstrip().startswith("ROOT ") else root
-    return HloComputation(lines, root if root.name else line)
+    lines = parse_lines(body)
+    return HloComputation(lines, next(reversed(lines.values()), NOTHING))
 
 
 def parse_arrays(line: HloInstruction, text: str) -> Iterator[HloArray]:

@@ -1,4 +1,4 @@
-"""The notation of HLO text: sections, instructions, shapes and the layouts of arrays.
+"""The notation of HLO text: shapes, the layouts of arrays, and pairs of keys and values.
 
 Nothing here raises, and nothing takes more than a few passes over a line, whatever it holds.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
 
 _LIMIT = 16
 """Most dimensions and tiles that are parsed."""
@@ -17,57 +15,7 @@ _LIMIT = 16
 _TYPE = re.compile(r"(?:bf|[sufc])(\d{1,3})(?:e\d\w*)?")
 _PROPERTY = re.compile(r"([A-Z]?)\(([^()]*)\)")
 _SPACE = re.compile(r"S\((\d{1,9})\)")
-_BRACKET = re.compile(r"[()\[\]{}]")
 _PAIR = re.compile(r' ?(?:(\w+)=)?(?:"([^"\\]*(?:\\.[^"\\]*)*)"|(\d+)|\{[^{}]*\})')
-
-
-class HloInstruction(NamedTuple):
-    """One instruction: `name = shape op(operands)rest`."""
-
-    name: str
-    op: str
-    shape: str
-    operands: str
-    rest: str
-
-
-def split_sections(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each line that begins a section or a computation, with the lines that belong to it."""
-    heading, start = "", 0
-    body: list[str] = []
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        line = text[start:end].rstrip()
-        start = end + 1
-        if line[:1].isspace() or line[:1].isdigit():
-            body.append(line)
-        elif line and line[0] != "}":
-            yield heading, body
-            heading, body = line, []
-    yield heading, body
-
-
-def parse_instruction(text: str) -> HloInstruction | None:
-    """Return the instruction in a line of text, or None for any other text."""
-    name, _, right = text.partition(" = ")
-    end = find_closing_bracket(right, 0) if right.startswith("(") else right.find(" ")
-    opened = right.find("(", end)
-    closed = find_closing_bracket(right, opened) if 0 < end < opened else -1
-    if closed < 0:
-        return None
-    op, operands = right[end:opened].strip(), right[opened + 1 : closed - 1]
-    return HloInstruction(name.lstrip("%"), op, right[:end], operands, right[closed:])
-
-
-def find_closing_bracket(text: str, start: int) -> int:
-    """Return the position after the bracket that closes the one at `start`; -1 for none."""
-    depth = 0
-    for bracket in _BRACKET.finditer(text, start):
-        depth += 1 if bracket[0] in "([{" else -1
-        if depth == 0:
-            return bracket.end()
-    return -1
 
 
 def parse_pairs(text: str) -> dict[str, str]:

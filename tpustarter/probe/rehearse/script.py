@@ -14,6 +14,7 @@ import importlib
 import inspect
 import re
 import runpy
+import signal
 import sys
 import types
 from collections.abc import Callable, Generator, Mapping
@@ -27,6 +28,11 @@ from tpustarter.probe.rehearse.device_questions import DeviceAnswers
 from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.user_file import make_unique_title
 
+_Pytree = Any
+"""Arrays, and containers of them, as JAX takes and returns them."""
+_Sharded = Any
+"""An array, its type or its sharding, of a JAX that is imported later."""
+
 _SIMPLE = (bool, int, float, str, tuple, type(None))
 
 Emit = Callable[[Mapping[str, Any]], None]
@@ -39,17 +45,26 @@ MOST_TEXT = 120
 
 
 def run_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Run `path` with `argv`; emits `met` for each set of shapes, and `called` at the end."""
+    """Run `path` with `argv`; emits `met` for each set of shapes, and `called` at the end.
+
+    The script ends before its call number `most_calls` of jitted functions is computed, or after
+    `most_s` seconds; None is no limit.
+    """
     jax: Any = importlib.import_module("jax")  # it is patched below
     path = Path(command["path"])
     with DeviceAnswers(jax) as answers:
         watch = JitWatch(Path(command["folder"]), path, emit, answers, command["tpus"])
+        watch.most_calls = command.get("most_calls")
+        watch.zeros = _Zeros(jax) if command.get("zeros") else None
         original = jax.jit
         jax.jit = _replacement(original, watch)
         sys.argv = [str(path), *command["argv"]]
         sys.path[0:0] = [str(path.parent)]
         try:
-            runpy.run_path(str(path), run_name="__main__")
+            with _end_after(command.get("most_s")):
+                runpy.run_path(str(path), run_name="__main__")
+        except _LimitReached:
+            return {"outcome": "done", "ended_early": True}
         except SystemExit as ending:
             if ending.code not in (None, 0):
                 return {
@@ -67,6 +82,68 @@ def run_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
             if answers.asked.platform:
                 emit({"event": "asked", "places": answers.asked.places})
     return {"outcome": "done"}
+
+
+class _LimitReached(BaseException):
+    """The end of a script that ran as long as it was to; no `except Exception` of it stops this."""
+
+
+@contextlib.contextmanager
+def _end_after(seconds: float | None) -> Generator[None]:
+    if seconds is None:
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise _LimitReached
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class _Zeros:
+    """Zeros in place of results; those of one type and sharding are one array."""
+
+    def __init__(self, jax: Any) -> None:
+        self._jax = jax
+        self._arrays: dict[tuple[object, ...], _Sharded] = {}
+        self._results: dict[tuple[object, ...], tuple[object, _Pytree]] = {}
+
+    def make_result(
+        self, jitted: Any, signature: tuple[str, ...], arguments: _Pytree, named: _Pytree
+    ) -> _Pytree:
+        """Return zeros of the types and shardings that a call would have; compile it for that.
+
+        Random keys are no numbers, so a function that returns any is called.
+        """
+        key = id(jitted), signature
+        if key in self._results:
+            return self._results[key][1]
+        types, structure = self._jax.tree_util.tree_flatten(
+            self._jax.eval_shape(jitted, *arguments, **named)
+        )
+        extended = self._jax.dtypes.extended
+        if any(self._jax.dtypes.issubdtype(one.dtype, extended) for one in types):
+            return jitted(*arguments, **named)
+        compiled = jitted.lower(*arguments, **named).compile()
+        shardings = self._jax.tree_util.tree_leaves(compiled.output_shardings)
+        zeros = [self._make_zeros(*pair) for pair in zip(types, shardings, strict=True)]
+        result = self._jax.tree_util.tree_unflatten(structure, zeros)
+        if len(self._results) > MOST_KNOWN:
+            self._results.clear()
+        self._results[key] = jitted, result  # with the function, so that no other gets its id
+        return result
+
+    def _make_zeros(self, leaf: _Sharded, sharding: _Sharded) -> _Sharded:
+        key = leaf.shape, str(leaf.dtype), sharding
+        if key not in self._arrays:
+            self._arrays[key] = self._jax.numpy.zeros(leaf.shape, leaf.dtype, device=sharding)
+        return self._arrays[key]
 
 
 class JittedFunction:
@@ -110,6 +187,11 @@ class JitWatch:
         script."""
         self._kinds = exports.group_by_device_kind(tpus)
         self.functions: dict[tuple[str, str], JittedFunction] = {}
+        self.calls = 0
+        self.most_calls: int | None = None
+        """Calls of jitted functions before the last of which the script ends; None is no limit."""
+        self.zeros: _Zeros | None = None
+        """The results of jitted functions, which then are not computed."""
         self._exported = 0
         self._titles: dict[str, str] = {}
         self._signatures: dict[Any, set[tuple[str, ...]]] = {}
@@ -135,7 +217,9 @@ class JitWatch:
         file = self._script.parent / function.where.rpartition(":")[0]
         return file.is_file() and not {"site-packages", "dist-packages"} & {*file.parts}
 
-    def lower_call(self, jitted: Any, function: JittedFunction, arguments: Any, named: Any) -> None:
+    def lower_call(
+        self, jitted: Any, function: JittedFunction, arguments: _Pytree, named: _Pytree
+    ) -> None:
         """Lower a function for a TPU, with the shapes of the call that it is compiled for now."""
         number = len(function.signatures)
         if number > MOST_SHAPES:
@@ -192,17 +276,20 @@ class WatchedFunction:
             with contextlib.suppress(AttributeError):
                 setattr(self, name, getattr(jitted, name))
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: _Pytree, **named: _Pytree) -> _Pytree:
         """Call the function, after reporting shapes it was not called with before."""
-        with self._told(arguments, named), self._watch.answers.answer_for(None):
+        with self._told(arguments, named) as signature, self._watch.answers.answer_for(None):
+            if self._watch.zeros and signature is not None:
+                zeros = self._watch.zeros
+                return zeros.make_result(self._jitted, signature, arguments, named)
             return self._jitted(*arguments, **named)
 
-    def lower(self, *arguments: Any, **named: Any) -> Any:
+    def lower(self, *arguments: _Pytree, **named: _Pytree) -> _Pytree:
         """Lower the function, after reporting shapes it was not called with before."""
         with self._told(arguments, named), self._watch.answers.answer_for(None):
             return self._jitted.lower(*arguments, **named)
 
-    def trace(self, *arguments: Any, **named: Any) -> Any:
+    def trace(self, *arguments: _Pytree, **named: _Pytree) -> _Pytree:
         """Trace the function, after reporting shapes it was not called with before."""
         with self._told(arguments, named), self._watch.answers.answer_for(None):
             return self._jitted.trace(*arguments, **named)
@@ -214,23 +301,27 @@ class WatchedFunction:
         return getattr(self._jitted, name)
 
     @contextlib.contextmanager
-    def _told(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Generator[None]:
+    def _told(
+        self, arguments: tuple[_Pytree, ...], named: dict[str, _Pytree]
+    ) -> Generator[tuple[str, ...] | None]:
         # A call that cannot be traced counts as no compilation.
         known = len(self._function.signatures)
-        self._look(arguments, named)
+        signature = self._look(arguments, named)
         is_new = len(self._function.signatures) > known
         try:
-            yield
+            yield signature
         except Exception:
             if is_new:
                 del self._function.signatures[known]
             raise
 
-    def _look(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def _look(
+        self, arguments: tuple[_Pytree, ...], named: dict[str, _Pytree]
+    ) -> tuple[str, ...] | None:
         jax = importlib.import_module("jax")
         leaves = jax.tree_util.tree_leaves((arguments, named))
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
-            return  # a part of another function that is being traced
+            return None  # a part of another function that is being traced
         function = self._function
         function.calls += 1
         signature = _signature(jax, arguments, named, self._static)
@@ -238,6 +329,10 @@ class WatchedFunction:
             self._signatures.add(signature)
             function.signatures.append(signature)
             self._watch.lower_call(self._jitted, function, arguments, named)
+        self._watch.calls += 1
+        if self._watch.calls == self._watch.most_calls:
+            raise _LimitReached
+        return signature
 
 
 def _static(fun: Any, options: Mapping[str, Any]) -> tuple[set[int], set[str]]:
@@ -256,7 +351,10 @@ def _static(fun: Any, options: Mapping[str, Any]) -> tuple[set[int], set[str]]:
 
 
 def _signature(
-    jax: Any, arguments: tuple[Any, ...], named: dict[str, Any], static: tuple[set[int], set[str]]
+    jax: Any,
+    arguments: tuple[_Pytree, ...],
+    named: dict[str, _Pytree],
+    static: tuple[set[int], set[str]],
 ) -> tuple[str, ...]:
     # These decide whether JAX compiles again: types, shapes, structure, static values.
     words: list[str] = []
@@ -285,7 +383,7 @@ def _static_text(value: Any) -> str:
     return f"{type(value).__name__}#{id(value)}"
 
 
-def _leaf(leaf: Any) -> str:
+def _leaf(leaf: _Sharded) -> str:
     # A Python number has a type of its own for JAX.
     if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
         return type(leaf).__name__

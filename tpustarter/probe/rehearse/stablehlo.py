@@ -9,9 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
+
+Module = Any
+"""A module of MLIR, whose types JAX does not publish."""
+PORTABLE = b"StableHLO_v"
+"""Part of the first bytes of a portable artifact."""
 
 _NAMED = re.compile(r'loc\("((?:[^"\\]|\\.)+)"(?:\(.*)?\)', re.DOTALL)
 """The location of an argument, where that is its name and no line of a file."""
@@ -19,15 +25,38 @@ _NAMED = re.compile(r'loc\("((?:[^"\\]|\\.)+)"(?:\(.*)?\)', re.DOTALL)
 
 def read_argument_names(artifact: bytes) -> list[str]:
     """Return the program's names of its arguments, or an empty list if they cannot be read."""
-    with contextlib.suppress(Exception):  # the names are only for display
-        mlir = importlib.import_module("jax._src.interpreters.mlir")
-        dialect = importlib.import_module("jax._src.lib.mlir.dialects").hlo
-        with mlir.make_ir_context() as context:
-            return list_argument_names(dialect.deserialize_portable_artifact(context, artifact))
+    # The names are only for display.
+    with contextlib.suppress(Exception), _read_module(artifact) as module:
+        return list_argument_names(module)
     return []
 
 
-def list_argument_names(module: Any) -> list[str]:
+def count_devices(artifact: bytes) -> int:
+    """Return the devices that a file's program is for, which are its replicas and partitions."""
+    with _read_module(artifact) as module:
+        return math.prod(_count_parts(module))
+
+
+def format_text(artifact: bytes) -> str:
+    """Return the program of a file as StableHLO text."""
+    with _read_module(artifact) as module:
+        return str(module)
+
+
+@contextlib.contextmanager
+def _read_module(artifact: bytes) -> Generator[Module]:
+    # A portable artifact, or MLIR of the StableHLO dialect as bytecode or text.
+    mlir = importlib.import_module("jax._src.interpreters.mlir")
+    dialect = importlib.import_module("jax._src.lib.mlir.dialects").hlo
+    with mlir.make_ir_context() as context:
+        if PORTABLE in artifact[:64]:
+            yield dialect.deserialize_portable_artifact(context, artifact)
+        else:
+            ir = importlib.import_module("jax._src.lib.mlir").ir
+            yield ir.Module.parse(artifact, context=context)
+
+
+def list_argument_names(module: Module) -> list[str]:
     """Return the names that a program gives its arguments, such as `params['w']`, if any."""
     places = (str(argument.location) for argument in _main(module).arguments)
     return [named[1] if (named := _NAMED.fullmatch(place)) else "" for place in places]
@@ -41,50 +70,67 @@ def compile_for_devices(devices: list[Any], artifact: bytes, lowered: Mapping[st
         artifact: The bytes that `jax.export` calls `mlir_module_serialized`.
         lowered: `shardy`, whether its shardings are Shardy's, as in every JAX since 0.7, or
             GSPMD's; `free_arguments` and `free_outputs`, whether the compiler may choose the
-            sharding of each, or None where that is unknown; `aliases`, pairs of an argument and
-            the output that takes its memory, where the artifact has no such pairs.
+            sharding of each; all three are None where the module tells. `aliases`, pairs of an
+            argument and the output that takes its memory, where the artifact has no such pairs.
     """
     compiler = importlib.import_module("jax._src.compiler")
-    mlir = importlib.import_module("jax._src.interpreters.mlir")
     client = importlib.import_module("jax._src.lib").xla_client
-    dialect = importlib.import_module("jax._src.lib.mlir.dialects").hlo
     numpy = importlib.import_module("numpy")
-    ids = [[device.id for device in devices]]
-    options = compiler.get_compile_options(
-        num_replicas=1, num_partitions=len(devices), device_assignment=numpy.array(ids)
-    )
-    build = options.executable_build_options
-    build.use_spmd_partitioning = True
-    build.use_shardy_partitioner = lowered["shardy"]
-    with mlir.make_ir_context() as context:
-        module = dialect.deserialize_portable_artifact(context, artifact)
+    with _read_module(artifact) as module:
+        replicas = _count_parts(module)[0]
+        partitions = len(devices) // replicas
+        ids = [device.id for device in devices]
+        rows = [ids[first : first + partitions] for first in range(0, len(ids), partitions)]
+        options = compiler.get_compile_options(
+            num_replicas=replicas,
+            num_partitions=partitions,
+            device_assignment=numpy.array(rows),
+        )
         if aliases := lowered.get("aliases"):
             _alias(module, aliases)
+        shardings = [_list_shardings(module, name) for name in ("arg_attrs", "res_attrs")]
+        build = options.executable_build_options
+        build.use_spmd_partitioning = True
+        shardy = lowered["shardy"]
+        build.use_shardy_partitioner = _has_shardy(shardings) if shardy is None else shardy
         free = lowered["free_arguments"], lowered["free_outputs"]
         if None in free:
-            free = _all_free(module, len(devices))
+            free = [[not one for one in part] for part in shardings]
         build.allow_spmd_sharding_propagation_to_parameters = free[0]
         build.allow_spmd_sharding_propagation_to_output = free[1]
         return devices[0].client.compile(module, client.DeviceList(tuple(devices)), options)
 
 
-def _main(module: Any) -> Any:
+def _main(module: Module) -> Any:
     return next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
 
 
-def _all_free(module: Any, devices: int) -> tuple[list[bool], list[bool]]:
-    # An artifact for another number of devices is refused; else the compiler may choose all
-    # shardings.
+def _count_parts(module: Module) -> tuple[int, int]:
     attributes: dict[str, Any] = module.operation.attributes
-    for name in ("mhlo.num_partitions", "mhlo.num_replicas"):
-        if name in attributes and attributes[name].value not in (1, devices):
-            wanted = attributes[name].value
-            raise NotImplementedError(f"the program is for {wanted} devices, expected {devices}")
-    kind: Any = _main(module).type
-    return [True] * len(kind.inputs), [True] * len(kind.results)
+    names = ("mhlo.num_replicas", "mhlo.num_partitions")
+    replicas, partitions = (attributes[n].value if n in attributes else 1 for n in names)
+    return replicas, partitions
 
 
-def _alias(module: Any, aliases: Sequence[Sequence[int]]) -> None:
+def _list_shardings(module: Module, name: str) -> list[str]:
+    """Return the name of the sharding of each argument or result; empty for one without."""
+    main = _main(module)
+    count = len(main.type.inputs if name == "arg_attrs" else main.type.results)
+    if name not in main.attributes:
+        return [""] * count
+    return [
+        next((one.name for one in attributes if "sharding" in str(one)), "")
+        for attributes in main.attributes[name]
+    ]
+
+
+def _has_shardy(shardings: list[list[str]]) -> bool:
+    # GSPMD's are `mhlo.sharding`; Shardy's are `sdy.sharding`, or one among `frontend_attributes`.
+    names = {name for part in shardings for name in part if name}
+    return names != {"mhlo.sharding"}
+
+
+def _alias(module: Module, aliases: Sequence[Sequence[int]]) -> None:
     # XLA reads from attributes of the arguments which output takes their memory.
     ir = importlib.import_module("jax._src.lib.mlir").ir
     main = _main(module)

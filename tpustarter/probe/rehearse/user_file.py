@@ -97,11 +97,17 @@ class _File:
         tpus: Mapping[str, Any] = self._command["tpus"]
         loaded = next(iter(exports.group_by_device_kind(tpus)))
         self._load(loaded)
-        counts: list[int | None] = [None]
+        sizes: list[tuple[int, int] | None] = [None]
         if self._lists():
-            counts = [*sorted({fields["devices"] for fields in tpus.values()})]
-        for count in counts:
-            group = {name: tpu for name, tpu in tpus.items() if count in (None, tpu["devices"])}
+            sizes = [*sorted({(tpu["devices"], tpu["slices"]) for tpu in tpus.values()})]
+        for size in sizes:
+            count, slices = size or (None, 1)
+            self._answers.devices_per_slice = count // slices if count and slices > 1 else None
+            group = {
+                name: tpu
+                for name, tpu in tpus.items()
+                if size in (None, (tpu["devices"], tpu["slices"]))
+            }
             settled: set[str] = set()
             for device, names in exports.group_by_device_kind(group).items():
                 if self._loading.kind and device != loaded:

@@ -22,7 +22,6 @@ from tpustarter.checking.run.runner import START_S
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.probe.finding import Hint
-from tpustarter.probe.rehearse.rehearsal import GIB
 from tpustarter.rehearsal.compile import memory_limit, memory_report
 from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
 
@@ -223,7 +222,8 @@ class Compiler:
             yield result
             return
         flags = f"{self._session.env.get('LIBTPU_INIT_ARGS', '')} {FLAGS}".strip()
-        command = self._command(task, []) | {"only": [result["program"]], "cache": None}
+        changed = {"only": [result["program"]], "cache": None, "save": None}
+        command = self._command(task, []) | changed
         self._memory_probe, log = start_probe(
             self._session, {**OUTSPOKEN, "LIBTPU_INIT_ARGS": flags}, stream=True
         )
@@ -280,7 +280,7 @@ def make_failure(
         "detail": detail,
         "seconds": seconds,
         "cached": False,
-        "hbm_limit_bytes": int(task.topology["hbm_gib_per_device"] * GIB),
+        "hbm_limit_bytes": task.topology["hbm_bytes"],
     }
 
 

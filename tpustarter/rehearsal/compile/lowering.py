@@ -16,6 +16,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import pip_command, tpus
 from tpustarter.rehearsal.compile import memory_limit
 from tpustarter.rehearsal.programs import user_program
+from tpustarter.rehearsal.programs.request import ScriptLimit
 from tpustarter.rehearsal.programs.user_program import (
     DeviceQuestionsFound,
     JittedPlace,
@@ -25,6 +26,7 @@ from tpustarter.rehearsal.programs.user_program import (
     ScriptOutput,
     UserFunction,
 )
+from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.running.process import CappedLog, Event, Probe
 
 _PACKAGES = {
@@ -147,13 +149,14 @@ def _programs(
 
 
 def tpu_fields(topologies: Sequence[tpus.Topology]) -> dict[str, dict[str, Any]]:
-    """Return the TPUs' fields for the probe: number of devices, kind, and cores of one."""
+    """Return the TPUs' fields for the probe: devices, slices, and a device's kind and cores."""
     fields: dict[str, dict[str, Any]] = {}
     for topology in topologies:
-        row = tpus.parse_type(topology.name).generation
+        row = topology.type.generation
         cores = (row.cores_per_chip or 1) // (row.devices_per_chip or 1)
         fields[topology.name] = {
             "devices": topology.devices,
+            "slices": topology.slices,
             "kind": row.device_kinds[0],
             "cores": cores,
         }
@@ -165,6 +168,7 @@ def run_script(
     session: ProbeSession,
     topologies: Sequence[tpus.Topology],
     started: Callable[[Probe], None],
+    limit: ScriptLimit,
 ) -> Iterator[
     LoweredProgram
     | ProgramWarning
@@ -181,6 +185,7 @@ def run_script(
         session: The user's Python, with CPU devices for the TPU that is meant.
         topologies: The TPUs to lower for.
         started: Called with the process, so that it can be stopped.
+        limit: The end of the script, if that is to come before its own.
     """
     path = locations.expand_path(words[0])
     probe, log = start_probe(session, stream=True)
@@ -193,6 +198,9 @@ def run_script(
                 "timeout_s": 10 * 86400,
                 "path": str(path.absolute()),
                 "argv": list(words[1:]),
+                "most_calls": limit.most_calls,
+                "most_s": limit.most_s,
+                "zeros": limit.zeros,
                 "folder": str(session.folder),
                 "tpus": tpu_fields(topologies),
             }
@@ -226,7 +234,7 @@ def _script_events(
         elif kind in ("met", "warning", "asked", "called") and (told := _told(event, session)):
             yield told
         elif kind == "end" and event.get("outcome") == "done":
-            yield ScriptEnded(None)
+            yield ScriptEnded(None, ended_early=event.get("ended_early") is True)
             return
         elif kind != "start":
             missing, place = str(event.get("missing_module") or ""), _place(event, session)
@@ -270,7 +278,8 @@ def _exported(event: Event, session: ProbeSession) -> LoweredProgram:
     aliases = [[int(argument), int(output)] for argument, output in lowered.get("aliases", ())]
     fields = fields | free | ({"aliases": aliases} if aliases else {})
     source = {"artifact": str(event["artifact"]), "lowered": fields, "program": name}
-    return LoweredProgram(name, names, source, notes=notes, check=check)
+    work = as_type(session.redact.redact_value(event.get("work")), ProgramWork)
+    return LoweredProgram(name, names, source, notes=notes, check=check, work=work)
 
 
 def _check(event: Event) -> str | None:

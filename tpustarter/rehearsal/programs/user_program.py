@@ -16,6 +16,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.machine import frameworks
+from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.text import phrases
 
 TYPES = {
@@ -52,7 +53,7 @@ MAKES = "make"
 """Default function of `FILE.py` for PyTorch: it returns a module and its inputs."""
 ANY_TORCH = "torch"
 """Stands for any lowering library that is installed."""
-STABLEHLO = (".mlirbc", ".bytecode")
+STABLEHLO = (".mlirbc", ".bytecode", ".mlir")
 """Endings of StableHLO files; torch_xla writes `functions/forward.bytecode`."""
 
 _ARGUMENT = re.compile(r"(?P<type>[A-Za-z]\w*)\[(?P<shape>[\d, ]*)\]")
@@ -104,6 +105,8 @@ class LoweredProgram:
     """Traceback of the error, from the user's file on."""
     place: str = ""
     """The line of the user's file that the error came through, `train.py:12`."""
+    work: ProgramWork | None = None
+    """The work that was counted in its trace; None where it has none."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,8 @@ class ScriptEnded:
     """The module that it imported in vain, if that was the error."""
     place: str = ""
     """The line of the script that the error came through, `train.py:12`."""
+    ended_early: bool = False
+    """Whether a limit of the request ended it."""
 
 
 def names_python_code(text: str) -> bool:
@@ -248,22 +253,24 @@ def may_return_module(file: Path, function: str) -> bool:
 
 
 def read_stablehlo(text: str, tpus: tuple[str, ...]) -> LoweredProgram:
-    """Return the program of a StableHLO file, for one device; raises Problem."""
+    """Return the program of a StableHLO file: portable, bytecode or text; raises Problem."""
     file = _existing(text)
     try:
         with file.open("rb") as content:
-            start = content.read(64)
+            start = content.read(65536)
     except OSError as error:
         raise Problem(f"cannot read `{text}`: {error.strerror}", code=ExitCode.USAGE) from error
-    if not start.startswith(b"ML\xefR") or b"StableHLO_v" not in start:
+    if not (start.startswith(b"ML\xefR") or (b"\0" not in start and b"module" in start)):
         raise Problem(
-            f"`{text}` is not a portable StableHLO file",
-            hint="`torch_xla.stablehlo.save_as_stablehlo` writes one to `functions/`",
+            f"`{text}` is not a StableHLO file",
+            hint="write the `mlir_module_serialized` of what `jax.export.export` returns, or let "
+            "`torch_xla.stablehlo.save_as_stablehlo` write one to `functions/`",
             code=ExitCode.USAGE,
         )
-    lowered = {"devices": 1, "shardy": True, "free_arguments": None, "free_outputs": None}
+    unknown = ("devices", "shardy", "free_arguments", "free_outputs")
+    lowered = dict.fromkeys(unknown)
     source = {"artifact": str(file.absolute()), "lowered": lowered, "program": file.stem}
-    return LoweredProgram(file.stem, tpus, source, notes=("read from a file, for one device",))
+    return LoweredProgram(file.stem, tpus, source, notes=("read from a file",))
 
 
 def require_script(words: tuple[str, ...]) -> tuple[str, ...]:

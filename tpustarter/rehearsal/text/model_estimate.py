@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tpustarter.machine.tpus import parse_type
+from tpustarter.machine.tpus import find_topology
 
 _PEAKS = {
     "f32": "bf16_tflops",
@@ -31,7 +31,7 @@ def format_estimate(result: dict[str, Any]) -> str:
 
 
 def _model_rates(result: dict[str, Any], seconds: float) -> Iterator[tuple[float, str]]:
-    generation = parse_type(result["tpu"]).generation
+    generation = find_topology(result["tpu"]).type.generation
     kinds = {name for dot in result["dots"] for name in (dot["left"], dot["right"])}
     rates = [("GB/s of memory traffic", 1e9, result["bytes_accessed"], "hbm_gb_per_s")]
     if kinds:

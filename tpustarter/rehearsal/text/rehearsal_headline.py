@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpustarter.machine import tpus
+from tpustarter.machine.generations import GENERATIONS
+from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.text import phrases
 
 MOST_NAMED = 3
@@ -14,7 +16,7 @@ MOST_NAMED = 3
 
 
 def format_headline(
-    results: Sequence[dict[str, Any]],
+    results: Sequence[ResultFields],
     *,
     own: bool = False,
     script: bool = False,
@@ -55,7 +57,7 @@ def format_headline(
 
 
 def _counted(
-    results: Sequence[dict[str, Any]], compiled: int, *, own: bool, stopped_of: int | None
+    results: Sequence[ResultFields], compiled: int, *, own: bool, stopped_of: int | None
 ) -> str:
     if stopped_of is None or own:
         return f"{compiled} of {max(len(results), stopped_of or 0)} compile"
@@ -68,7 +70,7 @@ def _counted(
     return f"{compile_}{others}{far}"
 
 
-def format_label(result: dict[str, Any]) -> str:
+def format_label(result: ResultFields) -> str:
     """Return the name to display for a program: that of its check and its own."""
     check = result["check"]
     return f"{check.partition('.')[2]}: {result['program']}" if check else result["program"]
@@ -80,13 +82,16 @@ def exceeds_memory(result: Mapping[str, Any]) -> bool:
 
 
 def find_larger_tpu(needed_bytes: float, devices: int) -> tpus.Topology | None:
-    """Return the smallest TPU with so many devices and bytes per device, or None."""
-    enough = [
-        one
-        for one in tpus.TOPOLOGIES
-        if one.hbm_gib_per_device * 2**30 >= needed_bytes and one.devices >= devices
-    ]
-    return min(enough, key=lambda one: (one.devices, one.hbm_gib_per_device), default=None)
+    """Return the smallest TPU with so many devices and bytes per device, or None.
+
+    Those that the app offers come first, and then all slices.
+    """
+    names = (name for row in GENERATIONS if row.counts for name in tpus.list_topology_names(row))
+    for known in (tpus.TOPOLOGIES, map(tpus.find_topology, names)):
+        enough = [one for one in known if one.hbm_bytes >= needed_bytes and one.devices >= devices]
+        if enough:
+            return min(enough, key=lambda one: (one.devices, one.hbm_gib_per_device))
+    return None
 
 
 def _of_tpus(names: Sequence[str]) -> str:

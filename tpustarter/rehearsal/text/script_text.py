@@ -66,11 +66,15 @@ def list_remarks(rehearsal: Rehearsal) -> list[tuple[str, str | None]]:
         places = phrases.join_words(rehearsal.asked, most=MOST_NAMED)
         text = f"outside of what it jits it asks where it runs ({places}), and was answered `cpu`"
         texts.append((f"{text}: where it branches on that, the code for a CPU was run", None))
+    if rehearsal.returns_zeros:
+        texts.append(("its jitted functions returned zeros, as `--zeros` asks", None))
     python = rehearsal.script_python or ""
     if rehearsal.script_error:
         where = f" (run by {python})" if python else ""
         hint = install_hint(missing, python) if (missing := rehearsal.script_missing) else None
         texts.append((f"{rehearsal.script_error}{where}", hint))
+    elif rehearsal.script_ended_early:
+        texts.append(("it was ended early, as `--until` asks, so what follows was not seen", None))
     elif not rehearsal.results and rehearsal.stopped_by is None:
         texts.append((NOTHING_JITTED, JIT_SOMETHING))
     return texts

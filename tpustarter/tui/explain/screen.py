@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -101,7 +102,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
     def _explanations(self) -> Iterator[tuple[Explanation, str]]:
         """Yield the explanation of the output, then with the evidence of this machine."""
-        from tpustarter.explain import explain_output, machine_evidence, program_python
+        from tpustarter.explain import explain_output, machine_evidence
 
         app = self.tutor
         try:
@@ -111,7 +112,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             raise Problem(f"its log cannot be read: {error.strerror or error}") from error
         end = explain_output.CommandEnd(self._failed.code)
         is_own = self._failed.kind in OWN
-        python = None if is_own else explain_output.format_tested_python(app.machine.env)
+        python = None if is_own else _tested_python(app.machine.env)
         found = explain_output.explain_log(
             scan, end, python=python, lessons=app.lessons, lesson=self._failed.lesson
         )
@@ -122,16 +123,13 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         else:
             yield found, "looking at this machine, without touching the TPU"
             try:
-                program = program_python.locate_python(found.python)
                 checks = machine_evidence.plan_host_checks(
-                    app.machine, app.checks, str(program or "") if is_own else ""
+                    found.python, app.machine, app.checks, is_tested=not is_own
                 )
-                self._run.on_stop(checks.stop)
+                self._run.on_stop(checks.check.stop)
                 if self._run.is_stopped:
                     return
-                machine = machine_evidence.collect_findings(
-                    checks, of_program=not is_own or program is not None
-                )
+                machine = checks.collect()
             except Problem as problem:
                 yield found, f"This machine was not looked at: {problem.full_text}."
                 return
@@ -292,6 +290,17 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         if action == "page_down":
             return self.query_one("#page").max_scroll_y > 0
         return super().check_action(action, parameters)
+
+
+def _tested_python(env: Mapping[str, str]) -> str:
+    """Return the command of the Python under test, in which this program runs its own blocks."""
+    from tpustarter.checking.plan import interpreters
+
+    try:
+        chosen, _ = interpreters.choose_interpreter(None, env, Path.cwd())
+    except Problem:
+        return ""
+    return interpreters.format_path(chosen.path, env, Path.cwd())
 
 
 def _label(text: str) -> Content:

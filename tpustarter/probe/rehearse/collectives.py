@@ -1,0 +1,430 @@
+"""The collectives of a compiled program, read from its HLO text as the compiler structured it.
+
+The text is `jax.jit(f).lower(...).compile().as_text()`, of a TPU or of CPUs. This file imports
+nothing but the standard library, because lessons import a copy of it. Whatever the text holds,
+nothing here raises, and nothing takes more than a few passes over a line. Seen with jax 0.12.0.1
+and libtpu 0.0.50.1 and 0.0.52.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+KINDS = (
+    "all-gather",
+    "all-reduce",
+    "all-to-all",
+    "collective-broadcast",
+    "collective-permute",
+    "ragged-all-to-all",
+    "reduce-scatter",
+)
+ICI, DCN = "ici", "dcn"
+_SAME_VALUE = ("bitcast", "convert", "copy", "copy-done", "copy-start", "reshape")
+_CALLERS = ("calls", "to_apply")
+_DEPTH = 40
+"""Most instructions through which a value is followed."""
+
+# These are linear: a repeat ends at a character it cannot match.
+_BRACKET = re.compile(r"[()\[\]{}]")
+_ARRAY = re.compile(r"(?<!\w)(\w+)\[([^\[\]]*)\]")
+_NAME = re.compile(r"%([^\s,(){}]+)")
+_AXIS = re.compile(r"'([^']*)'(?:=(\d+)|:\(\d+\)(\d+))?")
+
+
+class HloInstruction(NamedTuple):
+    """One instruction: `name = shape op(operands)rest`."""
+
+    name: str
+    op: str
+    shape: str
+    operands: str
+    rest: str
+
+
+class Collective(NamedTuple):
+    """One exchange of data between devices, as one of them takes part in it."""
+
+    kind: str
+    """One of `KINDS`."""
+    bytes: int
+    """Its result on one device, in bytes, without the padding of tiles."""
+    group_size: int | None
+    """Devices that exchange with each other, or slices if `link` is `dcn`; None is unknown."""
+    link: str
+    """`ici` within a slice, or `dcn` between slices."""
+    runs: int | None
+    """How often the program does it; None in a branch, or in a loop without a static count."""
+    instruction: HloInstruction
+    """The instruction that has the result."""
+
+    @property
+    def received_bytes(self) -> float | None:
+        """The bytes that each device receives at least in one run, or None if unknown.
+
+        Of an all-reduce they are those of a reduce-scatter and an all-gather.
+        """
+        if self.kind in ("collective-broadcast", "collective-permute"):
+            return float(self.bytes)
+        if self.group_size is None or self.kind == "ragged-all-to-all":
+            return None
+        others = self.group_size - 1
+        if self.kind == "reduce-scatter":
+            return float(self.bytes * others)
+        return (2 if self.kind == "all-reduce" else 1) * self.bytes * others / self.group_size
+
+
+Computations = Mapping[str, dict[str, HloInstruction]]
+"""The instructions of each computation, by name; the last of them is its root."""
+
+
+def count_collectives(text: str) -> dict[str, int]:
+    """Return how many collectives of each kind a program has; one in a loop counts once."""
+    return dict(sorted(Counter(one.kind for one in list_collectives(text)).items()))
+
+
+def list_collectives(text: str) -> list[Collective]:
+    """Return the collectives of the first module of a text."""
+    computations: dict[str, dict[str, HloInstruction]] = {}
+    header = entry = ""
+    for heading, body in split_sections(text):
+        if heading.startswith("HloModule "):
+            if header:
+                break
+            header = heading
+        elif heading.endswith("{"):
+            name = heading.removeprefix("ENTRY ").partition(" ")[0].lstrip("%")
+            entry = name if heading.startswith("ENTRY ") else entry
+            computations[name] = parse_lines(body)
+    return find_collectives(computations, entry, count_partitions(header))
+
+
+def count_partitions(header: str) -> int | None:
+    """Return the devices that the first line of a module names, or None if it names none."""
+    number = _after(header, "num_partitions=") or _after(header, "replica_count=")
+    return int(number) if number.isdecimal() and len(number) < _DEPTH else None
+
+
+def parse_lines(body: Iterable[str]) -> dict[str, HloInstruction]:
+    """Return the instructions in lines of text, by name, the root of a computation last."""
+    lines: dict[str, HloInstruction] = {}
+    root = None
+    for text in body:
+        stripped = text.strip()
+        if parsed := parse_instruction(stripped.removeprefix("ROOT ")):
+            lines[parsed.name] = parsed
+            root = parsed.name if stripped.startswith("ROOT ") else root
+    if root is not None:
+        lines[root] = lines.pop(root)
+    return lines
+
+
+def find_collectives(
+    computations: Computations, entry: str, partitions: int | None = None
+) -> list[Collective]:
+    """Return the collectives of a program, each once, in the order of their computations.
+
+    Of a `-start` and its `-done`, the latter has the result. A fusion with a collective may be the
+    beginning, a step or the end of it: of one chain, the first counts. A fusion that keeps a part
+    of an all-reduce is a reduce-scatter. Between slices, data go through `send` and `recv`.
+
+    Args:
+        computations: The computations of the program.
+        entry: The name of the one that the program begins with.
+        partitions: The devices of the program, which a collective without groups joins.
+    """
+    runs = _count_runs(computations, entry)
+    fusions = {
+        _after(line.rest, " calls=%"): line
+        for lines in computations.values()
+        for line in lines.values()
+        if line.op == "fusion"
+    }
+    chains: set[str] = set()
+    found: list[Collective] = []
+    for name, lines in computations.items():
+        fusion = fusions.get(name)
+        for line in lines.values():
+            kind, link = _kind(line)
+            chain = _chain(line.rest) if fusion else ""
+            if not kind or chain in chains:
+                continue
+            chains |= {chain} - {""}
+            origin = line
+            if fusion and kind == "all-reduce" and _keeps_a_part(name, lines):
+                kind, origin = "reduce-scatter", fusion
+            started = lines.get((_NAME.findall(line.operands) or [""])[0], line)
+            rest = started.rest if line.op.endswith("-done") else line.rest
+            size = _count_slices(rest) if link == DCN else _group_size(rest, partitions)
+            shapes = _ARRAY.findall(origin.shape)
+            moved = sum(_count_bytes(*shape) for shape in (shapes[:1] if link == DCN else shapes))
+            found.append(Collective(kind, moved, size, link, runs.get(name, 1), origin))
+    return found
+
+
+def _kind(line: HloInstruction) -> tuple[str, str]:
+    if line.op == "recv":
+        kind = _after(line.rest, '_xla_megascale_transfer_type="').partition('"')[0]
+        kind = kind.casefold().replace("_", "-")
+        return kind if kind in KINDS else "", DCN
+    kind = line.op.removesuffix("-done")
+    return kind if kind in KINDS else "", ICI
+
+
+def _keeps_a_part(name: str, lines: dict[str, HloInstruction]) -> bool:
+    # The compiler also names such a computation `all-reduce-scatter`.
+    sums = {line.name for line in lines.values() if line.op == "all-reduce"}
+    for line in lines.values():
+        first = (_NAME.findall(line.operands) or [""])[0]
+        if first in sums and line.op in ("bitcast", "get-tuple-element"):
+            sums.add(line.name)
+        elif first in sums and line.op == "dynamic-slice":
+            return True
+    return name.startswith("all-reduce-scatter")
+
+
+def _chain(rest: str) -> str:
+    # All collectives of a `shard_map` have one channel.
+    channel = _after(rest, " channel_id=")
+    return f"{channel} {_after(rest, '{chain_id=')}" if channel else ""
+
+
+def _group_size(rest: str, partitions: int | None) -> int | None:
+    """Return the devices of a group: `{{0,1},{2,3}}`, `[2,4]<=[8]`, `mesh['x'=2,'y'=4] {'y'}`."""
+    groups = rest.partition(" replica_groups=")[2]
+    if groups.startswith("{{"):
+        return groups.partition("}")[0].count(",") + 1
+    if groups.startswith("{}"):
+        return partitions
+    if groups.startswith("["):
+        size = groups.partition("]")[0].rpartition(",")[2]
+        return int(size) if size.isdecimal() and len(size) < _DEPTH else None
+    if groups.startswith("mesh["):
+        mesh, _, axes = groups.partition("] {")
+        sizes = {name: size for name, size, _ in _AXIS.findall(mesh)}
+        chosen = [
+            part or sizes.get(name) for name, _, part in _AXIS.findall(axes.partition("}")[0])
+        ]
+        whole = [int(size) for size in chosen if size and len(size) < _DEPTH]
+        return math.prod(whole) if len(whole) == len(chosen) else None
+    return None
+
+
+def _count_slices(rest: str) -> int | None:
+    """Return the slices of a group: `{1,2}x{0:7}`, or `{{100000,200000},{100001,200001}}`."""
+    target = rest.partition("_xla_megascale_target=")[2].lstrip('"')
+    group = target.lstrip("{").partition("}")[0]
+    return group.count(",") + 1 if target.startswith("{") and ":" not in group else None
+
+
+def _count_bytes(kind: str, dims: str) -> int:
+    digits = "".join(letter if letter.isdecimal() else " " for letter in kind).split()
+    width = int(digits[0]) if digits and len(digits[0]) <= len("128") else 8 * (kind == "pred")
+    sizes = dims.replace("<=", "").split(",", _DEPTH)
+    known = all(size.isdecimal() and len(size) < _DEPTH for size in sizes) or not dims
+    return -(-math.prod(int(size) for size in sizes if size) * width // 8) if known else 0
+
+
+def _count_runs(computations: Computations, entry: str) -> dict[str, int | None]:
+    """Return how often each computation runs, through static loops, or None if unknown."""
+    runs: dict[str, int | None] = {entry: 1}
+    callers: Counter[str] = Counter()
+    calls = {name: list(_list_calls(computations, lines)) for name, lines in computations.items()}
+    reached, left = {entry}, [entry]
+    while left:
+        for called, _ in calls.get(left.pop(), ()):
+            callers[called] += 1
+            left += [called] if called not in reached else []
+            reached.add(called)
+    left = [entry]
+    while left:  # each computation after all of its callers
+        name = left.pop()
+        for called, trips in calls.get(name, ()):
+            before, each = runs.get(called, 0), runs[name]
+            if before is None or each is None or trips is None:
+                runs[called] = None
+            else:
+                runs[called] = before + each * trips
+            callers[called] -= 1
+            left += [called] if callers[called] == 0 else []
+    return runs
+
+
+def _list_calls(
+    computations: Computations, lines: dict[str, HloInstruction]
+) -> Iterator[tuple[str, int | None]]:
+    for line in lines.values():
+        attributes = line.rest.partition(", metadata={")[0]
+        if line.op == "while":
+            trips = _count_trips(computations, lines, line)
+            yield _after(attributes, " body=%"), trips
+            yield _after(attributes, " condition=%"), None if trips is None else trips + 1
+        elif line.op == "conditional":
+            branches = attributes.partition("branch_computations={")[2].partition("}")[0]
+            for name in _NAME.findall(branches):
+                yield name, None
+            for key in ("true", "false"):
+                yield _after(attributes, f" {key}_computation=%"), None
+        elif "=%" in attributes:
+            for key in _CALLERS:
+                if name := _after(attributes, f" {key}=%"):
+                    yield name, 1
+
+
+class _Item(NamedTuple):
+    """An element of the values that a loop hands on, and what is added to it."""
+
+    position: int
+    added: int
+
+
+class _Values(NamedTuple):
+    """A computation and the values of its parameters, or of a loop whose values are unknown."""
+
+    lines: dict[str, HloInstruction]
+    arguments: tuple[tuple[_Values, str], ...] | None
+
+
+def _count_trips(
+    computations: Computations, outside: dict[str, HloInstruction], loop: HloInstruction
+) -> int | None:
+    """Return how often a loop from a constant to a constant runs, or None for others."""
+    condition = computations.get(_after(loop.rest, " condition=%"))
+    body = computations.get(_after(loop.rest, " body=%"))
+    if not condition or not body:
+        return None
+    root, values = _open_fusion(computations, _Values(condition, None), _root(condition))
+    if root.op != "compare":
+        return None
+    sides = [_evaluate(computations, values, name) for name in _NAME.findall(root.operands)[:2]]
+    direction = _after(root.rest, " direction=")
+    if isinstance(sides[0], int):
+        sides.reverse()
+        direction = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}.get(direction, direction)
+    counter, limit = [*sides, None, None][:2]
+    if not isinstance(counter, _Item) or not isinstance(limit, int):
+        return None
+    step = _evaluate(computations, _Values(body, None), _root(body).name, counter.position)
+    first = _evaluate(computations, _Values(outside, None), loop.name, counter.position)
+    if not (isinstance(step, _Item) and isinstance(first, int)) or step[0] != counter[0]:
+        return None
+    far = limit - counter.added - first
+    if direction in ("GT", "GE"):
+        far, step = -far, step._replace(added=-step.added)
+    if direction not in ("LT", "LE", "GT", "GE") or step.added <= 0:
+        return None
+    return max(0, -(-(far + direction.endswith("E")) // step.added))
+
+
+def _root(lines: dict[str, HloInstruction]) -> HloInstruction:
+    return next(reversed(lines.values()))
+
+
+def _open_fusion(
+    computations: Computations, values: _Values, line: HloInstruction
+) -> tuple[HloInstruction, _Values]:
+    inside = computations.get(_after(line.rest, " calls=%")) if line.op == "fusion" else None
+    if not inside:
+        return line, values
+    names = _NAME.findall(line.operands)
+    return _root(inside), _Values(inside, tuple((values, name) for name in names))
+
+
+def _evaluate(
+    computations: Computations,
+    values: _Values,
+    name: str,
+    index: int | None = None,
+    left: int = _DEPTH,
+) -> int | _Item | None:
+    """Return an integer, an element of a loop's values with what is added, or None.
+
+    `index` chooses an element of a tuple.
+    """
+    line = values.lines.get(name)
+    if line is None or not left:
+        return None
+    line, values = _open_fusion(computations, values, line)
+    names = _NAME.findall(line.operands)
+
+    def go(operand: str, item: int | None = None) -> int | _Item | None:
+        return _evaluate(computations, values, operand, item, left - 1)
+
+    if line.op == "constant" and index is None:
+        number = line.operands.removeprefix("-")
+        return int(line.operands) if number.isdecimal() and len(number) < _DEPTH else None
+    if line.op == "parameter":
+        if values.arguments is None:
+            return None if index is None else _Item(index, 0)
+        number = int(line.operands) if line.operands.isdecimal() else len(values.arguments)
+        if number >= len(values.arguments):
+            return None
+        outside, operand = values.arguments[number]
+        return _evaluate(computations, outside, operand, index, left - 1)
+    if line.op == "get-tuple-element" and names:
+        item = _after(line.rest, " index=")
+        return go(names[0], int(item)) if item.isdecimal() and index is None else None
+    if line.op == "tuple" and index is not None:
+        return go(names[index]) if index < len(names) else None
+    if line.op in (*_SAME_VALUE, "while") and names:
+        return go(names[0], index)
+    if line.op in ("add", "subtract") and len(names) == 2 and index is None:
+        return _add(go(names[0]), go(names[1]), -1 if line.op == "subtract" else 1)
+    return None
+
+
+def _add(left: int | _Item | None, right: int | _Item | None, sign: int) -> int | _Item | None:
+    if isinstance(left, int) and isinstance(right, _Item) and sign > 0:
+        left, right = right, left
+    if left is None or not isinstance(right, int):
+        return None
+    if isinstance(left, _Item):
+        return left._replace(added=left.added + sign * right)
+    return left + sign * right
+
+
+def _after(text: str, key: str) -> str:
+    return text.partition(key)[2].partition(",")[0].partition(" ")[0].rstrip("}")
+
+
+def split_sections(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each line that begins a section or a computation, with the lines that belong to it."""
+    heading, start = "", 0
+    body: list[str] = []
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        line = text[start:end].rstrip()
+        start = end + 1
+        if line[:1].isspace() or line[:1].isdigit():
+            body.append(line)
+        elif line and line[0] != "}":
+            yield heading, body
+            heading, body = line, []
+    yield heading, body
+
+
+def parse_instruction(text: str) -> HloInstruction | None:
+    """Return the instruction in a line of text, or None for any other text."""
+    name, _, right = text.partition(" = ")
+    end = find_closing_bracket(right, 0) if right.startswith("(") else right.find(" ")
+    opened = right.find("(", end)
+    closed = find_closing_bracket(right, opened) if 0 < end < opened else -1
+    if closed < 0:
+        return None
+    op, operands = right[end:opened].strip(), right[opened + 1 : closed - 1]
+    return HloInstruction(name.lstrip("%"), op, right[:end], operands, right[closed:])
+
+
+def find_closing_bracket(text: str, start: int) -> int:
+    """Return the position after the bracket that closes the one at `start`; -1 for none."""
+    depth = 0
+    for bracket in _BRACKET.finditer(text, start):
+        depth += 1 if bracket[0] in "([{" else -1
+        if depth == 0:
+            return bracket.end()
+    return -1
