@@ -20,7 +20,6 @@ from typing import Any, TypeVar
 from tpustarter.core import locations
 from tpustarter.core.json_values import is_object
 from tpustarter.core.problem import Problem
-
 from tpustarter.version import __version__
 
 _T = TypeVar("_T")
