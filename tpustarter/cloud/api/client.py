@@ -11,7 +11,7 @@ import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tpustarter.cloud.api import credentials, local_server
 from tpustarter.cloud.api import errors as api_errors
@@ -20,6 +20,9 @@ from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.create.request import TpuRequest
+
+if TYPE_CHECKING:
+    from grpc import Channel
 
 ENDPOINT = "TPUSTARTER_TPU_ENDPOINT"
 """Variable with the host and port of a local server that replaces Google's, in tests."""
@@ -60,7 +63,7 @@ class Client:
         self,
         project: str,
         *,
-        channel: Any = None,
+        channel: Channel | None = None,
         clock: Clock | None = None,
         read_s: float = READ_S,
         write_s: float = WRITE_S,
@@ -186,7 +189,7 @@ class Client:
             dict.fromkeys(api_messages.clean_text(name).rpartition("/")[2] for name in unreachable)
         )
 
-    def _one(self, doing: str, method: Callable[..., Any], path: str) -> Any | None:
+    def _one(self, doing: str, method: Callable[..., object], path: str) -> object:
         try:
             return self._read(doing, lambda: method(name=path, retry=None, timeout=self._read_s))
         except CloudProblem as error:
@@ -207,7 +210,7 @@ class Client:
             self._clock.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  no secret
         return _in_words(doing, ask)
 
-    def _write(self, doing: str, method: Callable[..., Any], **arguments: Any) -> str:
+    def _write(self, doing: str, method: Callable[..., Any], **arguments: object) -> str:
         """Send a change once, and return the name of its operation.
 
         Only where Google limited the rate, so that nothing has begun, is it sent again.
@@ -302,7 +305,7 @@ def _text(raised: Any) -> str:
     return api_messages.clean_text(str(told or ""))
 
 
-def _connect(channel: Any, project: str) -> Any:
+def _connect(channel: Channel | None, project: str) -> Any:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # it writes to stderr when a server goes away
     from google.cloud import tpu_v2
     from google.cloud.tpu_v2.services.tpu.transports import TpuGrpcTransport
