@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import msgspec
 
@@ -91,9 +91,9 @@ class FigureChange(msgspec.Struct):
 
     id: str
     code: str
-    entity: object
-    name: object
-    unit: object
+    entity: Any
+    name: Any
+    unit: Any
     before: Value
     now: Value
     relative: float | None
@@ -245,7 +245,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def find_noise(
-    code: str, unit: object, before: object, now: object, rows: Sequence[Noise]
+    code: str, unit: Any, before: object, now: object, rows: Sequence[Noise]
 ) -> Noise | None:
     """Return the first row that matches a figure, or None for an exact one."""
     whole = all(_is_number(value) and float(value).is_integer() for value in (before, now))
