@@ -245,7 +245,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def find_noise(
-    code: str, unit: Any, before: object, now: object, rows: Sequence[Noise]
+    code: str, unit: object, before: object, now: object, rows: Sequence[Noise]
 ) -> Noise | None:
     """Return the first row that matches a figure, or None for an exact one."""
     whole = all(_is_number(value) and float(value).is_integer() for value in (before, now))
