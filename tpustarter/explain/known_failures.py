@@ -106,7 +106,7 @@ class KnownFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 @functools.cache
-def read_failures(file: Path = FILE) -> tuple[KnownFailure, ...]:
+def read_known_failures(file: Path = FILE) -> tuple[KnownFailure, ...]:
     """Read the known failures; raise Problem for a row that cannot be used."""
     table = yaml_rows.load_yaml(file)
     if not is_array(table):
@@ -173,7 +173,7 @@ def generalise_pattern(pattern: str) -> str:
     return "".join(made)
 
 
-def format_sizes(values: Mapping[str, str]) -> dict[str, str] | None:
+def format_memory_shortage(values: Mapping[str, str]) -> dict[str, str] | None:
     """Return NEEDED, THERE and OVER in words, or None unless more was needed than there was.
 
     Where enough was free in total, as in fragmented memory, the numbers explain nothing.

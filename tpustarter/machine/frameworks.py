@@ -231,7 +231,7 @@ def platform_variables(
     return {**chosen, **{name: str(devices) for name in counted}}
 
 
-def has_cpu_devices(framework: str) -> bool:
+def can_run_on_cpu(framework: str) -> bool:
     """Return whether a framework also computes without an accelerator."""
     return framework not in FRAMEWORKS or FRAMEWORKS[framework].on_cpu
 

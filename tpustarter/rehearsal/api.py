@@ -10,9 +10,9 @@ from typing import Any
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 from tpustarter.probe.rehearse import device_questions, exports
-from tpustarter.probe.rehearse.device_questions import DeviceAnswers
+from tpustarter.probe.rehearse.device_questions import PretendedTpu
 from tpustarter.rehearsal.compile import lowering
-from tpustarter.rehearsal.programs.request import TIMEOUT_S, RehearsalRequest
+from tpustarter.rehearsal.programs.rehearsal_request import TIMEOUT_S, RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import LoweredProgram
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
@@ -115,6 +115,6 @@ def _lower(
         if device_questions.caches_traces_by_device(jax)
         else None
     )
-    with DeviceAnswers(jax) as answers, answers.answer_for(device) as asked:
+    with PretendedTpu(jax) as answers, answers.answer_for(device) as asked:
         written = exports.export_to_file(path, function, *arguments, answers=answers, **named)
     return written, (*device_questions.describe_questions(asked), *written["notes"])

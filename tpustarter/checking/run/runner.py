@@ -184,7 +184,7 @@ class CheckRunner:
         result = yield from self._run_unseen(check)
         if not self._with_settings:
             result = user_settings.add_settings_finding(result, names)
-        elif user_settings.may_depend_on_settings(result) and self.stopped_by is None:
+        elif user_settings.may_be_caused_by_settings(result) and self.stopped_by is None:
             self._restart(with_settings=False)
             without = yield from self._run_unseen(check)
             self._changed_by_settings += user_settings.is_caused_by_settings(result, without)

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping
 
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.text.terminal import escape_text
 
 _TPUS = ("gcloud", "compute", "tpus")

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpustarter.cloud.create.request import validate_zone
+from tpustarter.cloud.create.tpu_request import validate_zone
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine.machine import Machine

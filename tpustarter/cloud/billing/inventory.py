@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tpustarter.cloud.api import resource_states
-from tpustarter.cloud.api.client import EVERY_ZONE, Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.resource_states import StateMeaning
 from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.tpu_client import EVERY_ZONE, TpuClient
 from tpustarter.cloud.billing import chips, ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.billing.ledger_reconciliation import reconcile_ledger
@@ -124,7 +124,7 @@ class ProjectOverview:
         return tuple(row for row in self.rows if row.is_leftover)
 
 
-def fetch_overview(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> ProjectOverview:
+def fetch_overview(client: TpuClient, clock: Clock, zone: str = EVERY_ZONE) -> ProjectOverview:
     """Return all TPUs of a zone, or of all zones, with those that only the ledger knows.
 
     Entries of TPUs that are known to be gone are removed from the ledger.

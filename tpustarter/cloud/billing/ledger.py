@@ -202,6 +202,6 @@ def _change(entry: LedgerEntry, change: Callable[[LedgerEntry | None], _Changed]
     return after
 
 
-def format_time(moment: datetime) -> str:
+def format_ledger_time(moment: datetime) -> str:
     """Return a time in the form that entries have."""
     return moment.astimezone(timezone.utc).isoformat(timespec="seconds")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api.project_and_zone import PLACEHOLDER, Project
-from tpustarter.cloud.create.request import DataDisk, TpuRequest
+from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine.tpus import TpuType
 from tpustarter.text import phrases

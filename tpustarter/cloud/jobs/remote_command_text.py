@@ -10,8 +10,8 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from tpustarter.cloud.api import workers
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import remote_command
@@ -101,7 +101,7 @@ def join_worker_names(labels: Sequence[str]) -> str:
     return f"{', '.join(labels[:SHOWN_LABELS])} and {len(labels) - SHOWN_LABELS} more"
 
 
-def describe_unready_tpus(client: Client, chosen: Sequence[Worker]) -> Iterator[str]:
+def describe_unready_tpus(client: TpuClient, chosen: Sequence[Worker]) -> Iterator[str]:
     """Yield the state of TPUs that are not READY, after a worker was not reached."""
     for zone, name in dict.fromkeys((one.node.zone, one.node.name) for one in chosen):
         with contextlib.suppress(Problem):

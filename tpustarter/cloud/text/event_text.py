@@ -14,7 +14,7 @@ from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.gcloud_commands import quote_for_shell
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.create import events
-from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.text import slice_drawing
 from tpustarter.text import phrases
 

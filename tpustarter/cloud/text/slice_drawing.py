@@ -83,7 +83,7 @@ def _in_words(name: str) -> str:
     return name.replace("_", " ").lower()
 
 
-def format_title(node: TpuNode) -> str:
+def describe_slice_hosts(node: TpuNode) -> str:
     """Return the description of a slice: `4 hosts with 4 chips each, topology 4x4`."""
     tpu = chips.find_type(node)
     return format_type_title(tpu) if tpu else phrases.format_count(len(list_hosts(node)), "host")

@@ -16,7 +16,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tpustarter.core.content import Lesson
-from tpustarter.learning.content.fences import Fence, find_fences, make_problem
+from tpustarter.learning.content.lesson_elements import (
+    LessonElement,
+    find_lesson_elements,
+    make_problem,
+)
 from tpustarter.learning.content.markdown import source_lines
 from tpustarter.learning.content.quiz import Quiz, parse_quiz
 from tpustarter.learning.run.expected_output import NUMBER, ExpectedOutput
@@ -133,7 +137,7 @@ def parse_lesson(lesson: Lesson) -> list[LessonPart]:
         Problem: A fence is broken, doubled, or belongs to no block; it names file and line.
     """
     lines = source_lines(lesson)
-    fences = list(find_fences(lesson, lines))
+    fences = list(find_lesson_elements(lesson, lines))
     blocks = _collect_blocks(lesson, fences)
     parts: list[LessonPart] = []
     position, fold, count = 0, "", 0
@@ -168,7 +172,7 @@ def list_blocks(lesson: Lesson) -> list[Block]:
     return [part.block for part in parse_lesson(lesson) if part.block]
 
 
-def _collect_blocks(lesson: Lesson, fences: Sequence[Fence]) -> dict[str, Block]:
+def _collect_blocks(lesson: Lesson, fences: Sequence[LessonElement]) -> dict[str, Block]:
     blocks: dict[str, Block] = {}
     names: set[str] = set()
     for fence in fences:
@@ -196,7 +200,7 @@ def _collect_blocks(lesson: Lesson, fences: Sequence[Fence]) -> dict[str, Block]
     return blocks
 
 
-def _make_block(lesson: Lesson, fence: Fence) -> Block:
+def _make_block(lesson: Lesson, fence: LessonElement) -> Block:
     return Block(
         fence.values["id"],
         fence.content,
@@ -210,11 +214,11 @@ def _make_block(lesson: Lesson, fence: Fence) -> Block:
     )
 
 
-def _names(fence: Fence, key: str) -> tuple[str, ...]:
+def _names(fence: LessonElement, key: str) -> tuple[str, ...]:
     return tuple(fence.values[key].split(",")) if key in fence.values else ()
 
 
-def _add_expected(lesson: Lesson, blocks: dict[str, Block], fence: Fence) -> None:
+def _add_expected(lesson: Lesson, blocks: dict[str, Block], fence: LessonElement) -> None:
     name, platform = fence.values.get("of"), fence.values.get("on", "any")
     if name is None:
         raise make_problem(lesson, fence.start, "an output has no `of=`")
@@ -234,7 +238,7 @@ def _add_expected(lesson: Lesson, blocks: dict[str, Block], fence: Fence) -> Non
     blocks[name] = replace(block, expected=(*block.expected, expected))
 
 
-def _add_answer(lesson: Lesson, blocks: dict[str, Block], fence: Fence) -> None:
+def _add_answer(lesson: Lesson, blocks: dict[str, Block], fence: LessonElement) -> None:
     name = fence.values.get("of", "")
     if name not in blocks or blocks[name].answer != "":
         message = f"an answer of `{name}`, and no `try` of this name above it that has none yet"
@@ -242,7 +246,7 @@ def _add_answer(lesson: Lesson, blocks: dict[str, Block], fence: Fence) -> None:
     blocks[name] = replace(blocks[name], answer=fence.content or "\n")
 
 
-def _parse_positive(lesson: Lesson, fence: Fence, key: str) -> float | None:
+def _parse_positive(lesson: Lesson, fence: LessonElement, key: str) -> float | None:
     text = fence.values.get(key)
     if text is None:
         return None
@@ -251,21 +255,21 @@ def _parse_positive(lesson: Lesson, fence: Fence, key: str) -> float | None:
     return float(text)
 
 
-def _make_quiz(lesson: Lesson, fence: Fence) -> Quiz:
+def _make_quiz(lesson: Lesson, fence: LessonElement) -> Quiz:
     try:
         return parse_quiz(fence.values["id"], fence.content, lesson.first_line + fence.start)
     except ValueError as error:
         raise make_problem(lesson, fence.start, str(error)) from None
 
 
-def _make_figure(lesson: Lesson, fence: Fence) -> Figure:
+def _make_figure(lesson: Lesson, fence: LessonElement) -> Figure:
     values = fence.values
     line = lesson.first_line + fence.start
     caption = " ".join(values["caption"].split())
     return Figure(fence.content, caption, values["file"], "by-hand" in values, line)
 
 
-def _follow_fold(lesson: Lesson, fence: Fence, fold: str) -> str:
+def _follow_fold(lesson: Lesson, fence: LessonElement, fold: str) -> str:
     if fence.kind == "fold" and fold:
         raise make_problem(lesson, fence.start, f"`<details>` stands inside that of `{fold}`")
     if fence.kind == "unfold" and not fold:

@@ -20,7 +20,7 @@ from tpustarter.learning.progress.progress_file import (
 )
 
 
-def export_progress() -> dict[str, Any]:
+def make_progress_export() -> dict[str, Any]:
     """Return the progress in all lessons, as `merge_export` takes it."""
     return {"schema": SCHEMA, "lessons": read_lessons()}
 

@@ -189,7 +189,9 @@ class Compiler:
                 self._end(gently=False)
                 if self.stopped or event["event"] == "interrupted":
                     return None
-                yield make_failure(task, program, explain_exit(event, text), passed_s, text)
+                yield make_failure(
+                    task, program, explain_compiler_exit(event, text), passed_s, text
+                )
                 return compiling
 
     def _command(self, task: CompileTask, done: list[str]) -> dict[str, Any]:
@@ -290,7 +292,7 @@ def add_notes(result: dict[str, Any], notes: tuple[str, ...]) -> dict[str, Any]:
     return {**result, "notes": both} if both else result
 
 
-def explain_exit(event: Event, text: str) -> str:
+def explain_compiler_exit(event: Event, text: str) -> str:
     """Return why the compiler's process ended unexpectedly."""
     if event["event"] != "gone":
         return "the compiler's process wrote something that is not an event"

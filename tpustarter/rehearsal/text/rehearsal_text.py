@@ -307,7 +307,7 @@ def list_notes(result: dict[str, Any], *, verbose: bool = False) -> list[Program
         text = f"{phrases.join_words(wide)}: no TPU has it, so each operation becomes many"
         lines.append(ProgramNote("slow", text))
     if verbose:
-        lines.append(ProgramNote("model", model_estimate.format_estimate(result)))
+        lines.append(ProgramNote("model", model_estimate.format_model_estimate(result)))
         texts = format_sizes([buffer["laid_out_bytes"] for buffer in result["buffers"]])
         width = max(map(len, texts), default=0)
         lines += [

@@ -1,7 +1,7 @@
 """The shapes of fields that a report may contain: each value of a collector must match its own.
 
-A field without a shape is left out, and so is a value of another shape. Only `text_shape` takes
-words that were not foreseen, and cleans them.
+A field without a shape is left out, and so is a value of another shape. Only `cleaned_text_shape`
+takes words that were not foreseen, and cleans them.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def name_shape(kind: str) -> Shape:
     return told
 
 
-def text_shape(lines: int = 60) -> Shape:
+def cleaned_text_shape(lines: int = 60) -> Shape:
     """Return the shape of a text, which is cleaned and cut to its last lines."""
     return lambda value, cleaner: cleaner.clean_text(_string(value), lines)
 

@@ -19,7 +19,7 @@ from tpustarter.checking.results.results import Run
 from tpustarter.machine import host
 from tpustarter.report.clean.allowed_fields import OmittedFact, Shape, select_allowed
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
-from tpustarter.report.document import ReportSection
+from tpustarter.report.report_document import ReportSection
 
 
 class CollectorUnanswered(Exception):  # noqa: N818  it is an outcome, not an error

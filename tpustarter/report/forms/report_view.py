@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tpustarter.report.document import ReportDocument, read_facts
+from tpustarter.report.report_document import ReportDocument, read_facts
 
 
 class ReportView:

@@ -217,7 +217,8 @@ def _first_executable(paths: Sequence[Path]) -> Path | None:
 
 def _find_packages(folder: Path, profile: SetupProfile) -> tuple[str, ...]:
     frameworks = [
-        f"{name} {version}" for name, version in interpreters.list_installed(folder).items()
+        f"{name} {version}"
+        for name, version in interpreters.read_framework_versions(folder).items()
     ]
     packages = (
         package for package in made_environment.list_packages(folder) if package not in frameworks

@@ -95,7 +95,7 @@ class FailedRun:
         """
         from tpustarter.explain import known_failures, log_scanner
 
-        begun = log_scanner.FailureScanner(known_failures.read_failures()).start_pass()
+        begun = log_scanner.FailureScanner(known_failures.read_known_failures()).start_pass()
         lines = 0
         with self.file.open("rb") if self.file else io.BytesIO(self.log.encode()) as stream:
             last = b""

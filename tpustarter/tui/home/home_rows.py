@@ -360,7 +360,7 @@ def _headline(check: dict[str, Any]) -> str:
         return str(check.get("headline", ""))
     ids = wrong if is_object(wrong) else {}
     named = {status: some for status, some in ids.items() if len(some) <= MOST_NAMED}
-    return headline.format_summary(summary, named)
+    return headline.format_run_summary(summary, named)
 
 
 def _when(check: dict[str, Any]) -> str:

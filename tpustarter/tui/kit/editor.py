@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets.text_area import Selection, TextAreaTheme
 
-from tpustarter.learning.run.learner_lines import TO_CHANGE, find_rows_to_change
+from tpustarter.learning.run.lines_at_fault import TO_CHANGE, find_rows_to_change
 from tpustarter.text.terminal import cut_text
 from tpustarter.tui.kit.markdown_text import MARKED, CodeColours
 from tpustarter.tui.kit.row_list import get_app

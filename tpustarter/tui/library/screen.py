@@ -358,7 +358,7 @@ opens the marked one.
             [check] = [check for check in sources.checks if check.id == rest]
             return rest, search_details.describe_check(check)
         if sources and name == OLD:
-            return "Older tutorials", search_details.describe_claim(self._claim(rest))
+            return "Older tutorials", search_details.describe_tutorial_claim(self._claim(rest))
         return "", ""
 
     def _claim(self, name: str) -> TutorialClaim:

@@ -20,8 +20,8 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine.machine import Machine
 from tpustarter.rehearsal.compile import compiler
 from tpustarter.rehearsal.programs import (
+    file_functions,
     resolve,
-    source,
     suggestions,
     syntax,
     user_program,
@@ -134,8 +134,8 @@ def parse_typed_program(
 
     syntax.verify_syntax(file, shown, find_python)
     if kind == SCRIPT:
-        beside = (one for one in source.find_programs(file.parent) if one.path == file)
-        read = next(beside, None) or source.read_source(file)
+        beside = (one for one in file_functions.find_program_files(file.parent) if one.path == file)
+        read = next(beside, None) or file_functions.read_source(file)
         return TypedProgram(kind, words, NO_JIT if read and not read.jits else "")
     name, *given = words
     try:
@@ -217,11 +217,11 @@ def describe_choosing(offered: AmbiguousPrograms) -> str:
     )
 
 
-def find_programs(folder: Path) -> tuple[TypedProgram, ...]:
+def find_typed_programs(folder: Path) -> tuple[TypedProgram, ...]:
     """Return the programs of a folder, at most `MOST_FOUND`: the first ones of each file."""
     files = [
         [*map(_program, suggestions.suggest_commands(one, one.path.name))]
-        for one in source.find_programs(folder)
+        for one in file_functions.find_program_files(folder)
     ]
     in_turn = (one for several in zip_longest(*files) for one in several if one)
     chosen = {*islice(in_turn, MOST_FOUND)}

@@ -22,9 +22,9 @@ from tpustarter.tui.kit.editor import FILL_GAP
 from tpustarter.tui.kit.text_layout import StackedText, status_word
 from tpustarter.tui.lesson.block import block_text as block_words
 from tpustarter.tui.lesson.block.block_code import BlockCode
-from tpustarter.tui.lesson.block.block_output import PrintedOutput
 from tpustarter.tui.lesson.block.block_state import BlockState, EarlierResult
 from tpustarter.tui.lesson.block.block_text import BlockText, QuotedLines
+from tpustarter.tui.lesson.block.printed_output import PrintedOutput
 from tpustarter.tui.lesson.page.folded_parts import FoldedPart
 
 FEWEST_COLUMNS, MOST_COLUMNS = 40, 98

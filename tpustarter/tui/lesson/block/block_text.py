@@ -10,7 +10,7 @@ from textual.content import Content
 from tpustarter.checking.results.results import UsedDevices
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.run.block_results import BlockResult
-from tpustarter.learning.run.expected_output import NO_FURTHER, OutputDifference, list_differing
+from tpustarter.learning.run.expected_output import NO_FURTHER, OutputDifference, list_missing_lines
 from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text
 from tpustarter.tui.kit.safe_text import clean_text
@@ -279,7 +279,7 @@ def format_expected(
             where += f", its numbers within {100 * output.rtol:g} %"
         known = result.output if result else here.text if here else ""
         if output is not here and known:  # lines that are the same here are not repeated
-            lines = list_differing(output, known)
+            lines = list_missing_lines(output, known)
             where += ", where that differs" * (len(lines) < len(text.split("\n")))
             text = "\n".join(lines)
         if text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from tpustarter.checking.output.results_text import ID_WIDTH, format_number
-from tpustarter.checking.results.comparison import (
+from tpustarter.checking.results.run_comparison import (
     ORDER,
     FigureChange,
     ResultChange,

@@ -102,7 +102,7 @@ def read_source(path: Path) -> FileSource | None:
     )
 
 
-def find_programs(folder: Path) -> list[FileSource]:
+def find_program_files(folder: Path) -> list[FileSource]:
     """Return the files of a folder that look like programs of JAX and define or do something.
 
     A script that imports such a file is one too, and its jitted functions include that file's.

@@ -19,7 +19,7 @@ from tpustarter.cloud.api import message_conversion as api_messages
 from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
-from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.tpu_request import TpuRequest
 
 ENDPOINT = "TPUSTARTER_TPU_ENDPOINT"
 """Variable with the host and port of a local server that replaces Google's, in tests."""
@@ -53,7 +53,7 @@ class OperationState:
     """The reason of a failure."""
 
 
-class Client:
+class TpuClient:
     """The Cloud TPU API of one project."""
 
     def __init__(
@@ -128,7 +128,7 @@ class Client:
             self._client.create_queued_resource,
             parent=f"projects/{self.project}/locations/{request.zone}",
             queued_resource_id=request.name,
-            queued_resource=api_messages.make_queued_resource(request, self.project),
+            queued_resource=api_messages.make_queued_resource_message(request, self.project),
         )
 
     def delete_queued_resource(self, zone: str, name: str, *, force: bool) -> None:

@@ -67,7 +67,7 @@ class UnansweredSection(msgspec.Struct):
     seconds: float
 
 
-class ReportJudgement(msgspec.Struct):
+class ReportTriage(msgspec.Struct):
     """The beginning of a report, judged from its sections."""
 
     stale: list[StalePackage]
@@ -109,7 +109,7 @@ class ReportDocument(msgspec.Struct):
     tool: dict[str, str]
     made: str
     seconds: float
-    first: ReportJudgement
+    first: ReportTriage
     sections: list[ReportSection]
     replacements: dict[str, int]
     left_out: list[dict[str, str]]
