@@ -371,7 +371,7 @@ class MachineCheck:
 
 
 def needs_hosts(check: Check) -> bool:
-    """Return whether a check is about several hosts, so that one host alone leaves it out."""
+    """Return whether a check needs several hosts, and is left out of a run on one host."""
     return check.needs.get("hosts", 1) > 1
 
 

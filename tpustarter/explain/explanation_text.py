@@ -89,7 +89,7 @@ class Explanation:
 
     @property
     def code(self) -> ExitCode:
-        """Return 0 where something known matches, 5 where nothing does."""
+        """The exit code: 0 if a known failure matches, else 5."""
         return ExitCode.OK if self.is_explained else ExitCode.NOTHING_VERIFIED
 
 
@@ -196,7 +196,7 @@ class ExplanationPart:
 
     @property
     def is_literal(self) -> bool:
-        """Whether the part is to be copied as it stands: a command, an address."""
+        """Whether the part must be copied exactly, such as a command or an address."""
         return self.kind in (PartKind.COMMAND, PartKind.LESSON, PartKind.SOURCE)
 
 

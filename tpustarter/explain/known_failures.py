@@ -129,7 +129,7 @@ def _name(row: object, number: int) -> str:
 
 
 def is_command(fix: str) -> bool:
-    """Return whether a fix is a command that can be run as it is."""
+    """Return whether a fix is a command to run as it stands, rather than a sentence."""
     return not _SENTENCE.match(fix) and not fix.endswith((".", "`"))
 
 

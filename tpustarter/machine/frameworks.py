@@ -243,7 +243,7 @@ def list_missing(framework: str, installed: Iterable[str]) -> list[str]:
 
 
 def read_versions() -> dict[str, Any]:
-    """Return this Python's version and its packages', read from metadata: imports no framework."""
+    """Return the versions of this Python and its packages from metadata; import no framework."""
     said = distributions.find_distributions(DISTRIBUTIONS.values())
     installed: dict[str, str] = {}
     for name, distribution in DISTRIBUTIONS.items():

@@ -131,7 +131,7 @@ def _training(model: ModelShape, options: PlanOptions, layout: ShardingLayout) -
 def gathered_size(
     arrays: Sequence[WeightArrays], options: PlanOptions, layout: ShardingLayout
 ) -> MemoryUse:
-    """Return the weights of the largest layer, whole, in the type that is computed with."""
+    """Return the memory for the gathered weights of the largest layer, in the compute type."""
     sizes: dict[str, int] = dict.fromkeys(PARTS, 0)
     for one in arrays:
         if one.name != "last norm":

@@ -57,7 +57,7 @@ class Answer:
 
     @property
     def compiles(self) -> bool:
-        """Return whether the program compiles and its part on one device fits there."""
+        """Return whether the program compiles and fits into the memory of one device."""
         return self.status == "compiles"
 
 

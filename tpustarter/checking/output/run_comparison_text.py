@@ -42,7 +42,7 @@ _LONGEST = 40
 
 
 def render_comparison(changed: RunComparison, paint: Paint = leave_unpainted) -> str:
-    """Return a comparison as text: what is worse first, then what may explain it."""
+    """Return a comparison as text: changed results, then changes that may explain them."""
     since = (
         escape_text(changed.started or "an unknown time")
         .replace("T", " ")

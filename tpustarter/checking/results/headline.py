@@ -15,7 +15,7 @@ from tpustarter.text.terminal import escape_text
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The numbers of a run's headline, and the devices and reasons that belong to it."""
+    """The counts of a run's results, with the devices and the reasons that its headline names."""
 
     passed: int = 0
     warned: int = 0

@@ -157,7 +157,7 @@ class CheckRunner:
             self.close()
 
     def close(self) -> None:
-        """End the process, waiting for it in bounded time."""
+        """End the process, and wait for its exit within a time limit."""
         self._end(gently=self.stopped_by is None)
 
     def _without_running(self, check: Check) -> Result | None:
@@ -345,7 +345,7 @@ def blocks_dependents(result: Result) -> bool:
 
 
 def describe_blockers(names: list[str], results: Mapping[str, Result]) -> str:
-    """Return the checks that block another one, with how each ended."""
+    """Describe the checks that block another check, with their outcomes."""
     words = {
         "fail": "failed",
         "error": "had no verdict",

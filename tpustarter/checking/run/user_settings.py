@@ -51,7 +51,7 @@ def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Re
 
 
 def add_settings_finding(result: Result, names: tuple[str, ...]) -> Result:
-    """Add a finding to a result that it comes from a run without the settings."""
+    """Add a finding that says that the check ran without the named settings."""
     note = _finding("SETTINGS-LEFT-OUT", f"it ran without {phrases.join_words(names)}", "info")
     return replace(result, findings=(*result.findings, note))
 

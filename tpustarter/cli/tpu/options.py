@@ -188,7 +188,7 @@ def stop_at_signals(hint: str) -> Generator[None]:
 
 
 def print_events(happening: Generator[events.Event, None, _Result]) -> _Result:
-    """Print each event as it happens, and return the generator's result."""
+    """Print events as they arrive, and return the generator's return value."""
     while True:
         try:
             event = next(happening)

@@ -115,7 +115,7 @@ def credentials_file() -> Path | None:
 
 
 def is_google_machine(timeout_s: float = 1.0) -> bool:
-    """Return whether Google's metadata server answers here."""
+    """Return whether this is a machine of Google Cloud: its metadata server answers."""
     from tpustarter.machine import host
 
     return host.metadata(Machine(), timeout_s).state == "ok"

@@ -54,7 +54,7 @@ class OperationState:
 
 
 class TpuClient:
-    """The Cloud TPU API of one project."""
+    """A client of the Cloud TPU API for one project."""
 
     def __init__(
         self,
@@ -100,12 +100,12 @@ class TpuClient:
         return sorted(api_messages.clean_text(row.version) for row in rows)
 
     def nodes(self, zone: str = EVERY_ZONE) -> ResourceList[TpuNode]:
-        """Return the TPU VMs and slices of a zone; of all zones if it is `-`."""
+        """Return the TPU VMs and slices in a zone, or in all zones for `-`."""
         rows, unreachable = self._all_pages("nodes", zone)
         return ResourceList(tuple(map(api_messages.parse_node, rows)), unreachable)
 
     def queued_resources(self, zone: str = EVERY_ZONE) -> ResourceList[QueuedResource]:
-        """Return the requests for TPUs in a zone; in all zones if it is `-`."""
+        """Return the requests for TPUs in a zone, or in all zones for `-`."""
         rows, unreachable = self._all_pages("queued_resources", zone)
         return ResourceList(tuple(map(api_messages.parse_queued_resource, rows)), unreachable)
 

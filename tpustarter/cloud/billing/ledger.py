@@ -75,12 +75,12 @@ def read_ledger() -> list[LedgerEntry]:
 
 
 def find_ledger_entries(project: str, name: str) -> list[LedgerEntry]:
-    """Return the entries of one name, in all zones."""
+    """Return the ledger's entries with a given name, in all zones."""
     return [entry for entry in read_ledger() if (entry.project, entry.name) == (project, name)]
 
 
 def reread_ledger_entry(entry: LedgerEntry) -> LedgerEntry:
-    """Read an entry again from the ledger's file, or return it unchanged if the file lacks it."""
+    """Return the current version of an entry from the ledger, or the entry itself if it is gone."""
     return next((row for row in read_ledger() if row.key == entry.key), entry)
 
 

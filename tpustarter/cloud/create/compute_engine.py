@@ -179,7 +179,7 @@ def _of_several_hosts(
 
 
 def removal_steps(request: TpuRequest, project: Project) -> tuple[ComputeEngineStep, ...]:
-    """Return the commands that remove what `creation_steps` makes."""
+    """Return the commands that delete everything that `creation_steps` creates."""
     compute, quiet = ("gcloud", "compute"), "--quiet"
     place = (f"--zone={request.zone}", *_project(project), quiet)
     if request.type.hosts == 1:

@@ -50,7 +50,7 @@ FOR_LATER = ("capacity",)
 
 
 class TpuCreation:
-    """The creation of one TPU, in the first of some zones that has it."""
+    """The creation of one TPU, in the first of several zones that has capacity."""
 
     def __init__(self, client: TpuClient, project: Project, clock: Clock) -> None:
         self._client = client

@@ -34,7 +34,7 @@ _FINITE = msgspec.Meta(ge=-1, le=1e15)
 
 @dataclass(frozen=True)
 class ChipQuota:
-    """The limit on one kind of TPU in one place."""
+    """The quota for chips of one kind of TPU, in a zone, in a region, or in the project."""
 
     generation: str
     tier: str

@@ -138,7 +138,7 @@ def examine_billing(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
 
 
 def examine_apis(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return whether the APIs are on that creating needs, and those that looking needs."""
+    """Return whether the APIs for creating and for examining a TPU are enabled."""
     names = [f"projects/{subject.id}/services/{name}" for name in (*NEEDED, *LOOKING)]
     path = f"v1/projects/{subject.id}/services:batchGet"
     answer = google.get(rest_client.SERVICES, path, EnabledServices, names=names)

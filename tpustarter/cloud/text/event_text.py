@@ -105,7 +105,7 @@ def format_unreadable_warning(file: str) -> str:
 
 
 def describe_error(row: Tpu) -> tuple[str, tuple[str, ...]]:
-    """Return why a request for a TPU failed, and the remedies; both empty where not known."""
+    """Return why a request for a TPU failed, and its remedies; both are empty if unknown."""
     if not row.error:
         return "", ()
     problem = api_errors.make_problem(None, row.error, "")

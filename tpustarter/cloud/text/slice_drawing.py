@@ -28,7 +28,7 @@ _STOPPED, _TROUBLE = "-", "!"
 
 @dataclass(frozen=True)
 class SliceHost:
-    """One host of a slice, as it is drawn: its chips and the state of its worker."""
+    """One host in the drawing of a slice: its chips and the state of its worker."""
 
     worker: int
     words: str
@@ -157,7 +157,7 @@ def _worst(hosts: Sequence[SliceHost]) -> str:
 
 
 def align_rows(drawn: Sequence[DrawingRow]) -> Iterator[DrawingRow]:
-    """Yield rows whose labels have one width, and whose signs have one width."""
+    """Yield the rows with labels and signs padded to align in columns."""
     label = max((len(row.label) for row in drawn), default=0)
     signs = max((len(row.signs) for row in drawn), default=0)
     for row in drawn:

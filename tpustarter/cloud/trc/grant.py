@@ -40,7 +40,7 @@ TIERS: dict[Tier, str] = {"spot": "spot", "on-demand": "on demand", "reserved": 
 
 
 class GrantLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A line of a grant: so many chips of one generation, in one tier and zone."""
+    """A line of a grant: a number of chips of one generation, in one tier and zone."""
 
     generation: str
     """Short name, `v5e`."""
@@ -76,7 +76,7 @@ class Grant:
 
 @dataclass(frozen=True)
 class GrantJudgement:
-    """The judgement of a request by a grant: whether it is covered, and the reason if not."""
+    """The decision whether a grant covers a request, with the reason if it does not."""
 
     reason: Reason
     why: str
@@ -293,7 +293,7 @@ def make_grant_line(
 
 
 def save_grant(grant: Grant) -> None:
-    """Store a grant in the state folder, in place of the one before; a broken one is put aside.
+    """Save a grant, replacing the former grant; an unreadable file is moved aside first.
 
     Raises:
         Problem: its first day is out of range, or it cannot be written.

@@ -131,7 +131,7 @@ def read_titles(lessons: Iterable[Lesson]) -> dict[str, str]:
 
 
 def find_next_open(exercise: Exercise) -> Exercise | None:
-    """Return the next exercise of the lesson that is not solved, after this one first."""
+    """Return the next unsolved exercise of the lesson, wrapping around at its end."""
     all_of_lesson = read_exercises(exercise.lesson)
     place = [other.id for other in all_of_lesson].index(exercise.id)
     others = all_of_lesson[place + 1 :] + all_of_lesson[:place]
@@ -139,7 +139,7 @@ def find_next_open(exercise: Exercise) -> Exercise | None:
 
 
 def format_position(exercise: Exercise) -> str:
-    """Return an exercise's number in its lesson, such as `2 of 3`, or "" for the only one."""
+    """Return an exercise's number in its lesson, such as `2 of 3`, or "" if it has only one."""
     names = [str(name) for name in exercise.lesson.header.get("exercises") or ()]
     return f"{names.index(exercise.name) + 1} of {len(names)}" if len(names) > 1 else ""
 

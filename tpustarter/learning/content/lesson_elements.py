@@ -55,7 +55,7 @@ class LessonElement:
 
     @property
     def first_line(self) -> int:
-        """Return the first line that belongs to it: that of its label, or `start`."""
+        """Return the first line of the element: its label's, or `start` without a label."""
         return self.start - 2 if self.label else self.start
 
 

@@ -59,7 +59,7 @@ class NextLearningStep:
 
 @dataclass(frozen=True)
 class LessonEnd:
-    """The end of a lesson: what is done and open of it, and the next step; front ends draw it."""
+    """The summary at the end of a lesson, done or not, and the next step, for both front ends."""
 
     is_done: bool
     headline: str
@@ -76,7 +76,7 @@ class LessonEnd:
 
 @dataclass(frozen=True)
 class ExerciseEnd:
-    """The end of an exercise that is solved; front ends draw it."""
+    """The summary after a solved exercise, and the next step, for both front ends."""
 
     achieved: str
     """The achievements on the path so far, as a sentence; empty for none."""

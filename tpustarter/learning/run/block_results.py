@@ -60,7 +60,7 @@ def make_skipped(block: Block, blocked: BlockedFramework) -> BlockResult:
 def make_unjudged(
     block: Block, expected: ExpectedOutput | None, output: BlockOutput, seconds: float
 ) -> BlockResult:
-    """Return a result with the output and the expected output of a block, before it is judged."""
+    """Return a result without a verdict yet: a block's output and its expected output."""
     return BlockResult(
         block.id,
         "pass",

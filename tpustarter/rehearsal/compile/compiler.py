@@ -87,7 +87,7 @@ class RehearsalAnswer:
 
 @dataclass(frozen=True)
 class TaskDone:
-    """The end of a task: no more answers will come for it."""
+    """Sent when a task has ended; no further answers of the task follow."""
 
     program: str
     tpu: str
@@ -141,7 +141,7 @@ class Compiler:
             yield RehearsalAnswer(add_notes(told, task.notes)) if isinstance(told, dict) else told
 
     def close(self) -> None:
-        """End the process, waiting for it in bounded time."""
+        """End the process, and wait for its exit within a time limit."""
         self._end(gently=not self.stopped)
 
     def _run(self, task: CompileTask) -> Iterator[StillCompiling | dict[str, Any]]:

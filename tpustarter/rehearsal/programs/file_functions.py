@@ -45,7 +45,7 @@ class FileFunction:
 
     @property
     def lists_programs(self) -> bool:
-        """Return whether the function lists programs to rehearse, and is not one itself."""
+        """Return whether the function returns programs to rehearse, rather than being one."""
         return self.needed == (LISTS,) and self.most == 1
 
 
@@ -77,7 +77,7 @@ class FileSource:
 
 
 def read_source(path: Path) -> FileSource | None:
-    """Return the facts of a file, or None for one that cannot be read, or is no Python."""
+    """Parse a Python file; return None if it cannot be read or is not valid Python."""
     try:
         if path.stat().st_size > MOST_BYTES:
             return None

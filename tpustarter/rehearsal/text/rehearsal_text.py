@@ -385,7 +385,7 @@ def format_array(buffer: ProgramArray, taken: str) -> str:
 
 
 def select_largest(buffers: Sequence[ProgramArray]) -> list[ProgramArray]:
-    """Return the arrays that matter where the memory is too small."""
+    """Return the arrays to list for a program that does not fit into memory."""
     largest = max((buffer["laid_out_bytes"] for buffer in buffers), default=0)
     return [buffer for buffer in buffers if buffer["laid_out_bytes"] > largest / 100][:4]
 

@@ -28,7 +28,7 @@ class CollectorUnanswered(Exception):  # noqa: N818  it is an outcome, not an er
 
 @dataclass
 class FoundFacts:
-    """Facts that a later collector needs, uncleaned; none goes into the report as it is."""
+    """Uncleaned facts that one collector leaves for later ones; they are never reported as such."""
 
     packages: dict[str, str] | None = None
     """Versions in the Python under test; None before it was looked at."""

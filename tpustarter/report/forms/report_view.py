@@ -25,7 +25,7 @@ class ReportView:
 
 
 def escape_text(text: str) -> str:
-    """Return a text in one line, with the characters of markup escaped."""
+    """Return a text on one line, with Markdown characters escaped."""
     return re.sub(r"([`*_<>\[\]|#])", r"\\\1", " ".join(text.split()))
 
 

@@ -58,7 +58,7 @@ def rescan_failures(facts: ReportFacts) -> dict[str, object] | None:
 
 
 def find_current_id(name: str) -> str:
-    """Return the id that a failure has today; the same one if it is unknown."""
+    """Return the current id of a known failure, or the given id if it is not known."""
     return next(
         (one.id for one in failures.read_known_failures() if name in (one.id, *one.aliases)), name
     )

@@ -78,7 +78,7 @@ class EnvironmentFacts:
 
     @property
     def folder_text(self) -> str:
-        """The folder as a person would type it."""
+        """The folder's path for display, with `~` for the home folder."""
         return self.shorten_path(self.folder)
 
     def shorten_path(self, path: Path) -> str:

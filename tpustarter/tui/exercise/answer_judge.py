@@ -69,7 +69,7 @@ class AnswerJudge:
         return self._is_next and not self.is_busy
 
     def comes_next(self) -> bool:
-        """Return whether an answer runs, and in that case judge the file again after it."""
+        """Return whether an answer is running; if so, judge the file again afterwards."""
         if self.is_busy:
             self._is_next = True
             self._screen.notify(JUDGED_NEXT, markup=False)

@@ -292,7 +292,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         self.refresh_bindings()
 
     def action_open(self) -> None:
-        """Ask with the editor's name and the way back from it, then open it."""
+        """Ask for confirmation, naming the editor and how to leave it, then open the exercise."""
         command = external_editor.find_editor()
         if self._path is None or command is None:
             self.notify("No editor was found, but e edits the file here.", markup=False)
@@ -376,7 +376,7 @@ The lines below `# Judged below` are written again each time, so changing them h
 
     @property
     def late(self) -> Collection[str]:
-        """Return the keys less useful than help: once an answer is right, those that mend."""
+        """Return the actions listed after help: all editing ones once the answer is right."""
         judged = self._judging.judged
         if judged is None:
             return ()

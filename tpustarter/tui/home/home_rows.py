@@ -291,7 +291,7 @@ def format_minutes(lesson: Lesson) -> str:
 
 
 class ChipDrawing(LaidOutLines):
-    """The chips of a machine, in two rows, and a text beside them."""
+    """A drawing of the chips of a machine, in two rows, with a text beside it."""
 
     def __init__(self, chips: int, text: str, *, on_tpu: bool) -> None:
         """Draw a number of chips, or of virtual devices unless `on_tpu`."""

@@ -154,7 +154,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
             self.replace(f"\n{_indent_below(before)}", start, end, maintain_selection_offset=False)
 
     def action_delete_left(self) -> None:
-        """Delete the selection, the indent back to the last step, or one character."""
+        """Delete the selection, one level of indentation, or one character to the left."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         spaces = (column - 1) % len(INDENT) + 1

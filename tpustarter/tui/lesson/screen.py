@@ -106,7 +106,7 @@ class LessonRunScreen(LessonScreen):
     action_jump_too = action_jump  # when Enter does it, and its key shows that
 
     def action_to_end(self) -> None:
-        """Note that no block and no question is open, and go where the course goes on."""
+        """Scroll to the end of a finished lesson, and show that nothing is left to do."""
         self.show_notice("Each block has passed, and each question is answered.")
         self._page.scroll_end(animate=False)
 

@@ -110,7 +110,7 @@ class ProgramOfferList(RowList):
 def parse_typed_program(
     kind: str, typed: str, python: str | None, machine: Machine
 ) -> TypedProgram | AmbiguousPrograms:
-    """Return the program that was typed, or the programs that it may mean.
+    """Return the program that a typed line names, or its candidates if it is ambiguous.
 
     Args:
         kind: The key of `OWN`.
@@ -200,7 +200,7 @@ def format_label(program: TypedProgram) -> str:
 
 
 def describe_typing(kind: str, *, has_words: bool) -> str:
-    """Return a sentence on typing a program, or on changing the words in the line."""
+    """Return the instruction below the input line: type a program, or complete the typed words."""
     if has_words and kind == FUNCTION:
         return "Give the shapes of your own arrays in place of these, and press Enter."
     if has_words:
@@ -209,7 +209,7 @@ def describe_typing(kind: str, *, has_words: bool) -> str:
 
 
 def describe_choosing(offered: AmbiguousPrograms) -> str:
-    """Return why one program of a file must be chosen, and with which key."""
+    """Return the sentence that asks to choose one program of a file, naming the key."""
     one_of = phrases.choose_plural(len(offered.programs), "it", "one of these")
     return (
         f"{offered.why[:1].upper()}{offered.why[1:]}. Enter takes {one_of} into the line, where "

@@ -104,7 +104,7 @@ def _fitting(words: Sequence[str], typed: str) -> Sequence[str]:
 
 
 def shorten_word_list(words: Sequence[str]) -> str:
-    """Return words in one line; of many the first, and the number of the others."""
+    """Join words in one line; a long list is cut to the first one and a count."""
     return phrases.join_words(words, most=SHOWN) or "nothing"
 
 

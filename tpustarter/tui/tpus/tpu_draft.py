@@ -111,7 +111,7 @@ class TpuDraft:
         ]
 
     def make_sample_request(self) -> TpuRequest | None:
-        """Return a request to show, with capitals for missing texts, or None for a wrong field."""
+        """Return a request to display, with `NAME` for no name, or None if a field is invalid."""
         if self.errors() or self.tpu is None:
             return None
         filled = TpuDraft(

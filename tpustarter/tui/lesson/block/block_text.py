@@ -58,7 +58,7 @@ class BlockText:
     """The line below all output."""
 
     def is_like(self, other: BlockText) -> bool:
-        """Return whether these texts look like the other ones; texts with a note never do."""
+        """Return whether two block texts look the same; a text with a note equals no other."""
         pairs = ((self.title, other.title), (self.last, other.last))
         are_like = all(one.plain == two.plain and one.spans == two.spans for one, two in pairs)
         return are_like and not self.note and not other.note
@@ -98,7 +98,7 @@ def make_block_text(state: BlockState, waiting: Content, *, has_answer: bool) ->
 
 
 def output_title(state: BlockState, words: BlockText) -> str | None:
-    """Return the title of the output, or None if the code above it has printed it."""
+    """Return the title of the output, or None for the plain output of the code above it."""
     if state.last_result and state.is_other_code:
         if not state.code.is_edited:
             return "output of what you had typed"
@@ -297,7 +297,7 @@ def _is_shown(result: BlockResult | None, *, is_here: bool, is_task: bool, is_to
 
 
 class QuotedLines(LaidOutLines):
-    """Text of the lesson with a line at its left, so that it isn't taken for output."""
+    """Text of the lesson beside a vertical line that sets it off from output."""
 
     def __init__(self, text: Content) -> None:
         self._text = text
