@@ -272,12 +272,15 @@ def test_log_names_its_python(log: str, python: str) -> None:
     assert python == program_python.find_program_python(log)
 
 
-@pytest.mark.parametrize(("mode", "is_found"), [(0o755, True), (0o777, False)])
-def test_python_that_others_can_replace_is_not_started(
-    mode: int, is_found: bool, tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "mode", "is_found"),
+    [("bin", 0o755, True), ("bin", 0o777, False), ("shims", 0o755, False)],
+)
+def test_replaceable_python_or_shim_is_not_started(
+    name: str, mode: int, is_found: bool, tmp_path: Path
 ) -> None:
-    """Whoever wrote the log may have put it where it names it."""
-    folder = tmp_path / "env" / "bin"
+    """Whoever wrote the log may have put one there; a shim starts any Python, or none."""
+    folder = tmp_path / "env" / name
     folder.mkdir(parents=True)
     (folder / "python").write_text("#!/bin/sh\n")
     (folder / "python").chmod(0o755)

@@ -39,16 +39,17 @@ def find_program_python(end_of_log: str) -> str:
 def locate_python(python: str) -> Path | None:
     """Return the executable of a Python on this machine, or None if it is not here.
 
-    The environment of tpustarter itself runs no program of the user's, and one that somebody else
-    could have put there is not started.
+    The environment of tpustarter itself runs no program of the user's, one that somebody else could
+    have put there is not started, and a shim of pyenv, asdf or mise is no Python: which one it
+    starts, if any, depends on the folder.
     """
     from shutil import which  # takes long, and is not needed where there is no Python
 
     name = which(locations.expand_path(python)) if python else None
     found = Path(name).absolute() if name else None
-    if found is None or found.parent.parent == Path(sys.prefix) or not _is_trusted(found):
+    if found is None or found.parent.parent == Path(sys.prefix) or found.parent.name == "shims":
         return None
-    return found
+    return found if _is_trusted(found) else None
 
 
 def _is_trusted(executable: Path) -> bool:
