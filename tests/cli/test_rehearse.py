@@ -103,7 +103,7 @@ def test_each_invalid_compiler_gets_own_error(
         (("/proc/self",), 2, "`/proc/self` is a folder, expected a file or a check"),
         (("jax.compiles", "--tpu", "v5litpod-8"), 2, "did you mean `v5litepod-8`?"),
         (("jax.compiles", "--tpu", ","), 2, "unknown TPU type: found ``"),
-        (("jax.compiles", "--tpu", "v5e-32"), 2, "expected one of v5e-1, v5e-4, v5e-8"),
+        (("jax.compiles", "--tpu", "v5e-31"), 2, "did you mean `v5e-32`?"),
         (("jax.nope",), 2, "there is no check `jax.nope`"),
         (("jax.compiles", "--arg", "f32[8]"), 2, "`--arg` needs a function, and none is named"),
         (("nofile.py:step",), 2, "there is no file `nofile.py`"),
