@@ -134,7 +134,8 @@ def test_a_proxy_that_does_not_answer_is_named(
         '{"type": "authorized_user", "client_id": "x", "client_secret": "y", "refresh_token": "z"}'
     )
     done = run(
-        "list", before="from tpustarter.cloud.api import tpu_client; client.READ_PAUSES_S = (); "
+        "list",
+        before="from tpustarter.cloud.api import tpu_client; tpu_client.READ_PAUSES_S = (); ",
     )
 
     assert 75 == done.returncode
