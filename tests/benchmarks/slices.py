@@ -21,7 +21,7 @@ from pathlib import Path
 from tpustarter.machine import tpus
 from tpustarter.machine.generations import GENERATIONS, Generation
 from tpustarter.rehearsal.compile.compiler import QUIET
-from tpustarter.running import archive
+from tpustarter.running import probe_archive
 
 ASK = """
 import json, sys
@@ -58,7 +58,7 @@ def main() -> None:
     if asked.only:
         rows = [tpus.find_generation(name) for name in asked.only.split(",")]
     with tempfile.TemporaryDirectory() as folder:
-        probe = archive.build_archive(Path(folder) / "probe.pyz")
+        probe = probe_archive.build_probe_archive(Path(folder) / "probe.pyz")
         command = [asked.compiler, "-c", ASK, str(probe)]
         environment = {**os.environ, **QUIET}
         pipe = subprocess.PIPE

@@ -21,6 +21,7 @@ from tests.support.places import SUPPORT
 from tests.support.stub_compiler import CHECKS, make_compiler
 from tests.support.stubs import make_python
 from tpustarter.cli.check import progress as check_progress
+from tpustarter.cli.parameters import Seconds
 from tpustarter.cli.rehearse import command
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem
@@ -102,12 +103,16 @@ def test_each_invalid_compiler_gets_own_error(
         (("/proc/self",), 2, "`/proc/self` is a folder, expected a file or a check"),
         (("jax.compiles", "--tpu", "v5litpod-8"), 2, "did you mean `v5litepod-8`?"),
         (("jax.compiles", "--tpu", ","), 2, "unknown TPU type: found ``"),
-        (("jax.compiles", "--tpu", "v5e-32"), 2, "expected one of v5e-1, v5e-4, v5e-8"),
+        (("jax.compiles", "--tpu", "v5e-31"), 2, "did you mean `v5e-32`?"),
         (("jax.nope",), 2, "there is no check `jax.nope`"),
         (("jax.compiles", "--arg", "f32[8]"), 2, "`--arg` needs a function, and none is named"),
         (("nofile.py:step",), 2, "there is no file `nofile.py`"),
         (("nofile.py:step", "jax.compiles"), 2, "only one file can be rehearsed at a time"),
         (("--script", "nofile.py"), 2, "there is no file `nofile.py`"),
+        (("jax.compiles", "--measured", "soon"), 2, "found `soon`, expected a time such as"),
+        (("jax.compiles", "--measured", "0s"), 2, "found `0s`, expected a time such as"),
+        (("jax.compiles", "--measured", "1s"), 2, "a measured time is that of one TPU, and 7 are"),
+        (("jax.compiles", "--plot", "/proc/nowhere/plot.svg"), 74, "cannot write `/proc/no"),
     ],
 )
 def test_each_outcome_has_its_exit_code(
@@ -120,6 +125,24 @@ def test_each_outcome_has_its_exit_code(
     assert said in done.stderr
     assert ("error: " in done.stderr) == bool(said)
     assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "seconds"), [("0.42s", 0.42), ("420ms", 0.42), ("7us", 7e-6), ("2", 2), ("2min", 120)]
+)
+def test_time_is_read_in_its_unit(typed: str, seconds: float) -> None:
+    """Without a unit it is in seconds."""
+    assert seconds == pytest.approx(Seconds().convert(typed, None, None))
+
+
+def test_plot_is_written_beside_report(stub: str, tmp_path: Path) -> None:
+    """It is a file of its own, also where no program has a bound."""
+    plot = tmp_path / "roofline.svg"
+    arguments = ("jax.compiles", "--tpu", "v5e-8", "--measured", "1ms", "--plot", str(plot))
+    done = drive(*arguments, "--compiler", stub)
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert plot.read_text().startswith("<svg ")
 
 
 def test_bare_command_shows_options_and_compiles_nothing(tmp_path: Path) -> None:

@@ -241,7 +241,7 @@ def test_libtpu_crash_is_one_error_and_next_compiles(libtpu: str, tmp_path: Path
     source = subprocess.run(words, check=True, text=True, capture_output=True, env=env)
     gspmd, fine = json.loads(source.stdout)
     known = tpus.find_topology("v5e-8")
-    fields = {**vars(known), "arguments": dict(known.arguments)}
+    fields = {**vars(known), "hbm_bytes": known.hbm_bytes}
     compiler = Compiler(session, timeout_s=120, cache=None)
     answers = []
     for name, lowered in (("wrong", gspmd), ("fine", fine)):

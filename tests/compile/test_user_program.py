@@ -263,6 +263,7 @@ def test_zeros_keep_types_and_shardings(tmp_path: Path, stub: str) -> None:
     calls = [(one.calls, one.compilations) for one in rehearsal.functions]
 
     assert None is rehearsal.script_error
+    assert 1 == len(script_text.list_remarks(rehearsal))
     assert b"0.0 PartitionSpec('d',) float32" == printed.strip().replace(b"P(", b"PartitionSpec(")
     assert [(1, 1), (1, 1), (9, 1)] == calls
 

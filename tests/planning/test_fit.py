@@ -58,6 +58,16 @@ def one_more(model: ModelShape, options: PlanOptions, plan: TpuFit, **changes: i
     return sum_parts(list_parts(model, replace(options, **changes), plan.layout))
 
 
+def test_topology_is_planned_as_its_type(tmp_path: Path) -> None:
+    """One slice by its sides; several slices are no plan."""
+    model, options = model_of(CONFIGS["Llama 3.1 8B"], tmp_path), PlanOptions()
+    by_type, by_topology = (plan_tpus(model, options, [name]) for name in ("v5p-64", "v5p:2x4x4"))
+
+    assert by_type == by_topology
+    with pytest.raises(Problem, match="a plan is for one slice"):
+        plan_tpus(model, options, ["2xv5p:2x4x4"])
+
+
 @pytest.mark.parametrize("options", [PlanOptions(), SERVE, PlanOptions(remat="dots", scores=True)])
 @pytest.mark.parametrize("name", ["Llama 3.1 8B", "Gemma 2 9B", "Mixtral 8x7B v0.1"])
 def test_largest_batch_and_context_are_exact(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support.places import TESTS
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
+from tpustarter.rehearsal import lower_bound
 from tpustarter.rehearsal.programs import user_program
 from tpustarter.rehearsal.programs.user_program import JittedPlace
 from tpustarter.rehearsal.text import model_estimate, rehearsal_headline, rehearsal_text
@@ -218,6 +219,10 @@ RICH = {
         {"left": "bf16", "right": "bf16", "out": "f32", "precision": "default", "count": 12},
     ],
 }
+WORK = {
+    "matrix": [{"left": "bf16", "right": "bf16", "passes": 1, "flops": 4e9, "least_flops": 2e9}],
+    "read_bytes": 2e7,
+}
 PRODUCT = {"out": "f32", "precision": "default", "count": 1}
 HOSTILE = "\x1b[31mstep[bold]\r\n\x9b0m"
 
@@ -286,6 +291,13 @@ REPORTS: dict[str, tuple[tuple[str, ...], list[dict[str, Any]]]] = {
             for tpu, seconds in (("v5e-8", 5.58e-3), ("v6e-8", 1.2e-3))
         ],
     ),
+    "bounds": (
+        ("v5e-8", "v6e-8"),
+        [
+            lower_bound.add_bound(made("step", tpu, work=WORK, written_bytes=0), None)
+            for tpu in ("v5e-8", "v6e-8")
+        ],
+    ),
     "nothing": (("v5e-8",), []),
     "stopped": (("v5e-8", "v6e-8"), [made("step", "v5e-8")]),
     "stopped-checks": (
@@ -330,6 +342,7 @@ def report(name: str, *, verbose: bool = False) -> str:
         functions=FUNCTIONS if name == "one-program" else [],
         script_error="train.py:40: ValueError: no more data" if name == "one-program" else None,
         script_ended_early=False,
+        returns_zeros=False,
         script_missing="",
         stopped_by=2 if name.startswith("stopped") else None,
         progress=SimpleNamespace(total=6),
@@ -491,6 +504,7 @@ def test_no_line_of_a_result_is_too_long(name: str, used: int, limit: int, secon
         functions=[],
         script_error=None,
         script_ended_early=False,
+        returns_zeros=False,
         script_missing="",
         runs_script=False,
         stopped_by=None,

@@ -45,6 +45,12 @@ TYPES: dict[type, tuple[str | int, ...]] = {
     result_fields.ProgramArray: (*REHEARSAL, "buffer"),
     result_fields.CollectiveOperation: (*REHEARSAL, "collective"),
     result_fields.MatrixProduct: (*REHEARSAL, "dot"),
+    result_fields.ProgramWork: (*REHEARSAL, "work"),
+    result_fields.MatrixWork: (*REHEARSAL, "matrix"),
+    result_fields.LowerBound: (*REHEARSAL, "bound"),
+    result_fields.TimeLimit: (*REHEARSAL, "limit"),
+    result_fields.Peak: (*REHEARSAL, "peak"),
+    result_fields.Utilization: (*REHEARSAL, "utilization"),
 }
 """By type: the package, the file of the schema, and the place in it."""
 

@@ -17,6 +17,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+import pytest
+
 from tests.support.places import TESTS
 from tpustarter import __main__
 from tpustarter.machine import host
@@ -46,13 +48,15 @@ if __name__ == "__main__":
     if kill != "-":
         kill_at(kill.split(":")[0], int(kill.split(":")[1]))
     command = importlib.import_module("tpustarter.cli.setup")
-    command.Setup = functools.partial(EnvironmentSetup, machine=machine, checks=CHECKS, own=[])
+    of_machine = functools.partial(EnvironmentSetup, machine=machine, checks=CHECKS, own=[])
 
     class LaidOut(MachineSetup):
         """Set-up of that machine."""
 
         __init__ = functools.partialmethod(MachineSetup.__init__, machine=machine)
 
-    command.MachineSetup = LaidOut
+    patch = pytest.MonkeyPatch()  # it raises where there is no such name to replace
+    patch.setattr(command, "EnvironmentSetup", of_machine)
+    patch.setattr(command, "MachineSetup", LaidOut)
     sys.argv = ["tpustarter", "setup", *arguments]
     __main__.main()

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tpustarter.tui.rehearse.answer_details import ProgramComparison
+from tpustarter.tui.rehearse.answer_details import ProgramComparison, RooflinePicture
 from tpustarter.tui.rehearse.answer_table import (
     LEAST_LABEL,
     RehearsalAnswers,
@@ -138,6 +138,25 @@ def test_long_reason_keeps_heads_above_figures() -> None:
     assert head.index("it has") + len("it has") == first.index("16.00 GiB") + len("16.00 GiB")
     assert "temporaries" in head
     assert "no answer" in second
+
+
+def test_bound_has_its_column_and_roofline() -> None:
+    """The table has the time alone, and the details of a cell draw where it comes from."""
+    peaks = ({"name": "x", "value": 1.0, "unit": "x", "source": "x"},)
+    limits = [
+        {"name": name, "amount": 1e12, "seconds": seconds, "peaks": peaks}
+        for name, seconds in (("matrix unit", 4e-3), ("HBM", 1e-3))
+    ]
+    bound = {"seconds": 4e-3, "limiter": "matrix unit", "limits": limits}
+    fits = FITS | {"tpu": "v5e-8", "bound": bound}
+
+    head, line, *_ = compared(100, fits)
+    assert head.index("at best") + len("at best") == line.index("4 ms") + len("4 ms")
+    for width in (60, 100):
+        drawn = RooflinePicture(fits).lines(width)
+        assert any("●" in row.plain for row in drawn)
+        assert all(row.cell_length <= width for row in drawn)
+    assert [] == RooflinePicture(FITS | {"tpu": "v5e-8"}).lines(100)
 
 
 def test_bars_fill_remaining_width() -> None:

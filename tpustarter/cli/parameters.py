@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import click
@@ -56,3 +57,21 @@ class FiniteRange(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number", param, ctx)
         return number
+
+
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0}
+
+
+class Seconds(click.ParamType[float]):
+    """A time longer than zero, such as `0.42s`, `420ms` or `2min`; without a unit it is seconds."""
+
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the seconds; fails for anything else."""
+        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?(us|ms|s|min|)", str(value).strip())
+        if match is None or not float(match[1]):
+            self.fail(f"found `{value}`, expected a time such as 0.42s, 420ms or 2min", param, ctx)
+        return float(match[1]) * _SECONDS[match[2]]

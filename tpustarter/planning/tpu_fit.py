@@ -124,9 +124,13 @@ def plan_tpus(model: ModelShape, options: PlanOptions, names: Sequence[str]) -> 
 
 def _plan_named(model: ModelShape, options: PlanOptions, name: str) -> TpuFit:
     try:
-        tpu = tpus.parse_type(name) if ":" not in name else tpus.find_topology(name).type
+        topology = tpus.find_topology(name) if ":" in name else None
+        tpu = topology.type if topology else tpus.parse_type(name)
     except LookupError as error:
         raise Problem(str(error), code=ExitCode.USAGE) from error
+    if topology and topology.slices > 1:
+        what = f"a plan is for one slice: found {topology.name}"
+        raise Problem(what, hint=f"name it `{tpu.name}`", code=ExitCode.USAGE)
     plan = plan_tpu(model, options, tpu)
     if plan is None:
         raise Problem(

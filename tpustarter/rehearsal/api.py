@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 from tpustarter.probe.rehearse import device_questions, exports
@@ -14,6 +15,7 @@ from tpustarter.probe.rehearse.device_questions import DeviceAnswers
 from tpustarter.rehearsal.compile import lowering
 from tpustarter.rehearsal.programs.request import TIMEOUT_S, RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import LoweredProgram
+from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
 
@@ -52,6 +54,11 @@ class Answer:
     bytes_accessed: float | None = None
     notes: tuple[str, ...] = ()
     """Remarks on the answer, such as that the function asks which device it runs on."""
+    work: dict[str, Any] | None = None
+    """FLOPs that were counted in the trace; None for a program without one."""
+    bound: dict[str, Any] | None = None
+    """A lower bound on the `seconds` of one run, with its `limiter` and `limits`: `matrix unit`,
+    `HBM` and `links`. It is arithmetic with documented peaks, and never a measurement."""
     compiler_model_seconds: float | None = None
     """The compiler's own estimate, never a measurement; None where it means nothing."""
 
@@ -81,7 +88,8 @@ def rehearse(
         path = folder / "program.mlirbc"
         written, notes = _lower(path, topology, function, arguments, named)
         source = {"artifact": written["artifact"], "lowered": written["lowered"], "program": name}
-        exported = LoweredProgram(name, (topology.name,), source, notes=notes)
+        work = as_type(written["work"], ProgramWork)
+        exported = LoweredProgram(name, (topology.name,), source, notes=notes, work=work)
         return _answer(replace(request, program=exported), name, tpu)
     finally:
         run_folder.remove_run_folder(folder)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypedDict
+
+import msgspec
+
+ResultFields = dict[str, Any]
+"""A result with all its fields, as the document publishes it."""
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
+"""A number that a user's process counted, so it may be anything else."""
+LimitName = Literal["matrix unit", "HBM", "links"]
 
 
 class ProgramArray(TypedDict):
@@ -45,3 +54,94 @@ class MatrixProduct(TypedDict):
     out: str
     precision: str
     count: int
+
+
+class MatrixWork(msgspec.Struct, frozen=True):
+    """FLOPs of matrix products and convolutions with operands of two types, on all devices."""
+
+    left: str
+    right: str
+    passes: Annotated[int, msgspec.Meta(ge=1, le=16)]
+    """Passes over bfloat16 parts of the operands, as a higher precision asks for."""
+    flops: Amount
+    """FLOPs of the program as it is written."""
+    least_flops: Amount
+    """FLOPs without scores that a constant mask hides, and of the cheapest branches."""
+
+
+class ProgramWork(msgspec.Struct, frozen=True):
+    """The work of a program, counted in its trace; `reason` says why it is not."""
+
+    devices: Annotated[int, msgspec.Meta(ge=1, le=2**20)] = 1
+    matrix: tuple[MatrixWork, ...] = ()
+    rematerialized_flops: Amount = 0.0
+    """FLOPs that `jax.checkpoint` computes again; they are among the others."""
+    kernel_flops: Amount = 0.0
+    """FLOPs that kernels claim in their cost estimates; they are among the others."""
+    other_operations: Amount = 0.0
+    """Elements that all other operations compute."""
+    unknown: tuple[str, ...] = ()
+    """Parts that are not counted."""
+    assumes: tuple[str, ...] = ()
+    read_bytes: Amount = 0.0
+    """Bytes of the arguments that one device has to read."""
+    written_shares: dict[str, Amount] = {}
+    """The share of a result that has to be written, by its number, where that is not all."""
+    reason: str | None = None
+
+    @property
+    def flops(self) -> float:
+        """FLOPs of matrix products and convolutions, as the program is written."""
+        return sum(one.flops for one in self.matrix)
+
+    @property
+    def least_flops(self) -> float:
+        """The same without masked scores, and of the cheapest branches."""
+        return sum(one.least_flops for one in self.matrix)
+
+
+@dataclass(frozen=True)
+class Peak:
+    """A documented peak of one device."""
+
+    name: str
+    """`bf16`, `bf16, 6 passes`, `HBM` or `links`."""
+    value: float
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True)
+class TimeLimit:
+    """The time that one part of a device needs at its peak."""
+
+    name: LimitName
+    amount: float
+    """FLOPs or bytes of one device."""
+    seconds: float
+    peaks: tuple[Peak, ...]
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """The shortest time of one run, and the part of a device that sets it."""
+
+    seconds: float
+    limiter: LimitName
+    limits: tuple[TimeLimit, ...]
+    """Each part that is known, in the order of `LimitName`."""
+
+
+@dataclass(frozen=True)
+class Utilization:
+    """Shares of the peak of all devices that a measured time stands for; 1 is the peak."""
+
+    measured_seconds: float
+    mfu: float
+    """Of the FLOPs that the model needs: those that are computed again are left out."""
+    mfu_unmasked: float
+    """The same, where scores that a constant mask hides are left out, too."""
+    hfu: float
+    """Of all FLOPs of the program as it is written."""
+    peak_type: str
+    """Type whose peak is meant, `bf16` for most programs."""

@@ -7,11 +7,13 @@ the user's Python first. No result counts as verified, because nothing is run.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.checking.results.results import REHEARSAL_SCHEMA
@@ -20,6 +22,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import host, tpus
+from tpustarter.rehearsal import lower_bound
 from tpustarter.rehearsal.compile import answer_cache, compiler, lowering, memory_limit
 from tpustarter.rehearsal.compile.compiler import (
     Compiler,
@@ -100,7 +103,7 @@ class Rehearsal:
         self._code = user_program.resolve_function(
             request.ids, request.arguments, request.framework
         )
-        names = tuple(topology.name for topology in self.topologies)
+        names = _list_names(self.topologies, request.measured_s)
         if self._code:
             typed = () if request.tpus == EVERY_GENERATION else request.tpus
             file = request.ids[0].partition(":")[0]
@@ -197,6 +200,11 @@ class Rehearsal:
     def runs_script(self) -> bool:
         """Return whether a script of the user is run, whose output is shown."""
         return bool(self._request.script)
+
+    @property
+    def returns_zeros(self) -> bool:
+        """Return whether the jitted functions of the script computed nothing."""
+        return self._request.until.zeros
 
     @property
     def exit_code(self) -> ExitCode:
@@ -326,7 +334,12 @@ class Rehearsal:
                 exported.program,
                 topology.name,
                 _fields(topology),
-                {**exported.source, **check, **self._saving(topology, exported.check)},
+                {
+                    **exported.source,
+                    **check,
+                    **self._saving(topology, exported.check),
+                    "work": msgspec.to_builtins(exported.work),
+                },
                 exported.notes,
             )
             needed = int(exported.source["lowered"]["devices"] or 1) if exported.source else 1
@@ -367,6 +380,7 @@ class Rehearsal:
         self.progress.follow(event)
         if isinstance(event, RehearsalAnswer):
             answer_cache.save_answer(event.result)
+            event = RehearsalAnswer(lower_bound.add_bound(event.result, self._request.measured_s))
             self.results.append(event.result)
         elif isinstance(event, JittedPlace):
             self.functions.append(event)
@@ -379,6 +393,17 @@ class Rehearsal:
 
     def _display_path(self, path: Path) -> str:
         return interpreters.format_path(path, self._machine.env, Path.cwd())
+
+
+def _list_names(topologies: Sequence[tpus.Topology], measured_s: float | None) -> tuple[str, ...]:
+    names = tuple(topology.name for topology in topologies)
+    if measured_s is not None and len(names) > 1:
+        raise Problem(
+            f"a measured time is that of one TPU, and {len(names)} are asked for",
+            hint="name the one that it was measured on with `--tpu`",
+            code=ExitCode.USAGE,
+        )
+    return names
 
 
 def _topology(name: str, slices: int) -> tpus.Topology:

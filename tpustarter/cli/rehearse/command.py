@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,8 @@ import click
 from tpustarter.checking.results.results import REHEARSAL_SCHEMA
 from tpustarter.cli.command_end import print_errors_as_json, print_result, stop_at_signals
 from tpustarter.cli.echo import echo_lines
-from tpustarter.cli.parameters import FiniteRange, StrictCommand, split_names
-from tpustarter.core import content
+from tpustarter.cli.parameters import FiniteRange, Seconds, StrictCommand, split_names
+from tpustarter.core import content, locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.machine.tpus import MOST_SLICES
@@ -32,8 +32,9 @@ _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error
 _HELP = """Compile programs for TPUs that you don't have, with the real TPU compiler.
 
 The report says whether each program compiles, whether it fits into the memory of one device,
-and which arrays take that memory. Without a name, the command lists the functions in your
-files, each with the command that compiles it, and compiles nothing.
+which arrays take that memory, and a lower bound on the time of one run. Without a name, the
+command lists the functions in your files, each with the command that compiles it, and compiles
+nothing.
 
 \b
 A PROGRAM is one of these:
@@ -137,6 +138,19 @@ Exit codes:
     metavar="S",
     help="The seconds that lowering a program may take, and compiling it.",
 )
+@click.option(
+    "--measured",
+    "measured_s",
+    type=Seconds(),
+    metavar="TIME",
+    help="The time that a run took on a TPU, such as 0.42s, for its MFU.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.svg",
+    help="Draw the programs on the roofline of each TPU.",
+)
 @click.option("--fresh", is_flag=True, help="Compile again, even where an answer is stored.")
 @click.option(
     "--beside-tpu", is_flag=True, help="Allow a rehearsal on a machine that has TPU chips."
@@ -159,6 +173,7 @@ def rehearse(
     listing: bool,
     verbose: bool,
     as_json: bool,
+    plot: Path | None,
     **options: Any,
 ) -> None:
     """Compile programs for TPUs that are not there; `_HELP` says how."""
@@ -172,6 +187,8 @@ def rehearse(
         return
     with print_errors_as_json(REHEARSAL_SCHEMA, wanted=as_json):
         rehearsal = _asked(ids, tpus, script, options)
+        if plot is not None and not plot.exists():
+            _write_plot(plot, [])  # a path that cannot be written must not cost a whole run
         shown = _Shown(rehearsal, quiet=as_json)
         with stop_at_signals(rehearsal.stop), _ends_with_a_command():
             try:
@@ -179,8 +196,16 @@ def rehearse(
                     shown.show(event)
             finally:  # also after an error or Ctrl-C
                 shown.clear()
+        if plot is not None:
+            _write_plot(plot, rehearsal.results)
         _report(rehearsal, verbose=verbose, as_json=as_json)
     sys.exit(rehearsal.exit_code)
+
+
+def _write_plot(path: Path, results: Sequence[dict[str, Any]]) -> None:
+    from tpustarter.rehearsal.text import roofline
+
+    locations.write_user_file(path, roofline.draw_svg(results))
 
 
 def _asked(

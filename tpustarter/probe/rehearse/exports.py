@@ -18,6 +18,7 @@ from tpustarter.probe.rehearse import (
     lowering_errors,
 )
 from tpustarter.probe.rehearse.device_questions import DeviceAnswers, DeviceQuestions, TpuDevice
+from tpustarter.probe.rehearse.work.program_work import count_work
 
 
 @dataclass(frozen=True)
@@ -103,15 +104,15 @@ def export_to_file(
     answers = answers or DeviceAnswers(jax)
     with lowering_errors.show_whole_tracebacks(jax), answers.use_abstract_device():
         values, by_name = answers.convert_to_tpu((tuple(values), by_name))
-        texts = captured_constants.describe_large_constants(
-            jax, function, jitted.trace(*values, **by_name)
-        )
+        traced = jitted.trace(*values, **by_name)
+        texts = captured_constants.describe_large_constants(jax, function, traced)
         if warn is not None:
             for text in texts:
                 warn(text)
         exported = export.export(jitted, platforms=["tpu"])(*values, **by_name)
     path.write_bytes(exported.mlir_module_serialized)
     kept = exported.module_kept_var_idx
+    leaves = jax.tree_util.tree_leaves((values, by_name))
     return {
         "artifact": str(path),
         "lowered": {
@@ -122,4 +123,5 @@ def export_to_file(
         },
         "arguments": [jitted_functions.format_type(aval) for aval in exported.in_avals],
         "notes": [*notes, *texts],
+        "work": count_work(traced, leaves, exported.nr_devices),
     }

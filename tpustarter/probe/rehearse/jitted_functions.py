@@ -64,8 +64,12 @@ def format_type(value: Any) -> str:
     kind = str(value.dtype)
     if jax is not None and not jax.config.jax_enable_x64:
         kind = _NARROWED.get(kind, kind)
-    name = re.sub(r"^(bfloat|float|int|uint|complex)(?=\d)", _abbreviation, kind)
-    return f"{name}[{','.join(str(size) for size in value.shape)}]"
+    return f"{format_kind(kind)}[{','.join(str(size) for size in value.shape)}]"
+
+
+def format_kind(kind: Any) -> str:
+    """Return the type of an array's elements as HLO writes it: `bf16` for `bfloat16`."""
+    return re.sub(r"^(bfloat|float|int|uint|complex)(?=\d)", _abbreviation, str(kind))
 
 
 def _abbreviation(match: re.Match[str]) -> str:

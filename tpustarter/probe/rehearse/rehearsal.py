@@ -14,7 +14,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,9 @@ from typing import Any
 
 from tpustarter.probe.finding import describe_error, error_message, shorten_for_json
 from tpustarter.probe.rehearse import hlo, lowering_errors
+from tpustarter.probe.rehearse.work.program_work import count_work
 
-FORMAT = 5
+FORMAT = 6
 """Version of stored results; to be raised when one would differ from a fresh result."""
 LARGEST = 8
 """Most values in memory that are named, biggest first."""
@@ -135,6 +136,8 @@ class _Lowered:
         devices: int,
         names: Callable[[], list[str]],
         show: Callable[[], str],
+        *,
+        work: Mapping[str, Any] | None,
     ) -> None:
         self.text = text
         self.compile = compile_it
@@ -144,6 +147,10 @@ class _Lowered:
         """A function that returns the program's names of its arguments."""
         self.show = show
         """A function that returns the program as StableHLO text."""
+        self.work = dict(work or {})
+        """The work that was counted in its trace; empty where it has none."""
+        self.written_shares: dict[str, float] = self.work.pop("written_shares", {})
+        """The share of a result that is written, by its number, where that is not all of it."""
 
 
 def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[str, Lower]]:
@@ -162,7 +169,11 @@ def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[
         decided = text + json.dumps(lowered.get("aliases", "")).encode()
         names = partial(stablehlo.read_argument_names, text)
         show = partial(stablehlo.format_text, text)
-        yield command["program"], lambda: _Lowered(decided, compile_it, count, names, show)
+        work: dict[str, Any] | None = command.get("work")
+        yield (
+            command["program"],
+            lambda: _Lowered(decided, compile_it, count, names, show, work=work),
+        )
         return
     module = importlib.import_module("tpustarter.checks." + command["check"])
     for name, function, arguments in module.programs(devices):
@@ -172,7 +183,8 @@ def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[
 def _lower(function: Any, arguments: Any) -> _Lowered:
     jax = importlib.import_module("jax")
     jitted = function if hasattr(function, "lower") else jax.jit(function)
-    lowered = jitted.lower(*arguments)
+    traced = jitted.trace(*arguments) if hasattr(jitted, "trace") else None
+    lowered = traced.lower() if traced else jitted.lower(*arguments)
 
     def compile_it() -> Any:
         return lowered.compile().runtime_executable()
@@ -185,9 +197,12 @@ def _lower(function: Any, arguments: Any) -> _Lowered:
         return []
 
     used: set[Any] = set()
-    for leaf in jax.tree_util.tree_leaves(arguments):
+    leaves = jax.tree_util.tree_leaves(arguments)
+    for leaf in leaves:
         used |= set(leaf.sharding.device_set)
-    return _Lowered(lowered.as_text(), compile_it, len(used), names, lowered.as_text)
+    work = count_work(traced, leaves, len(used)) if traced else None
+    show = lowered.as_text
+    return _Lowered(show(), compile_it, len(used), names, show, work=work)
 
 
 def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,8 +228,11 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
         if lowering_errors.is_refusal(error):
             return result | _refusal(error)
         return result | {"reason": format_compiler_error(error), "detail": error_message(error)}
-    result["key"] = key = _key(lowered.text, topology, f"{command.get('check')} {name}")
+    shares = json.dumps(lowered.written_shares, sort_keys=True) if lowered.written_shares else ""
+    program = f"{command.get('check')} {name}{shares}"
+    result["key"] = key = _key(lowered.text, topology, program)
     result["devices"] = lowered.devices
+    result |= {"work": lowered.work} if lowered.work else {}
     save = Path(command["save"]) / format_folder_name(name) if command.get("save") else None
     if save:
         _write(save / "before.mlir", lowered.show())
@@ -231,7 +249,7 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
     seconds = time.monotonic() - began
     if save:
         _write(save / "after.hlo", executable.hlo_modules()[0].to_string())
-    facts = _facts(executable, lowered.devices)
+    facts = _facts(executable, lowered)
     return result | {"status": "compiles", "seconds": seconds, **facts}
 
 
@@ -302,7 +320,7 @@ def format_compiler_error(error: BaseException) -> str:
     return shorten_for_json(text)
 
 
-def _facts(executable: Any, devices: int) -> dict[str, Any]:
+def _facts(executable: Any, lowered: _Lowered) -> dict[str, Any]:
     # Sizes are bytes on one device.
     stats = executable.get_compiled_memory_stats()
     read = hlo.parse_program(executable.hlo_modules()[0].to_string(), LARGEST)
@@ -314,7 +332,7 @@ def _facts(executable: Any, devices: int) -> dict[str, Any]:
         "temporaries": _temporaries(stats),
         "code": stats.generated_code_size_in_bytes,
     }
-    seconds, why = _model_seconds(cost, read, devices)
+    seconds, why = _model_seconds(cost, read, lowered.devices)
     values = sorted(
         (*read.arguments, *read.outputs, *read.values), key=lambda value: -value.laid_out_bytes
     )
@@ -330,12 +348,22 @@ def _facts(executable: Any, devices: int) -> dict[str, Any]:
         "dots": [asdict(dot) for dot in read.dots],
         "loops": read.loops,
         "kernels": list(read.kernels),
+        "written_bytes": _written_bytes(read.outputs, lowered.written_shares),
         "flops": cost.get("flops"),
         "bytes_accessed": cost.get("bytes accessed"),
         "compiler_model_seconds": seconds,
         "compiler_model_reason": why,
         **({} if read.complete else {"key": None, "notes": [MISSING]}),
     }
+
+
+def _written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, float]) -> float:
+    # The compiler may leave out a result that is an argument: then its numbers mean nothing here.
+    if any(int(number) >= len(outputs) for number in shares):
+        return 0.0
+    return sum(
+        value.asked_bytes * shares.get(str(number), 1.0) for number, value in enumerate(outputs)
+    )
 
 
 def _temporaries(stats: Any) -> int:

@@ -16,7 +16,7 @@ from tpustarter.core import locations
 
 MOST = 4000
 """Answers that are kept, of some kilobytes each; the oldest are deleted first."""
-_NOT_KEPT = ("seconds", "cached", "program", "check", "tpu", "key", "notes")
+_NOT_KEPT = ("seconds", "cached", "program", "check", "tpu", "key", "notes", "work")
 
 
 def make_cache_folder() -> Path:

@@ -26,6 +26,7 @@ from tpustarter.rehearsal.programs.user_program import (
     ScriptOutput,
     UserFunction,
 )
+from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.running.process import CappedLog, Event, Probe
 
 _PACKAGES = {
@@ -277,7 +278,8 @@ def _exported(event: Event, session: ProbeSession) -> LoweredProgram:
     aliases = [[int(argument), int(output)] for argument, output in lowered.get("aliases", ())]
     fields = fields | free | ({"aliases": aliases} if aliases else {})
     source = {"artifact": str(event["artifact"]), "lowered": fields, "program": name}
-    return LoweredProgram(name, names, source, notes=notes, check=check)
+    work = as_type(session.redact.redact_value(event.get("work")), ProgramWork)
+    return LoweredProgram(name, names, source, notes=notes, check=check, work=work)
 
 
 def _check(event: Event) -> str | None:

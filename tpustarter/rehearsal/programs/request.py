@@ -66,6 +66,8 @@ class RehearsalRequest:
     """The Python that has JAX and libtpu; None to find one."""
     jobs: int | None = None
     timeout_s: float = TIMEOUT_S
+    measured_s: float | None = None
+    """Seconds that one run of the program took on a TPU; None where nobody measured it."""
     fresh: bool = False
     """Whether to compile again where an answer is stored."""
     beside_tpu: bool = False

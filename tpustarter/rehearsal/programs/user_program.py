@@ -16,6 +16,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.machine import frameworks
+from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.text import phrases
 
 TYPES = {
@@ -104,6 +105,8 @@ class LoweredProgram:
     """Traceback of the error, from the user's file on."""
     place: str = ""
     """The line of the user's file that the error came through, `train.py:12`."""
+    work: ProgramWork | None = None
+    """The work that was counted in its trace; None where it has none."""
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from tpustarter.rehearsal.result_fields import ProgramArray
+from tpustarter.rehearsal.result_fields import ProgramArray, ResultFields
 
 WIDTH = 30
 """Cells of a bar whose program fits."""
@@ -32,7 +31,7 @@ class MemoryPart:
     """The array; None for the rest."""
 
 
-def list_memory_parts(result: dict[str, Any], buffers: Sequence[ProgramArray]) -> list[MemoryPart]:
+def list_memory_parts(result: ResultFields, buffers: Sequence[ProgramArray]) -> list[MemoryPart]:
     """Return the parts of the memory that a program needs: these arrays, and the rest."""
     memory: dict[str, int] = result.get("memory") or {}
     left = {
@@ -51,7 +50,7 @@ def list_memory_parts(result: dict[str, Any], buffers: Sequence[ProgramArray]) -
     return [*found, MemoryPart(OTHER, needed, None)]
 
 
-def draw_memory_bar(result: dict[str, Any], taken: Sequence[MemoryPart], width: int = WIDTH) -> str:
+def draw_memory_bar(result: ResultFields, taken: Sequence[MemoryPart], width: int = WIDTH) -> str:
     """Return the bar of a program on one device, or "" if its need is less than a cell."""
     needed, limit = int(result.get("hbm_bytes") or 0), int(result.get("hbm_limit_bytes") or 0)
     if not limit or needed * width < limit:
@@ -67,7 +66,7 @@ def draw_memory_bar(result: dict[str, Any], taken: Sequence[MemoryPart], width: 
     return f"[{cells[:inside]}{END}{cells[inside:]}]"
 
 
-def format_percent(result: dict[str, Any]) -> str:
+def format_percent(result: ResultFields) -> str:
     """Return the needed memory in percent of the device's, or an empty text without a limit."""
     limit = result.get("hbm_limit_bytes") or 0
     return f"{100 * result.get('hbm_bytes', 0) / limit:.0f} %" if limit else ""

@@ -8,6 +8,7 @@ from typing import Any
 
 from tpustarter.machine import tpus
 from tpustarter.machine.generations import GENERATIONS
+from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.text import phrases
 
 MOST_NAMED = 3
@@ -15,7 +16,7 @@ MOST_NAMED = 3
 
 
 def format_headline(
-    results: Sequence[dict[str, Any]],
+    results: Sequence[ResultFields],
     *,
     own: bool = False,
     script: bool = False,
@@ -56,7 +57,7 @@ def format_headline(
 
 
 def _counted(
-    results: Sequence[dict[str, Any]], compiled: int, *, own: bool, stopped_of: int | None
+    results: Sequence[ResultFields], compiled: int, *, own: bool, stopped_of: int | None
 ) -> str:
     if stopped_of is None or own:
         return f"{compiled} of {max(len(results), stopped_of or 0)} compile"
@@ -69,7 +70,7 @@ def _counted(
     return f"{compile_}{others}{far}"
 
 
-def format_label(result: dict[str, Any]) -> str:
+def format_label(result: ResultFields) -> str:
     """Return the name to display for a program: that of its check and its own."""
     check = result["check"]
     return f"{check.partition('.')[2]}: {result['program']}" if check else result["program"]

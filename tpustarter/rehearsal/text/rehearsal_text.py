@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpustarter.rehearsal.programs import other_sizes
-from tpustarter.rehearsal.result_fields import CollectiveOperation, MatrixProduct, ProgramArray
+from tpustarter.rehearsal.result_fields import (
+    CollectiveOperation,
+    MatrixProduct,
+    ProgramArray,
+    ResultFields,
+)
 from tpustarter.rehearsal.run import Rehearsal
-from tpustarter.rehearsal.text import memory_bar, model_estimate, script_text
+from tpustarter.rehearsal.text import bound_text, memory_bar, model_estimate, script_text
 from tpustarter.rehearsal.text.rehearsal_headline import (
     exceeds_memory,
     format_headline,
@@ -112,7 +117,7 @@ def render_rehearsal(
 
 
 def format_table(
-    results: Sequence[dict[str, Any]], tpus: Sequence[str], paint: Paint = leave_unpainted
+    results: Sequence[ResultFields], tpus: Sequence[str], paint: Paint = leave_unpainted
 ) -> list[str]:
     """Return a table of programs by TPUs, in as many parts as the width requires."""
     lines: list[str] = []
@@ -148,9 +153,9 @@ def format_table(
     return [line.rstrip() for line in lines]
 
 
-def _groups(results: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+def _groups(results: Sequence[ResultFields]) -> list[list[ResultFields]]:
     # Results of one program with the same answer for several TPUs share an entry; worst first.
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    groups: dict[tuple[Any, ...], list[ResultFields]] = {}
     for result in results:
         status = result["status"]
         why = None if status == "does-not-fit" else result["reason"]
@@ -158,7 +163,7 @@ def _groups(results: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return [groups[key] for key in sorted(groups, key=lambda key: key[0])]
 
 
-def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: bool) -> list[str]:
+def _group(group: list[ResultFields], paint: Paint, *, facts: bool, verbose: bool) -> list[str]:
     first = group[0]
     status = first["status"]
     head = paint(f"{_HEADS[status]:<8}", status)
@@ -187,16 +192,19 @@ def _group(group: list[dict[str, Any]], paint: Paint, *, facts: bool, verbose: b
     lines += memory_bars(group, _INDENT) if facts else []
     lines += _noted(group)
     for result in group if verbose else group[:1]:
-        texts = [str(note) for note in list_notes(result, verbose=verbose)] if facts else []
+        alone = verbose or len(group) == 1
+        notes = list_notes(result, verbose=verbose, bound=alone) if facts else []
+        texts = [str(note) for note in notes]
         if texts and len(group) > 1:
             others = [] if verbose else [peer for peer in group if _differ(result, peer)]
             texts[:1] = [f"{_memory(answer)}, for {answer['tpu']}" for answer in (result, *others)]
+            texts += [] if verbose else _bounds(group)
         for fact in texts:
             lines += wrap(escape_text(fact), _INDENT, hang=f"{_INDENT}  ")
     return lines
 
 
-def memory_bars(group: Sequence[dict[str, Any]], indent: str = "") -> list[str]:
+def memory_bars(group: Sequence[ResultFields], indent: str = "") -> list[str]:
     """Return a bar for each TPU and the legend of its letters; the legend alone without a bar."""
     buffers = select_largest(group[0].get("buffers") or [])
     taken = [memory_bar.list_memory_parts(result, buffers) for result in group]
@@ -227,7 +235,7 @@ def memory_bar_sizes(taken: Sequence[memory_bar.MemoryPart]) -> list[str]:
 
 
 def _everything_else(
-    group: Sequence[dict[str, Any]],
+    group: Sequence[ResultFields],
     taken: Sequence[Sequence[memory_bar.MemoryPart]],
     indent: str,
     first: str,
@@ -242,7 +250,7 @@ def _everything_else(
     return wrap(f"everything else: {each}", f"{indent}{memory_bar.OTHER} ", hang=f"{indent}  ")
 
 
-def _noted(group: list[dict[str, Any]]) -> list[str]:
+def _noted(group: list[ResultFields]) -> list[str]:
     texts = dict.fromkeys(note for result in group for note in result.get("notes", ()))
     return [
         line
@@ -251,12 +259,18 @@ def _noted(group: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _differ(first: dict[str, Any], second: dict[str, Any]) -> bool:
+def _bounds(group: Sequence[ResultFields]) -> list[str]:
+    each = [f"{one['tpu']} {text}" for one in group if (text := bound_text.summarize_bound(one))]
+    text = f"{', '.join(each)}. Lower bounds from documented peaks, not measured"
+    return [str(ProgramNote(bound_text.AT_BEST, text))] if each else []
+
+
+def _differ(first: ResultFields, second: ResultFields) -> bool:
     smaller, larger = sorted(result["memory"]["temporaries"] for result in (first, second))
     return larger > smaller * 1.25 and larger - smaller > 2**20
 
 
-def summarize_answer(result: dict[str, Any]) -> str:
+def summarize_answer(result: ResultFields) -> str:
     """Return the compiler's answer in one line."""
     limit = result.get("hbm_limit_bytes") or 0
     if result["status"] == "compiles":
@@ -286,8 +300,16 @@ class ProgramNote:
         return f"{self.label:<{_NOTE_LABEL}}{gap}{self.text}"
 
 
-def list_notes(result: dict[str, Any], *, verbose: bool = False) -> list[ProgramNote]:
-    """Return the facts worth knowing about a program that compiles."""
+def list_notes(
+    result: ResultFields, *, verbose: bool = False, bound: bool = True
+) -> list[ProgramNote]:
+    """Return the facts worth knowing about a program that compiles.
+
+    Args:
+        result: The compiler's answer.
+        verbose: Whether all facts are wanted.
+        bound: Whether the lower bound on its time is among them.
+    """
     lines = [_memory(result)]
     lines += [ProgramNote("padding", text) for text in describe_padding(result["buffers"])]
     buffers: list[ProgramArray] = result["buffers"]
@@ -306,6 +328,8 @@ def list_notes(result: dict[str, Any], *, verbose: bool = False) -> list[Program
     if wide:
         text = f"{phrases.join_words(wide)}: no TPU has it, so each operation becomes many"
         lines.append(ProgramNote("slow", text))
+    if bound:
+        lines += [ProgramNote(*n) for n in bound_text.list_bound_notes(result, verbose=verbose)]
     if verbose:
         lines.append(ProgramNote("model", model_estimate.format_estimate(result)))
         texts = format_sizes([buffer["laid_out_bytes"] for buffer in result["buffers"]])
@@ -335,7 +359,7 @@ def _collectives(collectives: Sequence[CollectiveOperation], *, verbose: bool) -
     return lines
 
 
-def _memory(result: dict[str, Any]) -> ProgramNote:
+def _memory(result: ResultFields) -> ProgramNote:
     memory = result["memory"]
     names = [name for name in _PARTS if memory[name]]
     texts = format_sizes([memory[name] for name in names])

@@ -66,6 +66,8 @@ def list_remarks(rehearsal: Rehearsal) -> list[tuple[str, str | None]]:
         places = phrases.join_words(rehearsal.asked, most=MOST_NAMED)
         text = f"outside of what it jits it asks where it runs ({places}), and was answered `cpu`"
         texts.append((f"{text}: where it branches on that, the code for a CPU was run", None))
+    if rehearsal.returns_zeros:
+        texts.append(("its jitted functions returned zeros, as `--zeros` asks", None))
     python = rehearsal.script_python or ""
     if rehearsal.script_error:
         where = f" (run by {python})" if python else ""

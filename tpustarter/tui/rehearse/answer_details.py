@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from textual.content import Content
 
-from tpustarter.rehearsal.result_fields import ProgramArray
-from tpustarter.rehearsal.text import memory_bar, model_estimate, rehearsal_headline, rehearsal_text
+from tpustarter.rehearsal.result_fields import ProgramArray, ResultFields
+from tpustarter.rehearsal.text import (
+    bound_text,
+    memory_bar,
+    model_estimate,
+    rehearsal_headline,
+    rehearsal_text,
+    roofline,
+)
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.explain.failed_run import FailedRun
 from tpustarter.tui.explain.failed_run import make_program_failure as of_program
@@ -25,6 +31,7 @@ ADVICE = "smaller batch, bfloat16, jax.checkpoint, or shard over more devices"
 BAR, WIDE_BAR, WIDEST_BAR = 20, 36, 60
 """Columns of the memory bar in the comparison of TPUs: the least, the width up to which it takes
 the place of the last columns, and the most."""
+WIDEST_ROOFLINE = 72
 BEFORE_BAR = 6
 """Columns of the table that are kept in favour of a wide bar."""
 WIDE_ENOUGH = 72
@@ -65,6 +72,7 @@ def describe_answer_cell(
         )
     if result["status"] in ("compiles", "does-not-fit"):
         yield from _memory(result)
+        yield RooflinePicture(result)
     if result["status"] != "compiles":
         for line in rehearsal_text.describe_padding(buffers):
             yield HangingText(_dim_label("padding"), style_sentence(line))
@@ -81,7 +89,7 @@ def describe_answer_cell(
         yield HangingText(_dim_label("more"), "g shows the compiler's own words")
 
 
-def _memory(result: dict[str, Any]) -> Iterator[Piece]:
+def _memory(result: ResultFields) -> Iterator[Piece]:
     """Yield a bar of the memory of one device, and a line for each of its letters."""
     drawn = memory_picture.draw_memory(result, memory_picture.NARROWEST).plain
     if drawn:
@@ -100,6 +108,17 @@ def _memory(result: dict[str, Any]) -> Iterator[Piece]:
         yield HangingText(Content(" " * LABEL + " ") + letter + " ", escape_text(text))
 
 
+class RooflinePicture(LaidOutLines):
+    """A program on the roofline of its TPU; nothing for one without a bound."""
+
+    def __init__(self, result: ResultFields) -> None:
+        self._result = result
+
+    def lines(self, width: int) -> list[Content]:
+        lines = roofline.draw_roofline(self._result, min(width, WIDEST_ROOFLINE))
+        return [Content(line).truncate(max(width, 1), ellipsis=True) for line in lines]
+
+
 def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> str:
     reason = answers.find_skip_reason(program, tpu)
     if reason:
@@ -110,7 +129,7 @@ def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> s
     return "It is waiting for its turn." if answers.busy else "No answer: it was not compiled."
 
 
-def compiler_message(result: dict[str, Any] | None) -> str:
+def compiler_message(result: ResultFields | None) -> str:
     """Return the compiler's own words, or the reason of a failure, or an empty text for neither."""
     return clean_text(str(result.get("detail") or result.get("reason") or "")) if result else ""
 
@@ -142,6 +161,7 @@ class ProgramComparison(LaidOutLines):
         "needs",
         "it has",
         "temporaries",
+        "at best",
         "estimate",
         "arguments",
         "code",
@@ -220,6 +240,7 @@ class ProgramComparison(LaidOutLines):
         inside, *parts = [sizes.get((tpu, name), "?") for name in _PARTS]
         model_ms = (result.get("compiler_model_seconds") or 0) * 1e3
         model = f"{model_ms:.0f} ms" if model_ms >= 100 else f"{model_ms:.3g} ms"
+        best = bound_text.summarize_bound(result)
         compiled = "stored" if result["cached"] else f"{result['seconds']:.1f} s"
         needs, limit = sizes[tpu, "needs"], sizes[tpu, "it has"]
         return [
@@ -228,6 +249,7 @@ class ProgramComparison(LaidOutLines):
             needs,
             limit,
             inside,
+            best.partition(" (")[0] or "-",
             model if model_ms else "-",
             *parts,
             compiled,

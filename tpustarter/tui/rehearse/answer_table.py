@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -13,6 +13,7 @@ from textual.strip import Strip
 from textual.widgets import OptionList
 
 from tpustarter.rehearsal.programs import other_sizes
+from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
@@ -42,14 +43,14 @@ class RehearsalAnswers:
 
     def __init__(self, programs: Iterable[Program], tpus: Sequence[str]) -> None:
         self.tpus = tuple(tpus)
-        self.results: list[dict[str, Any]] = []
+        self.results: list[ResultFields] = []
         self.skipped: list[dict[str, str]] = []
         """Programs left out, each with `name`, `tpu` and `reason`."""
         self.busy = True
         """Whether answers are still to come."""
         self.is_whole = False
         """Whether the rehearsal ran to its end, so that a cell without an answer had no turn."""
-        self._rows: dict[Program, dict[str, dict[str, Any]]] = {program: {} for program in programs}
+        self._rows: dict[Program, dict[str, ResultFields]] = {program: {} for program in programs}
         self._checks = [check for check, _ in self._rows]
         self._seconds: dict[tuple[Program, str], float] = {}
 
@@ -66,7 +67,7 @@ class RehearsalAnswers:
             program = next(p for c, p in self._rows if c == check)
         self._seconds[self._add_row(check, program), tpu] = seconds
 
-    def record_answer(self, result: dict[str, Any]) -> None:
+    def record_answer(self, result: ResultFields) -> None:
         """Record the compiler's answer for one program and one TPU."""
         check, program, tpu = result["check"], str(result["program"]), str(result["tpu"])
         key = self._add_row(check, program)
@@ -92,7 +93,7 @@ class RehearsalAnswers:
             if entry["name"] not in self._checks:
                 self._rows.setdefault((None, entry["name"]), {})
 
-    def result(self, program: Program | None, tpu: str) -> dict[str, Any] | None:
+    def result(self, program: Program | None, tpu: str) -> ResultFields | None:
         """Return the compiler's answer for a program and a TPU, or None if there is none yet."""
         return self._rows.get(program, {}).get(tpu) if program else None
 

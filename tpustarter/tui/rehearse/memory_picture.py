@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from textual.content import Content
 
+from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.rehearsal.text import memory_bar, rehearsal_text
 from tpustarter.rehearsal.text.memory_bar import MemoryPart
 from tpustarter.tui.kit.text_layout import LaidOutLines, status_word
@@ -28,14 +28,14 @@ def paint_letter(part: MemoryPart) -> Content:
     return Content.styled(part.letter, f"$background on {COLOURS[part.letter]}")
 
 
-def list_parts(result: dict[str, Any]) -> list[MemoryPart]:
+def list_parts(result: ResultFields) -> list[MemoryPart]:
     """Return the parts of the memory that a program needs: its biggest arrays, and the rest."""
     return memory_bar.list_memory_parts(
         result, rehearsal_text.select_largest(result.get("buffers") or [])
     )
 
 
-def draw_memory(result: dict[str, Any], width: int) -> Content:
+def draw_memory(result: ResultFields, width: int) -> Content:
     """Return a bar of this many cells for used and free memory, or nothing without a limit.
 
     Each part is a ground with its letter at the beginning. The other letters have the colour of
@@ -49,7 +49,7 @@ def draw_memory(result: dict[str, Any], width: int) -> Content:
 class MemoryPicture(LaidOutLines):
     """The memory of a device in one line, as wide as the screen allows."""
 
-    def __init__(self, result: dict[str, Any]) -> None:
+    def __init__(self, result: ResultFields) -> None:
         self._result = result
 
     def lines(self, width: int) -> list[Content]:

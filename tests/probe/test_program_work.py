@@ -1,0 +1,360 @@
+"""FLOPs and bytes counted in traces: against closed forms, and against published measurements."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import msgspec
+import pytest
+import yaml
+from jax.experimental import pallas as pl
+from jax.sharding import AbstractMesh, PartitionSpec
+
+from tests.support import llama
+from tests.support.places import TESTS
+from tpustarter.core.json_values import as_type
+from tpustarter.machine.tpus import parse_type
+from tpustarter.probe.rehearse.work.program_work import count_work
+from tpustarter.rehearsal import lower_bound
+from tpustarter.rehearsal.result_fields import ProgramWork
+
+PUBLISHED = yaml.safe_load((TESTS / "probe" / "published_measurements.yml").read_text())
+BF16 = jnp.bfloat16
+
+
+def array(*shape: int, kind: Any = BF16) -> jax.ShapeDtypeStruct:
+    """Return an abstract array."""
+    return jax.ShapeDtypeStruct(shape, kind)
+
+
+def count(function: Callable[..., Any], *args: Any, devices: int = 1, **options: Any) -> Any:
+    """Return the work of a function."""
+    traced = jax.jit(function, **options).trace(*args)
+    fields = count_work(traced, jax.tree_util.tree_leaves(args), devices)
+    work = as_type(fields, ProgramWork)
+    assert work is not None
+    assert work.reason is None
+    return work
+
+
+def squared(x: Any) -> Any:
+    """Return a square matrix times itself: 2 * 8 ** 3 FLOPs for 8 rows."""
+    return x @ x
+
+
+def squared_until(limit: Any, x: Any) -> Any:
+    """Return a matrix squared in a while loop."""
+    return jax.lax.while_loop(lambda c: c[0] < limit, lambda c: (c[0] + 2, c[1] @ c[1]), (1, x))[1]
+
+
+@jax.custom_vjp
+def by_rule(x: Any) -> Any:
+    """Return a square matrix times itself, with a derivative of its own."""
+    return x @ x
+
+
+by_rule.defvjp(lambda x: (x @ x, x), lambda x, gradient: (x * gradient,))
+
+
+def shape_loss(x: Any) -> Any:
+    """Return a loss whose backward pass computes the square again."""
+    return jax.checkpoint(lambda y: jnp.sin(y @ y).sum())(x)
+
+
+def doubled(x: Any, cost: pl.CostEstimate | None) -> Any:
+    """Return an array doubled by a kernel."""
+
+    def kernel(source: Any, target: Any) -> None:
+        target[...] = source[...] * 2
+
+    return pl.pallas_call(kernel, out_shape=array(8, 128), cost_estimate=cost)(x)
+
+
+def sharded(x: Any, y: Any) -> Any:
+    """Return a product whose parts eight devices compute."""
+    return jax.shard_map(
+        lambda a, b: a @ b,
+        mesh=AbstractMesh((4, 2), ("data", "model")),
+        in_specs=(PartitionSpec("data"), PartitionSpec(None, "model")),
+        out_specs=PartitionSpec("data", "model"),
+    )(x, y)
+
+
+X = array(8, 8)
+P = 2 * 8**3
+ESTIMATE = pl.CostEstimate(flops=123, bytes_accessed=0, transcendentals=0)
+FLOPS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], float, float, bool]] = {
+    # function, arguments, FLOPs as written, least FLOPs, whether all is counted
+    "product": (jnp.matmul, (array(8, 16), array(16, 32)), 8192, 8192, True),
+    "unused product": (lambda x: (x @ x, x)[1], (X,), 0, 0, True),
+    "row of a product": (lambda x: (x @ x)[:1], (X,), P, P / 8, True),
+    "scan": (lambda x: jax.lax.scan(lambda c, _: (c @ c, None), x, length=5)[0], (X,), 5 * P, 5 * P,
+             True),
+    "fori_loop": (lambda x: jax.lax.fori_loop(0, 5, lambda _, c: c @ c, x), (X,), 5 * P, 5 * P,
+                  True),
+    "while with a limit": (lambda x: squared_until(8, x), (X,), 4 * P, 4 * P, True),
+    "while without": (squared_until, (array(kind=jnp.int32), X), 0, 0, False),
+    "cond": (lambda p, x: jax.lax.cond(p, lambda y: y @ y @ y, squared, x),
+             (array(kind=jnp.bool_), X), 2 * P, P, True),
+    "gradient": (jax.grad(lambda x: (x @ x).sum()), (array(8, 8, kind=jnp.float32),), 2 * P, 2 * P,
+                 True),
+    "checkpoint": (jax.grad(shape_loss), (array(8, 8, kind=jnp.float32),), 3 * P, 3 * P, True),
+    "custom rule": (by_rule, (X,), P, P, True),
+    "shard_map": (sharded, (array(8, 16), array(16, 32)), 8192, 8192, True),
+    "kernel": (lambda x: doubled(x, None), (array(8, 128),), 0, 0, False),
+    "kernel with cost": (lambda x: doubled(x, ESTIMATE), (array(8, 128),), 123, 123, True),
+    "ragged product": (jax.lax.ragged_dot, (array(64, 16), array(4, 16, 32),
+                       array(4, kind=jnp.int32)), 65536, 65536, True),
+    "decomposition": (jnp.linalg.cholesky, (array(8, 8, kind=jnp.float32),), 0, 0, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLOPS)
+def test_flops_are_closed_form(name: str) -> None:
+    """Loops count as often as they run, and what nobody can know is named."""
+    function, args, full, least, complete = FLOPS[name]
+
+    work = count(function, *args)
+
+    assert (full, least, complete) == (work.flops, work.least_flops, not work.unknown)
+
+
+def test_rematerialized_flops_are_counted_apart() -> None:
+    """They are work for the chip, but not for the model."""
+    assert P == count(jax.grad(shape_loss), array(8, 8, kind=jnp.float32)).rematerialized_flops
+
+
+def test_merged_checkpoint_is_named() -> None:
+    """Outside of a loop the compiler may merge what is computed twice, if it is allowed to."""
+    step = jax.checkpoint(lambda y: jnp.sin(y @ y).sum(), prevent_cse=False)
+    x = array(8, 8, kind=jnp.float32)
+
+    assert (1, 0) == (
+        len(count(jax.grad(step), x).assumes),
+        len(count(jax.grad(shape_loss), x).assumes),
+    )
+
+
+PASSES = [("float32", "highest", 6), ("float32", "high", 3), ("float32", None, 1)]
+
+
+@pytest.mark.parametrize(("kind", "precision", "passes"), [*PASSES, ("bfloat16", "highest", 1)])
+def test_precision_multiplies_passes(kind: str, precision: str | None, passes: int) -> None:
+    """A higher precision of float32 takes several passes over bfloat16."""
+    x = array(8, 8, kind=kind)
+
+    (matrix,) = count(lambda a: jnp.matmul(a, a, precision=precision), x).matrix
+
+    assert passes == matrix.passes
+
+
+def masked(q: Any, k: Any, v: Any, *, window: int | None = None, low: float = -1e9) -> Any:
+    """Return attention written by hand, with a mask of indices."""
+    scores = jnp.einsum("bthd,bshd->bhts", q, k)
+    row, column = jnp.arange(q.shape[1])[:, None], jnp.arange(q.shape[1])
+    mask = row >= column
+    if window:
+        mask &= row - column < window
+    shares = jax.nn.softmax(jnp.where(mask, scores, low))
+    return jnp.einsum("bhts,bshd->bthd", shares, v)
+
+
+def added(q: Any, k: Any, v: Any) -> Any:
+    """Return attention with a mask that is added to the scores."""
+    scores = jnp.einsum("bthd,bshd->bhts", q, k)
+    bias = (1 - jnp.tril(jnp.ones((64, 64)))) * -1e9
+    return jnp.einsum("bhts,bshd->bthd", jax.nn.softmax(scores + bias), v)
+
+
+CAUSAL = 64 * 65 / 2
+MASKS: dict[str, tuple[Callable[..., Any], float]] = {
+    # attention of 64 positions, scores that the mask leaves
+    "library, full": (jax.nn.dot_product_attention, 64 * 64),
+    "library, causal": (lambda *a: jax.nn.dot_product_attention(*a, is_causal=True), CAUSAL),
+    "by hand": (masked, CAUSAL),
+    "infinity": (lambda *a: masked(*a, low=-math.inf), CAUSAL),
+    "window": (lambda *a: masked(*a, window=8), 64 * 8 - 8 * 7 / 2),
+    "added": (added, CAUSAL),
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize("backward", [False, True])
+def test_attention_counts_scores_that_mask_leaves(name: str, backward: bool) -> None:
+    """The forward pass has two products of the scores, and the backward pass has four more."""
+    attention, scores = MASKS[name]
+    x = array(2, 64, 4, 16, kind=jnp.float32)
+    products, function = 2, attention
+    if backward:
+        products, function = 6, jax.grad(lambda *a: (attention(*a) ** 2).sum(), (0, 1, 2))
+
+    work = count(function, x, x, x)
+
+    assert products * 2 * 2 * 4 * 16 * 64 * 64 == work.flops
+    assert products * 2 * 2 * 4 * 16 * scores == pytest.approx(work.least_flops)
+
+
+def test_mask_of_data_leaves_every_score() -> None:
+    """Nobody knows before the run what an argument hides."""
+
+    def attention(q: Any, mask: Any) -> Any:
+        return jax.nn.dot_product_attention(q, q, q, mask=mask)
+
+    work = count(attention, array(2, 64, 4, 16), array(2, 1, 64, 64, kind=jnp.bool_))
+
+    assert work.flops == work.least_flops
+
+
+def test_transformer_needs_six_flops_per_parameter() -> None:
+    """A training step is 6 N D, and attention comes on top."""
+    model, batch, length = llama.MODELS["tiny"], 4, 32
+    width = model.layers * model.heads * model.head
+
+    work = count(llama.make_gradient(model), *llama.arguments(model, batch, length))
+
+    products = 6 * model.matrix_parameters * batch * length
+    attention = 3 * 2 * 2 * batch * width
+    assert products + attention * length**2 == work.flops
+    assert products + attention * length * (length + 1) / 2 == work.least_flops
+
+
+def convolve(x: Any, kernel: int, channels: int, stride: int = 1) -> Any:
+    """Return a convolution with weights of its own."""
+    weights = jnp.ones((kernel, kernel, x.shape[-1], channels), x.dtype)
+    numbers = ("NHWC", "HWIO", "NHWC")
+    return jax.lax.conv_general_dilated(
+        x, weights, (stride, stride), "SAME", dimension_numbers=numbers
+    )
+
+
+def resnet50(x: Any) -> Any:
+    """Return ResNet-50's result, without what its normalisation does to numbers."""
+    x = convolve(x, 7, 64, 2)
+    x = jax.lax.reduce_window(x, 0.0, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+    for stage, blocks in enumerate((3, 4, 6, 3)):
+        width = 64 * 2**stage
+        for block in range(blocks):
+            stride = 2 if stage and not block else 1
+            y = convolve(convolve(convolve(x, 1, width, stride), 3, width), 1, 4 * width)
+            x = y + (x if block else convolve(x, 1, 4 * width, stride))
+    return x.mean((1, 2)) @ jnp.ones((2048, 1000), x.dtype)
+
+
+def test_resnet_has_published_flops() -> None:
+    """3.8e9 multiply-adds an image, by table 1 of arxiv.org/abs/1512.03385 (read 2026-11).
+
+    That counts the taps on the padding as well, which no compiler needs to compute.
+    """
+    work = count(resnet50, array(1, 224, 224, 3, kind=jnp.float32))
+
+    assert pytest.approx(2 * 3.8e9, rel=0.03) == work.flops
+
+
+def test_convolution_counts_taps_inside_image() -> None:
+    """Padding is no work: of 3 x 3 taps on 4 x 4 pixels, 10 of 12 meet a pixel along an axis."""
+    x = array(1, 4, 4, 8, kind=jnp.float32)
+
+    forward = count(lambda a: convolve(a, 3, 5), x)
+    backward = count(jax.grad(lambda a: (convolve(a, 3, 5) ** 2).sum()), x)
+
+    assert 2 * 8 * 5 * 10 * 10 == forward.flops
+    assert 2 * forward.flops == backward.flops
+
+
+def test_only_needed_elements_are_read() -> None:
+    """A row of a table, or a slice, is read alone; a donated cache is updated in place."""
+    table, row = array(1000, 64), array(1, 64)
+    index = array(kind=jnp.int32)
+
+    def update(cache: Any, new: Any, at: Any) -> Any:
+        return jax.lax.dynamic_update_slice(cache, new, (at, 0))
+
+    assert 2 * 64 * 1000 == count(lambda t: t + 1, table).read_bytes
+    assert 2 * 64 * 10 == count(lambda t: t[:10] * 2, table).read_bytes
+    assert 2 * 64 + 4 == count(lambda t, i: t[i], table, index).read_bytes
+    image = array(1, 8, 8, 4)
+    assert 2 * 64 == count(lambda x: convolve(x, 1, 4, 2), image).read_bytes
+    assert 4 * 2 * 64 == count(lambda x: convolve(x, 3, 4, 2), image).read_bytes
+    assert 2 * 64 + 4 == count(update, table, row, index, donate_argnums=0).read_bytes
+    assert 2 * 64 * 1000 + 4 == count(update, table, row, index).read_bytes
+
+
+def test_donated_result_is_written_where_it_changed() -> None:
+    """One row of a thousand, also in a loop or by a scatter; without donation it is a copy."""
+    table, row, index = array(1000, 64), array(64), array(kind=jnp.int32)
+
+    def update(cache: Any, new: Any, at: Any) -> Any:
+        return cache.at[at].set(new)
+
+    def turns(cache: Any, new: Any, at: Any) -> Any:
+        return jax.lax.scan(lambda c, _: (update(c, new, at), None), cache, length=3)[0]
+
+    for function in (update, turns):
+        donated = count(function, table, row, index, donate_argnums=0)
+        copied = count(function, table, row, index)
+
+        assert ({"0": 0.001}, {}) == (donated.written_shares, copied.written_shares)
+        assert donated.read_bytes < 1000 < copied.read_bytes
+
+
+def test_unknown_trace_costs_only_its_work() -> None:
+    """Another JAX may trace otherwise: the rehearsal goes on."""
+    fields = count_work(object(), [], 1)
+
+    assert list(fields) == ["reason"]
+
+
+def bound_of(work: ProgramWork, tpu: str, written: float) -> float:
+    """Return the seconds of a lower bound."""
+    result = {"tpu": tpu, "status": "compiles", "collectives": [], "written_bytes": written}
+    bound = lower_bound.compute_bound(result, work)
+    assert bound is not None
+    return bound.seconds
+
+
+def published() -> Iterator[tuple[str, str, float, float]]:
+    """Yield each published measurement: program, TPU, its seconds, and those of the bound."""
+    for row in PUBLISHED["training"]:
+        model = llama.MODELS[row["model"]]
+        args = llama.arguments(model, row["batch"], row["length"])
+        devices = parse_type(row["tpu"]).devices or 1
+        work = count(llama.make_gradient(model), *args, devices=devices)
+        yield row["model"], row["tpu"], row["seconds"], bound_of(work, row["tpu"], 0)
+    for row in PUBLISHED["matmul"]:
+        x = array(row["size"], row["size"])
+        work = count(jnp.matmul, x, x)
+        seconds = row.get("seconds") or work.flops / row["tflops"] / 1e12
+        written = 2 * row["size"] ** 2
+        yield f"matmul {row['size']}", row["tpu"], seconds, bound_of(work, row["tpu"], written)
+    for row in PUBLISHED["copy"]:
+        work = count(lambda x: x + 1, array(row["bytes"] // 2))
+        seconds = bound_of(work, row["tpu"], row["bytes"])
+        yield f"copy {row['bytes'] >> 20} MiB", row["tpu"], row["seconds"], seconds
+
+
+def test_bound_is_below_published_times(request: pytest.FixtureRequest) -> None:
+    """The golden file says how far below: 1 would be the peak."""
+    rows = list(published())
+    text = "\n".join(
+        f"{name:16} {tpu:10} measured {seconds:9.4g} s, bound {bound:9.4g} s, {bound / seconds:.2f}"
+        for name, tpu, seconds, bound in rows
+    )
+    golden = TESTS / "golden" / "bounds-of-published-times.txt"
+    if request.config.getoption("--golden"):
+        golden.write_text(f"{text}\n")
+
+    assert [] == [row for row in rows if row[3] >= row[2]]
+    assert golden.read_text() == f"{text}\n"
+
+
+def test_work_is_document_field() -> None:
+    """The trace's fields are those that the document publishes, and fit into JSON."""
+    traced = jax.jit(lambda x: convolve(x, 3, 5)).trace(array(1, 4, 4, 8))
+    fields = json.loads(json.dumps(count_work(traced, [array(1, 4, 4, 8)], 1)))
+
+    assert fields.keys() <= msgspec.structs.asdict(ProgramWork()).keys()

@@ -1,0 +1,218 @@
+"""The lower bound on a run: peaks by type, the part that limits, MFU, and the roofline."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.rehearsal.test_rehearsal_text import made
+from tests.support.places import TESTS
+from tpustarter.machine.generations import GENERATIONS
+from tpustarter.rehearsal import lower_bound
+from tpustarter.rehearsal.text import bound_text, roofline
+
+MATRIX = {"left": "bf16", "right": "bf16", "passes": 1, "flops": 1.97e12, "least_flops": 1.97e12}
+WORK = {"devices": 1, "matrix": [MATRIX], "read_bytes": 4.295e8}
+
+
+def bounded(tpu: str = "v5e-8", measured_s: float | None = None, **more: Any) -> dict[str, Any]:
+    """Return a result with its bound."""
+    fields = {"work": WORK, "written_bytes": 0.0, **more}
+    return lower_bound.add_bound(made("step", tpu, **fields), measured_s)
+
+
+def matrix(left: str, right: str = "", passes: int = 1) -> dict[str, Any]:
+    """Return the work of one TFLOP on one device."""
+    types = {"left": left, "right": right or left, "passes": passes}
+    return {"matrix": [MATRIX | types | {"flops": 1e12, "least_flops": 1e12}]}
+
+
+def exchange(
+    op: str, received: float | None, group: int | None = 8, link: str = "ici"
+) -> dict[str, Any]:
+    """Return a collective with the bytes that a device receives."""
+    origin = {"op_name": "", "source": ""}
+    sizes = {"bytes": 1, "received_bytes": received, "group_size": group}
+    return {"op": op, "count": 1, "runs": 1, "link": link, **sizes, **origin}
+
+
+PEAKS = [
+    # TPU, types, passes, TFLOP/s or TOP/s of one device
+    ("v5e-8", "bf16", "bf16", 1, 197),
+    ("v5e-8", "f32", "f32", 6, 197 / 6),
+    ("v5e-8", "s8", "s8", 1, 394),
+    ("v5e-8", "s8", "bf16", 1, 394),
+    ("v5e-8", "f8e4m3fn", "f8e4m3fn", 1, 197),
+    ("v6e-8", "bf16", "bf16", 1, 920),
+    ("v2-8", "s8", "s8", 1, 23),
+    ("tpu7x-8", "f8e5m2", "f8e5m2", 1, 2307),
+    ("tpu7x-8", "s4", "s4", 1, 2307),
+]
+
+
+@pytest.mark.parametrize(("tpu", "left", "right", "passes", "peak"), PEAKS)
+def test_matrix_units_are_bound_by_highest_peak(
+    tpu: str, left: str, right: str, passes: int, peak: float
+) -> None:
+    """Of two sources, and of two types, the faster one counts; two devices share some chips."""
+    result = bounded(tpu, work=matrix(left, right, passes))
+
+    assert pytest.approx(1 / peak) == result["bound"]["seconds"]
+    assert "matrix unit" == result["bound"]["limiter"]
+
+
+def test_slowest_part_is_the_limiter() -> None:
+    """Each part is listed with its peak, and the peak with its source."""
+    collectives = [exchange("all-gather", 4e9)]
+    bound = bounded(written_bytes=4.295e8, collectives=collectives)["bound"]
+    seconds = {one["name"]: one["seconds"] for one in bound["limits"]}
+
+    assert pytest.approx({"matrix unit": 10e-3, "HBM": 1e-3, "links": 20e-3}) == seconds
+    assert ("links", 20e-3) == (bound["limiter"], pytest.approx(bound["seconds"]))
+    assert all(peak["source"] for one in bound["limits"] for peak in one["peaks"])
+
+
+COLLECTIVES = [
+    # kind, TPU, group, link; bytes of the links for each that a device receives
+    ("all-gather", "v5e-8", 8, "ici", 1.0),
+    ("collective-permute", "v5e-8", None, "ici", 1.0),
+    ("all-reduce", "v5e-8", 2, "dcn", 0.0),
+    ("all-reduce", "v4-8", 4, "ici", 0.0),
+    ("all-reduce", "tpu7x-8", 2, "ici", 0.0),
+    ("all-reduce", "tpu7x-8", 8, "ici", 6 / 7),
+    ("all-reduce", "tpu7x-8", None, "ici", 0.0),
+    ("collective-permute", "tpu7x-8", None, "ici", 0.0),
+]
+
+
+@pytest.mark.parametrize(("op", "tpu", "group", "link", "share"), COLLECTIVES)
+def test_links_are_bound_by_least_bytes(
+    op: str, tpu: str, group: int | None, link: str, share: float
+) -> None:
+    """What devices of one chip exchange needs no link, nor what goes between slices."""
+    collectives = [exchange(op, 7e8, group, link)]
+    limits = bounded(tpu, collectives=collectives)["bound"]["limits"]
+    amounts = [one["amount"] for one in limits if one["name"] == "links"]
+
+    assert pytest.approx(share * 7e8) == sum(amounts)
+
+
+def test_unknown_runs_bound_no_link() -> None:
+    """A collective in a loop without a static count may never run."""
+    collectives = [exchange("all-gather", None)]
+
+    assert {"matrix unit", "HBM"} == {
+        one["name"] for one in bounded(collectives=collectives)["bound"]["limits"]
+    }
+
+
+def test_bound_needs_counted_work() -> None:
+    """A program that does not fit, and one without a trace, have none."""
+    assert "bound" not in bounded(work=None)
+    assert "bound" not in bounded(work={"reason": "its trace could not be read: KeyError: 'x'"})
+    assert "bound" not in bounded(status="does-not-fit", hbm_bytes=1)
+
+
+@pytest.mark.parametrize(
+    "odd", [{"devices": 0}, {"read_bytes": -1}, {"read_bytes": float("nan")}, {"matrix": [{}]}, []]
+)
+def test_odd_work_is_no_work(odd: Any) -> None:
+    """A user's process counts it, and may send anything."""
+    assert "bound" not in bounded(work={**WORK, **odd} if odd else odd)
+
+
+def test_measured_time_gives_utilization() -> None:
+    """What is computed again is no work of the model, and masked scores may be left out."""
+    work = {
+        **WORK,
+        "matrix": [MATRIX | {"flops": 4e12, "least_flops": 3e12}],
+        "rematerialized_flops": 1e12,
+    }
+    found = bounded("v6e-8", measured_s=4e12 / 918e12 / 0.5, work=work)["utilization"]
+
+    assert pytest.approx((0.5, 0.375)) == (found["hfu"], found["mfu"])
+    assert pytest.approx(0.375 * 0.75) == found["mfu_unmasked"]
+    assert "bf16" == found["peak_type"]
+
+
+def test_every_generation_with_slices_has_peaks() -> None:
+    """Matrix units and memory are bounded for each TPU that is rehearsed."""
+    for row in GENERATIONS:
+        assert not row.counts or (row.bf16_tflops and row.hbm_gb_per_s), row.name
+
+
+NOTES: dict[str, dict[str, Any]] = {
+    "one device": {},
+    "verbose": {"verbose": True, "flops": 2e12, "written_bytes": 1e8},
+    "parts": {
+        "verbose": True,
+        "flops": None,
+        "work": {
+            **WORK,
+            "matrix": [MATRIX, MATRIX | {"passes": 6, "flops": 1e12, "least_flops": 5e11}],
+            "rematerialized_flops": 5e11,
+            "kernel_flops": 3e11,
+            "other_operations": 7.34e6,
+            "unknown": ["`cholesky`"],
+            "assumes": ["the branch of a `cond` with most FLOPs is taken"],
+        },
+    },
+    "measured": {"measured_s": 0.02},
+    "measured too fast": {"measured_s": 1e-3},
+    "no trace": {"work": None, "verbose": True},
+    "unread trace": {"work": {"reason": "its trace could not be read: KeyError"}, "verbose": True},
+}
+
+
+def test_notes_match_golden_file(request: pytest.FixtureRequest) -> None:
+    """The bound reads as no measurement, with its parts, sources and what it leaves out."""
+    lines: list[str] = []
+    for name, options in NOTES.items():
+        more = dict(options)
+        verbose = more.pop("verbose", False)
+        notes = bound_text.list_bound_notes(bounded(**more), verbose=verbose)
+        lines += [f"# {name}", *(f"{label:8} {text}" for label, text in notes)]
+    lines += ["# drawing", *roofline.draw_roofline(bounded(measured_s=0.02), 60)]
+    golden = TESTS / "golden" / "bound-notes.txt"
+    text = "\n".join(lines) + "\n"
+    if request.config.getoption("--golden"):
+        golden.write_text(text)
+
+    assert golden.read_text() == text
+
+
+@pytest.mark.parametrize("width", [40, 61, 200])
+def test_drawing_is_as_wide_as_asked(width: int) -> None:
+    """It has the roof, the program below or on it, and nothing beside the screen."""
+    lines = roofline.draw_roofline(bounded(), width)
+
+    assert max(map(len, lines)) <= width
+    assert 1 == sum(line.count("●") for line in lines[:-1])
+
+
+def test_no_bytes_draw_nothing() -> None:
+    """A program without FLOPs, or without bytes, has no place on a roofline."""
+    assert [] == roofline.draw_roofline(bounded(work={**WORK, "read_bytes": 0.0}), 80)
+    assert [] == roofline.draw_roofline(bounded(work={**WORK, "matrix": []}), 80)
+    assert [] == roofline.draw_roofline(bounded(), 20)
+
+
+def test_svg_has_each_program_inside_its_frame() -> None:
+    """It is XML whatever a program is called, with a roof for each TPU."""
+    names = ("v5e-8", "v6e-8")
+    results = [bounded(tpu, measured_s=0.02) | {"program": "<&\x1b[31m"} for tpu in names]
+    image = ElementTree.fromstring(roofline.draw_svg(results))
+    tags = [element.tag.rpartition("}")[2] for element in image.iter()]
+    numbers = [
+        float(value)
+        for element in image.iter()
+        for key in ("cx", "cy", "points")
+        for value in re.split(r"[ ,]", element.get(key, "0"))
+    ]
+
+    assert (2, 2) == (tags.count("polyline"), tags.count("circle"))
+    assert 0 <= min(numbers) <= max(numbers) <= 760
+    assert "svg" == ElementTree.fromstring(roofline.draw_svg([])).tag.rpartition("}")[2]

@@ -1,0 +1,1 @@
+"""The work of a program, counted in its trace before anything is compiled."""

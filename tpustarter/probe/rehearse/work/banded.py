@@ -1,0 +1,159 @@
+"""Arrays whose elements depend on the difference of two indices alone, as causal masks and windows.
+
+A mask of 131,072 positions has 17 billion elements, and 262,143 differences.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Array = Any
+"""A NumPy array; a Python without a framework need not have NumPy."""
+
+
+class Banded:
+    """An array with the element `table[i - j + columns - 1]` at row i and column j.
+
+    It has the operators of a NumPy array, and of its functions those that work element by element.
+    """
+
+    def __init__(self, table: Array, shape: Sequence[int]) -> None:
+        self.table = table
+        """One element for each difference, the smallest first."""
+        self.shape = tuple(shape)
+        """Sizes of the axes; all are 1 but that of the rows, and after it that of the columns."""
+
+    @property
+    def rows(self) -> int:
+        """The size of the first axis that is not 1."""
+        return next(size for size in self.shape if size != 1)
+
+    @property
+    def columns(self) -> int:
+        """The size of the second axis that is not 1."""
+        return len(self.table) + 1 - self.rows
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return self.rows * self.columns
+
+    @property
+    def ndim(self) -> int:
+        """Axes."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> Array:
+        """NumPy's type of the elements."""
+        return self.table.dtype
+
+    def all(self) -> bool:
+        """Return whether all elements are true."""
+        return bool(self.table.all())
+
+    def any(self) -> bool:
+        """Return whether an element is true."""
+        return bool(self.table.any())
+
+    def count_nonzero(self) -> int:
+        """Return the number of elements that are true."""
+        numpy = importlib.import_module("numpy")
+        differences = numpy.arange(1 - self.columns, self.rows, dtype="int64")
+        last = numpy.minimum(self.rows - 1, self.columns - 1 + differences)
+        lengths = last - numpy.maximum(0, differences) + 1
+        return int((lengths * (self.table != 0)).sum())
+
+    def is_everywhere(self) -> bool:
+        """Return whether each row and each column has an element that is true."""
+        numpy = importlib.import_module("numpy")
+        sums = numpy.concatenate([[0], numpy.cumsum(self.table != 0)])
+        rows, columns = self.rows, self.columns
+        return bool(
+            (sums[columns : columns + rows] > sums[:rows]).all()
+            and (sums[rows : rows + columns] > sums[:columns]).all()
+        )
+
+    def reshape(self, shape: Sequence[int]) -> Banded:
+        """Return the array with axes of size 1 added or removed; raises ValueError otherwise."""
+        if [size for size in shape if size != 1] != [self.rows, self.columns]:
+            raise ValueError(shape)
+        return Banded(self.table, shape)
+
+    def transpose(self, axes: Sequence[int]) -> Banded:
+        """Return the array with its axes in another order."""
+        first, second = (axis for axis, size in enumerate(self.shape) if size != 1)
+        turned = list(axes).index(second) < list(axes).index(first)
+        table = self.table[::-1] if turned else self.table
+        return Banded(table, [self.shape[axis] for axis in axes])
+
+    def make_dense(self) -> Array:
+        """Return a NumPy array with all elements."""
+        numpy = importlib.import_module("numpy")
+        rows, columns = numpy.arange(self.rows), numpy.arange(self.columns)
+        return self.table[rows[:, None] - columns + self.columns - 1].reshape(self.shape)
+
+    def __array_ufunc__(self, function: Array, method: str, *inputs: Array) -> Array:
+        """Apply one of NumPy's functions."""
+        return NotImplemented if method != "__call__" else apply(function, *inputs)
+
+    def __gt__(self, other: float) -> Array:
+        return Banded(self.table > other, self.shape)
+
+    def __ge__(self, other: float) -> Array:
+        return Banded(self.table >= other, self.shape)
+
+    def __and__(self, other: Array) -> Array:
+        return apply(importlib.import_module("numpy").bitwise_and, self, other)
+
+    def __or__(self, other: Array) -> Array:
+        return apply(importlib.import_module("numpy").bitwise_or, self, other)
+
+    def __invert__(self) -> Array:
+        return Banded(~self.table, self.shape)
+
+
+def apply(function: Callable[..., Array], *inputs: Array) -> Array:
+    """Return the elements of a function of arrays, banded or not.
+
+    Raises:
+        ValueError: the shapes do not fit.
+    """
+    numpy = importlib.import_module("numpy")
+    banded = [one for one in inputs if isinstance(one, Banded)]
+    others = [one for one in inputs if not isinstance(one, Banded)]
+    if len({one.shape for one in banded}) == 1 and all(numpy.size(one) == 1 for one in others):
+        tables = [
+            one.table if isinstance(one, Banded) else numpy.reshape(one, ()) for one in inputs
+        ]
+        return Banded(function(*tables), banded[0].shape)
+    return function(*(one.make_dense() if isinstance(one, Banded) else one for one in inputs))
+
+
+def compare_indices(function: Callable[..., Array], left: Array, right: Array) -> Banded | None:
+    """Return the comparison of a row index with a column index; None for other operands.
+
+    Args:
+        function: One of NumPy's comparisons.
+        left: Numbers that grow by one along one axis.
+        right: Numbers that grow by one along another axis.
+    """
+    numpy = importlib.import_module("numpy")
+    axes: list[int] = []
+    for one in (left, right):
+        wide = [axis for axis, size in enumerate(one.shape) if size != 1]
+        if isinstance(one, Banded) or len(wide) != 1 or one.dtype.kind not in "iu":
+            return None
+        if not (numpy.diff(one.reshape(-1)) == 1).all():
+            return None
+        axes.append(wide[0])
+    if axes[0] == axes[1] or left.ndim != right.ndim:
+        return None
+    shape = numpy.broadcast_shapes(left.shape, right.shape)
+    first = axes[0] < axes[1]
+    rows, columns = (left.size, right.size) if first else (right.size, left.size)
+    difference = numpy.arange(1 - columns, rows, dtype="int64")
+    offset = int(left.reshape(-1)[0]) - int(right.reshape(-1)[0])
+    return Banded(function(difference + offset if first else offset - difference, 0), shape)

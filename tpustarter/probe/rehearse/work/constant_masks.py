@@ -1,0 +1,309 @@
+"""Values that a trace fixes before anything runs: index arithmetic, constant masks, and zeros.
+
+A causal mask is such a value: `iota >= iota`. A score that it hides is set to a number so low that
+its exponential is zero, and a product with that zero adds nothing. An array here has the rank of
+the value in the trace, and the size 1 along an axis on which it is the same everywhere.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tpustarter.probe.rehearse.work import banded
+from tpustarter.probe.rehearse.work.banded import Array, Banded, compare_indices
+
+Numbers = Array
+"""A NumPy array, or a banded one."""
+MOST = 2**22
+"""Elements of the largest array that is worked out; of a larger mask nothing is known."""
+LOW = -1e4
+"""A number from which on its exponential is zero in every type of a TPU."""
+
+_NUMPY = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "max": "maximum",
+    "min": "minimum",
+    "neg": "negative",
+    "ge": "greater_equal",
+    "gt": "greater",
+    "le": "less_equal",
+    "lt": "less",
+    "eq": "equal",
+    "ne": "not_equal",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "not": "invert",
+}
+"""Operations on numbers that are known, by the name of their primitive in JAX."""
+PASSING = {
+    "convert_element_type",
+    "copy",
+    "copy_p",
+    "name",
+    "reduce_precision",
+    "sharding_constraint",
+    "stop_gradient",
+}
+"""Operations whose result has the numbers of their operand."""
+_KEEP_ZERO = {"neg", "abs", "sign", "sqrt", "sin", "tanh", "integer_pow", "square"}
+
+
+class Fact(NamedTuple):
+    """Knowledge about one value of a trace; None for none."""
+
+    known: Numbers | None = None
+    """The numbers themselves."""
+    nonzero: Numbers | None = None
+    """A mask that is False where the value is zero."""
+    high: Numbers | None = None
+    """A mask that is False where the exponential of the value is zero."""
+
+    @property
+    def support(self) -> float:
+        """The share of elements that may differ from zero."""
+        return 1.0 if self.nonzero is None else measure_share(self.nonzero)
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether every index along every axis has an element that may differ from zero."""
+        mask = self.nonzero
+        if mask is None or isinstance(mask, Banded):
+            return mask is None or mask.is_everywhere()
+        axes = range(mask.ndim)
+        return all(mask.any(tuple(one for one in axes if one != axis)).all() for axis in axes)
+
+
+NOTHING = Fact()
+
+
+def measure_share(mask: Numbers) -> float:
+    """Return the share of elements that are true."""
+    numpy = importlib.import_module("numpy")
+    count = mask.count_nonzero() if isinstance(mask, Banded) else numpy.count_nonzero(mask)
+    return int(count) / max(1, mask.size)
+
+
+def make_known(value: object) -> Fact:
+    """Return the fact of a constant; nothing for one that is large or no number."""
+    numpy = importlib.import_module("numpy")
+    if getattr(value, "size", 1) > MOST or str(getattr(value, "dtype", "")).startswith("key<"):
+        return NOTHING
+    try:
+        array = numpy.asarray(value)
+        # JAX's small floats are no numbers of NumPy's own.
+        array = array.astype("float32") if array.dtype.kind not in "biu" else array
+    except (TypeError, ValueError, RuntimeError):
+        return NOTHING
+    return _with_masks(array)
+
+
+def derive(
+    name: str,
+    params: Mapping[str, Any],
+    facts: Sequence[Fact],
+    shapes: Sequence[Sequence[int]],
+    shape: Sequence[int],
+) -> Fact:
+    """Return the fact about the result of an operation.
+
+    Args:
+        name: Its primitive.
+        params: The primitive's parameters.
+        facts: Facts about the operands.
+        shapes: Shapes of the operands.
+        shape: Shape of the result.
+    """
+    try:
+        found = _derive(name, params, facts, shapes, shape)
+    except ValueError:  # a mask of a shape that is not followed
+        return NOTHING
+    return NOTHING if all(one is None for one in found) else found
+
+
+def _derive(
+    name: str,
+    params: Mapping[str, Any],
+    facts: Sequence[Fact],
+    shapes: Sequence[Sequence[int]],
+    shape: Sequence[int],
+) -> Fact:
+    numpy = importlib.import_module("numpy")
+    if name == "iota":
+        axis = params["dimension"]
+        sizes = [1] * len(shape)
+        sizes[axis] = shape[axis]
+        return Fact(known=numpy.arange(shape[axis], dtype="int32").reshape(sizes))
+    numbers = [fact.known for fact in facts if fact.known is not None]
+    if numbers and name in _NUMPY and len(numbers) == len(facts):
+        return _compute(getattr(numpy, _NUMPY[name]), numbers)
+    if name in PASSING:
+        return facts[0]
+    if name in ("broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose"):
+        return Fact(*(_move(one, name, params, shapes[0], shape) for one in facts[0]))
+    if name == "select_n" and len(facts) == 3:
+        return _select(*facts)
+    return _pass_masks(name, facts)
+
+
+def _compute(function: Callable[..., Numbers], numbers: Sequence[Numbers]) -> Fact:
+    numpy = importlib.import_module("numpy")
+    if len(numbers) == 2 and (mask := compare_indices(function, *numbers)) is not None:
+        return _with_masks(mask)
+    wide = [one for one in numbers if one.size != 1]
+    if any(isinstance(one, Banded) for one in wide) and len({one.shape for one in wide}) == 1:
+        return _with_masks(function(*numbers))
+    if math.prod(numpy.broadcast_shapes(*(one.shape for one in numbers))) > MOST:
+        return NOTHING
+    return _with_masks(function(*numbers))
+
+
+def add_axis(fact: Fact) -> Fact:
+    """Return the fact about values that are stacked along a first axis."""
+    return Fact(*(None if one is None else one.reshape((1, *one.shape)) for one in fact))
+
+
+def take_slice(fact: Fact) -> Fact:
+    """Return the fact about each slice along the first axis, where all slices are alike."""
+    return Fact(
+        *(
+            one.reshape(one.shape[1:]) if one is not None and one.shape[:1] == (1,) else None
+            for one in fact
+        )
+    )
+
+
+def _with_masks(array: Numbers) -> Fact:
+    numpy = importlib.import_module("numpy")
+    nonzero = array if array.dtype.kind == "b" else numpy.not_equal(array, 0)
+    high = array > LOW if array.dtype.kind == "f" else None
+    return Fact(
+        array,
+        None if nonzero.all() else nonzero,
+        None if high is None or high.all() else high,
+    )
+
+
+def _pass_masks(name: str, facts: Sequence[Fact]) -> Fact:
+    if name in ("exp", "exp2", "logistic"):
+        return Fact(nonzero=facts[0].high)
+    if name in _KEEP_ZERO:
+        return Fact(nonzero=facts[0].nonzero)
+    if name == "mul":
+        return Fact(nonzero=_both(facts[0].nonzero, facts[1].nonzero), high=_scaled(facts))
+    if name == "div":
+        return Fact(nonzero=facts[0].nonzero, high=_scaled(facts))
+    if name in ("add", "add_any"):
+        return Fact(nonzero=_either(facts), high=_both(facts[0].high, facts[1].high))
+    if name == "sub":
+        return Fact(nonzero=_either(facts), high=facts[0].high)
+    return NOTHING
+
+
+def _scaled(facts: Sequence[Fact]) -> Numbers | None:
+    # A low number stays low when it is multiplied with one that is no less than 0.01.
+    high, other = facts[0].high, facts[1].known
+    return high if high is not None and other is not None and (other >= 0.01).all() else None
+
+
+def _both(first: Numbers | None, second: Numbers | None) -> Numbers | None:
+    # Where both are needed; None needs everything.
+    if first is None or second is None or first is second:
+        return second if first is None else first
+    return first & second if _fit(first, second) else first
+
+
+def _either(facts: Sequence[Fact]) -> Numbers | None:
+    first, second = facts[0].nonzero, facts[1].nonzero
+    if first is None or second is None or not _fit(first, second):
+        return None
+    return first | second
+
+
+def _fit(first: Numbers, second: Numbers) -> bool:
+    # Whether both masks together are small enough.
+    wide = [one for one in (first, second) if one.size != 1]
+    banded = all(isinstance(one, Banded) for one in wide) and len({one.shape for one in wide}) < 2
+    numpy = importlib.import_module("numpy")
+    return banded or math.prod(numpy.broadcast_shapes(first.shape, second.shape)) <= MOST
+
+
+def _select(chosen: Fact, false: Fact, true: Fact) -> Fact:
+    mask = chosen.known
+    if mask is None or mask.dtype.kind != "b":
+        return NOTHING
+    if false.known is not None and true.known is not None:
+        return _compute(_choose, [mask, true.known, false.known])
+    zero, low = (_hides(false, zero=True), _hides(true, zero=True)), (_hides(false), _hides(true))
+    return Fact(
+        nonzero=_keep(mask, zero, false.nonzero, true.nonzero),
+        high=_keep(mask, low, false.high, true.high),
+    )
+
+
+def _choose(mask: Numbers, true: Numbers, false: Numbers) -> Numbers:
+    numpy = importlib.import_module("numpy")
+    inputs = (mask, true, false)
+    is_banded = any(isinstance(one, Banded) for one in inputs)
+    return banded.apply(numpy.where, *inputs) if is_banded else numpy.where(*inputs)
+
+
+def _hides(fact: Fact, *, zero: bool = False) -> bool:
+    # Whether a side of a choice is zero everywhere, or lower than any score.
+    stays = fact.nonzero if zero else fact.high
+    return fact.known is not None and stays is not None and not stays.any()
+
+
+def _keep(
+    mask: Numbers, hides: tuple[bool, bool], false: Numbers | None, true: Numbers | None
+) -> Numbers | None:
+    # The elements that stay.
+    if hides[0]:
+        return _both(mask, true)
+    return _both(~mask, false) if hides[1] else None
+
+
+def _move(
+    array: Numbers | None,
+    name: str,
+    params: Mapping[str, Any],
+    before: Sequence[int],
+    after: Sequence[int],
+) -> Numbers | None:
+    if array is None or array.ndim != len(before):
+        return None if array is None or array.size != 1 else array.reshape([1] * len(after))
+    if name == "transpose":
+        return array.transpose(params["permutation"])
+    if name == "broadcast_in_dim":
+        sizes = [1] * len(after)
+        for axis, target in enumerate(params["broadcast_dimensions"]):
+            sizes[target] = array.shape[axis]
+        return array.reshape(sizes)
+    return _reshape(array, before, after)
+
+
+def _reshape(array: Numbers, before: Sequence[int], after: Sequence[int]) -> Numbers | None:
+    # Axes of both shapes are grouped so that the groups have as many elements.
+    sizes: list[int] = []
+    left, right = 0, 0
+    while left < len(before) or right < len(after):
+        first, second = left, right
+        left, right = min(left + 1, len(before)), min(right + 1, len(after))
+        while (a := math.prod(before[first:left])) != (b := math.prod(after[second:right])):
+            if (a < b and left == len(before)) or (a > b and right == len(after)):
+                return None
+            left, right = (left + 1, right) if a < b else (left, right + 1)
+        group, target = array.shape[first:left], list(after[second:right])
+        wide = [size for size in group if size != 1]
+        if not wide:
+            sizes += [1] * len(target)
+        elif wide == [size for size in target if size != 1] or group == tuple(before[first:left]):
+            sizes += target
+        else:
+            return None
+    return array.reshape(sizes)

@@ -1,0 +1,138 @@
+"""The work of a program, counted in its trace: FLOPs by type, and the bytes it has to move.
+
+Two figures are counted at once. The full one is the program as it is written: of a `cond` the
+branch with most FLOPs, of attention every score. The least one is what no compiler can leave out:
+the branch with fewest, and only scores that a constant mask leaves. Operations whose result nothing
+needs count in neither. Counts are of all devices together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tpustarter.probe.rehearse.work import constant_masks
+from tpustarter.probe.rehearse.work.jaxpr import (
+    CALLS,
+    Jaxpr,
+    TraceValue,
+    count_elements,
+    is_literal,
+    look_at,
+    open_program,
+    read_body,
+)
+from tpustarter.probe.rehearse.work.need_rules import trace_needs
+from tpustarter.probe.rehearse.work.tally import WorkTally
+
+
+def count_work(traced: object, leaves: Sequence[object], devices: int) -> dict[str, Any]:
+    """Return the work of a traced program, as fields of a result.
+
+    A trace of a kind that is not known costs only these fields: they are the reason then.
+
+    Args:
+        traced: The result of `jax.jit(f).trace(...)`.
+        leaves: Its arguments, flat; their shardings say how much of each a device holds.
+        devices: The number of devices.
+    """
+    try:
+        return _count(traced, leaves, devices)
+    except Exception as error:  # noqa: BLE001  a trace of another JAX may be anything
+        return {"reason": f"its trace could not be read: {type(error).__name__}: {error}"[:200]}
+
+
+def _count(traced: Any, leaves: Sequence[object], devices: int) -> dict[str, Any]:
+    frame = look_at(traced.jaxpr)
+    arguments, results = frame.jaxpr.invars, frame.jaxpr.outvars
+    if len(leaves) != len(arguments):  # static arguments are among them
+        leaves = [None] * len(arguments)
+    written = _count_written(frame.jaxpr, _list_donated(traced, len(arguments)))
+    tally = WorkTally()
+    needs = trace_needs(frame, written, tally)
+    return {
+        "devices": devices,
+        **tally.as_fields(),
+        "read_bytes": float(
+            sum(
+                _device_bytes(value, leaf, need, devices)
+                for value, leaf, need in zip(arguments, leaves, needs, strict=True)
+            )
+        ),
+        "written_shares": {
+            str(number): float(count / max(1, count_elements(value)))
+            for number, (value, count) in enumerate(zip(results, written, strict=True))
+            if count < count_elements(value)
+        },
+    }
+
+
+def _list_donated(traced: Any, count: int) -> set[int]:
+    import jax
+
+    infos = jax.tree_util.tree_leaves(traced.args_info)
+    flags = [bool(getattr(info, "donated", False)) for info in infos]
+    return {n for n, flag in enumerate(flags) if flag} if len(flags) == count else set()
+
+
+def _device_bytes(value: TraceValue, leaf: object, need: float, devices: int) -> float:
+    # Without a sharding the compiler may choose one, and at best each device has its own part.
+    sharding = getattr(leaf, "sharding", None)
+    if getattr(sharding, "memory_kind", None) not in (None, "device", "unpinned_host"):
+        return 0.0
+    share, elements = 1 / devices, count_elements(value)
+    if sharding is not None and elements:
+        share = math.prod(sharding.shard_shape(tuple(value.aval.shape))) / elements
+    return need * share * getattr(value.aval.dtype, "itemsize", 0)
+
+
+def _count_written(jaxpr: Jaxpr, donated: set[int]) -> list[int]:
+    # A result that takes the memory of an argument is written only where it differs.
+    origins = _find_origins(jaxpr)
+    return [
+        min(changed, count_elements(value))
+        if origin in donated or (origin is not None and not changed)
+        else count_elements(value)
+        for value, (origin, changed) in zip(jaxpr.outvars, origins, strict=True)
+    ]
+
+
+def _find_origins(jaxpr: Jaxpr) -> list[tuple[int | None, int]]:
+    """Return for each result the argument that it is, and the elements that updates replace."""
+    found: dict[TraceValue, tuple[int | None, int]] = {
+        value: (number, 0) for number, value in enumerate(jaxpr.invars)
+    }
+
+    def of(var: TraceValue) -> tuple[int | None, int]:
+        return (None, 0) if is_literal(var) else found.get(var, (None, 0))
+
+    for equation in jaxpr.eqns:
+        name, params = equation.primitive.name, equation.params
+        if name == "dynamic_update_slice" or name.startswith("scatter"):
+            update = equation.invars[1 if name == "dynamic_update_slice" else 2]
+            origin, changed = of(equation.invars[0])
+            found[equation.outvars[0]] = origin, changed + count_elements(update)
+        elif name in CALLS and (body := read_body(params)):
+            given = [of(var) for var in equation.invars]
+            inside = _find_origins(open_program(body))
+            for var, (number, changed) in zip(equation.outvars, inside, strict=True):
+                if number is not None:
+                    found[var] = given[number][0], given[number][1] + changed
+        elif name == "scan":
+            # A carry that is updated in place in each turn stays where it was.
+            first: int = params["num_consts"]
+            carries: int = params["num_carry"]
+            inside = _find_origins(open_program(params["jaxpr"]))
+            for number in range(carries):
+                origin, changed = inside[number]
+                if origin == first + number:
+                    before = of(equation.invars[first + number])
+                    found[equation.outvars[number]] = before[0], before[1] + changed
+        elif name in (*constant_masks.PASSING, "optimization_barrier") and (
+            name != "convert_element_type"
+        ):
+            found |= {
+                out: of(var) for out, var in zip(equation.outvars, equation.invars, strict=True)
+            }
+    return [of(var) for var in jaxpr.outvars]

@@ -1,0 +1,173 @@
+"""A lower bound on the time of one run, from what a program has to do and documented peaks.
+
+No TPU is faster than its data sheet, so a program takes at least as long as its FLOPs need at the
+peak of the matrix units, as its bytes need at the bandwidth of the memory, and as what it receives
+needs at the bandwidth of the links. Where sources differ, the highest peak counts. All of this is
+arithmetic, nothing is measured, and a real run takes longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+from tpustarter.core.json_values import as_type
+from tpustarter.machine.generations import Generation, SourcedFigure
+from tpustarter.machine.tpus import parse_type
+from tpustarter.rehearsal.result_fields import (
+    CollectiveOperation,
+    LowerBound,
+    MatrixWork,
+    Peak,
+    ProgramWork,
+    ResultFields,
+    TimeLimit,
+    Utilization,
+)
+
+_NARROW = {"f8": ("fp8_tflops",), "s8": ("int8_tops",), "u8": ("int8_tops",)} | dict.fromkeys(
+    ("s4", "u4", "s2", "u2", "f4"), ("int4_tops", "int8_tops", "fp8_tflops")
+)
+"""Fields of `Generation` with the peaks of types that may be faster than bfloat16."""
+
+
+def read_work(result: ResultFields) -> ProgramWork | None:
+    """Return the work of a result; None where nothing was counted."""
+    return as_type(result.get("work"), ProgramWork)
+
+
+def add_bound(result: ResultFields, measured_s: float | None) -> ResultFields:
+    """Return a result with the `bound` of its program, and the `utilization` of a measured run."""
+    work = read_work(result)
+    if work is None or work.reason is not None or result["status"] != "compiles":
+        return result
+    added: ResultFields = {}
+    if bound := compute_bound(result, work):
+        added["bound"] = asdict(bound)
+    if measured_s is not None and (found := compute_utilization(result, work, measured_s)):
+        added["utilization"] = asdict(found)
+    return {**result, **added}
+
+
+def compute_bound(result: ResultFields, work: ProgramWork) -> LowerBound | None:
+    """Return the lower bound for a program that compiles; None where no peak is documented."""
+    generation = parse_type(result["tpu"]).generation
+    found = (
+        _bound_matrix(work, generation),
+        _bound_memory(work, result.get("written_bytes"), generation),
+        _bound_links(result["collectives"], generation),
+    )
+    limits = tuple(one for one in found if one)
+    if not limits:
+        return None
+    largest = max(limits, key=lambda one: one.seconds)
+    return LowerBound(largest.seconds, largest.name, limits)
+
+
+def compute_utilization(
+    result: ResultFields, work: ProgramWork, measured_s: float
+) -> Utilization | None:
+    """Return MFU and HFU of a measured time; None where no peak is documented."""
+    if not work.flops or work.unknown:
+        return None
+    generation = parse_type(result["tpu"]).generation
+    busiest = max(work.matrix, key=lambda one: one.flops)
+    kind = _faster_type(busiest, generation)
+    figure, name = _peak_figure(kind, generation)
+    if figure is None or not generation.devices_per_chip:
+        return None
+    per_second = work.devices * figure.value / generation.devices_per_chip * 1e12 * measured_s
+    again = work.rematerialized_flops
+    share = again / work.flops
+    return Utilization(
+        measured_s,
+        mfu=(work.flops - again) / per_second,
+        mfu_unmasked=work.least_flops * (1 - share) / per_second,
+        hfu=work.flops / per_second,
+        peak_type=name,
+    )
+
+
+def _bound_matrix(work: ProgramWork, generation: Generation) -> TimeLimit | None:
+    seconds, amount, peaks = 0.0, 0.0, dict[str, Peak]()
+    for one in work.matrix:
+        peak = _peak(one, generation)
+        if peak is None:
+            return None
+        name = f"{peak.name}, {one.passes} passes" if one.passes > 1 else peak.name
+        peaks[name] = replace(peak, name=name)
+        flops = one.least_flops / work.devices
+        amount += flops
+        seconds += one.passes * flops / (peak.value * 1e12)
+    return TimeLimit("matrix unit", amount, seconds, tuple(peaks.values())) if peaks else None
+
+
+def _peak(work: MatrixWork, generation: Generation) -> Peak | None:
+    figure, name = _peak_figure(_faster_type(work, generation), generation)
+    if figure is None or not generation.devices_per_chip:
+        return None
+    value, source = _highest(figure)
+    unit = "TOP/s" if name.startswith("int") else "TFLOP/s"
+    return Peak(name, value / generation.devices_per_chip, unit, source)
+
+
+def _faster_type(work: MatrixWork, generation: Generation) -> str:
+    # A product of two types may be computed in either of them.
+    def value(kind: str) -> float:
+        figure, _ = _peak_figure(kind, generation)
+        return _highest(figure)[0] if figure else 0.0
+
+    return max(work.left, work.right, key=value)
+
+
+def _peak_figure(kind: str, generation: Generation) -> tuple[SourcedFigure | None, str]:
+    narrow = next((fields for start, fields in _NARROW.items() if kind.startswith(start)), ())
+    names = {"fp8_tflops": "fp8", "int8_tops": "int8", "int4_tops": "int4", "bf16_tflops": "bf16"}
+    figures = [(getattr(generation, one), names[one]) for one in ("bf16_tflops", *narrow)]
+    known = [(figure, name) for figure, name in figures if figure is not None]
+    return max(known, key=lambda pair: _highest(pair[0])[0], default=(None, ""))
+
+
+def _highest(figure: SourcedFigure) -> tuple[float, str]:
+    return max([(figure.value, figure.source), *figure.others])
+
+
+def _bound_memory(
+    work: ProgramWork, written: float | None, generation: Generation
+) -> TimeLimit | None:
+    figure = generation.hbm_gb_per_s
+    if figure is None or written is None or not generation.devices_per_chip:
+        return None
+    value, source = _highest(figure)
+    peak = Peak("HBM", value / generation.devices_per_chip, "GB/s", source)
+    amount = work.read_bytes + written
+    return TimeLimit("HBM", amount, amount / (peak.value * 1e9), (peak,))
+
+
+def _bound_links(
+    collectives: Sequence[CollectiveOperation], generation: Generation
+) -> TimeLimit | None:
+    # The documented figure is that of a chip, of both directions together.
+    figure, per_chip = generation.ici_gb_per_s, generation.devices_per_chip
+    received = sum(count_link_bytes(one, per_chip or 0) for one in collectives)
+    if figure is None or not per_chip or not received:
+        return None
+    value, source = _highest(figure)
+    peak = Peak("links", value / 2, "GB/s received", source)
+    return TimeLimit("links", received, received / (peak.value * 1e9), (peak,))
+
+
+def count_link_bytes(collective: CollectiveOperation, devices_per_chip: int) -> float:
+    """Return the least bytes that a chip receives from other chips of its slice for one device.
+
+    At best the other devices of the chip are in the same group, and pass on what they have without
+    the links. A collective whose group or number of runs is not known counts nothing.
+    """
+    received, group = collective.get("received_bytes"), collective.get("group_size")
+    if not received or collective.get("link") != "ici":
+        return 0.0
+    if devices_per_chip == 1:
+        return float(received)
+    if group is None or collective["op"] in ("collective-permute", "collective-broadcast"):
+        return 0.0
+    return received * max(0, group - devices_per_chip) / (group - 1) if group > 1 else 0.0
