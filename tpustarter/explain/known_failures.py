@@ -34,7 +34,7 @@ _DEFAULTS = {"SERVICE": "tpu.googleapis.com"}
 _SENTENCE = re.compile(r"[A-Z][a-z]*[ ,]")
 
 _SPACE = r"\s+"
-_QUOTE = "['\"`\u2018\u2019]"
+_QUOTE = r"\\*" + "['\"`\u2018\u2019]"
 
 
 class GoogleError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -144,8 +144,8 @@ def generalise_pattern(pattern: str) -> str:
     r"""Return a pattern that also finds wrapped, translated and requoted text.
 
     A space stands for any white space, so that a line that a terminal has wrapped still matches;
-    a quote stands for any quote. Spaces and quotes inside `[...]` stay as they are. An error of the
-    operating system is found in several languages.
+    a quote stands for any quote, also for one that JSON has escaped. Spaces and quotes inside
+    `[...]` stay as they are. An error of the operating system is found in several languages.
     """
     pattern = translate_pattern(pattern)
     made: list[str] = []
