@@ -33,7 +33,7 @@ from tpustarter.core import content, locations
 from tpustarter.core.problem import ExitCode
 from tpustarter.machine import tpus
 from tpustarter.rehearsal.compile.compiler import Compiler, CompileTask, RehearsalAnswer
-from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
 

@@ -20,8 +20,8 @@ from tpustarter.learning.progress.progress_file import (
 )
 
 
-def export_progress() -> dict[str, Any]:
-    """Return the progress in all lessons, as `merge_export` takes it."""
+def make_progress_export() -> dict[str, Any]:
+    """Return the progress in all lessons as JSON that `merge_export` accepts."""
     return {"schema": SCHEMA, "lessons": read_lessons()}
 
 
@@ -34,7 +34,7 @@ def read_export(text: str) -> dict[str, Any]:
 
 
 def merge_export(exported: dict[str, Any]) -> None:
-    """Merge an export into the progress here."""
+    """Merge exported progress into the progress on this machine."""
 
     def change(lessons: dict[str, Fields]) -> None:
         both = merge_exports({"lessons": lessons}, exported)["lessons"]

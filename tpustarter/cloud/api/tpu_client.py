@@ -19,7 +19,7 @@ from tpustarter.cloud.api import message_conversion as api_messages
 from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
-from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.tpu_request import TpuRequest
 
 ENDPOINT = "TPUSTARTER_TPU_ENDPOINT"
 """Variable with the host and port of a local server that replaces Google's, in tests."""
@@ -53,8 +53,8 @@ class OperationState:
     """The reason of a failure."""
 
 
-class Client:
-    """The Cloud TPU API of one project."""
+class TpuClient:
+    """A client of the Cloud TPU API for one project."""
 
     def __init__(
         self,
@@ -100,12 +100,12 @@ class Client:
         return sorted(api_messages.clean_text(row.version) for row in rows)
 
     def nodes(self, zone: str = EVERY_ZONE) -> ResourceList[TpuNode]:
-        """Return the TPU VMs and slices of a zone; of all zones if it is `-`."""
+        """Return the TPU VMs and slices in a zone, or in all zones for `-`."""
         rows, unreachable = self._all_pages("nodes", zone)
         return ResourceList(tuple(map(api_messages.parse_node, rows)), unreachable)
 
     def queued_resources(self, zone: str = EVERY_ZONE) -> ResourceList[QueuedResource]:
-        """Return the requests for TPUs in a zone; in all zones if it is `-`."""
+        """Return the requests for TPUs in a zone, or in all zones for `-`."""
         rows, unreachable = self._all_pages("queued_resources", zone)
         return ResourceList(tuple(map(api_messages.parse_queued_resource, rows)), unreachable)
 
@@ -128,7 +128,7 @@ class Client:
             self._client.create_queued_resource,
             parent=f"projects/{self.project}/locations/{request.zone}",
             queued_resource_id=request.name,
-            queued_resource=api_messages.make_queued_resource(request, self.project),
+            queued_resource=api_messages.make_queued_resource_message(request, self.project),
         )
 
     def delete_queued_resource(self, zone: str, name: str, *, force: bool) -> None:
