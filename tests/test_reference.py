@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 
 from tests.support.pages import (
     CONTRIBUTING,
@@ -21,7 +22,7 @@ from tests.support.pages import (
     links,
     typed_lines,
 )
-from tests.support.places import REPOSITORY
+from tests.support.places import REPOSITORY, TESTS
 from tpustarter.cli import COMMANDS, cli
 from tpustarter.core.problem import SCHEMAS, VERB_SCHEMAS, ExitCode, find_schema_name
 from tpustarter.setup.environment.setup_profiles import MACHINE, PROFILES, SIZES
@@ -256,3 +257,16 @@ def test_glossary_of_code_leads_to_files() -> None:
 
     assert sorted(words) == words
     assert [] == [path for _, path in rows if not (REPOSITORY / path).is_file()]
+
+
+def test_example_for_continuous_integration_is_whole(reference: str) -> None:
+    """The test is the one that the lane `compile` runs, and the workflow installs and runs it."""
+    example = (TESTS / "samples" / "rehearsal" / "example_fits.py").read_text(encoding="utf-8")
+    [workflow] = re.findall(
+        r"^```yaml\n(name: still fits\n.*?)^```", reference, re.DOTALL | re.MULTILINE
+    )
+    steps = yaml.safe_load(workflow)["jobs"]["fits"]["steps"]
+
+    assert f"```python\n{example}```" in reference
+    assert ["pip", "pytest"] == [step["run"].split()[0] for step in steps if "run" in step]
+    assert "./tpustarter[rehearse]" in steps[-2]["run"]

@@ -39,7 +39,9 @@ def logs(size: int) -> dict[str, bytes]:
     """Return logs of about this many bytes: repeated pieces, and all known failures at once."""
     found = {piece: (piece * (size // len(piece) + 1)).encode()[:size] for piece in PIECES}
     examples = [
-        " ".join(text.split()) for row in known_failures.read_failures() for text in row.examples
+        " ".join(text.split())
+        for row in known_failures.read_known_failures()
+        for text in row.examples
     ]
     halves = [text[: len(text) * 2 // 3] for text in examples]
     for name, texts in (("failures", examples), ("halves of failures", halves)):
@@ -58,7 +60,7 @@ def logs(size: int) -> dict[str, bytes]:
 def seconds(log: bytes) -> float:
     """Return the seconds of a log, from its bytes to the text that is printed."""
     began = time.process_time()
-    scan = log_scanner.FailureScanner(known_failures.read_failures()).scan(io.BytesIO(log))
+    scan = log_scanner.FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(log))
     explanation_text.render_explanation(explain_output.explain_log(scan))
     return time.process_time() - began
 

@@ -77,7 +77,7 @@ def main() -> None:
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 500
     patterns = [
         one
-        for row in known_failures.read_failures()
+        for row in known_failures.read_known_failures()
         for part in ("shows", "suggests", "unless", "needs")
         for one in getattr(row, part)
     ]

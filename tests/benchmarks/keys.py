@@ -47,11 +47,11 @@ ESCAPES = re.compile(rb"\x1b\[[0-9;?<>=]*[ -/]*[@-~]")
 class Terminal:
     """A program on a terminal."""
 
-    def __init__(self, home: str, words: list[str]) -> None:
+    def __init__(self, home: str, words: list[str], **more: str) -> None:
         (Path(home) / "settings.json").write_text('{"path": "laptop"}')  # else it asks for one
         self.master, slave = pty.openpty()
         variables = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
-        env = {**os.environ, **variables, "TPUSTARTER_HOME": home}
+        env = {**os.environ, **variables, "TPUSTARTER_HOME": home, **more}
         env.pop("CI", None)
         self.process = subprocess.Popen(
             words, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env=env
@@ -113,10 +113,10 @@ class Terminal:
 
 
 @contextmanager
-def program(*words: str) -> Iterator[Terminal]:
+def program(*words: str, **env: str) -> Iterator[Terminal]:
     """Start a program in a home of its own, and end it."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
-        terminal = Terminal(home, [sys.executable, *words])
+        terminal = Terminal(home, [sys.executable, *words], **env)
         try:
             yield terminal
         finally:

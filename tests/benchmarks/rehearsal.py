@@ -22,7 +22,7 @@ from pathlib import Path
 from tpustarter.core import content
 from tpustarter.machine import tpus
 from tpustarter.rehearsal.compile.compiler import QUIET
-from tpustarter.rehearsal.programs.request import EVERY_GENERATION
+from tpustarter.rehearsal.programs.rehearsal_request import EVERY_GENERATION
 from tpustarter.running import probe_archive
 
 SIX = (

@@ -11,10 +11,8 @@ asserts nothing, for machines are noisy. Wanted: a median key to paint of at mos
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from google.cloud import tpu_v2
 
-from tests.benchmarks.keys import Terminal
+from tests.benchmarks.keys import program
 from tests.support.fake_cloud import FakeCloud, serving
 
 PLACE = "projects/my-project/locations/us-central1-b"
@@ -56,19 +54,17 @@ def measure(number: int, keys: int, repeat: int) -> dict[str, float]:
         )
     first: list[float] = []
     seconds: dict[str, list[float]] = {name: [] for name in KEYS}
-    with serving(cloud), tempfile.TemporaryDirectory() as home:
+    with serving(cloud):
+        endpoint = f"127.0.0.1:{cloud.port}"
+        env = {"TPUSTARTER_TPU_ENDPOINT": endpoint, "CLOUDSDK_CORE_PROJECT": "my-project"}
         for _ in range(repeat):
-            endpoint = f"127.0.0.1:{cloud.port}"
-            tty = Terminal(
-                home, TPUSTARTER_TPU_ENDPOINT=endpoint, CLOUDSDK_CORE_PROJECT="my-project"
-            )
-            tty.until(lambda seen: b"Path: " in seen)
-            os.write(tty.master, b"u")
-            tty.until(lambda seen: b"node-0000" in seen)
-            first.append(time.perf_counter() - cloud.answered)
-            for name, pair in KEYS.items():
-                seconds[name] += [tty.press(pair[index % 2], quiet_s=0.05) for index in range(keys)]
-            tty.close()
+            with program("-m", "tpustarter", **env) as tty:
+                tty.until(b"Path: ")
+                tty.write(b"u")
+                tty.until(b"node-0000")
+                first.append(time.perf_counter() - cloud.answered)
+                for name, pair in KEYS.items():
+                    seconds[name] += [tty.press(pair[n % 2], quiet_s=0.05) for n in range(keys)]
     medians = {"first paint": statistics.median(first)}
     for name, times in seconds.items():
         medians[f"{name}, median"] = statistics.median(times)

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from tests.support.places import SUPPORT
 from tests.support.runs import FINDING, HOST, NASTY, result, run_of
 from tests.support.sessions import SAMPLES
-from tpustarter.checking.output import comparison_text, document
-from tpustarter.checking.results import comparison, saved_reports
+from tpustarter.checking.output import run_comparison_text, run_document
+from tpustarter.checking.results import run_comparison, saved_reports
 from tpustarter.checking.results.results import STATUSES, Result
 from tpustarter.core.problem import ExitCode, Problem
 
@@ -33,7 +33,7 @@ def report(*results: Result, **target: Any) -> FIELDS:
     """Return the document of a run, as it is read back."""
     run = run_of(*results)
     run.target.update(target)
-    return json.loads(document.format_json_line(document.make_json_document(run)))
+    return json.loads(run_document.format_json_line(run_document.make_json_document(run)))
 
 
 def figure(found: object, **more: Any) -> Result:
@@ -48,9 +48,9 @@ def compared(before: FIELDS, now: FIELDS) -> FIELDS:
     return changed
 
 
-def changes(before: FIELDS, now: FIELDS) -> comparison.RunComparison:
+def changes(before: FIELDS, now: FIELDS) -> run_comparison.RunComparison:
     """Return the comparison of two documents."""
-    return comparison.compare_runs(
+    return run_comparison.compare_runs(
         "then.json", saved_reports.parse_saved_report(before), saved_reports.parse_saved_report(now)
     )
 
@@ -202,7 +202,7 @@ def test_figures_are_distinguished_by_entity_and_name() -> None:
 
 def test_every_row_of_noise_says_why() -> None:
     """A factor above one, a reason, and a unit some finding could have."""
-    for row in (comparison.VIRTUAL, *comparison.NOISE):
+    for row in (run_comparison.VIRTUAL, *run_comparison.NOISE):
         assert row.factor > 1
         assert len(row.why) > 20
 
@@ -273,7 +273,7 @@ def test_the_text_is_worst_first() -> None:
         virtual=False,
     )
 
-    assert TEXT == comparison_text.render_comparison(changes(then, now))
+    assert TEXT == run_comparison_text.render_comparison(changes(then, now))
 
 
 def test_nothing_changed_is_one_sentence() -> None:
@@ -284,7 +284,7 @@ def test_nothing_changed_is_one_sentence() -> None:
         "figures as before."
     )
 
-    assert wanted == comparison_text.render_comparison(changes(same, same))
+    assert wanted == run_comparison_text.render_comparison(changes(same, same))
 
 
 def test_many_added_or_removed_checks_are_one_line() -> None:
@@ -292,10 +292,12 @@ def test_many_added_or_removed_checks_are_one_line() -> None:
     whole = report(HOST, *(result("pass", f"jax.c{n}") for n in range(30)))
     fewer, more = changes(whole, report(HOST)), changes(report(HOST), whole)
 
-    assert "gone  30 checks             not in this run" in comparison_text.render_comparison(fewer)
+    assert "gone  30 checks             not in this run" in run_comparison_text.render_comparison(
+        fewer
+    )
     assert (
         "new   30 checks             not in the earlier run"
-        in comparison_text.render_comparison(more)
+        in run_comparison_text.render_comparison(more)
     )
 
 
@@ -311,7 +313,7 @@ def test_hostile_text_stays_text_and_fits(rows: list[tuple[str, str, float]]) ->
         for status, name, found in rows
     ]
     before["results"].append({"id": "host.sample", "status": NASTY, "findings": [{}]})
-    shown = comparison_text.render_comparison(changes(before, report(HOST)))
+    shown = run_comparison_text.render_comparison(changes(before, report(HOST)))
 
     assert all(c.isprintable() or c == "\n" for c in shown)
     assert max(map(len, shown.splitlines())) <= 80
@@ -327,7 +329,7 @@ def test_stored_report_is_read_back(home: Path) -> None:
     saved_reports.save_report(
         run_of(HOST, started="9999-01-01T00:00:00+00:00"), report()
     )  # by a wrong clock
-    kept = saved_reports.save_report(run, document.make_json_document(run))
+    kept = saved_reports.save_report(run, run_document.make_json_document(run))
 
     assert home / "state/saved-20261121-000000-cpu.json" == kept
     assert (kept.name, saved_reports.parse_saved_report(report(HOST))) == saved_reports.read_report(

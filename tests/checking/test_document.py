@@ -14,7 +14,7 @@ from tests.support.runs import (
     results_strategy,
     run_of,
 )
-from tpustarter.checking.output import document
+from tpustarter.checking.output import run_document
 from tpustarter.checking.results.results import Result
 from tpustarter.core.problem import ExitCode, Problem
 
@@ -24,7 +24,9 @@ SCHEMA = json.loads(resources.files("tpustarter.checking").joinpath("schema.json
 @given(results_strategy)
 def test_every_document_fits_the_published_schema(results: list[Result]) -> None:
     """Any run gives a document the schema accepts, and its counts add up."""
-    fields = json.loads(document.format_json_line(document.make_json_document(run_of(*results))))
+    fields = json.loads(
+        run_document.format_json_line(run_document.make_json_document(run_of(*results)))
+    )
     jsonschema.Draft202012Validator(SCHEMA).validate(fields)
 
     assert sum(fields["counts"].values()) == len(fields["results"])
@@ -32,7 +34,7 @@ def test_every_document_fits_the_published_schema(results: list[Result]) -> None
 
 def test_schema_refuses_invalid_report() -> None:
     """A report without `verified_on`, and a skip without a reason, are refused."""
-    fields = document.make_json_document(run_of(HOST, result("skip")))
+    fields = run_document.make_json_document(run_of(HOST, result("skip")))
     without = {key: value for key, value in fields.items() if key != "verified_on"}
     fields["results"][1]["reason"] = None
     validator = jsonschema.Draft202012Validator(SCHEMA)
@@ -44,7 +46,7 @@ def test_schema_refuses_invalid_report() -> None:
 def test_error_is_json_document() -> None:
     """What stands on stdout when no report could be made fits the schema."""
     for error, code in ((Problem("no", hint="yes", code=ExitCode.USAGE), 2), (ValueError("x"), 70)):
-        fields = document.error_fields(error)
+        fields = run_document.error_fields(error)
         jsonschema.Draft202012Validator(SCHEMA).validate(fields)
 
         assert fields["exit_code"] == code

@@ -22,7 +22,7 @@ def choose(folder: Path, explicit: str | None = None, **env: str) -> interpreter
 
 def has_framework() -> bool:
     """Return whether the Python that runs the tests counts as one with a framework."""
-    return bool(interpreters.list_installed(Path(sys.prefix)))
+    return bool(interpreters.read_framework_versions(Path(sys.prefix)))
 
 
 def test_the_order_of_candidates(tmp_path: Path) -> None:
@@ -181,4 +181,6 @@ def test_every_build_of_tensorflow_is_tensorflow(build: str, tmp_path: Path) -> 
     for name in (f"{build}-2.20.0.dist-info", "keras-3.15.1.dist-info"):
         (packages / name).mkdir(parents=True)
 
-    assert {"tensorflow": "2.20.0", "keras": "3.15.1"} == interpreters.list_installed(tmp_path)
+    assert {"tensorflow": "2.20.0", "keras": "3.15.1"} == interpreters.read_framework_versions(
+        tmp_path
+    )

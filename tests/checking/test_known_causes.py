@@ -92,7 +92,7 @@ def test_end_of_run_names_cause_and_its_lesson() -> None:
     """The log has nothing to add to what is certain."""
     found = mistake()
     run = run_of(found, known_causes.add_cause(error(), [found]))
-    line = check_end.explain_exit(run, ExitCode.INCONCLUSIVE)
+    line = check_end.explain_exit_code(run, ExitCode.INCONCLUSIVE)
 
     assert line == (
         "exit 3: jax.devices_visible has no verdict, because of host.environment: JAX_PLATFORMS "

@@ -25,8 +25,8 @@ from tests.support import fake_metadata
 from tests.support.machines import lay_out
 from tests.support.places import SUPPORT, TESTS
 from tests.support.stubs import make_python
-from tpustarter.checking.plan import plan
-from tpustarter.checking.results.headline import RunSummary, format_closing, format_summary
+from tpustarter.checking.plan import framework_plan
+from tpustarter.checking.results.headline import RunSummary, format_closing, format_run_summary
 from tpustarter.core import content, locations
 from tpustarter.core.problem import ExitCode
 from tpustarter.machine import host
@@ -395,7 +395,7 @@ def test_each_machine_has_its_text_and_exit_code(
 )
 def test_unsupported_jax_is_not_started(installed: dict[str, str], says: str | None) -> None:
     """One sentence, and no TPU is advised: JAX 0.4 shows one device whatever is asked of it."""
-    blocked = plan.explain_unusable_framework("jax", "env", installed, [], asked=True)
+    blocked = framework_plan.explain_unusable_framework("jax", "env", installed, [], asked=True)
 
     assert (says is None) == (blocked is None)
     if blocked and says:
@@ -417,7 +417,7 @@ def test_every_golden_text_belongs_to_a_row() -> None:
 
 ON_TPU = (
     re.escape(
-        format_summary(RunSummary(passed=2, devices="TPU", on_tpu=True)).removesuffix("TPU.")
+        format_run_summary(RunSummary(passed=2, devices="TPU", on_tpu=True)).removesuffix("TPU.")
     ).replace("2", r"\d+")
     + r"(\d+ devices of )?TPU"
 )
@@ -448,11 +448,11 @@ def plan_of(row: Row) -> str:
 def test_the_plan_names_every_variable_it_sets(tmp_path: Path) -> None:
     """What the probe changes in the environment is in the plan, and nothing else is."""
     machine = lay_out(tmp_path, "v6e", chips=8)
-    made = plan.make_plan(machine)
-    env = plan.probe_environment(made, machine.env, tmp_path, "jax")
+    made = framework_plan.make_plan(machine)
+    env = framework_plan.probe_environment(made, machine.env, tmp_path, "jax")
     different = {name for name in env if machine.env.get(name) != env[name]}
 
-    assert different == {*made.env, *plan.run_folder_variables(tmp_path)}
+    assert different == {*made.env, *framework_plan.run_folder_variables(tmp_path)}
     assert made.env == {"JAX_PLATFORMS": "tpu,cpu"}
 
 
@@ -461,7 +461,7 @@ def test_device_count_is_removed_from_xla_flags(tmp_path: Path) -> None:
     flags = "--xla_dump_to=/x --xla_force_host_platform_device_count=3"
     machine = lay_out(tmp_path, env={"XLA_FLAGS": flags})
 
-    assert plan.make_plan(machine).env["XLA_FLAGS"] == "--xla_dump_to=/x"
+    assert framework_plan.make_plan(machine).env["XLA_FLAGS"] == "--xla_dump_to=/x"
 
 
 def test_every_real_check_waits_for_same_host_checks() -> None:
@@ -478,6 +478,8 @@ def test_the_exit_codes_of_the_rows_are_known() -> None:
 
 def test_missing_transformers_is_named_with_its_version() -> None:
     """The newest wants a newer torch than torch_xla 2.9 has."""
-    blocked = plan.explain_missing_packages(["optax", "transformers"], "/nowhere/bin/python")
+    blocked = framework_plan.explain_missing_packages(
+        ["optax", "transformers"], "/nowhere/bin/python"
+    )
 
     assert "optax 'transformers==5.23.*'" in str(blocked.hint)

@@ -414,11 +414,11 @@ from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.machine_check import MachineCheck
 popen, loaded = subprocess.Popen, []
 def record(*words, **options):
-    loaded.append("tpustarter.checking.plan.plan" in sys.modules)
+    loaded.append("tpustarter.checking.plan.framework_plan" in sys.modules)
     return popen(*words, **options)
 subprocess.Popen = record
 list(MachineCheck(CheckRequest(level="static")).events())
-print(loaded, "tpustarter.checking.plan.plan" in sys.modules)
+print(loaded, "tpustarter.checking.plan.framework_plan" in sys.modules)
 """
 
 

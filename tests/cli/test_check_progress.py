@@ -19,8 +19,8 @@ from tpustarter.checking.results.results import Result, Status
 from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting
 from tpustarter.cli import rebuild_command
 from tpustarter.cli.check import closing_lines as check_end
+from tpustarter.cli.check.check_progress import CheckProgress
 from tpustarter.cli.check.command import check
-from tpustarter.cli.check.progress import CheckProgress
 from tpustarter.core.problem import ExitCode
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.probe.finding import Finding, Hint
@@ -233,7 +233,7 @@ def test_stopped_run_names_command_to_continue(missing: int, command: str) -> No
     left = check_end.list_left_checks(run)
     with check.make_context("check", ["jax.*", "--python", "~/my env"]) as context:
         again = rebuild_command.rebuild_arguments(context, **({"ids": left} if left else {}))
-    line = check_end.explain_exit(run, ExitCode.INTERRUPTED, again)
+    line = check_end.explain_exit_code(run, ExitCode.INTERRUPTED, again)
 
     assert line == (
         f"exit 130: stopped; this report has the results of 1 of {1 + missing} checks. "

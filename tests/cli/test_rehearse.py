@@ -20,14 +20,14 @@ from tests.checking.test_runner import until_ended
 from tests.support.places import SUPPORT
 from tests.support.stub_compiler import CHECKS, make_compiler
 from tests.support.stubs import make_python
-from tpustarter.cli.check import progress as check_progress
+from tpustarter.cli.check import check_progress
 from tpustarter.cli.parameters import Seconds
 from tpustarter.cli.rehearse import command
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem
 from tpustarter.rehearsal.compile.compiler import StillCompiling
 from tpustarter.rehearsal.programs.user_program import ProgramWarning, ScriptOutput
-from tpustarter.rehearsal.text.progress import RehearsalProgress
+from tpustarter.rehearsal.text.rehearsal_progress import RehearsalProgress
 
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
 

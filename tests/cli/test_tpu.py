@@ -16,7 +16,7 @@ from tests.support.damage import DAMAGES, damage
 from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, serving
 from tests.support.fake_remote import node
 from tpustarter.cli.tpu.command import VERBS, tpu
-from tpustarter.cloud.api import client
+from tpustarter.cloud.api import tpu_client
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant, GrantLine
@@ -32,7 +32,7 @@ BERT = ("create", "bert", "--type", "v6e-8", "--zone", ZONE)
 def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
     """Run a service that deletes at once."""
     with serving(FakeCloud(clock=FakeClock(datetime.now(timezone.utc)), delete_s=0)) as running:
-        monkeypatch.setenv(client.ENDPOINT, f"127.0.0.1:{running.port}")
+        monkeypatch.setenv(tpu_client.ENDPOINT, f"127.0.0.1:{running.port}")
         monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", "my-project")
         yield running
 
@@ -40,7 +40,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
 @pytest.fixture
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every attempt to connect an error, as without credentials."""
-    monkeypatch.setenv(client.ENDPOINT, "nowhere")
+    monkeypatch.setenv(tpu_client.ENDPOINT, "nowhere")
     for name in ("CLOUDSDK_CORE_PROJECT", "GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CONFIG"):
         monkeypatch.delenv(name, raising=False)
 

@@ -12,7 +12,7 @@ from google.cloud import tpu_v2
 
 from tests.support.fake_cloud import FakeCloud, serving
 from tpustarter.cli.tpu import cost as tpu_cost
-from tpustarter.cloud.api import client
+from tpustarter.cloud.api import tpu_client
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant, GrantLine
 from tpustarter.core.problem import Problem
@@ -23,7 +23,7 @@ from tpustarter.text.terminal import WIDTH
 def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
     """Run the service with a TPU on demand and one on spot, each made ten hours ago."""
     with serving() as running:
-        monkeypatch.setenv(client.ENDPOINT, f"127.0.0.1:{running.port}")
+        monkeypatch.setenv(tpu_client.ENDPOINT, f"127.0.0.1:{running.port}")
         for name, spot in (("paid", False), ("spot", True)):
             path = f"projects/my-project/locations/us-east5-a/nodes/{name}"
             running.nodes[path] = tpu_v2.Node(

@@ -22,12 +22,12 @@ import grpc
 from google.rpc import error_details_pb2
 
 from tests.support.fake_cloud import FakeCloud, Fault, channel, serving
-from tpustarter.cloud.api import client as our_client
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import project_and_zone
-from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api import tpu_client as our_client
 from tpustarter.cloud.api.errors import CloudFailure, CloudProblem
-from tpustarter.cloud.create import request
+from tpustarter.cloud.api.tpu_client import TpuClient
+from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.tpu_creation import TpuCreation
 
 PROJECT = project_and_zone.Project("my-project", "a test", gcloud_knows=True)
@@ -133,9 +133,11 @@ _METHODS = {"list": "ListNodes", "get": "GetNode", "create": "CreateQueuedResour
 _METHODS["delete"] = "DeleteQueuedResource"
 
 
-def wanted() -> request.TpuRequest:
+def wanted() -> tpu_request.TpuRequest:
     """Return what is asked for."""
-    return request.TpuRequest("bert", request.parse_type("v6e-8"), ZONE, "v2-alpha-tpuv6e", "spot")
+    return tpu_request.TpuRequest(
+        "bert", tpu_request.parse_type("v6e-8"), ZONE, "v2-alpha-tpuv6e", "spot"
+    )
 
 
 def meet(failure: CloudFailure, folder: Path, text: str | None = None) -> CloudProblem:
@@ -156,7 +158,7 @@ def meet(failure: CloudFailure, folder: Path, text: str | None = None) -> CloudP
         with expired_login(folder) as client:
             return raised_by(client.nodes)
     with serving() as cloud:
-        client = Client(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
+        client = TpuClient(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
         return raised_by(_scene(cloud, client, met, text))
 
 
@@ -175,7 +177,7 @@ def raised_by(call: Callable[[], Any]) -> CloudProblem:
     raise AssertionError("nothing was raised")
 
 
-def _scene(cloud: FakeCloud, client: Client, met: Met, text: str) -> Callable[[], Any]:
+def _scene(cloud: FakeCloud, client: TpuClient, met: Met, text: str) -> Callable[[], Any]:
     """Make the server answer so; returns the call at which a user meets it."""
     if met.how == "operation":
         cloud.operations["start-1"] = (met.code or 2, text)
@@ -236,7 +238,7 @@ class _ExpiredLogin(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def expired_login(folder: Path) -> Iterator[Client]:
+def expired_login(folder: Path) -> Iterator[TpuClient]:
     """Yield a client with a real login of google.auth that cannot be renewed.
 
     gRPC sends credentials only over a channel that it trusts, which a local socket is.
@@ -263,7 +265,7 @@ def expired_login(folder: Path) -> Iterator[Client]:
     trusted = grpc.composite_channel_credentials(grpc.local_channel_credentials(local), login)
     try:
         with grpc.secure_channel(address, trusted) as secure:
-            yield Client(PROJECT.name, channel=secure, clock=FakeCloud().clock)
+            yield TpuClient(PROJECT.name, channel=secure, clock=FakeCloud().clock)
     finally:
         server.stop(grace=None).wait()
         tokens.shutdown()

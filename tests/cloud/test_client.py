@@ -17,11 +17,11 @@ from google.cloud import tpu_v2
 
 from tests.support.cloud_runs import INTERNAL, PROJECT, ZONES, asked
 from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, Made, channel, serving
-from tpustarter.cloud.api import client as cloud_client
 from tpustarter.cloud.api import credentials
 from tpustarter.cloud.api import message_conversion as api_messages
-from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api import tpu_client as cloud_client
 from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.core.problem import ExitCode, Problem
 
 FIRST = ZONES[0]
@@ -37,9 +37,9 @@ def cloud() -> Iterator[FakeCloud]:
         yield served
 
 
-def connected(cloud: FakeCloud, **limits: float) -> Client:
+def connected(cloud: FakeCloud, **limits: float) -> TpuClient:
     """Return a client of it."""
-    return Client(PROJECT.name, channel=channel(cloud), clock=cloud.clock, **limits)
+    return TpuClient(PROJECT.name, channel=channel(cloud), clock=cloud.clock, **limits)
 
 
 def add_node(cloud: FakeCloud, name: str, **more: Any) -> None:
@@ -76,7 +76,7 @@ def test_unanswered_call_ends_with_error() -> None:
 
         lines = grpc.insecure_channel(f"127.0.0.1:{port}", [("grpc.enable_http_proxy", 0)])
         clock = FakeClock()
-        client = Client(PROJECT.name, channel=lines, clock=clock, read_s=0.3, write_s=0.3)
+        client = TpuClient(PROJECT.name, channel=lines, clock=clock, read_s=0.3, write_s=0.3)
         with pytest.raises(CloudProblem) as caught:
             client.nodes()
         with pytest.raises(CloudProblem):
@@ -233,7 +233,7 @@ def test_proxy_is_not_used_for_loopback(
     monkeypatch.setenv(cloud_client.ENDPOINT, f"127.0.0.1:{cloud.port}")
     add_node(cloud, "bert")
 
-    assert ["bert"] == [node.name for node in Client(PROJECT.name).nodes().items]
+    assert ["bert"] == [node.name for node in TpuClient(PROJECT.name).nodes().items]
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_an_endpoint_elsewhere_is_refused(address: str, monkeypatch: pytest.Monk
     """Nobody's credentials and requests go to another machine through a variable."""
     monkeypatch.setenv(cloud_client.ENDPOINT, address)
     with pytest.raises(Problem) as caught:
-        Client(PROJECT.name)
+        TpuClient(PROJECT.name)
 
     assert cloud_client.ENDPOINT in caught.value.full_text
 
@@ -283,7 +283,7 @@ def test_a_silent_metadata_server_has_no_credentials(monkeypatch: pytest.MonkeyP
             monkeypatch.setenv(name, host)
         monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
         with pytest.raises(CloudProblem) as caught:
-            Client(PROJECT.name)
+            TpuClient(PROJECT.name)
 
         assert "default credentials" in caught.value.full_text + caught.value.text
 
@@ -359,7 +359,7 @@ def test_unknown_enum_numbers_are_read(cloud: FakeCloud) -> None:
     raw = tpu_v2.Node.pb(cloud.nodes[f"{PLACE}/nodes/bert"])
     raw.state, raw.health = 99, 98
     raw.symptoms.add().symptom_type = 97
-    message = api_messages.make_queued_resource(asked(), PROJECT.name)
+    message = api_messages.make_queued_resource_message(asked(), PROJECT.name)
     tpu_v2.QueuedResource.pb(message).state.state = 96
     resource = api_messages.parse_queued_resource(message)
     (node,) = connected(cloud).nodes().items
@@ -424,7 +424,7 @@ def test_hostile_texts_do_not_reach_the_terminal(cloud: FakeCloud) -> None:
     cloud.unreachable = [HOSTILE.replace("/", "")]
     cloud.zones = cloud.types[FIRST] = cloud.versions[FIRST] = [HOSTILE]
     made = Made(
-        api_messages.make_queued_resource(asked(), PROJECT.name),
+        api_messages.make_queued_resource_message(asked(), PROJECT.name),
         cloud.clock.now(),
         ((0, "FAILED"),),
         (8, HOSTILE),

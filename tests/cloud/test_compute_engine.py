@@ -15,7 +15,7 @@ import pytest
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.create import compute_engine
 from tpustarter.cloud.create.compute_engine import ComputeEngineStep
-from tpustarter.cloud.create.request import DataDisk, TpuRequest, parse_type
+from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest, parse_type
 from tpustarter.core.problem import Problem
 from tpustarter.machine.generations import GENERATIONS
 

@@ -23,11 +23,11 @@ from tests.support.fake_google import (
     serving,
 )
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api import project_and_zone, rest
-from tpustarter.cloud.create import request
+from tpustarter.cloud.api import project_and_zone, rest_client
+from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.doctor import diagnosis
 from tpustarter.cloud.doctor.diagnosis import DoctorReport
-from tpustarter.cloud.doctor.observations import ProjectFinding
+from tpustarter.cloud.doctor.project_answers import ProjectFinding
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.core.problem import ExitCode, Problem
 
@@ -41,7 +41,7 @@ def subject(
     **more: Any,
 ) -> WantedTpu:
     """Return the subject of an examination."""
-    return WantedTpu(project, zone, request.parse_type(tpu) if tpu else None, **more)
+    return WantedTpu(project, zone, tpu_request.parse_type(tpu) if tpu else None, **more)
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def examine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., DoctorReport]:
 
     def run(google: FakeGoogle, who: WantedTpu | None = None, **more: Any) -> DoctorReport:
         with serving(google) as address:
-            monkeypatch.setenv(rest.ENDPOINT, address)
+            monkeypatch.setenv(rest_client.ENDPOINT, address)
             return diagnosis.diagnose_project(who or subject(), **more)
 
     return run
@@ -109,8 +109,8 @@ CASES: list[tuple[str, str, Any, str, str, str]] = [
         "batchGet",
         {
             "services": [
-                {"name": f"projects/1/services/{rest.TPU}", "state": "DISABLED"},
-                {"name": f"projects/1/services/{rest.COMPUTE}", "state": "ENABLED"},
+                {"name": f"projects/1/services/{rest_client.TPU}", "state": "DISABLED"},
+                {"name": f"projects/1/services/{rest_client.COMPUTE}", "state": "ENABLED"},
             ]
         },
         "fail",
@@ -123,8 +123,8 @@ CASES: list[tuple[str, str, Any, str, str, str]] = [
         {
             "services": [
                 {"name": f"projects/1/services/{name}", "state": "ENABLED"}
-                for name in rest.TITLES
-                if name != rest.BILLING
+                for name in rest_client.TITLES
+                if name != rest_client.BILLING
             ]
         },
         "info",
@@ -134,7 +134,7 @@ CASES: list[tuple[str, str, Any, str, str, str]] = [
     (
         "apis",
         "batchGet",
-        disabled(rest.SERVICES),
+        disabled(rest_client.SERVICES),
         "unknown",
         "the Service Usage API is not enabled",
         "gcloud services enable serviceusage.googleapis.com",

@@ -9,9 +9,9 @@ from google.auth.credentials import AnonymousCredentials
 
 from tests.support.fake_google import PROJECT, FakeGoogle, refusal, rule, serving
 from tpustarter.cloud.api import project_and_zone
-from tpustarter.cloud.api.rest import RestClient, UnansweredError
+from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.cloud.doctor import network
-from tpustarter.cloud.doctor.observations import Observation
+from tpustarter.cloud.doctor.project_answers import ProjectAnswer
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 
 SUBJECT = WantedTpu(
@@ -20,7 +20,7 @@ SUBJECT = WantedTpu(
 IAP = network.IAP
 
 
-def examine(look: Any, part: str, answer: Any) -> Observation:
+def examine(look: Any, part: str, answer: Any) -> ProjectAnswer:
     """Return what a look finds where one answer is another one."""
     with serving(FakeGoogle().breaks(part, answer)) as address:
         return look(SUBJECT, RestClient(AnonymousCredentials(), address=address))

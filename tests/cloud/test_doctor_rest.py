@@ -9,8 +9,8 @@ import pytest
 from google.auth.credentials import AnonymousCredentials
 
 from tests.support.fake_google import HANG, PROJECT, FakeGoogle, disabled, refusal, rule, serving
-from tpustarter.cloud.api import rest
-from tpustarter.cloud.api.rest import RestClient, UnansweredError
+from tpustarter.cloud.api import rest_client
+from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.core.problem import Problem
 
 PATH = f"v1/projects/{PROJECT}/billingInfo"
@@ -32,7 +32,7 @@ def google() -> Iterator[tuple[FakeGoogle, RestClient]]:
         (refusal(401, "Request is missing credentials"), "credentials", "did not accept"),
         (refusal(403, "No permission."), "denied", "refuses to tell (403): No permission"),
         (refusal(403, "x", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"), "credentials", "did not accept"),
-        (disabled(rest.BILLING), "off", "the Cloud Billing API is not enabled"),
+        (disabled(rest_client.BILLING), "off", "the Cloud Billing API is not enabled"),
         (
             (403, {"error": {"message": "x", "errors": [{"reason": "accessNotConfigured"}]}}),
             "off",
@@ -59,7 +59,7 @@ def test_unusable_answer_has_its_reason(
     google[0].breaks("billing", answer)
 
     with pytest.raises(UnansweredError) as caught:
-        google[1].get(rest.BILLING, PATH, dict)
+        google[1].get(rest_client.BILLING, PATH, dict)
 
     assert reason == caught.value.reason
     assert words in str(caught.value)
@@ -73,9 +73,9 @@ def test_failing_service_is_retried_and_refusal_is_not(
     answers = [refusal(500, "oops"), {"name": "x"}, refusal(403, "no"), {"name": "y"}]
     fake.breaks("billing", lambda _: answers.pop(0))
 
-    assert {"name": "x"} == client.get(rest.BILLING, PATH, dict)
+    assert {"name": "x"} == client.get(rest_client.BILLING, PATH, dict)
     with pytest.raises(UnansweredError):
-        client.get(rest.BILLING, PATH, dict)
+        client.get(rest_client.BILLING, PATH, dict)
     assert 3 == len(fake.asked)
 
 
@@ -87,7 +87,7 @@ def test_a_server_that_never_answers_is_given_up() -> None:
                 AnonymousCredentials(), address=address, call_s=0.1, total_s=total_s
             )
             with pytest.raises(UnansweredError, match="no answer in time") as caught:
-                client.get(rest.BILLING, PATH, dict)
+                client.get(rest_client.BILLING, PATH, dict)
 
             assert "silent" == caught.value.reason
 
@@ -97,7 +97,7 @@ def test_lost_server_is_network_failure() -> None:
     with serving(FakeGoogle()) as address:
         pass
     with pytest.raises(UnansweredError, match="cannot be reached: the connection failed"):
-        RestClient(AnonymousCredentials(), address=address).get(rest.BILLING, PATH, dict)
+        RestClient(AnonymousCredentials(), address=address).get(rest_client.BILLING, PATH, dict)
 
 
 @pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY"])
@@ -107,7 +107,7 @@ def test_proxy_is_not_used_for_loopback(
     """A proxy that leads nowhere changes nothing."""
     monkeypatch.setenv(name, "http://user:secret@127.0.0.1:1")
 
-    assert google[1].get(rest.BILLING, PATH, dict)["billingEnabled"]
+    assert google[1].get(rest_client.BILLING, PATH, dict)["billingEnabled"]
 
 
 def test_silent_proxy_is_named_without_its_password(
@@ -118,7 +118,7 @@ def test_silent_proxy_is_named_without_its_password(
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     with pytest.raises(UnansweredError) as caught:
-        RestClient(AnonymousCredentials(), call_s=2).get(rest.BILLING, PATH, dict)
+        RestClient(AnonymousCredentials(), call_s=2).get(rest_client.BILLING, PATH, dict)
 
     assert "the proxy that HTTPS_PROXY names does not answer" in str(caught.value)
     assert "secret" not in str(caught.value)
@@ -136,7 +136,7 @@ def test_network_errors_become_sentences(raised: str, words: str) -> None:
     """Clocks, certificates and names have sentences of their own."""
     import requests
 
-    error = rest.convert_exception(requests.ConnectionError(raised), "a.googleapis.com")
+    error = rest_client.convert_exception(requests.ConnectionError(raised), "a.googleapis.com")
 
     assert "network" == error.reason
     assert words in str(error)
@@ -148,7 +148,7 @@ def test_netrc_does_not_replace_token(google: tuple[FakeGoogle, RestClient], hom
     client = google[1]
     session = client._session()
     session.trust_env = True
-    client.get(rest.BILLING, PATH, dict)
+    client.get(rest_client.BILLING, PATH, dict)
 
     assert "Authorization" not in google[0].headers[-1]
 
@@ -167,9 +167,9 @@ def test_ten_thousand_rules_are_read_once_in_pages(
 
     fake.breaks("firewalls", page)
     path = f"compute/v1/projects/{PROJECT}/global/firewalls"
-    found = client.pages(rest.COMPUTE, path, "items", dict, maxResults=500)
+    found = client.pages(rest_client.COMPUTE, path, "items", dict, maxResults=500)
 
-    assert rules == found == client.pages(rest.COMPUTE, path, "items", dict, maxResults=500)
+    assert rules == found == client.pages(rest_client.COMPUTE, path, "items", dict, maxResults=500)
     assert 20 == len(fake.asked)
 
 
@@ -178,7 +178,7 @@ def test_endless_pages_are_given_up(google: tuple[FakeGoogle, RestClient]) -> No
     google[0].breaks("/locations", {"locations": [], "nextPageToken": "again"})
 
     with pytest.raises(UnansweredError, match="more than 50 pages"):
-        google[1].pages(rest.TPU, f"v2/projects/{PROJECT}/locations", "locations", dict)
+        google[1].pages(rest_client.TPU, f"v2/projects/{PROJECT}/locations", "locations", dict)
 
 
 @pytest.mark.parametrize("value", ["text", {"a": 1}, [1], [{}, None]])
@@ -188,10 +188,10 @@ def test_invalid_list_is_unusable_answer(google: tuple[FakeGoogle, RestClient], 
     path = f"v2/projects/{PROJECT}/locations"
 
     with pytest.raises(UnansweredError, match="`items`: Expected") as caught:
-        google[1].pages(rest.TPU, path, "items", dict)
+        google[1].pages(rest_client.TPU, path, "items", dict)
 
     assert "garbled" == caught.value.reason
-    assert [] == google[1].pages(rest.TPU, path, "locations", dict)
+    assert [] == google[1].pages(rest_client.TPU, path, "locations", dict)
 
 
 @pytest.mark.parametrize(
@@ -199,15 +199,15 @@ def test_invalid_list_is_unusable_answer(google: tuple[FakeGoogle, RestClient], 
 )
 def test_a_server_elsewhere_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only this machine may stand in for Google."""
-    monkeypatch.setenv(rest.ENDPOINT, address)
+    monkeypatch.setenv(rest_client.ENDPOINT, address)
 
     with pytest.raises(Problem, match="expected an address of this machine"):
-        rest.find_local_server()
+        rest_client.find_local_server()
 
 
 def test_addresses_of_this_machine_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """In each of their forms."""
     for address in ("127.0.0.1:80", "localhost:80", "[::1]:80"):
-        monkeypatch.setenv(rest.ENDPOINT, address)
+        monkeypatch.setenv(rest_client.ENDPOINT, address)
 
-        assert address == rest.find_local_server()
+        assert address == rest_client.find_local_server()

@@ -16,13 +16,13 @@ from tests.support.fake_cloud import Fault, channel, serving
 from tests.support.processes import in_bounded_time
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import resource_states
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.errors import CloudFailure
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.core import content, yaml_rows
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.explain import known_failures
 
-ROWS = {row.id: row for row in api_errors.read_failures()}
+ROWS = {row.id: row for row in api_errors.read_cloud_failures()}
 
 KINDS = {
     "capacity": "no-capacity insufficient-reserved",
@@ -110,7 +110,7 @@ def test_unmatched_text_keeps_words_and_kind_of_code() -> None:
     }
 
     with serving() as cloud:
-        client = Client(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
+        client = TpuClient(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
         for code, kind in kinds.items():
             cloud.faults["CreateQueuedResource"] = [Fault(code, "the moon is in the wrong house")]
             problem = raised_by(lambda: client.create(wanted()))
@@ -227,7 +227,7 @@ def test_error_info_reason_matches_changed_words() -> None:
     packed.Pack(detail)
 
     with serving() as cloud:
-        client = Client(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
+        client = TpuClient(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
         cloud.faults["ListNodes"] = [Fault(7, "This API is off.", details=(detail,))]
         problem = raised_by(client.nodes)
     as_operation = api_errors.make_problem(7, "This API is off.", "x", [packed])
@@ -342,7 +342,7 @@ def test_broken_error_file_is_one_error(
     file.write_text(_SOUND.replace(*change), encoding="utf-8")
 
     with pytest.raises(Problem) as caught:
-        api_errors.read_failures(file)
+        api_errors.read_cloud_failures(file)
 
     assert "`broken.yml`" in caught.value.full_text or "row `one`" in caught.value.full_text
     assert expected in caught.value.full_text
@@ -354,7 +354,7 @@ def test_sound_row_loads_and_missing_file_fails(tmp_path: Path) -> None:
     file = tmp_path / "sound.yml"
     file.write_text(_SOUND, encoding="utf-8")
 
-    row: CloudFailure = api_errors.read_failures(file)[0]
+    row: CloudFailure = api_errors.read_cloud_failures(file)[0]
 
     assert ("one", None, None) == (row.id, row.read, row.grpc_code)
     with pytest.raises(Problem, match="cannot be read"):
@@ -364,7 +364,7 @@ def test_sound_row_loads_and_missing_file_fails(tmp_path: Path) -> None:
 def test_only_transient_errors_are_retried() -> None:
     """Only what may pass by itself is tried again."""
     with serving() as cloud:
-        client = Client(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
+        client = TpuClient(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
         cloud.faults["ListNodes"] = [Fault(14, ROWS["dns"].example)]
         raised_by(client.nodes)
         expired = "Getting metadata from plugin failed with error: " + ROWS["reauth"].example

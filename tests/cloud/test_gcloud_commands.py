@@ -27,10 +27,10 @@ from google.protobuf import json_format
 from tests.support.fake_cloud import Made, channel, serving
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api import message_conversion as api_messages
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.create import request
-from tpustarter.cloud.create.request import DataDisk, TpuRequest
+from tpustarter.cloud.api.tpu_client import TpuClient
+from tpustarter.cloud.create import tpu_request
+from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
 
 PROJECT = Project("my-project", "--project")
 ZONE = "us-central1-b"
@@ -91,7 +91,7 @@ def without_empty(value: Any) -> Any:
 
 def asked(name: str = "bert", zone: str = ZONE, kind: str = "v6e-8", **more: Any) -> TpuRequest:
     """Return a request with gcloud's defaults."""
-    tpu = request.parse_type(kind)
+    tpu = tpu_request.parse_type(kind)
     return TpuRequest(name, tpu, zone, "v2-alpha-tpuv6e", **more)
 
 
@@ -119,7 +119,9 @@ CREATE: dict[str, TpuRequest] = {
     "a start-up script": asked(metadata={"startup-script": SCRIPT, "key": "a,b"}),
     "every separator": asked(metadata={"key": ":;|~#%@,", "other": "a"}),
     "flags for libtpu": asked(
-        metadata={"startup-script": request.add_libtpu_flags("", "--xla_a=1 --xla_b=true,false")}
+        metadata={
+            "startup-script": tpu_request.add_libtpu_flags("", "--xla_a=1 --xla_b=true,false")
+        }
     ),
     "a data disk": asked(data_disks=(DataDisk(DISK),)),
     "two data disks": asked(data_disks=(DataDisk(DISK, read_only=True), DataDisk(DISK + "-2"))),
@@ -150,7 +152,7 @@ class Pair:
     """One command, and what our client does for the same."""
 
     command: tuple[str, ...]
-    do: Callable[[Client], object]
+    do: Callable[[TpuClient], object]
     rpc: str
     """The method that our client calls for it."""
 
@@ -237,7 +239,7 @@ PAIRS = {f"create: {name}": _create(one) for name, one in CREATE.items()} | _oth
 def ours(pair: Pair) -> Sent:
     """Return what our client asks for, as the REST request of Google's own library."""
     with serving() as cloud:
-        message = api_messages.make_queued_resource(asked(), PROJECT.name)
+        message = api_messages.make_queued_resource_message(asked(), PROJECT.name)
         if "Create" not in pair.rpc:
             cloud.made[f"{PLACE}/queuedResources/bert"] = Made(
                 message, cloud.clock.now(), ((0, "WAITING_FOR_RESOURCES"),)
@@ -247,7 +249,7 @@ def ours(pair: Pair) -> Sent:
             spec = made.message.tpu.node_spec[0]
             name = f"{PLACE}/nodes/bert"
             cloud.nodes[name] = type(spec.node)(name=name)
-        pair.do(Client(PROJECT.name, channel=channel(cloud), clock=cloud.clock))
+        pair.do(TpuClient(PROJECT.name, channel=channel(cloud), clock=cloud.clock))
         (sent,) = cloud.called(pair.rpc)
     return as_rest(pair.rpc, sent)
 

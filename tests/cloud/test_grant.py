@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
-from tpustarter.cloud.create.request import TpuRequest, parse_type
+from tpustarter.cloud.create.tpu_request import TpuRequest, parse_type
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant, GrantJudgement, GrantLine
 from tpustarter.core import state
@@ -151,11 +151,13 @@ def test_small_v5e_has_note_about_its_quota() -> None:
 
 def test_zones_keep_grant_order_and_have_enough_chips() -> None:
     """A zone with 8 chips is no place for 16."""
-    assert ("us-east1-d", "europe-west4-a") == trc_grant.list_zones(
+    assert ("us-east1-d", "europe-west4-a") == trc_grant.list_grant_zones(
         GRANT, parse_type("v6e-8"), "spot"
     )
-    assert ("us-east1-d",) == trc_grant.list_zones(GRANT, parse_type("v6e-8"), "spot", slices=2)
-    assert () == trc_grant.list_zones(GRANT, parse_type("v6e-8"), "on-demand")
+    assert ("us-east1-d",) == trc_grant.list_grant_zones(
+        GRANT, parse_type("v6e-8"), "spot", slices=2
+    )
+    assert () == trc_grant.list_grant_zones(GRANT, parse_type("v6e-8"), "on-demand")
 
 
 def test_require_names_option_and_zones_of_grant() -> None:

@@ -275,7 +275,7 @@ def test_unlisted_entry_is_removed_after_limit(
     """One that was seen at once; an unanswered one after ten minutes; one in the making never."""
     with two_zones() as cloud:
         cloud.operations = {"running": False, "ended": True}
-        asked_at = ledger.format_time(cloud.clock.now() - timedelta(seconds=age_s))
+        asked_at = ledger.format_ledger_time(cloud.clock.now() - timedelta(seconds=age_s))
         path = f"projects/my-project/locations/{FIRST}/operations/{operation}" if operation else ""
         ledger.add_ledger_entry(entry(asked=asked_at, phase=phase, operation=path))
         events, _ = exhaust(reconcile_ledger(WatchedClient(cloud), cloud.clock))

@@ -10,7 +10,7 @@ import pytest
 from tests.cloud.real_errors import PROJECT, ZONE, wanted
 from tests.support.fake_cloud import NEVER, channel, serving
 from tpustarter.cloud.api import resource_states
-from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.create.follow_request import ENDS, QUEUED
 from tpustarter.core.problem import ExitCode, Problem
 
@@ -91,7 +91,7 @@ def test_unknown_state_is_named_and_counts_as_billed() -> None:
 def test_listed_resources_have_state_rows() -> None:
     """The real client's answer finds its row."""
     with serving() as cloud:
-        client = Client(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
+        client = TpuClient(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
         cloud.scripts[ZONE] = [(NEVER, None)]
         client.create(wanted())
         cloud.clock.sleep(60)

@@ -26,8 +26,10 @@ def drawn(node: TpuNode) -> list[str]:
 def test_a_single_host_is_one_row() -> None:
     """With its chips, and its topology, as a slice of several hosts has it."""
     assert ["worker 0  [####]  ready"] == drawn(sliced(1))
-    assert "1 host with 4 chips, topology 2x2" == slice_drawing.format_title(sliced(1))
-    assert "4 hosts with 4 chips each, topology 4x4" == slice_drawing.format_title(sliced(4))
+    assert "1 host with 4 chips, topology 2x2" == slice_drawing.describe_slice_hosts(sliced(1))
+    assert "4 hosts with 4 chips each, topology 4x4" == slice_drawing.describe_slice_hosts(
+        sliced(4)
+    )
 
 
 def test_small_slice_has_row_per_host() -> None:

@@ -33,12 +33,12 @@ def test_the_file_keeps_both_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_old_output_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is young stays however much there is, for its run may not have ended."""
     monkeypatch.setattr(worker_output, "KEPT", 2)
-    folders = [worker_output.make_folder("bert") for _ in range(4)]
+    folders = [worker_output.make_output_folder("bert") for _ in range(4)]
     assert all(folder.exists() for folder in folders)
     for folder in folders:
         os.utime(folder, (0, 0))
 
-    last = worker_output.make_folder("bert")
+    last = worker_output.make_output_folder("bert")
 
     assert 2 == len([folder for folder in (*folders, last) if folder.exists()])
     assert last.exists()

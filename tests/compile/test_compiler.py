@@ -33,7 +33,7 @@ from tpustarter.core import content, locations
 from tpustarter.core.problem import ExitCode
 from tpustarter.machine import tpus
 from tpustarter.rehearsal.compile.compiler import Compiler, CompileTask, RehearsalAnswer
-from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
 
@@ -368,3 +368,16 @@ def test_stablehlo_files_compile_for_the_devices_they_name(libtpu: str, tmp_path
 
     assert (8, ["all-reduce"]) == (facts[0][0], facts[0][2])
     assert [facts[0]] * 4 == facts
+
+
+def test_example_of_the_reference_passes_and_can_fail(libtpu: str, tmp_path: Path) -> None:
+    """As a workflow runs it: a batch 1,000 times as large does not fit."""
+    if libtpu != sys.executable:
+        pytest.skip("tpustarter is not installed beside the TPU compiler, as it is in the lane.")
+    example = (SAMPLES / "rehearsal" / "example_fits.py").read_text()
+    for text, code in ((example, 0), (example.replace("4096", "4096000"), 1)):
+        (tmp_path / "test_fits.py").write_text(text)
+        words = [libtpu, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_fits.py"]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+        assert code == done.returncode, done.stdout

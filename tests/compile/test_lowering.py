@@ -20,7 +20,7 @@ from tpustarter.machine.memory import available_bytes
 from tpustarter.probe.rehearse import exports, stablehlo
 from tpustarter.rehearsal.compile import lowering
 from tpustarter.rehearsal.programs import user_program
-from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import LoweredProgram, ProgramWarning
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder

@@ -23,7 +23,11 @@ from tests.support.stubs import make_python
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.compile import lowering
-from tpustarter.rehearsal.programs.request import RehearsalRequest, ScriptLimit, parse_limit
+from tpustarter.rehearsal.programs.rehearsal_request import (
+    RehearsalRequest,
+    ScriptLimit,
+    parse_limit,
+)
 from tpustarter.rehearsal.programs.user_program import ScriptOutput
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import script_text

@@ -9,7 +9,7 @@ import pytest
 from tests.support.places import TESTS
 from tests.support.real_compiler import python_with_libtpu
 from tpustarter.rehearsal import lower_bound
-from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 
 MOST = 1.02

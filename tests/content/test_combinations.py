@@ -12,7 +12,7 @@ from tpustarter.explain import failure_ranking, known_failures
 from tpustarter.explain.known_failures import KnownFailure
 from tpustarter.explain.log_scanner import FailureScanner
 
-ROWS = known_failures.read_failures()
+ROWS = known_failures.read_known_failures()
 BY_ID = {name: row for row in ROWS for name in (row.id, *row.aliases)}
 FILLER = "I1122 10:00:00.000000 41 train.py:8] TPU step 7 loss=2.31\n" * 40
 ALWAYS = ("peer-died", "broken-process-pool", "ended-by-signal")

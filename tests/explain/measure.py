@@ -132,7 +132,9 @@ def main() -> None:
     options = parser.parse_args()
     folders = options.folders or [LOGS / "held_out"]
     logs = [log for folder in folders for log in read(folder)]
-    failures = [one for file in options.failures for one in known_failures.read_failures(file)]
+    failures = [
+        one for file in options.failures for one in known_failures.read_known_failures(file)
+    ]
     for name, ask in (("explain", explained(failures)), ("plain patterns", plain())):
         found = figures(ask, logs)
         wrong = found.pop("wrong")

@@ -34,7 +34,7 @@ MEANT = {
 @pytest.fixture(scope="module")
 def scanner() -> FailureScanner:
     """Return the scanner of all rows."""
-    return FailureScanner(known_failures.read_failures())
+    return FailureScanner(known_failures.read_known_failures())
 
 
 def explained(scanner: FailureScanner, log: str, end: CommandEnd) -> Explanation:

@@ -17,7 +17,7 @@ from tpustarter.explain import explanation_text, failure_ranking, known_failures
 from tpustarter.explain.known_failures import KnownFailure
 from tpustarter.explain.log_scanner import FailureScanner
 
-ROWS = known_failures.read_failures()
+ROWS = known_failures.read_known_failures()
 PATTERNS = ("shows", "suggests", "unless", "needs")
 EXAMPLES = [
     pytest.param(row, example, id=f"{row.id}-{number}")
@@ -124,4 +124,4 @@ _SOUND = fields("one", shows=["a sign"])
 def test_invalid_row_is_named(tmp_path: Path, rows: Any, expected: str) -> None:
     """One clear error."""
     with pytest.raises(Problem, match=re.escape(expected)):
-        known_failures.read_failures(write(tmp_path / "failures.yml", *rows))
+        known_failures.read_known_failures(write(tmp_path / "failures.yml", *rows))

@@ -177,7 +177,7 @@ def test_path_names_its_library(file: str, expected: str) -> None:
 
 def explained(log: str) -> Explanation:
     """Return the explanation of a log."""
-    scan = FailureScanner(known_failures.read_failures()).scan(io.BytesIO(log.encode()))
+    scan = FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(log.encode()))
     return explain_output.explain_log(scan)
 
 

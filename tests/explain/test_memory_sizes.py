@@ -39,7 +39,7 @@ RUNTIME = "ValueError: RESOURCE_EXHAUSTED: Error allocating device buffer: Attem
 )
 def test_cause_begins_with_needed_and_available_memory(log: str, said: str) -> None:
     """As text and in the document, and what the row says of the cause follows."""
-    scan = FailureScanner(known_failures.read_failures()).scan(io.BytesIO(log.encode()))
+    scan = FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(log.encode()))
     found = explain_output.explain_log(scan)
     cause = explanation_text.make_json_document(found)["matches"][0]["cause"]
 
@@ -58,7 +58,7 @@ def test_cause_begins_with_needed_and_available_memory(log: str, said: str) -> N
 )
 def test_cause_without_sizes_is_that_of_row(log: str) -> None:
     """Some texts have none, and memory in fragments has more free than was asked for."""
-    scan = FailureScanner(known_failures.read_failures()).scan(io.BytesIO(log.encode()))
+    scan = FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(log.encode()))
     first = explain_output.explain_log(scan).matches[0]
 
     assert first.failure.numbers
@@ -72,7 +72,7 @@ def test_cause_without_sizes_is_that_of_row(log: str) -> None:
 def test_excess_is_percent_or_multiple(needed: str, over: str) -> None:
     """Sizes may have different units."""
     there = "1000M"
-    told = known_failures.format_sizes({"NEEDED": needed, "THERE": there})
+    told = known_failures.format_memory_shortage({"NEEDED": needed, "THERE": there})
 
     assert told
     assert over == told["OVER"]

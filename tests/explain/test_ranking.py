@@ -192,7 +192,7 @@ def test_cause_line_is_not_called_harmless() -> None:
         b"RuntimeError: Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so: "
         b"libtpu.so: cannot open shared object file\n"
     )
-    scan = FailureScanner(known_failures.read_failures()).scan(io.BytesIO(log))
+    scan = FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(log))
     told = explanation_text.render_explanation(explain_output.explain_log(scan))
 
     assert "no usable libtpu" in told
@@ -223,7 +223,7 @@ def test_notice_never_answers_for_error(notice: str, before: str, after: str, er
     """The error comes first, and the harmless line after it."""
     log = f"tpu\n{before}{notice}{after}"
     found = explain_output.explain_log(
-        FailureScanner(known_failures.read_failures()).scan(io.BytesIO(log.encode()))
+        FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(log.encode()))
     )
     told = explanation_text.render_explanation(found)
 

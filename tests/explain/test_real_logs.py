@@ -18,7 +18,9 @@ pattern; these two have been read since, and the rows that raised them were mend
 
 def test_log_without_tpu_failure_gets_no_diagnosis() -> None:
     """Notices may be named in it: they say themselves that they break nothing."""
-    found = measure.figures(measure.explained(known_failures.read_failures()), measure.read(SEEN))
+    found = measure.figures(
+        measure.explained(known_failures.read_known_failures()), measure.read(SEEN)
+    )
 
     assert found["others"] > 30
     assert 0 == found["false alarms"], found["wrong"]
@@ -27,7 +29,7 @@ def test_log_without_tpu_failure_gets_no_diagnosis() -> None:
 def test_held_out_half_gets_no_diagnosis() -> None:
     """It was split off before any pattern was written."""
     found = measure.figures(
-        measure.explained(known_failures.read_failures()), measure.read(HELD_OUT)
+        measure.explained(known_failures.read_known_failures()), measure.read(HELD_OUT)
     )
 
     assert found["others"] > 30
@@ -50,7 +52,7 @@ def test_cause_counts_when_first_or_in_top_three(
     (tmp_path / "one.log").write_text("The TPU is already in use by process with pid 4242\n")
     (tmp_path / "index.yml").write_text(f"- log: one.log\n  cause: {cause}\n")
     found = measure.figures(
-        measure.explained(known_failures.read_failures()), measure.read(tmp_path)
+        measure.explained(known_failures.read_known_failures()), measure.read(tmp_path)
     )
 
     assert (1, first, third) == (found["logs"], found["first"], found["first three"])

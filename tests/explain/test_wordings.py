@@ -28,7 +28,7 @@ CASES = [
 @pytest.fixture(scope="module")
 def scanner() -> FailureScanner:
     """Return the scanner of all rows."""
-    return FailureScanner(known_failures.read_failures())
+    return FailureScanner(known_failures.read_known_failures())
 
 
 def explained(scanner: FailureScanner, log: str) -> Explanation:
@@ -67,7 +67,7 @@ def test_answers_are_short() -> None:
     """The row's own text is counted; the quoted line and the addresses are not."""
     told = {
         row.id: " ".join((row.what, row.numbers, row.why, *row.fix, row.never))
-        for row in known_failures.read_failures()
+        for row in known_failures.read_known_failures()
     }
 
     assert [] == [name for name, text in told.items() if len(text.split()) > WORDS]
@@ -83,7 +83,7 @@ _COSTS = re.compile(
 
 def test_first_advice_costs_and_deletes_nothing() -> None:
     """Advice that looks comes before it."""
-    first = {row.id: row.fix[0] for row in known_failures.read_failures()}
+    first = {row.id: row.fix[0] for row in known_failures.read_known_failures()}
 
     assert [] == [f"{name}: {fix}" for name, fix in first.items() if _COSTS.match(fix)]
 
@@ -91,7 +91,7 @@ def test_first_advice_costs_and_deletes_nothing() -> None:
 def test_cuda_logs_are_no_tpu_failures() -> None:
     """The real logs of programs that ask for CUDA get the mistake, and no failure."""
     names = ("torch-no-nvidia-driver", "torch-not-compiled-with-cuda", "torch-nccl-no-gpus-found")
-    scanner = FailureScanner(known_failures.read_failures())
+    scanner = FailureScanner(known_failures.read_known_failures())
     for name in names:
         [log] = measure.LOGS.glob(f"*/{name}.log")
         found = explained(scanner, log.read_text(encoding="utf-8"))

@@ -41,7 +41,7 @@ def logs(name: str) -> list[Path]:
 
 def explained(files: Mapping[str, bytes]) -> JobExplanation:
     """Explain the logs of a job, by the names of their files."""
-    scanner = FailureScanner(known_failures.read_failures())
+    scanner = FailureScanner(known_failures.read_known_failures())
     names = worker_logs.worker_names(list(files))
     scans = {
         name: scanner.scan(io.BytesIO(log)) for name, log in zip(names, files.values(), strict=True)
@@ -51,7 +51,7 @@ def explained(files: Mapping[str, bytes]) -> JobExplanation:
 
 def split(log: bytes, pieces: int = 1, seed: int = 0) -> JobExplanation:
     """Explain the log of a job in which the lines of each worker are marked."""
-    splitter = log_prefixes.WorkerLogSplitter(FailureScanner(known_failures.read_failures()))
+    splitter = log_prefixes.WorkerLogSplitter(FailureScanner(known_failures.read_known_failures()))
     cuts = sorted(random.Random(seed).choices(range(len(log)), k=pieces - 1))
     for begin, end in zip([0, *cuts], [*cuts, len(log)], strict=True):
         splitter.take(log[begin:end])
@@ -110,7 +110,7 @@ def test_pieces_of_a_log_change_nothing() -> None:
 
 def test_one_worker_is_no_job() -> None:
     """Many programs print a bracket or a number before each line."""
-    splitter = log_prefixes.WorkerLogSplitter(FailureScanner(known_failures.read_failures()))
+    splitter = log_prefixes.WorkerLogSplitter(FailureScanner(known_failures.read_known_failures()))
     splitter.take(b"[rank0]: Traceback (most recent call last):\n[rank0]: KeyError: 6\n")
     assert not splitter.end()
 

@@ -255,8 +255,12 @@ WRONG: tuple[Any, ...] = (
 @pytest.fixture
 def few_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Know three failures, for to search for all of them takes a second each time."""
-    rows = [one for one in failures.read_failures() if one.id == "tpu-in-use-by-pid" or one.confirm]
-    monkeypatch.setattr(failures, "read_failures", lambda: tuple(rows[:3]))
+    rows = [
+        one
+        for one in failures.read_known_failures()
+        if one.id == "tpu-in-use-by-pid" or one.confirm
+    ]
+    monkeypatch.setattr(failures, "read_known_failures", lambda: tuple(rows[:3]))
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -23,8 +23,8 @@ from tests.support.places import SUPPORT
 from tests.support.processes import HANG_S
 from tests.support.runs import FINDING, result, run_of
 from tests.support.sessions import SAMPLES
-from tpustarter.checking.output import comparison_text, document
-from tpustarter.checking.results import comparison, saved_reports
+from tpustarter.checking.output import run_comparison_text, run_document
+from tpustarter.checking.results import run_comparison, saved_reports
 from tpustarter.core.problem import ExitCode, Problem
 
 LONGEST_S = 5.0
@@ -43,7 +43,7 @@ def report() -> dict[str, Any]:
         for index, (value, unit) in enumerate([(1, None), (2.5, "GB/s"), (3.0, "s"), ("x", None)])
     )
     run = run_of(result("pass"), result("fail", "jax.b", findings=findings))
-    return json.loads(document.format_json_line(document.make_json_document(run)))
+    return json.loads(run_document.format_json_line(run_document.make_json_document(run)))
 
 
 NOW = report()
@@ -56,9 +56,9 @@ def read_and_compare(path: Path) -> str | None:
         name, before = saved_reports.read_report(str(path))
     except Problem as problem:
         return f"{int(problem.code)} {problem.full_text}"
-    changed = comparison.compare_runs(name, before, saved_reports.parse_saved_report(NOW))
-    text = comparison_text.render_comparison(changed)
-    document.format_json_line({**NOW, "comparison": msgspec.to_builtins(changed)})
+    changed = run_comparison.compare_runs(name, before, saved_reports.parse_saved_report(NOW))
+    text = run_comparison_text.render_comparison(changed)
+    run_document.format_json_line({**NOW, "comparison": msgspec.to_builtins(changed)})
 
     assert all(len(line) <= 90 for line in text.splitlines())
     assert all(character.isprintable() or character == "\n" for character in text)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tests.support.runs import HOST, run_of
 from tests.support.sessions import run_samples
-from tpustarter.checking.output import document, junit, results_text
+from tpustarter.checking.output import junit, results_text, run_document
 from tpustarter.checking.results.results import UsedDevices
 from tpustarter.checking.run import probe_events
 from tpustarter.probe.finding import Finding
@@ -128,7 +128,7 @@ def test_accepted_finding_can_be_rendered(value: dict[str, Any]) -> None:
     run = run_of(replace(HOST, findings=(finding,)))
     results_text.render_results(run, verbose=True)
     junit.make_suite(run)
-    document.format_json_line(document.make_json_document(run))
+    run_document.format_json_line(run_document.make_json_document(run))
 
 
 def test_name_with_half_a_character_is_invalid() -> None:

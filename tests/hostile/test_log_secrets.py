@@ -79,9 +79,11 @@ def test_unfinished_messages_are_searched_in_bounded_time() -> None:
 
     A word that a row only needs may come about where two of them meet.
     """
-    scanner = FailureScanner(known_failures.read_failures())
+    scanner = FailureScanner(known_failures.read_known_failures())
     texts = [
-        " ".join(text.split()) for row in known_failures.read_failures() for text in row.examples
+        " ".join(text.split())
+        for row in known_failures.read_known_failures()
+        for text in row.examples
     ]
     begun = [text[: len(text) * 2 // 3].encode() for text in texts]
     unknown = [one for one in begun if not scanner.scan(io.BytesIO(one)).seen]

@@ -17,7 +17,7 @@ from tpustarter.explain import failure_ranking, known_failures
 from tpustarter.explain.log_scanner import FailureScanner
 from tpustarter.explain.translated_errors import ERRORS
 
-ROWS = known_failures.read_failures()
+ROWS = known_failures.read_known_failures()
 SAMPLE = 3
 """One row of so many is tried in the default suite."""
 HEALTHY = "I1122 10:00:00.000000 41 train.py:8] TPU step {} loss=2.31 tokens/s=81234"

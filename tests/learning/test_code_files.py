@@ -24,7 +24,7 @@ from tpustarter.learning.content.blocks import list_blocks, parse_lesson
 from tpustarter.learning.lint import lesson_problems
 from tpustarter.learning.progress.lesson_progress import LessonProgress
 from tpustarter.reproducing import reproducer_file, reproducer_run
-from tpustarter.reproducing.reproducer_run import TrialEnvironment
+from tpustarter.reproducing.reproducer_run import ReproducerEnvironment
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 
 DOUBLE = '"""Doubles."""\n\nimport words\n\n\ndef double(x):\n    return 2 * x * words.COUNT\n'
@@ -186,7 +186,7 @@ def test_reproducer_of_block_contains_needed_files(tmp_path: Path) -> None:
     alone = reproducer_file.make_block_file(lesson, [first, second], second, None, ON_CPU)
     place = tmp_path / "run"
     place.mkdir()
-    bench = TrialEnvironment(Path(sys.executable), place, {"PATH": "/usr/bin:/bin"})
+    bench = ReproducerEnvironment(Path(sys.executable), place, {"PATH": "/usr/bin:/bin"})
 
     assert set() == undefined(made.text) - {"__file__"}
     assert {"two.txt": "tea pot\n"} == made.beside

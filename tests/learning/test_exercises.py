@@ -291,7 +291,7 @@ def test_viewed_solution_is_remembered(exercise: Exercise) -> None:
 def test_exercises_done_on_another_machine_are_added(exercise: Exercise) -> None:
     """The newer entry of each counts."""
     exercises.reveal_next_hint(exercise)
-    exported = progress_merge.export_progress()
+    exported = progress_merge.make_progress_export()
     fields = exported["lessons"]["made/sample"]["exercises"]
     fields["double"] = {"status": "pass", "hints": 2, "when": "2999-01-01T00:00:00+00:00"}
     progress_merge.merge_export(exported)

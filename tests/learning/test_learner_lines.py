@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.learning.run.learner_lines import find_changed_lines, find_raising_line
+from tpustarter.learning.run.lines_at_fault import find_changed_lines, find_raising_line
 
 SHIPPED = "import math\n\n\ndef area(r):\n    return r  # your code here\n\n\n"
 AREA = "    return r  # your code here"

@@ -13,7 +13,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.learning.content import blocks, exercises
 from tpustarter.learning.content.paths import LessonPath, PathStage
 from tpustarter.learning.progress import lesson_end, lesson_progress
-from tpustarter.learning.progress.lesson_end import LessonEnd, NextStep
+from tpustarter.learning.progress.lesson_end import LessonEnd, NextLearningStep
 from tpustarter.learning.run.block_results import BlockResult
 
 TEXT = f"""{fence("print(1)")}
@@ -150,14 +150,14 @@ def test_next_step_is_line_with_path_title(tmp_path: Path) -> None:
     """Along the path; at its end what is left of it; from beside it back to it."""
     lesson = make_lesson(tmp_path, "")
 
-    def way(lesson_id: str, *names: str, done: tuple[str, ...] = ()) -> NextStep:
+    def way(lesson_id: str, *names: str, done: tuple[str, ...] = ()) -> NextLearningStep:
         return lesson_end.suggest_after_lesson(lesson_id, path_of(*names), [lesson], done)
 
     mine = "made/sample"
-    assert way("a/one", "a/one", mine) == NextStep(
+    assert way("a/one", "a/one", mine) == NextLearningStep(
         'Next on your path "I have a laptop": Sample, 3 min', lesson=mine
     )
-    assert way("a/one", mine) == NextStep(
+    assert way("a/one", mine) == NextLearningStep(
         'This lesson is not on your path "I have a laptop". The path goes on with: Sample, 3 min',
         lesson=mine,
     )
@@ -168,7 +168,7 @@ def test_next_step_is_line_with_path_title(tmp_path: Path) -> None:
     assert left == way("a/one", mine, "a/one", "a/two", done=("a/two",)).text
     end = way("a/one", mine, "a/one", done=(mine,))
     assert (None, True) == (end.lesson, "and all others are done" in end.text)
-    nowhere = NextStep("No path leads on from here.")
+    nowhere = NextLearningStep("No path leads on from here.")
     assert nowhere == lesson_end.suggest_after_lesson(mine, None, [lesson], ())
 
 
@@ -184,11 +184,11 @@ def test_exercise_leads_to_next_open_exercise(tmp_path: Path) -> None:
     first, _ = exercises.read_exercises(lesson)
     way = lesson_end.suggest_after_exercise(first, path_of(lesson.id), [lesson], ())
     text = "Next exercise of this lesson, 2 of 2: Return the double"
-    assert NextStep(text, exercise="made/second") == way
+    assert NextLearningStep(text, exercise="made/second") == way
     lesson_progress.record_verdict(lesson.id, "second", is_right=True)
 
     way = lesson_end.suggest_after_exercise(first, path_of(lesson.id), [lesson], ())
-    assert NextStep("Its lesson is not done yet: Sample", lesson=lesson.id) == way
+    assert NextLearningStep("Its lesson is not done yet: Sample", lesson=lesson.id) == way
     way = lesson_end.suggest_after_exercise(first, path_of(lesson.id), [lesson], (lesson.id,))
     assert (None, None) == (way.exercise, way.lesson)
 
@@ -215,7 +215,7 @@ def test_finished_next_lesson_is_skipped_for_open_exercise(
     assert last.id == way.lesson
     way = lesson_end.suggest_after_exercise(of_late, path, lessons, done)
     text = "Next open exercise on your path: Return the double"
-    assert NextStep(text, exercise="made/early") == way
+    assert NextLearningStep(text, exercise="made/early") == way
     lesson_progress.record_verdict(early.id, "early", is_right=True)
     way = lesson_end.suggest_after_exercise(of_late, path, lessons, done)
     assert (None, last.id) == (way.exercise, way.lesson)

@@ -217,8 +217,8 @@ def test_invalid_export_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"expected|Expecting|nested"):
         progress_merge.read_export(text)
 
-    assert progress_merge.export_progress() == progress_merge.read_export(
-        json.dumps(progress_merge.export_progress())
+    assert progress_merge.make_progress_export() == progress_merge.read_export(
+        json.dumps(progress_merge.make_progress_export())
     )
 
 
@@ -310,7 +310,7 @@ def test_export_can_be_merged_on_another_machine(
 ) -> None:
     """What was done on one machine is done on the other as well, through JSON."""
     lesson_progress.record_lesson_done("a/one")
-    exported = json.loads(json.dumps(progress_merge.export_progress()))
+    exported = json.loads(json.dumps(progress_merge.make_progress_export()))
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / "other"))
     lesson_progress.record_lesson_done("a/two")
     progress_merge.merge_export(exported)

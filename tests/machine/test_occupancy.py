@@ -55,9 +55,9 @@ COMMANDS = [
 @pytest.mark.parametrize(("words", "shown"), COMMANDS)
 def test_no_argument_of_another_process_is_shown(words: str, shown: str) -> None:
     """The program and its script say who it is; what stands behind them is secret, or nothing."""
-    assert shown == command_line.format_command(words.replace(" ", "\0") + "\0")
+    assert shown == command_line.shorten_command_line(words.replace(" ", "\0") + "\0")
     if "-c" not in words:  # a title that the process gave itself is one word with blanks
-        assert shown == command_line.format_command(words)
+        assert shown == command_line.shorten_command_line(words)
 
 
 def test_dead_leader_with_living_threads_is_holder(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.planning.test_model_shape import MOE, SMALL
 from tests.planning.test_parameter_counts import PUBLISHED, model_of
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine.generations import GENERATIONS
-from tpustarter.planning.memory import PlanOptions, list_parts, sum_parts
+from tpustarter.planning.model_memory import PlanOptions, list_parts, sum_parts
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.planning.plan_text import format_table
 from tpustarter.planning.tpu_fit import TpuFit, even_hidden, list_tensor_sizes, plan_tpus

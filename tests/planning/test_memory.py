@@ -15,7 +15,7 @@ from jax.sharding import AbstractMesh, NamedSharding
 from tests.planning import reference_models
 from tests.planning.reference_models import MODELS
 from tests.planning.test_parameter_counts import model_of
-from tpustarter.planning.memory import (
+from tpustarter.planning.model_memory import (
     BITS,
     PlanOptions,
     Remat,

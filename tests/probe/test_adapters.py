@@ -12,7 +12,7 @@ import pytest
 
 from tpustarter.machine import frameworks
 from tpustarter.probe import adapters
-from tpustarter.probe.lesson import blocks
+from tpustarter.probe.lesson import block_runner
 from tpustarter.probe.target import Target, set_target, target
 
 
@@ -178,7 +178,7 @@ def test_tensorflow_lesson_block_gets_requested_devices(
     try:
         command = {"file": "a lesson", "code": "", "framework": framework}
         monkeypatch.setattr(adapters, "read_started_devices", lambda: None)
-        blocks.run_block(command, lambda _: None)
+        block_runner.run_block(command, lambda _: None)
     finally:
         set_target(before)
 

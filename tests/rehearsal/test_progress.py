@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tpustarter.rehearsal.compile.compiler import RehearsalAnswer, StillCompiling, TaskDone
-from tpustarter.rehearsal.text.progress import (
+from tpustarter.rehearsal.text.rehearsal_progress import (
     RehearsalProgress,
     format_rounded_time,
     sort_outermost_first,

@@ -417,7 +417,7 @@ def test_model_figure_stands_beside_documented_peak(row: tuple[Any, ...]) -> Non
     )
     told = f"estimates {ms} ms for a run, not measured on a TPU; that would be {rate}"
 
-    assert told == model_estimate.format_estimate(one)
+    assert told == model_estimate.format_model_estimate(one)
     assert [f"model   {told}"] == [
         str(note) for note in rehearsal_text.list_notes(one, verbose=True) if note.label == "model"
     ]
@@ -434,9 +434,12 @@ def test_estimate_without_model_figure_stands_alone() -> None:
         dots=[product("u8", "u8")],
     )
 
-    assert "estimates 1 ms for a run, not measured on a TPU" == model_estimate.format_estimate(one)
+    assert (
+        "estimates 1 ms for a run, not measured on a TPU"
+        == model_estimate.format_model_estimate(one)
+    )
     why = "gives no estimate, because it counts the body of a loop once"
-    assert why == model_estimate.format_estimate(made("s", "v5e-8"))
+    assert why == model_estimate.format_model_estimate(made("s", "v5e-8"))
 
 
 @pytest.mark.parametrize("verbose", [False, True])

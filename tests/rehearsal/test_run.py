@@ -26,7 +26,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.compile import answer_cache, compiler, memory_report
 from tpustarter.rehearsal.programs import other_sizes
-from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal, RehearsalStarted
 from tpustarter.rehearsal.saved_files import SavedFiles
 from tpustarter.rehearsal.text import rehearsal_text, report_files
@@ -307,7 +307,7 @@ def test_full_disk_loses_only_stored_answer(stub: str) -> None:
     result = {"key": "k", "status": "compiles", "cached": False}
     part = answer_cache.make_cache_folder() / f"k.{os.getpid()}"
     part.symlink_to("/dev/full")
-    answer_cache.save_answer(result)
+    answer_cache.save_compiler_answer(result)
 
     assert [] == list(answer_cache.make_cache_folder().iterdir())
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.rehearsal.programs import resolve, source, suggestions, user_program
+from tpustarter.rehearsal.programs import file_functions, resolve, suggestions, user_program
 from tpustarter.rehearsal.programs.user_program import parse_argument
 
 TRAIN = """
@@ -68,7 +68,7 @@ def problem_of(path: Path, function: str, *given: str, tpus: tuple[str, ...] = (
 
 def test_functions_are_listed_with_jit_options(train: Path) -> None:
     """Jitted ones are among them, also those that are only assigned."""
-    read = source.read_source(train)
+    read = file_functions.read_source(train)
     assert read is not None
     names = {one.name: (one.needed, one.jitted) for one in read.functions}
 
@@ -197,7 +197,7 @@ def test_a_script_without_jit_says_so(tmp_path: Path) -> None:
 
 def test_the_commands_that_are_offered_can_be_followed(train: Path) -> None:
     """Each is read by the command line itself, and needs nothing more; jitted ones come first."""
-    read = source.read_source(train)
+    read = file_functions.read_source(train)
     assert read is not None
     offers = [
         shlex.split(one) for one in suggestions.suggest_commands(read, str(train), ("v6e-8",))
@@ -222,7 +222,7 @@ def test_only_jax_programs_are_listed_despite_unreadable_files(tmp_path: Path) -
         "plain.py": "def f(x): return x\n",
         "broken.py": "import jax\ndef f(:\n",
         "latin.py": "# -*- coding: nonsense -*-\nimport jax\n",
-        "large.py": f"import jax\nx = '{'a' * source.MOST_BYTES}'\ndef f(x): return x\n",
+        "large.py": f"import jax\nx = '{'a' * file_functions.MOST_BYTES}'\ndef f(x): return x\n",
         "deep.py": f"import jax\nx = {'(' * 5000}1{')' * 5000}\n",
         "nothing.py": "import jax\n",
     }
@@ -231,8 +231,8 @@ def test_only_jax_programs_are_listed_despite_unreadable_files(tmp_path: Path) -
     (tmp_path / "folder.py").mkdir()
     (tmp_path / "nul.py").write_bytes(b"import jax\0")
 
-    assert ["train.py"] == [one.path.name for one in source.find_programs(tmp_path)]
-    assert [] == source.find_programs(tmp_path / "none")
+    assert ["train.py"] == [one.path.name for one in file_functions.find_program_files(tmp_path)]
+    assert [] == file_functions.find_program_files(tmp_path / "none")
 
 
 def test_script_importing_own_model_is_offered(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_script_importing_own_model_is_offered(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(
         "import model\n\n\ndef main():\n    return model.step(1.0)\n"
     )
-    sources = source.find_programs(tmp_path)
+    sources = file_functions.find_program_files(tmp_path)
 
     assert ["model.py", "train.py"] == [one.path.name for one in sources]
     assert ["tpustarter rehearse --script train.py"] == suggestions.suggest_commands(

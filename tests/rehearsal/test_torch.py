@@ -15,7 +15,7 @@ from tpustarter.machine import frameworks
 from tpustarter.probe.rehearse import torch_module
 from tpustarter.probe.rehearse.lowering_errors import RequestError
 from tpustarter.rehearsal.programs import user_program
-from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import LoweredProgram
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import rehearsal_text

@@ -34,14 +34,16 @@ def reproduced(check_id: str, folder: Path) -> tuple[last_failures.FailedCheck, 
     for _ in check.events():
         pass
     last_failures.save_failures(check.run)
-    return last_failures.read_failures()[0], told(python, check_id, machine, folder)
+    return last_failures.read_last_failures()[0], told(python, check_id, machine, folder)
 
 
 def told(python: Interpreter, check_id: str, machine: host.Machine, folder: Path) -> dict[str, Any]:
     """Return what a report tells of the reproducer of a check."""
     context = ReportContext(machine, folder, python)
     section, left_out = collectors.run_collector(
-        reproducers.make_collector((check_id,)), context, Cleaner(machine.env, Pseudonyms())
+        reproducers.make_reproducer_collector((check_id,)),
+        context,
+        Cleaner(machine.env, Pseudonyms()),
     )
     assert [] == left_out, left_out
     return section.facts["files"][0]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter.checking.plan.interpreters import Interpreter, list_installed
+from tpustarter.checking.plan.interpreters import Interpreter, read_framework_versions
 from tpustarter.core import state
 from tpustarter.report import make_report
 from tpustarter.report.collect import check_runs
@@ -23,7 +23,9 @@ def context(tmp_path: Path) -> ReportContext:
     root.mkdir()
     machine = lay_out(root, "v5e", chips=4, thp="always [madvise] never")
     make_python(tmp_path / "v", jax="0.12.0.1", libtpu="0.0.50.1")
-    python = Interpreter(tmp_path / "v/bin/python", "--python", list_installed(tmp_path / "v"))
+    python = Interpreter(
+        tmp_path / "v/bin/python", "--python", read_framework_versions(tmp_path / "v")
+    )
     return ReportContext(machine, tmp_path, python)
 
 

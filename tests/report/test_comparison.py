@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from tests.support.places import TESTS
-from tpustarter.report.compare import comparison, comparison_text
+from tpustarter.report.compare import report_comparison, report_comparison_text
 from tpustarter.report.open import opened_report
 
 SCHEMA = json.loads(
@@ -41,7 +41,7 @@ def facts(document: dict[str, Any], name: str) -> dict[str, Any]:
 
 def compared(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
     """Return the comparison, which has the published shape."""
-    document: dict[str, Any] = msgspec.to_builtins(comparison.compare_reports(a, b))
+    document: dict[str, Any] = msgspec.to_builtins(report_comparison.compare_reports(a, b))
     jsonschema.validate(document, SCHEMA)
     json.dumps(document, allow_nan=False)
     return document
@@ -49,7 +49,7 @@ def compared(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
 
 def shown(a: dict[str, Any], b: dict[str, Any]) -> str:
     """Return the comparison as text."""
-    return comparison_text.render_comparison(comparison.compare_reports(a, b))
+    return report_comparison_text.render_comparison(report_comparison.compare_reports(a, b))
 
 
 def test_differences_begin_with_verdict_and_hang(

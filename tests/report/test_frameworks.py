@@ -11,18 +11,18 @@ import pytest
 from tests.support import report_machine as telling
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter.checking.plan.interpreters import Interpreter, list_installed
+from tpustarter.checking.plan.interpreters import Interpreter, read_framework_versions
 from tpustarter.report.clean.allowed_fields import (
     OmittedFact,
     clean_number,
+    cleaned_text_shape,
     pattern_shape,
-    text_shape,
 )
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.report.collect import collectors, frameworks, stacks
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
-from tpustarter.report.document import ReportSection
+from tpustarter.report.report_document import ReportSection
 
 WAIT_S = 60.0
 HANG_WAIT_S = 4.0
@@ -33,7 +33,7 @@ def asked(context: ReportContext, framework: str = "jax") -> ReportSection:
     """Ask a framework; nothing that the stubs say must be left out."""
     cleaner = Cleaner(context.machine.env, Pseudonyms())
     section, _ = collectors.run_collector(
-        frameworks.make_collector(framework, context.wait_s), context, cleaner
+        frameworks.make_framework_collector(framework, context.wait_s), context, cleaner
     )
     return section
 
@@ -150,7 +150,9 @@ def test_environment_of_framework_hides_unlisted_values(
 def test_missing_collect_env_of_torch_is_reported(tmp_path: Path) -> None:
     """The stub has no collect_env, and that is told as it is."""
     python = make_python(tmp_path / "v", torch_xla="2.9.0")
-    context = context_of(tmp_path, Interpreter(python, "--python", list_installed(tmp_path / "v")))
+    context = context_of(
+        tmp_path, Interpreter(python, "--python", read_framework_versions(tmp_path / "v"))
+    )
     context.found.packages = {"torch": "2.9.0", "torch_xla": "2.9.0"}
     section = asked(context, "torch")
 
@@ -227,7 +229,10 @@ def test_failing_cleaner_leaves_field_out(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(cleaner, "clean_text", lambda *_: 1 // 0)
     facts = {"said": "hidden", "state": "fine"}
     one = Collector(
-        "name", "Title", lambda _: facts, {"said": text_shape(), "state": pattern_shape("fine")}
+        "name",
+        "Title",
+        lambda _: facts,
+        {"said": cleaned_text_shape(), "state": pattern_shape("fine")},
     )
     section, left_out = collectors.run_collector(one, context_of(tmp_path, None), cleaner)
 

@@ -10,13 +10,13 @@ import pytest
 
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter.checking.plan.interpreters import Interpreter, list_installed
+from tpustarter.checking.plan.interpreters import Interpreter, read_framework_versions
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.report.collect import collectors as collect_collectors
-from tpustarter.report.collect import frameworks, hardware, software
+from tpustarter.report.collect import frameworks, machine_sections, software
 from tpustarter.report.collect.collectors import Collector, ReportContext
-from tpustarter.report.document import ReportSection
+from tpustarter.report.report_document import ReportSection
 
 
 def told(collector: Collector, context: ReportContext) -> ReportSection:
@@ -38,7 +38,9 @@ def context(tmp_path: Path) -> ReportContext:
     (tmp_path / "root/proc").mkdir(parents=True)
     machine = lay_out(tmp_path / "root", None)
     make_python(tmp_path / "v", jax="0.10.2", libtpu="0.0.50")
-    python = Interpreter(tmp_path / "v/bin/python", "--python", list_installed(tmp_path / "v"))
+    python = Interpreter(
+        tmp_path / "v/bin/python", "--python", read_framework_versions(tmp_path / "v")
+    )
     return ReportContext(machine, tmp_path, python)
 
 
@@ -95,7 +97,7 @@ def test_kernel_oom_kills_are_reported(context: ReportContext) -> None:
     for group, limit in (("", "max"), ("/job", "2147483648")):
         (root / f"sys/fs/cgroup{group}").mkdir(parents=True, exist_ok=True)
         (root / f"sys/fs/cgroup{group}/memory.max").write_text(f"{limit}\n")
-    facts = told(named(hardware.COLLECTORS, "resources"), context).facts
+    facts = told(named(machine_sections.COLLECTORS, "resources"), context).facts
 
     assert (3, 7200, "AMD EPYC 7B13", 1 << 31) == tuple(
         facts[name] for name in ("oom_kills", "uptime_s", "cpu", "limit_bytes")
@@ -108,7 +110,7 @@ def test_kernel_oom_kills_are_reported(context: ReportContext) -> None:
 def test_unknown_processor_name_is_left_out(model: str, context: ReportContext) -> None:
     """An emulator can call it anything."""
     (context.machine.root / "proc/cpuinfo").write_text(f"model name : {model}\n")
-    facts = told(named(hardware.COLLECTORS, "resources"), context).facts
+    facts = told(named(machine_sections.COLLECTORS, "resources"), context).facts
 
     assert "cpu" not in facts
 
@@ -134,7 +136,7 @@ def test_tensorflow_reports_its_build(
     packages = claim(context, "jax").parent
     (packages / "tensorflow.py").write_text(TENSORFLOW.format(built=built))
     (packages / "tensorflow-2.21.0.dist-info").mkdir()
-    facts = told(frameworks.make_collector("tensorflow", 8.0), context).facts
+    facts = told(frameworks.make_framework_collector("tensorflow", 8.0), context).facts
 
     assert "2.21.0" == facts["version"]
     assert shown == facts.get("built_from")
@@ -149,6 +151,6 @@ def test_torch_xla_reports_its_commits(context: ReportContext, tmp_path: Path) -
         "__torch_gitrev__ = '0123456789abcdef'\n__xla_gitrev__ = 'ada'\n"
     )
     context.interpreter = Interpreter(tmp_path / "t/bin/python", "--python", {"torch_xla": ""})
-    facts = told(frameworks.make_collector("torch_xla", 8.0), context).facts
+    facts = told(frameworks.make_framework_collector("torch_xla", 8.0), context).facts
 
     assert {"torch": "0123456789abcdef", "torch_xla": "(not told)"} == facts["commits"]

@@ -11,14 +11,14 @@ import pytest
 
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter.checking.plan.interpreters import Interpreter, list_installed
+from tpustarter.checking.plan.interpreters import Interpreter, read_framework_versions
 from tpustarter.core.problem import Problem
 from tpustarter.report import assessment, make_report
 from tpustarter.report.clean.allowed_fields import NOT_TOLD
 from tpustarter.report.collect.collectors import ReportContext
-from tpustarter.report.document import ReportFacts, ReportSection, read_facts
 from tpustarter.report.forms import issue_trackers, markdown_form, report_questions, report_summary
 from tpustarter.report.forms.report_view import ReportView
+from tpustarter.report.report_document import ReportFacts, ReportSection, read_facts
 
 HELD = (
     "RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by "
@@ -74,7 +74,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (folder / "root").mkdir()
     machine = lay_out(folder / "root", "v5e", chips=8)
     make_python(folder / "v", jax="0.4.34", libtpu="0.0.17")
-    python = Interpreter(folder / "v/bin/python", "--python", list_installed(folder / "v"))
+    python = Interpreter(folder / "v/bin/python", "--python", read_framework_versions(folder / "v"))
     log = folder / "train.log"
     log.write_text(f"step 1\n{HELD}")
     return make_report.make_report(
@@ -316,7 +316,7 @@ def test_first_answers_for_maintainers_are_not_folded(document: dict[str, Any]) 
         torch={"steps": [{"step": "environment of PyTorch", "state": "failed"}]},
         changes={"versions": [{"name": "libtpu", "before": "0.0.17", "now": "0.0.50"}]},
     )
-    told = "\n".join(report_summary.format_summary(ReportView(one)))
+    told = "\n".join(report_summary.summarize_report(ReportView(one)))
 
     for line in (
         "device: 8 TPU chips (v5e), 8 reachable",

@@ -115,10 +115,10 @@ def test_quotes_are_searched_for_current_failures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row that is new finds its line, one that is gone finds nothing."""
-    rows = failures.read_failures()
+    rows = failures.read_known_failures()
     old = next(one for one in rows if one.id == "tpu-in-use-by-pid")
     new = replace(old, id="a-new-row", aliases=(), what="it is called differently", confirm=())
-    monkeypatch.setattr(failure_rescan.failures, "read_failures", lambda: (new,))
+    monkeypatch.setattr(failure_rescan.failures, "read_known_failures", lambda: (new,))
     now = opened_report.open_report(HANGS)
 
     assert ["a-new-row"] == [one["id"] for one in now["first"]["known"]]
@@ -129,9 +129,11 @@ def test_quotes_are_searched_for_current_failures(
 
 def test_current_exclusion_removes_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though its own line is still there."""
-    old = next(one for one in failures.read_failures() if one.id == "tpu-in-use-by-pid")
+    old = next(one for one in failures.read_known_failures() if one.id == "tpu-in-use-by-pid")
     monkeypatch.setattr(
-        failure_rescan.failures, "read_failures", lambda: (replace(old, unless=("not so at all",)),)
+        failure_rescan.failures,
+        "read_known_failures",
+        lambda: (replace(old, unless=("not so at all",)),),
     )
     one = copy.deepcopy(DOCUMENT)
     rows = one["sections"][-1]["facts"]["matches"]
@@ -152,8 +154,10 @@ def test_unsafe_verbatim_text_is_refused(text: str) -> None:
 def test_every_known_failure_is_found_in_its_quotes() -> None:
     """A report holds lines and not the log: cleaned and cut, they still show the same failure."""
     cleaner = Cleaner({}, Pseudonyms())
-    scanner = log_scanner.FailureScanner(failures.read_failures(), Redactor({}).redact_secrets)
-    examples = "\n\n".join(text for one in failures.read_failures() for text in one.examples)
+    scanner = log_scanner.FailureScanner(
+        failures.read_known_failures(), Redactor({}).redact_secrets
+    )
+    examples = "\n\n".join(text for one in failures.read_known_failures() for text in one.examples)
     quotes: list[str] = []
     owners: list[str] = []
     for name, seen in scanner.scan(io.BytesIO(examples.encode())).seen.items():

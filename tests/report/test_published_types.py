@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from tpustarter.checking.results import comparison as run_comparison
-from tpustarter.checking.results import results
+from tpustarter.checking.results import results, run_comparison
 from tpustarter.rehearsal import result_fields
-from tpustarter.report import document
-from tpustarter.report.compare import comparison, suspicious_differences
+from tpustarter.report import report_document
+from tpustarter.report.compare import report_comparison, suspicious_differences
 from tpustarter.report.open import accepted_facts
 
 REPORT = ("report", "schema.json", "properties")
@@ -24,17 +23,17 @@ REHEARSAL = ("rehearsal", "schema.json", "$defs")
 CHANGES = (*CHECK, "comparison", "properties")
 FIRST = (*REPORT, "first", "properties")
 TYPES: dict[type, tuple[str | int, ...]] = {
-    document.ReportDocument: REPORT[:2],
-    document.ReportJudgement: (*REPORT, "first"),
-    document.StalePackage: (*FIRST, "stale", "items"),
-    document.KnownMatch: (*FIRST, "known", "items"),
-    document.FrameworkHang: (*FIRST, "hung", "items"),
-    document.UnansweredSection: (*FIRST, "unanswered", "items"),
-    document.ReportSection: (*REPORT, "sections", "items"),
-    document.OpenedReportNotes: (*REPORT, "opened"),
-    comparison.ReportComparison: COMPARISON[:2],
-    comparison.ComparedReport: (*COMPARISON[:2], "$defs", "report"),
-    comparison.ComparedSection: (*COMPARISON, "unanswered", "items"),
+    report_document.ReportDocument: REPORT[:2],
+    report_document.ReportTriage: (*REPORT, "first"),
+    report_document.StalePackage: (*FIRST, "stale", "items"),
+    report_document.KnownMatch: (*FIRST, "known", "items"),
+    report_document.FrameworkHang: (*FIRST, "hung", "items"),
+    report_document.UnansweredSection: (*FIRST, "unanswered", "items"),
+    report_document.ReportSection: (*REPORT, "sections", "items"),
+    report_document.OpenedReportNotes: (*REPORT, "opened"),
+    report_comparison.ReportComparison: COMPARISON[:2],
+    report_comparison.ComparedReport: (*COMPARISON[:2], "$defs", "report"),
+    report_comparison.ComparedSection: (*COMPARISON, "unanswered", "items"),
     suspicious_differences.ReportDifference: (*COMPARISON, "differences", "items"),
     run_comparison.RunComparison: (*CHECK, "comparison"),
     run_comparison.ResultChange: (*CHANGES, "results", "items"),
@@ -69,9 +68,9 @@ def test_type_has_published_fields(kind: type) -> None:
 def test_every_fact_is_field_of_its_collector() -> None:
     """A fact with another name would always be missing."""
     allowed = {name: one.allowed.keys() for name, one in accepted_facts.list_collectors().items()}
-    kinds = {one.name: one.type for one in msgspec.structs.fields(document.ReportFacts)}
+    kinds = {one.name: one.type for one in msgspec.structs.fields(report_document.ReportFacts)}
     del kinds["frameworks"]
-    kinds["jax"] = document.FrameworkFacts
+    kinds["jax"] = report_document.FrameworkFacts
 
     for section, kind in kinds.items():
         assert {one.encode_name for one in msgspec.structs.fields(kind)} <= allowed[section]

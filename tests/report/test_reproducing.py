@@ -23,7 +23,7 @@ from tests.report.test_canaries import leaks, make_contexts
 from tests.support import report_machine as telling
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter.checking.plan.interpreters import Interpreter, list_installed
+from tpustarter.checking.plan.interpreters import Interpreter, read_framework_versions
 from tpustarter.checking.results import last_failures
 from tpustarter.checking.results.results import Result, Run
 from tpustarter.core import content, state
@@ -38,7 +38,7 @@ from tpustarter.report.forms import bundle, markdown_form
 from tpustarter.report.open import opened_report
 from tpustarter.reproducing import merged_code, reproducer_file, reproducer_run, variants
 from tpustarter.reproducing.reproducer_file import FailurePlace, ReproducedFailure, ReproducerFile
-from tpustarter.reproducing.reproducer_run import TrialEnvironment, TrialOutcome
+from tpustarter.reproducing.reproducer_run import ReproducerEnvironment, TrialOutcome
 from tpustarter.reproducing.variants import TriedVariant, Variant
 
 FRAMEWORKS = ("jax", "torch_xla", "torch_tpu")
@@ -146,7 +146,7 @@ def python_of(folder: Path, body: str) -> Interpreter:
     (packages / "jax").mkdir()
     (packages / "jax/__init__.py").write_text("")
     (packages / "jax/numpy.py").write_text(f"def add(x, y):\n    {body}\n")
-    return Interpreter(python, "--python", list_installed(folder))
+    return Interpreter(python, "--python", read_framework_versions(folder))
 
 
 def of_sums(checks: Path, failure: ReproducedFailure | None = None) -> ReproducerFile:
@@ -160,7 +160,7 @@ def tried(tmp_path: Path, made: ReproducerFile, body: str, limit_s: float = 120)
     """Run a file where JAX adds as it is told."""
     place = tmp_path / "run"
     place.mkdir()
-    bench = TrialEnvironment(
+    bench = ReproducerEnvironment(
         python_of(tmp_path / "venv", body).path, place, {"PATH": "/usr/bin:/bin"}
     )
     return reproducer_run.run_file(made, bench, {}, limit_s)
@@ -393,7 +393,7 @@ def test_report_has_files_and_their_outcome_first(tmp_path: Path) -> None:
     python = make_python(tmp_path / "venv", jax="0.12.0.1")
     root = tmp_path / "root"
     root.mkdir()
-    interpreter = Interpreter(python, "--python", list_installed(tmp_path / "venv"))
+    interpreter = Interpreter(python, "--python", read_framework_versions(tmp_path / "venv"))
     context = ReportContext(lay_out(root, None), tmp_path, interpreter)
     report = make_report.make_report(context, asks=True, only=("reproducers", "python", "known"))
     packed = bundle.write_bundle(report, tmp_path / "out")
@@ -494,24 +494,24 @@ def test_passing_check_is_forgotten() -> None:
         Result("host.chips", "", "fail", findings=(found,), framework="host"),
     ]
     last_failures.save_failures(run)
-    kept = last_failures.read_failures()
+    kept = last_failures.read_last_failures()
     run.results = [Result("jax.sorting", "", "warn", framework="jax")]
     last_failures.save_failures(run)
 
     assert {"jax.sorting": (found,), "jax.narrowing": ()} == {o.id: o.findings for o in kept}
     assert {"/x/bin/python"} == {one.python for one in kept}
-    assert ["jax.narrowing"] == [one.id for one in last_failures.read_failures()]
+    assert ["jax.narrowing"] == [one.id for one in last_failures.read_last_failures()]
 
 
 def test_invalid_remembered_failures_are_ignored() -> None:
     """A file of the state folder may hold anything; a check that is gone is left out."""
     remember("jax.sorting")
-    kept = last_failures.read_failures()
+    kept = last_failures.read_last_failures()
 
     assert ["jax.sorting"] == [one.id for one in collect_failures.list_newest()]
     assert [("JAX-X-Y", "no")] == [(one["code"], one["found"]) for one in kept[0].findings]
     state.save_state("last-failures", {"failures": {"jax.sorting": 7, "jax.x": {"findings": [3]}}})
-    assert [()] == [one.findings for one in last_failures.read_failures()]
+    assert [()] == [one.findings for one in last_failures.read_last_failures()]
     assert [] == collect_failures.list_newest()
 
 
@@ -521,9 +521,9 @@ def test_failure_of_another_python_is_not_compared(tmp_path: Path) -> None:
     python = make_python(tmp_path / "venv", jax="0.12.0.1")
     root = tmp_path / "root"
     root.mkdir()
-    interpreter = Interpreter(python, "--python", list_installed(tmp_path / "venv"))
+    interpreter = Interpreter(python, "--python", read_framework_versions(tmp_path / "venv"))
     context = ReportContext(lay_out(root, None), tmp_path, interpreter)
-    facts = reproducers.make_collector((), "nothing was to be started").collect(context)
+    facts = reproducers.make_reproducer_collector((), "nothing was to be started").collect(context)
     [row] = facts["files"]
 
     assert "not run" == row["state"]

@@ -12,7 +12,7 @@ from tests.support.tutor import press, run, tutor
 from tests.tui.test_rehearse import FINE, choose, rehearsing
 from tests.tui.test_setup import CHECKS, lay_machine
 from tpustarter.tui.lesson.screen import LessonRunScreen
-from tpustarter.tui.rehearse.run_screen import RehearsalScreen
+from tpustarter.tui.rehearse.rehearsal_screen import RehearsalScreen
 
 SIZES = [(80, 24), (120, 35), (160, 44)]
 

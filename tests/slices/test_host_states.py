@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tpustarter.checking.machine_check import HostStateChanged
-from tpustarter.checking.output import document
+from tpustarter.checking.output import run_document
 from tpustarter.slices.host_states import LOST, NOT_IN_TIME, HostStates, describe_host
 from tpustarter.slices.starting.start_request import HostCommand
 
@@ -112,7 +112,7 @@ def test_events_of_wrong_form_change_nothing() -> None:
 
 def test_stream_has_event_for_each_state() -> None:
     """A reader of `--ndjson` sees the hosts, too; a detail only where there is one."""
-    told = document.event_fields(HostStateChanged(1, "w1", "missing", "was not reached"))
+    told = run_document.event_fields(HostStateChanged(1, "w1", "missing", "was not reached"))
     assert told == {
         "event": "host",
         "host": 1,
@@ -120,4 +120,4 @@ def test_stream_has_event_for_each_state() -> None:
         "state": "missing",
         "detail": "was not reached",
     }
-    assert "detail" not in document.event_fields(HostStateChanged(1, "w1", "arrived"))
+    assert "detail" not in run_document.event_fields(HostStateChanged(1, "w1", "arrived"))

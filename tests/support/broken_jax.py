@@ -11,7 +11,7 @@ import sys
 import venv
 from pathlib import Path
 
-from tpustarter.checking.plan.interpreters import Interpreter, list_installed
+from tpustarter.checking.plan.interpreters import Interpreter, read_framework_versions
 
 _PACKAGES = ("jax", "jaxlib", "ml_dtypes", "numpy", "opt_einsum", "scipy")
 _HOOK = '''"""Breaks JAX once it is imported."""
@@ -152,5 +152,5 @@ def make_python(folder: Path, check_id: str) -> Interpreter:
     lines = "".join(f"    {line}\n" for line in code.strip().split("\n"))
     (packages / "sitecustomize.py").write_text(_HOOK.format(breaks=lines))
     return Interpreter(
-        folder / "bin" / Path(sys.executable).name, "--python", list_installed(folder)
+        folder / "bin" / Path(sys.executable).name, "--python", read_framework_versions(folder)
     )

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.places import TESTS
 from tpustarter.core.problem import Problem
-from tpustarter.report.compare import comparison, comparison_text
+from tpustarter.report.compare import report_comparison, report_comparison_text
 from tpustarter.report.forms import bundle, issue_trackers
 from tpustarter.report.open import opened_report
 
@@ -62,6 +62,6 @@ def sound(document: dict[str, Any]) -> str:
         assert all(line.isprintable() for line in shown.split("\n"))
     json.dumps(document, allow_nan=False)
     for pair in ((document, document), (GOOD_HOST, document), (document, GOOD_HOST)):
-        told = comparison_text.render_comparison(comparison.compare_reports(*pair))
+        told = report_comparison_text.render_comparison(report_comparison.compare_reports(*pair))
         assert all(line.isprintable() for line in told.split("\n"))
     return shown

@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 from tests.support.fake_cloud import FakeCloud, Made, channel
 from tests.support.fake_remote import node
 from tests.support.tutor import driven, settle, write_checks, write_lessons
-from tpustarter.cloud.api import client as tpu_client
-from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api import tpu_client
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.learning.progress import course
 from tpustarter.tui.app.app import TpustarterApp
 
@@ -31,11 +31,11 @@ def configure(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setenv("CLOUDSDK_COMPUTE_ZONE", "us-central1-b")
 
 
-def connecting(cloud: FakeCloud) -> Callable[[str, Any], Client]:
+def connecting(cloud: FakeCloud) -> Callable[[str, Any], TpuClient]:
     """Return what makes clients of this cloud."""
 
-    def connect(name: str, clock: Any) -> Client:
-        return Client(name, channel=channel(cloud), clock=clock, read_s=5.0)
+    def connect(name: str, clock: Any) -> TpuClient:
+        return TpuClient(name, channel=channel(cloud), clock=clock, read_s=5.0)
 
     return connect
 

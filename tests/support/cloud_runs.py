@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 
 from tests.support.fake_cloud import FakeCloud, Made, Refusal, Step, channel, serving
 from tpustarter.cloud.api import message_conversion as api_messages
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
-from tpustarter.cloud.create import request
+from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.events import Event
-from tpustarter.cloud.create.request import TpuRequest
 from tpustarter.cloud.create.tpu_creation import TpuCreation
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.core.problem import Problem
 
 PROJECT = Project("my-project", "--project")
@@ -42,7 +42,7 @@ _Result = TypeVar("_Result")
 def asked(zone: str = ZONES[0], name: str = "bert", **more: Any) -> TpuRequest:
     """Return a request for a spot v6e-8."""
     more = {"tier": "spot", **more}
-    return TpuRequest(name, request.parse_type("v6e-8"), zone, "v2-alpha-tpuv6e", **more)
+    return TpuRequest(name, tpu_request.parse_type("v6e-8"), zone, "v2-alpha-tpuv6e", **more)
 
 
 def everywhere(zones: Sequence[str] = ZONES, **more: Any) -> list[TpuRequest]:
@@ -78,7 +78,7 @@ class ZonesCloud(FakeCloud):
         self, zone: str, name: str, steps: tuple[Step, ...] = ((0, "ACTIVE"),), **more: Any
     ) -> str:
         """Let somebody else have a queued resource; returns its full name."""
-        message = api_messages.make_queued_resource(asked(zone, name, **more), PROJECT.name)
+        message = api_messages.make_queued_resource_message(asked(zone, name, **more), PROJECT.name)
         full = f"projects/{PROJECT.name}/locations/{zone}/queuedResources/{name}"
         message.name = full
         self.made[full] = Made(message, self.clock.now(), steps)
@@ -128,7 +128,7 @@ class Crash:
             raise CrashError
 
 
-class WatchedClient(Client):
+class WatchedClient(TpuClient):
     """The real client, which checks the invariant around every call, and crashes where told."""
 
     def __init__(self, cloud: ZonesCloud, crash: Crash | None = None, **limits: float) -> None:
@@ -174,7 +174,7 @@ def exhaust(happening: Generator[Event, None, _Result]) -> tuple[list[Event], _R
 
 
 def walk(
-    cloud: ZonesCloud, requests: Sequence[TpuRequest], client: Client | None = None, **how: Any
+    cloud: ZonesCloud, requests: Sequence[TpuRequest], client: TpuClient | None = None, **how: Any
 ) -> tuple[list[Event], QueuedResource | Problem | None]:
     """Return what happens on a walk over zones, and its result, or the Problem it ended with."""
     seen: list[Event] = []

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tpustarter.cloud.api import rest
+from tpustarter.cloud.api import rest_client
 
 PROJECT = "acme-llm-42"
 NUMBER = "123456789012"
@@ -109,35 +109,37 @@ def _bucket(value: int | None, dimensions: dict[str, str]) -> dict[str, Any]:
 
 def _good() -> dict[str, Answer]:
     project = f"projects/{PROJECT}"
-    compute = f"{rest.COMPUTE}/compute/v1/{project}"
+    compute = f"{rest_client.COMPUTE}/compute/v1/{project}"
     rules = [
         rule("default-allow-internal", "all", source="10.128.0.0/9"),
         rule("default-allow-ssh", "tcp:22", source="35.235.240.0/20"),
     ]
     services = [
-        {"name": f"projects/{NUMBER}/services/{name}", "state": "ENABLED"} for name in rest.TITLES
+        {"name": f"projects/{NUMBER}/services/{name}", "state": "ENABLED"}
+        for name in rest_client.TITLES
     ]
     return {
-        f"{rest.RESOURCES}/v3/{project}": {
+        f"{rest_client.RESOURCES}/v3/{project}": {
             "name": f"projects/{NUMBER}",
             "projectId": PROJECT,
             "state": "ACTIVE",
         },
-        f"{rest.RESOURCES}/v3/{project}:testIamPermissions": lambda asked: asked,
-        f"{rest.RESOURCES}/v3/{project}:getIamPolicy": {
+        f"{rest_client.RESOURCES}/v3/{project}:testIamPermissions": lambda asked: asked,
+        f"{rest_client.RESOURCES}/v3/{project}:getIamPolicy": {
             "bindings": [
                 {"role": "roles/owner", "members": ["user:alice@example.com"]},
                 {"role": "roles/tpu.serviceAgent", "members": [f"serviceAccount:{EMAIL}"]},
             ]
         },
-        f"{rest.BILLING}/v1/{project}/billingInfo": {
+        f"{rest_client.BILLING}/v1/{project}/billingInfo": {
             "name": f"{project}/billingInfo",
             "projectId": PROJECT,
             "billingEnabled": True,
             "billingAccountName": ACCOUNT,
         },
-        f"{rest.SERVICES}/v1/{project}/services:batchGet": {"services": services},
-        f"{rest.SERVICES}/v1beta1/{project}/services/{rest.TPU}/consumerQuotaMetrics": {
+        f"{rest_client.SERVICES}/v1/{project}/services:batchGet": {"services": services},
+        f"{rest_client.SERVICES}/v1beta1/{project}/services/{rest_client.TPU}"
+        "/consumerQuotaMetrics": {
             "metrics": [
                 metric("tpu-v6e", None, us_east1_d=16),
                 metric("tpu-v6e-preemptible", 64),
@@ -145,20 +147,20 @@ def _good() -> dict[str, Answer]:
                 metric("tpu-v5s-litepod-serving", None),
             ]
         },
-        f"{rest.TPU}/v2/{project}/locations": {
+        f"{rest_client.TPU}/v2/{project}/locations": {
             "locations": [
                 {"locationId": ZONE},
                 {"locationId": "us-east5-a"},
                 {"locationId": "us-west4-a"},
             ]
         },
-        f"{rest.TPU}/v2/{project}/locations/{ZONE}/acceleratorTypes": {
+        f"{rest_client.TPU}/v2/{project}/locations/{ZONE}/acceleratorTypes": {
             "acceleratorTypes": [{"type": "v6e-1"}, {"type": "v6e-8"}]
         },
-        f"{rest.TPU}/v2/{project}/locations/us-east5-a/acceleratorTypes": {
+        f"{rest_client.TPU}/v2/{project}/locations/us-east5-a/acceleratorTypes": {
             "acceleratorTypes": [{"type": "v6e-8"}, {"type": "v5p-8"}]
         },
-        f"{rest.TPU}/v2/{project}/locations/us-west4-a/acceleratorTypes": {
+        f"{rest_client.TPU}/v2/{project}/locations/us-west4-a/acceleratorTypes": {
             "acceleratorTypes": [{"type": "v5litepod-8"}]
         },
         f"{compute}/regions/us-east1": {

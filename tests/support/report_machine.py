@@ -16,7 +16,7 @@ from typing import Any
 from tests.support.fake_metadata import values
 from tests.support.machines import lay_out
 from tests.support.stubs import make_python
-from tpustarter.checking.plan.interpreters import Interpreter, list_installed
+from tpustarter.checking.plan.interpreters import Interpreter, read_framework_versions
 from tpustarter.machine import host
 
 NEEDLE = b"zq7"
@@ -126,7 +126,7 @@ def hostile_python(folder: Path, devices: str = "answers") -> Interpreter:
         (packages / f"{hidden}.dist-info").mkdir()
     source = _HOSTILE_JAX.format(devices=DEVICES[devices])
     (packages / "jax/__init__.py").write_text(source)
-    return Interpreter(python, "--python", list_installed(folder))
+    return Interpreter(python, "--python", read_framework_versions(folder))
 
 
 def telling_machine(root: Path, home: Path, address: str, generation: str | None) -> host.Machine:

@@ -18,7 +18,7 @@ from tpustarter.core import content
 from tpustarter.core.problem import Problem
 from tpustarter.probe.rehearse import torch_module
 from tpustarter.rehearsal.compile import lowering
-from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 
 MODULES = SAMPLES / "rehearsal_torch" / "modules.py"

@@ -11,7 +11,7 @@ import pytest
 from tests.support.gates import wait_for
 from tests.support.runs import result
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
-from tpustarter.checking.results.headline import RunSummary, format_summary
+from tpustarter.checking.results.headline import RunSummary, format_run_summary
 from tpustarter.checking.run.runner import CheckEnded
 from tpustarter.checking.run_progress import RunProgress
 from tpustarter.core.content import Check
@@ -324,7 +324,7 @@ def test_last_line_shows_result_and_next_key(tmp_path: Path) -> None:
             more_passes(tmp_path)
             seen = " ".join((await press(pilot, "c")).split())
 
-            assert format_summary(RunSummary(passed=5, failed=1, warned=1)) in seen
+            assert format_run_summary(RunSummary(passed=5, failed=1, warned=1)) in seen
             assert "Press f on host.fails to see why it has failed." in seen
 
     run(journey)
@@ -407,7 +407,7 @@ def test_stopped_run_folds_checks_left(tmp_path: Path) -> None:
             seen = await press(pilot, "end")
             assert "a again" in seen
             seen = " ".join((await press(pilot, "a")).split())
-            assert f"5 checks again: {format_summary(RunSummary(passed=5))}" in seen
+            assert f"5 checks again: {format_run_summary(RunSummary(passed=5))}" in seen
 
     run(journey)
 

@@ -67,7 +67,7 @@ def test_digit_answers_question_and_shows_reason(tmp_path: Path) -> None:
             assert "right  Two cores are one device." in seen
 
     run(journey)
-    quizzes = progress_merge.export_progress()["lessons"]["start/asks"]["quizzes"]
+    quizzes = progress_merge.make_progress_export()["lessons"]["start/asks"]["quizzes"]
 
     assert quizzes["v4"]["right"] is True
 

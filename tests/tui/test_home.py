@@ -25,7 +25,7 @@ from tests.support.tutor import (
     write_checks,
     write_lessons,
 )
-from tpustarter.checking.results.headline import RunSummary, format_summary
+from tpustarter.checking.results.headline import RunSummary, format_run_summary
 from tpustarter.core import content, locations, state
 from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.content.paths import read_paths
@@ -621,8 +621,8 @@ def test_home_names_failures_of_last_checks() -> None:
         }
     )
 
-    assert [format_summary(last, wrong), "", format_summary(before)] == lines
-    assert format_summary(last) not in lines
+    assert [format_run_summary(last, wrong), "", format_run_summary(before)] == lines
+    assert format_run_summary(last) not in lines
 
 
 @pytest.mark.parametrize("summary", [None, {"passed": 1}, {**asdict(RunSummary()), "failed": "1"}])

@@ -11,7 +11,7 @@ from tests.support.made_lessons import fence
 from tests.support.tutor import press, run, tutor
 from tpustarter.core import content
 from tpustarter.learning.content import blocks, exercises
-from tpustarter.learning.run.learner_lines import find_rows_to_change
+from tpustarter.learning.run.lines_at_fault import find_rows_to_change
 from tpustarter.tui.kit.editor import CodeEditor, find_place_to_edit, has_gap
 
 

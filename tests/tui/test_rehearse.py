@@ -22,7 +22,7 @@ from tpustarter.tui.app.app import TpustarterApp
 from tpustarter.tui.home.screen import HomeScreen
 from tpustarter.tui.kit.key_line import list_active_keys
 from tpustarter.tui.rehearse.choice_screen import RehearsalChoiceScreen
-from tpustarter.tui.rehearse.run_screen import RehearsalScreen
+from tpustarter.tui.rehearse.rehearsal_screen import RehearsalScreen
 
 BAD = SAMPLES / "rehearsal_bad"
 FINE = "def fine(x):\n    return x + 1\n\n\ndef too_big(x):\n    return x + 1\n"

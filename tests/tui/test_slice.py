@@ -12,7 +12,7 @@ from tests.support.cloud_app import add, app_of, text_of
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_remote import UNREACHED, behave, calls, lay_remote, told
 from tests.support.tutor import is_alive, on_screen, press, run, settle, until
-from tpustarter.checking.results.headline import RunSummary, format_summary
+from tpustarter.checking.results.headline import RunSummary, format_run_summary
 from tpustarter.tui.app.messages import SLICE
 from tpustarter.tui.slices.screen import SliceScreen
 from tpustarter.tui.slices.start_question import StartQuestion
@@ -106,7 +106,7 @@ def test_slice_has_one_verdict(cloud: FakeCloud, tmp_path: Path, tools: Path, ye
             seen = await press(pilot, "u", "h", yes)
             assert "ended   host 0   worker 0  has ended" in seen
             assert "ended   host 1   worker 1  has ended" in seen
-            assert format_summary(RunSummary(passed=3)) in text_of(seen)
+            assert format_run_summary(RunSummary(passed=3)) in text_of(seen)
             assert "t1v-n-0" in seen
             assert "4 chips, 4 devices" in seen
             seen = await press(pilot, "end")

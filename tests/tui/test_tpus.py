@@ -114,7 +114,7 @@ def test_enter_without_project_opens_project_lessons(
 
 def test_entry_unlisted_by_google_is_shown(cloud: FakeCloud, tmp_path: Path) -> None:
     """It may be billed while nobody knows; later, the list says that it is gone."""
-    ledger.add_ledger_entry(replace(ENTRY, asked=ledger.format_time(cloud.clock.now())))
+    ledger.add_ledger_entry(replace(ENTRY, asked=ledger.format_ledger_time(cloud.clock.now())))
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path, size=(100, 30)) as pilot:

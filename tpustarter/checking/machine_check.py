@@ -41,7 +41,7 @@ from tpustarter.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tpustarter.checking.plan import plan
+    from tpustarter.checking.plan import framework_plan
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class PlanMade:
     """Sent when the plan is made: `run.target` then has the Python and the devices."""
 
     run: Run
-    plan: plan.FrameworkPlan
+    plan: framework_plan.FrameworkPlan
 
 
 HostState = Literal["connecting", "looking", "waiting", "arrived", "running", "missing", "ended"]
@@ -209,11 +209,12 @@ class MachineCheck:
             results={},
         )
 
-    def _plan(self) -> plan.FrameworkPlan:
-        from tpustarter.checking.plan import plan  # takes long: the process starts meanwhile
+    def _plan(self) -> framework_plan.FrameworkPlan:
+        # This takes long: the process starts meanwhile.
+        from tpustarter.checking.plan import framework_plan
 
         request = self._request
-        return plan.make_plan(
+        return framework_plan.make_plan(
             self._machine,
             require=request.require,
             devices=request.devices,
@@ -223,14 +224,14 @@ class MachineCheck:
         )
 
     def _tell(
-        self, session: ProbeSession, run_plan: plan.FrameworkPlan, framework: str | None
+        self, session: ProbeSession, run_plan: framework_plan.FrameworkPlan, framework: str | None
     ) -> None:
-        from tpustarter.checking.plan import plan
+        from tpustarter.checking.plan import framework_plan
 
-        target = plan.make_target(run_plan, self._machine)
+        target = framework_plan.make_target(run_plan, self._machine)
         session.target = {**target, "minutes": self._request.minutes}
         if framework:
-            session.env = plan.probe_environment(
+            session.env = framework_plan.probe_environment(
                 run_plan, self._machine.env, session.folder, framework
             )
             session.drop = locations.find_sudo_caller()
@@ -245,15 +246,15 @@ class MachineCheck:
         self,
         framework: str,
         group: list[Check],
-        run_plan: plan.FrameworkPlan,
+        run_plan: framework_plan.FrameworkPlan,
         session: ProbeSession,
     ) -> Iterator[Event]:
-        from tpustarter.checking.plan import plan
+        from tpustarter.checking.plan import framework_plan
 
         blocked = (
             run_plan.blocked
             or self._unusable(framework)
-            or plan.explain_wrong_platform(framework, run_plan)
+            or framework_plan.explain_wrong_platform(framework, run_plan)
         )
         if blocked:
             self.run.blocked = blocked
@@ -263,7 +264,9 @@ class MachineCheck:
         if self._runner and self._runner.is_warm:
             yield from self._runner.run(group)
             return
-        env = plan.probe_environment(run_plan, self._machine.env, session.folder, framework)
+        env = framework_plan.probe_environment(
+            run_plan, self._machine.env, session.folder, framework
+        )
         with contextlib.ExitStack() as stack:
             lease_fd = None
             if run_plan.platform != "cpu":
@@ -299,21 +302,22 @@ class MachineCheck:
         return [framework for framework in groups if framework not in (here or list(groups)[:1])]
 
     def _unusable(self, framework: str) -> BlockedFramework | None:
-        from tpustarter.checking.plan import plan
+        from tpustarter.checking.plan import framework_plan
 
         installed = self.run.target["frameworks"]
         others = [
-            plan.AlternativePython(self._display_path(one), one.frameworks) for one in self._others
+            framework_plan.AlternativePython(self._display_path(one), one.frameworks)
+            for one in self._others
         ]
         python = self._display_path(self._interpreter)
         asked = self._request.framework == framework or any(
             not content.is_glob(pattern) for pattern in self._request.ids
         )
         if framework in installed:
-            return plan.explain_unusable_framework(
+            return framework_plan.explain_unusable_framework(
                 framework, python, installed, others, asked=asked
             )
-        return plan.explain_missing_framework(
+        return framework_plan.explain_missing_framework(
             framework, python, installed, others, chips=self.run.host.get("chips", 0), asked=asked
         )
 
@@ -322,22 +326,22 @@ class MachineCheck:
 
     def _describe(
         self,
-        run_plan: plan.FrameworkPlan,
+        run_plan: framework_plan.FrameworkPlan,
         versions: PythonVersions,
         groups: Mapping[str, list[Check]],
         left_out: list[str],
     ) -> None:
-        from tpustarter.checking.plan import plan
+        from tpustarter.checking.plan import framework_plan
 
         env = {
             name: value
             for framework in groups
-            for name, value in plan.framework_variables(
+            for name, value in framework_plan.framework_variables(
                 run_plan, framework, self._machine.env
             ).items()
         }
         where = run_plan.devices_text
-        if groups and run_plan.virtual and not any(map(frameworks.has_cpu_devices, groups)):
+        if groups and run_plan.virtual and not any(map(frameworks.can_run_on_cpu, groups)):
             where = "no device of " + ", ".join(
                 frameworks.FRAMEWORKS[name].title for name in groups
             )
@@ -365,7 +369,7 @@ class MachineCheck:
                 for interpreter in self._others
             ],
         }
-        self.run.host = plan.make_host_fields(run_plan)
+        self.run.host = framework_plan.make_host_fields(run_plan)
 
     def _add(self, result: Result) -> None:
         self.run.results.append(result)
@@ -375,7 +379,7 @@ class MachineCheck:
 
 
 def needs_hosts(check: Check) -> bool:
-    """Return whether a check is about several hosts, so that one host alone leaves it out."""
+    """Return whether a check needs several hosts, and is left out of a run on one host."""
     return check.needs.get("hosts", 1) > 1
 
 

@@ -107,10 +107,10 @@ def print_result(fields: dict[str, object]) -> None:
 
     The next signal therefore no longer changes that code; a second one ends the process at once.
     """
-    from tpustarter.checking.output import document
+    from tpustarter.checking.output import run_document
 
     _pass_over_one_signal()
-    click.echo(document.format_json_line(fields))
+    click.echo(run_document.format_json_line(fields))
 
 
 def _pass_over_one_signal() -> None:
@@ -146,11 +146,13 @@ def convert_usage_error(error: click.ClickException) -> Problem:
 
 def print_error_json(error: Exception, schema: str) -> None:
     """Print an error as a JSON document, or as the last event with `--ndjson`."""
-    from tpustarter.checking.output import document
+    from tpustarter.checking.output import run_document
 
     if isinstance(error, click.ClickException):
         error = convert_usage_error(error)
     event = {"event": "error"} if "--ndjson" in sys.argv else {}
     click.echo(
-        document.format_json_line({**event, **document.error_fields(error), "schema": schema})
+        run_document.format_json_line(
+            {**event, **run_document.error_fields(error), "schema": schema}
+        )
     )

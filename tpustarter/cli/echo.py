@@ -21,7 +21,7 @@ _CODE_INDENT = "    "
 
 
 def echo_lines(lines: str | Iterable[str]) -> None:
-    """Print a text of the program; code in backticks may go on from one line to the next."""
+    """Print a message in lines of the terminal's width; code in backticks may wrap."""
     text = lines if isinstance(lines, str) else "\n".join(lines)
     click.echo(format_code(wrap_for_stream(format_commands(text), sys.stdout)))
 
@@ -38,7 +38,7 @@ def echo_if_waiting(path: Path) -> None:
 
 
 def echo_rows(rows: Iterable[str]) -> None:
-    """Print the rows of a table; one that is too wide goes on in further lines."""
+    """Print the rows of a table; a row that is too wide wraps."""
     for row in rows:
         click.echo("\n".join(fit_row(row, sys.stdout)))
 

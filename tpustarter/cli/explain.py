@@ -76,7 +76,7 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
     if len(files) > 1 and (fix or "-" in files):
         raise click.UsageError("the logs of several workers are files, and go without --fix and -")
     with print_errors_as_json(explanation_text.SCHEMA, wanted=as_json):
-        scanner = log_scanner.FailureScanner(known_failures.read_failures())
+        scanner = log_scanner.FailureScanner(known_failures.read_known_failures())
         found: Explanation | JobExplanation
         if len(files) > 1:
             names = worker_logs.worker_names(files)

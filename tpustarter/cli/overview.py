@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tpustarter.checking.plan import interpreters, plan
+from tpustarter.checking.plan import framework_plan, interpreters
 from tpustarter.checking.results import status_words
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.paths import read_paths
@@ -42,9 +42,10 @@ def overview() -> None:
     click.echo("This machine")
     try:
         chosen, others = interpreters.choose_interpreter(None, os.environ, Path.cwd())
-        run_plan = plan.make_plan(machine, gpu_plugin=chosen.has_gpu_plugin)
+        run_plan = framework_plan.make_plan(machine, gpu_plugin=chosen.has_gpu_plugin)
         frameworks = chosen.frameworks_text or "no framework yet"
-        instead = f"{status_words.explain_no_tpu(plan.make_host_fields(run_plan))}; checks run on "
+        why = status_words.explain_no_tpu(framework_plan.make_host_fields(run_plan))
+        instead = f"{why}; checks run on "
         on_tpu = run_plan.platform == "tpu"
         _say("Devices", f"{'' if on_tpu else instead}{run_plan.devices_text}")
         path = interpreters.format_path(chosen.path, os.environ, Path.cwd())

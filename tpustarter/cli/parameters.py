@@ -40,7 +40,7 @@ def _shown(parameter: click.Parameter) -> str:
 
 
 def split_names(text: str | None) -> tuple[str, ...]:
-    """Return the names in `v5e-8,v6e-8`; for a text without one, an empty name to be refused."""
+    """Split `v5e-8,v6e-8` into names; a text without a name gives one empty, invalid name."""
     if text is None:
         return ()
     return tuple(name.strip() for name in text.split(",") if name.strip()) or ("",)
@@ -52,7 +52,7 @@ class FiniteRange(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the number; fails for one that is not finite."""
+        """Return the number; fails for infinity and NaN."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number", param, ctx)

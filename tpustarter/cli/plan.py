@@ -16,7 +16,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import choose_paint, wrap
 
 if TYPE_CHECKING:
-    from tpustarter.planning.memory import PlanOptions
+    from tpustarter.planning.model_memory import PlanOptions
     from tpustarter.planning.model_shape import ModelShape
 
 SCHEMA = "tpustarter.plan/1"
@@ -127,8 +127,8 @@ def plan(
     """Plan a model on TPUs; `_HELP` says how."""
     with print_errors_as_json(SCHEMA, wanted=as_json):
         from tpustarter.planning import (
-            document,
             model_shape,
+            plan_document,
             plan_text,
             rehearsal_comparison,
             tpu_fit,
@@ -146,9 +146,9 @@ def plan(
             raise Problem(what, hint="leave `--tensor` out", code=ExitCode.USAGE)
         compared = rehearsal_comparison.compare_plans(plans, results)
         notes = plan_text.warn_of_types(chosen, plans)
-        code = document.exit_code(plans)
+        code = plan_document.exit_code(plans)
         if as_json:
-            print_result(document.make_json_document(model, chosen, plans, compared, notes))
+            print_result(plan_document.make_json_document(model, chosen, plans, compared, notes))
         else:
             paint = choose_paint(plan_text.COLOURS)
             lines = plan_text.render_plan(
@@ -159,7 +159,7 @@ def plan(
 
 
 def _options(model: ModelShape, options: dict[str, Any]) -> PlanOptions:
-    from tpustarter.planning.memory import QUANTISED, PlanOptions
+    from tpustarter.planning.model_memory import QUANTISED, PlanOptions
 
     serve = options["serve"]
     context = options.pop("context") or min(CONTEXT, model.context)

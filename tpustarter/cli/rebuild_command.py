@@ -8,7 +8,7 @@ import click
 
 
 def rebuild_arguments(context: click.Context, **instead: Sequence[str]) -> list[str]:
-    """Return the words of the command as it was typed, with its options before its names.
+    """Return the words of the typed command, with its options before its arguments.
 
     Args:
         context: The context of the running command.

@@ -134,22 +134,22 @@ def _read(options: _ReportOptions) -> None:
     if options.compare:
         import msgspec
 
-        from tpustarter.report.compare import comparison, comparison_text
+        from tpustarter.report.compare import report_comparison, report_comparison_text
 
-        schema = comparison.SCHEMA
+        schema = report_comparison.SCHEMA
         with print_errors_as_json(schema, wanted=options.as_json):
             a, b = (
                 opened_report.open_report(locations.expand_path(name)) for name in options.compare
             )
-            compared = comparison.compare_reports(a, b)
+            compared = report_comparison.compare_reports(a, b)
             document = msgspec.to_builtins(compared)
-            shown = "" if options.as_json else comparison_text.render_comparison(compared)
+            shown = "" if options.as_json else report_comparison_text.render_comparison(compared)
     else:
         with print_errors_as_json(SCHEMA, wanted=options.as_json):
             document = opened_report.open_report(locations.expand_path(options.opened or ""))
             shown = "" if options.as_json else opened_report.render_report(document, sys.maxsize)
     if options.as_json:
-        from tpustarter.checking.output.document import format_json_line
+        from tpustarter.checking.output.run_document import format_json_line
 
         shown = format_json_line(document)
     click.echo(shown.removesuffix("\n"))
@@ -211,7 +211,7 @@ def _say(text: str) -> None:
 def _show_and_write(made: BugReport, folder: Path, *, yes: bool) -> None:
     import msgspec
 
-    from tpustarter.report.document import ReportDocument
+    from tpustarter.report.report_document import ReportDocument
     from tpustarter.report.forms import bundle, markdown_form
 
     document = msgspec.convert(made.document, ReportDocument)

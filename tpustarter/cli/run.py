@@ -47,7 +47,7 @@ def run(command: tuple[str, ...]) -> None:
     from tpustarter.machine import machine, memory
     from tpustarter.running import passthrough
 
-    seen = log_scanner.FailureScanner(known_failures.read_failures()).start_pass()
+    seen = log_scanner.FailureScanner(known_failures.read_known_failures()).start_pass()
     handed: list[int] = []
     unwritten: list[int] = []
 
@@ -83,7 +83,7 @@ def _say_unwritten(to: int, error: OSError) -> None:
 
 def _explain(seen: LogSearch, code: int, kills: dict[str, int], program: str) -> None:
     from tpustarter.cli import explain
-    from tpustarter.explain import command_ending, explanation_text
+    from tpustarter.explain import exit_code_failures, explanation_text
     from tpustarter.explain.explain_output import CommandEnd
 
     try:
@@ -93,7 +93,7 @@ def _explain(seen: LogSearch, code: int, kills: dict[str, int], program: str) ->
     except Problem as problem:
         click.echo(f"\n{problem}", err=True)
         return
-    click.echo(f"\n-- tpustarter: {command_ending.describe_exit_code(code)}", err=True)
+    click.echo(f"\n-- tpustarter: {exit_code_failures.describe_exit_code(code)}", err=True)
     if found.is_explained or found.mistake or found.library:
         click.echo(explain.remove_secrets(explanation_text.render_explanation(found)), err=True)
     else:

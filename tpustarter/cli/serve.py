@@ -18,7 +18,7 @@ from tpustarter.text.invocation import format_commands, program_command
 from tpustarter.text.terminal import escape_text, format_code
 
 if TYPE_CHECKING:
-    from tpustarter.serving.tunnel import Tunnel
+    from tpustarter.serving.tunnel import TunnelCommand
     from tpustarter.serving.tutor_server import TutorServer
 
 PORTS = {"tutor": 8765, "jupyter": 8888, "colab": 8888, "profiler": 6006}
@@ -155,7 +155,7 @@ def _say_where(what: str, url: str, port: int, devices: str = "") -> None:
     sys.stdout.flush()
 
 
-def _where(what: str, url: str, ways: list[Tunnel], devices: str = "") -> str:
+def _where(what: str, url: str, ways: list[TunnelCommand], devices: str = "") -> str:
     lines = [f"{NAMES[what]} is at {url}", ""]
     if ways:
         lines.append(

@@ -39,7 +39,7 @@ class Cache:
         self._is_changed = False
 
     def get_or_read(self, source: bytes, read: Callable[[], _T]) -> _T:
-        """Return the value that `read` makes of a source, from the cache if it is there.
+        """Return the value that `read` makes of a source, from the cache if possible.
 
         An error of `read` is never cached, nor is a value that JSON would change.
         """
@@ -61,7 +61,7 @@ class Cache:
 
 @contextlib.contextmanager
 def open_cache(name: str, reader: str) -> Generator[Cache]:
-    """Open the entries called `name`; those that were added are kept when the block ends.
+    """Open the cache called `name`; new entries are saved when the `with` block ends.
 
     Args:
         name: That of a file in the folder `cache` of the state folder.

@@ -396,7 +396,7 @@ def _refuse_types(header: object) -> None:
 
 
 def read_yaml(text: str) -> object:
-    """Return the value of a YAML text; raises ValueError for one that is broken."""
+    """Parse a YAML text; raises ValueError for malformed YAML."""
     import yaml
 
     library: Any = yaml  # its functions have no types

@@ -20,7 +20,7 @@ def is_array(value: object) -> TypeGuard[list[object]]:
 
 
 def as_object(value: object) -> dict[str, object]:
-    """Return a JSON value as a dictionary; an empty one for a value of another type."""
+    """Return a JSON value if it is an object, or else an empty dictionary."""
     return value if is_object(value) else {}
 
 

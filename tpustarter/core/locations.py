@@ -230,7 +230,7 @@ def chown_to_caller(path: Path) -> None:
 
 
 def write_user_file(path: Path, text: str) -> None:
-    """Write a text to a path that the user named: all of it or nothing, in bounded time.
+    """Write a file that the user named, completely or not at all, within a time limit.
 
     A file is written beside itself and renamed, also where a link leads to it. In a folder that
     takes no further file it is written in place, and so is a pipe or a device.

@@ -286,7 +286,7 @@ def drop_incomplete_word(text: str) -> str:
 
 
 def drop_incomplete_line(text: str) -> str:
-    """Return a text from its second line, or word, on: the first one may be incomplete."""
+    """Remove the first line of a text, or its first word, because it may be incomplete."""
     _, line_end, rest = text.partition("\n")
     return rest if line_end else _FIRST_WORD.sub("", text)
 

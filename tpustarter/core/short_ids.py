@@ -89,12 +89,12 @@ def find_nearest_file(path: Path, ending: str = "") -> Path | None:
 
 
 def is_id_or_last_part(typed: str, name: str) -> bool:
-    """Return whether a text is an id or the last part of it, and not just a piece."""
+    """Return whether the typed text is a whole id or its last part."""
     return _spelt(typed) in (_spelt(name), _spelt(name).rpartition("/")[2])
 
 
 def list_matches(typed: str, ids: Mapping[str, str] | Sequence[str]) -> list[str]:
-    """Return the ids that a text matches: in full, else by the last part, else by a piece."""
+    """Return the ids equal to the typed text, or else ending in it, or else containing it."""
     wanted = _spelt(typed)
     if not wanted.strip("-/"):
         return []

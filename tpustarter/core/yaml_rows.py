@@ -25,7 +25,7 @@ _PLACE = re.compile(r"^(?P<reason>.*?)(?: - at `\$\.?(?P<place>(?P<field>\w*).*)
 
 
 def load_yaml(file: Path) -> object:
-    """Return the value of a YAML file; raises Problem for one that cannot be read."""
+    """Read and parse a YAML file; raises Problem if that fails."""
     try:
         text = locations.read_text(file)
         with cache.open_cache(f"table-{file.stem}", content.__file__) as known:

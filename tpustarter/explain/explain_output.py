@@ -11,7 +11,7 @@ from pathlib import Path
 from tpustarter.checking.plan import interpreters
 from tpustarter.core.problem import Problem
 from tpustarter.explain import (
-    command_ending,
+    exit_code_failures,
     explanation_text,
     failure_ranking,
     known_failures,
@@ -62,11 +62,11 @@ def explain_log(
         lessons: The folder of the lessons, which name errors, too; None for the program's own.
         lesson: The lesson in which it happened, if any.
     """
-    failures = known_failures.read_failures()
+    failures = known_failures.read_known_failures()
     matches = failure_ranking.rank_failures(scan, failures)
     if end:
-        matches = command_ending.add_exit_code(matches, scan, failures, end.code)
-        matches = command_ending.add_out_of_memory_kills(matches, scan, failures, end.kills)
+        matches = exit_code_failures.add_exit_code(matches, scan, failures, end.code)
+        matches = exit_code_failures.add_out_of_memory_kills(matches, scan, failures, end.kills)
     tracebacks = read_tracebacks(scan.last, scan.lines)
     last = tracebacks[-1] if tracebacks else read_bare_frames(scan.last)
     own = _own_error(matches, tracebacks or ([last] if is_exception_line(last.error) else []))

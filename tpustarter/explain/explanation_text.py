@@ -89,7 +89,7 @@ class Explanation:
 
     @property
     def code(self) -> ExitCode:
-        """Return 0 where something known matches, 5 where nothing does."""
+        """The exit code: 0 if a known failure matches, else 5."""
         return ExitCode.OK if self.is_explained else ExitCode.NOTHING_VERIFIED
 
 
@@ -113,7 +113,7 @@ def find_last_error(end_of_log: str) -> str:
     return ""
 
 
-def format_title(match: FailureMatch) -> str:
+def format_problem(match: FailureMatch) -> str:
     """Return the problem of a match as a sentence, with values of the log filled in."""
     what = known_failures.fill_placeholders(match.failure.what, _values(match))
     return what[:1].upper() + what[1:]
@@ -140,7 +140,12 @@ def list_fixes(match: FailureMatch, python: str) -> list[str]:
 def format_cause(match: FailureMatch) -> str:
     """Return the reason of a failure, with the sizes of memory from the log where it has some."""
     told = next(
-        (size for sign in match.signs if (size := known_failures.format_sizes(sign.values))), None
+        (
+            size
+            for sign in match.signs
+            if (size := known_failures.format_memory_shortage(sign.values))
+        ),
+        None,
     )
     if not told or not match.failure.numbers:
         return match.failure.why
@@ -191,7 +196,7 @@ class ExplanationPart:
 
     @property
     def is_literal(self) -> bool:
-        """Whether the part is to be copied as it stands: a command, an address."""
+        """Whether the part must be copied exactly, such as a command or an address."""
         return self.kind in (PartKind.COMMAND, PartKind.LESSON, PartKind.SOURCE)
 
 
@@ -275,7 +280,7 @@ def _repeats(match: FailureMatch, first: FailureMatch) -> bool:
 
 
 def _at_length(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPart]:
-    yield ExplanationPart(escape_text(format_title(match)), sure=match.confidence)
+    yield ExplanationPart(escape_text(format_problem(match)), sure=match.confidence)
     for sign in _telling(match):
         line = _line(sign, one.lines)
         kind = PartKind.QUOTE if line else PartKind.SENTENCE
@@ -500,7 +505,7 @@ def _fields(match: FailureMatch, python: str) -> dict[str, Any]:
     failure, sign = match.failure, match.signs[0]
     return {
         "id": failure.id,
-        "title": format_title(match),
+        "title": format_problem(match),
         "role": failure.role,
         "confidence": match.confidence,
         "explained_by": match.explained_by or None,

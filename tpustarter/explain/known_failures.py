@@ -34,7 +34,7 @@ _DEFAULTS = {"SERVICE": "tpu.googleapis.com"}
 _SENTENCE = re.compile(r"[A-Z][a-z]*[ ,]")
 
 _SPACE = r"\s+"
-_QUOTE = "['\"`\u2018\u2019]"
+_QUOTE = r"\\*" + "['\"`\u2018\u2019]"
 
 
 class GoogleError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,7 +106,7 @@ class KnownFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 @functools.cache
-def read_failures(file: Path = FILE) -> tuple[KnownFailure, ...]:
+def read_known_failures(file: Path = FILE) -> tuple[KnownFailure, ...]:
     """Read the known failures; raise Problem for a row that cannot be used."""
     table = yaml_rows.load_yaml(file)
     if not is_array(table):
@@ -129,7 +129,7 @@ def _name(row: object, number: int) -> str:
 
 
 def is_command(fix: str) -> bool:
-    """Return whether a fix is a command that can be run as it is."""
+    """Return whether a fix is a command to run as it stands, rather than a sentence."""
     return not _SENTENCE.match(fix) and not fix.endswith((".", "`"))
 
 
@@ -144,8 +144,8 @@ def generalise_pattern(pattern: str) -> str:
     r"""Return a pattern that also finds wrapped, translated and requoted text.
 
     A space stands for any white space, so that a line that a terminal has wrapped still matches;
-    a quote stands for any quote. Spaces and quotes inside `[...]` stay as they are. An error of the
-    operating system is found in several languages.
+    a quote stands for any quote, also for one that JSON has escaped. Spaces and quotes inside
+    `[...]` stay as they are. An error of the operating system is found in several languages.
     """
     pattern = translate_pattern(pattern)
     made: list[str] = []
@@ -173,7 +173,7 @@ def generalise_pattern(pattern: str) -> str:
     return "".join(made)
 
 
-def format_sizes(values: Mapping[str, str]) -> dict[str, str] | None:
+def format_memory_shortage(values: Mapping[str, str]) -> dict[str, str] | None:
     """Return NEEDED, THERE and OVER in words, or None unless more was needed than there was.
 
     Where enough was free in total, as in fragmented memory, the numbers explain nothing.

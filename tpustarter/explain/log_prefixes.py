@@ -52,7 +52,7 @@ def read_prefixes(file: Path = FILE) -> tuple[LogPrefix, ...]:
 
 
 class WorkerLogSplitter:
-    """The scans of all workers whose lines stand in one log."""
+    """A splitter of one log with the lines of several workers into one scan for each worker."""
 
     def __init__(self, scanner: FailureScanner) -> None:
         self._scanner = scanner

@@ -67,7 +67,7 @@ class FailureSign:
 
 @dataclass
 class FoundFailure:
-    """The signs of one failure in a log."""
+    """A failure found in a log, with the lines that show it."""
 
     signs: dict[Part, list[FailureSign]] = field(default_factory=dict[Part, "list[FailureSign]"])
 
@@ -134,7 +134,7 @@ class FailureScanner:
         ]
 
     def start_pass(self) -> LogSearch:
-        """Start the pass over one log, which is then given in chunks."""
+        """Begin the scan of one log, whose chunks are passed to the returned scan."""
         return LogSearch(self._searched, self._clean)
 
     def scan(self, stream: IO[bytes]) -> LogScan:

@@ -43,7 +43,7 @@ class HostChecks:
     of_program: bool
 
     def collect(self) -> MachineEvidence:
-        """Run them to their end, and return their findings."""
+        """Run the planned checks to their end, and return their findings."""
         for _ in self.check.events():
             pass
         results = self.check.run.results

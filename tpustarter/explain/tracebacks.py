@@ -204,5 +204,5 @@ def is_exception_line(line: str) -> bool:
 
 
 def strip_log_prefix(line: str) -> str:
-    """Return a line without the process, level, time and file that vLLM prints before it."""
+    """Strip the prefix that vLLM prints before a line: process, level, time and file."""
     return line[_LEVEL.match(line).end() :]  # type: ignore[union-attr]

@@ -256,7 +256,7 @@ def _gave_up_at(one: WorkerEnd) -> float | None:
 
 
 def _with_row(first: WorkerEnd, row: str) -> Explanation:
-    failure = next(one for one in known_failures.read_failures() if one.id == row)
+    failure = next(one for one in known_failures.read_known_failures() if one.id == row)
     sign = FailureSign(COMPARED, max(first.found.lines, 1), first.last_line)
     sure = "possible" if row == "worker-late" else "likely"
     match = FailureMatch(failure, sure, (sign,))

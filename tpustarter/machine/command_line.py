@@ -13,7 +13,7 @@ _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 _SHELL = re.compile(r"-?(ba|da|k|z)?sh")
 
 
-def format_command(data: str) -> str:
+def shorten_command_line(data: str) -> str:
     """Return the program and the script that the text of a `/proc/PID/cmdline` names."""
     words = data.rstrip("\0").split("\0")
     if len(words) == 1:

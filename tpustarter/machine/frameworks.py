@@ -231,7 +231,7 @@ def platform_variables(
     return {**chosen, **{name: str(devices) for name in counted}}
 
 
-def has_cpu_devices(framework: str) -> bool:
+def can_run_on_cpu(framework: str) -> bool:
     """Return whether a framework also computes without an accelerator."""
     return framework not in FRAMEWORKS or FRAMEWORKS[framework].on_cpu
 
@@ -251,7 +251,7 @@ class InstalledVersions(TypedDict):
 
 
 def read_versions() -> InstalledVersions:
-    """Return this Python's version and its packages', read from metadata: imports no framework."""
+    """Return the versions of this Python and its packages from metadata; import no framework."""
     said = distributions.find_distributions(DISTRIBUTIONS.values())
     installed: dict[str, str] = {}
     for name, distribution in DISTRIBUTIONS.items():

@@ -101,7 +101,7 @@ def clean_text(text: str, limit: int = 200) -> str:
 
 
 def cut_text(text: str, limit: int) -> str:
-    """Return as many whole words of a text as fit into `limit` characters.
+    """Shorten a text to the whole words that fit into `limit` characters.
 
     Secrets are recognised by their shape, and removed above this module: half of one has none.
     """

@@ -68,7 +68,9 @@ def read_process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> TpuPr
     command = ""
     # Reading the command line of a process stuck in the kernel can get stuck too; its name cannot.
     if state not in "DZX":
-        command = command_line.format_command(machine.read_text(f"/proc/{pid}/cmdline", 4096) or "")
+        command = command_line.shorten_command_line(
+            machine.read_text(f"/proc/{pid}/cmdline", 4096) or ""
+        )
     uptime_s = re.match(r"\d+(\.\d+)?", machine.read_text("/proc/uptime") or "")
     age_s = None
     if uptime_s and started is not None:

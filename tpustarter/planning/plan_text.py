@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tpustarter.machine.generations import GENERATIONS
-from tpustarter.planning.memory import PREFILL, QUANTISED, REMAT, PlanOptions
+from tpustarter.planning.model_memory import PREFILL, QUANTISED, REMAT, PlanOptions
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.planning.rehearsal_comparison import RehearsalComparison
 from tpustarter.planning.tpu_fit import TpuFit, even_hidden, list_divisors, list_tensor_sizes

@@ -26,7 +26,7 @@ class _Memory(msgspec.Struct):
 
 
 class RehearsalResult(msgspec.Struct):
-    """The compiler's answer about a program, as far as a plan compares it."""
+    """The fields of a rehearsed program that plans are compared with."""
 
     program: str
     tpu: str

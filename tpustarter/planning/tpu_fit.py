@@ -11,7 +11,13 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 from tpustarter.machine.generations import GENERATIONS, Generation
 from tpustarter.machine.tpus import TpuType
-from tpustarter.planning.memory import MemoryUse, PlanOptions, ShardingLayout, list_parts, sum_parts
+from tpustarter.planning.model_memory import (
+    MemoryUse,
+    PlanOptions,
+    ShardingLayout,
+    list_parts,
+    sum_parts,
+)
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.text import phrases
 

@@ -30,7 +30,7 @@ MATMUL_PARTS = ("attention", "MLP", "shared experts", "experts")
 
 
 @dataclass(frozen=True)
-class WeightArray:
+class WeightArrays:
     """Arrays of the same shape and use, one in each of some layers."""
 
     part: str
@@ -94,10 +94,10 @@ class WeightArray:
 
 
 @functools.lru_cache(maxsize=4)
-def list_arrays(model: ModelShape) -> tuple[WeightArray, ...]:
+def list_arrays(model: ModelShape) -> tuple[WeightArrays, ...]:
     """Return the arrays of a model."""
     vocabulary = (model.vocabulary, model.hidden)
-    arrays = [WeightArray("embedding", "embedding", vocabulary, split=0)]
+    arrays = [WeightArrays("embedding", "embedding", vocabulary, split=0)]
     if model.latent:
         arrays += _latent_attention(model, model.latent)
     else:
@@ -107,86 +107,86 @@ def list_arrays(model: ModelShape) -> tuple[WeightArray, ...]:
     if model.experts:
         arrays += _experts(model, model.experts)
     norms = model.family.norms_per_layer * model.layers
-    arrays.append(WeightArray("norms", "norms of layers", (model.hidden,), norms))
-    arrays.append(WeightArray("norms", "last norm", (model.hidden,)))
+    arrays.append(WeightArrays("norms", "norms of layers", (model.hidden,), norms))
+    arrays.append(WeightArrays("norms", "last norm", (model.hidden,)))
     if not model.tied:
-        arrays.append(WeightArray("unembedding", "unembedding", vocabulary, split=0))
+        arrays.append(WeightArrays("unembedding", "unembedding", vocabulary, split=0))
     return tuple(arrays)
 
 
-def count_parameters(arrays: Sequence[WeightArray]) -> dict[str, int]:
+def count_parameters(arrays: Sequence[WeightArrays]) -> dict[str, int]:
     """Return the parameters of each part that the model has."""
     counts = {part: sum(array.count for array in arrays if array.part == part) for part in PARTS}
     return {part: count for part, count in counts.items() if count}
 
 
-def _attention(model: ModelShape) -> Iterator[WeightArray]:
+def _attention(model: ModelShape) -> Iterator[WeightArrays]:
     layers, hidden, size = model.layers, model.hidden, model.head_size
     for name, heads in (("query", model.heads), ("key", model.kv_heads), ("value", model.kv_heads)):
         wide = heads * size
-        yield WeightArray("attention", name, (hidden, wide), layers, 1, heads)
+        yield WeightArrays("attention", name, (hidden, wide), layers, 1, heads)
         if model.qkv_bias:
-            yield WeightArray("attention", f"{name} bias", (wide,), layers, 0, heads)
+            yield WeightArrays("attention", f"{name} bias", (wide,), layers, 0, heads)
     wide = model.heads * size
-    yield WeightArray("attention", "output", (wide, hidden), layers, 0, model.heads)
+    yield WeightArrays("attention", "output", (wide, hidden), layers, 0, model.heads)
     if model.output_bias:
-        yield WeightArray("attention", "output bias", (hidden,), layers)
+        yield WeightArrays("attention", "output bias", (hidden,), layers)
     if model.family.sinks:
-        yield WeightArray("attention", "sinks", (model.heads,), layers, 0)
+        yield WeightArrays("attention", "sinks", (model.heads,), layers, 0)
     if model.family.head_norms:
-        yield WeightArray("norms", "query and key norms", (size,), 2 * layers)
+        yield WeightArrays("norms", "query and key norms", (size,), 2 * layers)
 
 
-def _latent_attention(model: ModelShape, latent: LatentAttention) -> Iterator[WeightArray]:
+def _latent_attention(model: ModelShape, latent: LatentAttention) -> Iterator[WeightArrays]:
     layers, hidden, heads = model.layers, model.hidden, model.heads
     query = heads * (latent.plain_size + latent.rotary_size)
     if latent.query_rank is None:
-        yield WeightArray("attention", "query", (hidden, query), layers, 1, heads)
+        yield WeightArrays("attention", "query", (hidden, query), layers, 1, heads)
     else:
         rank = latent.query_rank
-        yield WeightArray("attention", "query compression", (hidden, rank), layers)
+        yield WeightArrays("attention", "query compression", (hidden, rank), layers)
         if model.output_bias:
-            yield WeightArray("attention", "query compression bias", (rank,), layers)
-        yield WeightArray("norms", "query norm", (rank,), layers)
-        yield WeightArray("attention", "query", (rank, query), layers, 1, heads)
+            yield WeightArrays("attention", "query compression bias", (rank,), layers)
+        yield WeightArrays("norms", "query norm", (rank,), layers)
+        yield WeightArrays("attention", "query", (rank, query), layers, 1, heads)
     rank, compressed = latent.latent_rank, latent.latent_rank + latent.rotary_size
-    yield WeightArray("attention", "key and value compression", (hidden, compressed), layers)
+    yield WeightArrays("attention", "key and value compression", (hidden, compressed), layers)
     if model.output_bias:
-        yield WeightArray("attention", "key and value compression bias", (compressed,), layers)
-    yield WeightArray("norms", "key and value norm", (rank,), layers)
+        yield WeightArrays("attention", "key and value compression bias", (compressed,), layers)
+    yield WeightArrays("norms", "key and value norm", (rank,), layers)
     expanded = heads * (latent.plain_size + latent.value_size)
-    yield WeightArray("attention", "key and value", (rank, expanded), layers, 1, heads)
+    yield WeightArrays("attention", "key and value", (rank, expanded), layers, 1, heads)
     values = heads * latent.value_size
-    yield WeightArray("attention", "output", (values, hidden), layers, 0, heads)
+    yield WeightArrays("attention", "output", (values, hidden), layers, 0, heads)
     if model.output_bias:
-        yield WeightArray("attention", "output bias", (hidden,), layers)
+        yield WeightArrays("attention", "output bias", (hidden,), layers)
 
 
 def _mlp(
     model: ModelShape, part: str, width: int, layers: int, *, bias: bool = False
-) -> Iterator[WeightArray]:
+) -> Iterator[WeightArrays]:
     for name in ("gate", "up"):
-        yield WeightArray(part, name, (model.hidden, width), layers, 1)
+        yield WeightArrays(part, name, (model.hidden, width), layers, 1)
         if bias:
-            yield WeightArray(part, f"{name} bias", (width,), layers, 0)
-    yield WeightArray(part, "down", (width, model.hidden), layers, 0)
+            yield WeightArrays(part, f"{name} bias", (width,), layers, 0)
+    yield WeightArrays(part, "down", (width, model.hidden), layers, 0)
     if bias:
-        yield WeightArray(part, "down bias", (model.hidden,), layers)
+        yield WeightArrays(part, "down bias", (model.hidden,), layers)
 
 
-def _experts(model: ModelShape, experts: Experts) -> Iterator[WeightArray]:
+def _experts(model: ModelShape, experts: Experts) -> Iterator[WeightArrays]:
     layers, hidden, count, size = model.expert_layers, model.hidden, experts.count, experts.size
     for name in ("gate", "up"):
-        yield WeightArray("experts", name, (count, hidden, size), layers, 2, None, experts)
+        yield WeightArrays("experts", name, (count, hidden, size), layers, 2, None, experts)
         if model.family.expert_bias:
-            yield WeightArray("experts", f"{name} bias", (count, size), layers, 1, None, experts)
-    yield WeightArray("experts", "down", (count, size, hidden), layers, 1, None, experts)
+            yield WeightArrays("experts", f"{name} bias", (count, size), layers, 1, None, experts)
+    yield WeightArrays("experts", "down", (count, size, hidden), layers, 1, None, experts)
     if model.family.expert_bias:
-        yield WeightArray("experts", "down bias", (count, hidden), layers, None, None, experts)
-    yield WeightArray("router", "router", (hidden, count), layers)
+        yield WeightArrays("experts", "down bias", (count, hidden), layers, None, None, experts)
+    yield WeightArrays("router", "router", (hidden, count), layers)
     if model.family.router_bias:
-        yield WeightArray("router", "router bias", (count,), layers)
+        yield WeightArrays("router", "router bias", (count,), layers)
     if experts.shared_size:
         yield from _mlp(model, "shared experts", experts.shared_size, layers)
         if experts.shared_gate:
-            yield WeightArray("router", "gate of the shared expert", (hidden, 1), layers)
+            yield WeightArrays("router", "gate of the shared expert", (hidden, 1), layers)

@@ -69,10 +69,10 @@ def main(arguments: list[str]) -> int:
         elif command["do"] == "check":
             _serve(command, emit, lambda command: _run(command, emit, control))
         elif command["do"] == "block":
-            from tpustarter.probe.lesson import blocks
+            from tpustarter.probe.lesson import block_runner
 
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # between blocks it ends nothing
-            _serve(command, emit, lambda command: blocks.run_block(command, emit))
+            _serve(command, emit, lambda command: block_runner.run_block(command, emit))
         elif command["do"] in ("rehearse", "trace", "script"):
             _serve(command, emit, lambda command: _rehearse(command, emit))
         elif command["do"] in ("slice", "verdict"):
@@ -88,7 +88,7 @@ def _rehearse(command: dict[str, Any], emit: Emit) -> dict[str, object]:
     serve = {
         "rehearse": rehearsal.compile_programs,
         "trace": user_file.lower_programs,
-        "script": script.run_script,
+        "script": script.rehearse_script,
     }
     return serve[command["do"]](command, emit)
 
@@ -154,9 +154,9 @@ def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
 def _where(command: dict[str, Any], error: BaseException) -> dict[str, object]:
     if command["do"] != "block":
         return {}
-    from tpustarter.probe.lesson import blocks
+    from tpustarter.probe.lesson import block_runner
 
-    return {"lines": blocks.traceback_line_numbers(error, command["file"])}
+    return {"lines": block_runner.traceback_line_numbers(error, command["file"])}
 
 
 def _is_ours(frame: types.TracebackType) -> bool:

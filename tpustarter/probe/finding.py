@@ -66,7 +66,7 @@ class Hint(str):
 
     @classmethod
     def set_up(cls, profile: str, more: str = "") -> Hint:
-        """Return advice to make an environment; `more` is appended."""
+        """Return the hint to run `tpustarter setup PROFILE`; `more` is appended to its text."""
         command = f"tpustarter setup {profile}"
         return cls(f"run `{command}`{more}", command=command, setup=profile)
 

@@ -11,9 +11,9 @@ from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 from tpustarter.probe.rehearse import device_questions, exports
-from tpustarter.probe.rehearse.device_questions import DeviceAnswers
+from tpustarter.probe.rehearse.device_questions import PretendedTpu
 from tpustarter.rehearsal.compile import lowering
-from tpustarter.rehearsal.programs.request import TIMEOUT_S, RehearsalRequest
+from tpustarter.rehearsal.programs.rehearsal_request import TIMEOUT_S, RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import LoweredProgram
 from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.rehearsal.run import Rehearsal
@@ -64,7 +64,7 @@ class Answer:
 
     @property
     def compiles(self) -> bool:
-        """Return whether the program compiles and its part on one device fits there."""
+        """Return whether the program compiles and fits into the memory of one device."""
         return self.status == "compiles"
 
 
@@ -123,6 +123,6 @@ def _lower(
         if device_questions.caches_traces_by_device(jax)
         else None
     )
-    with DeviceAnswers(jax) as answers, answers.answer_for(device) as asked:
+    with PretendedTpu(jax) as answers, answers.answer_for(device) as asked:
         written = exports.export_to_file(path, function, *arguments, answers=answers, **named)
     return written, (*device_questions.describe_questions(asked), *written["notes"])

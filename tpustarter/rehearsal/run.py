@@ -33,7 +33,7 @@ from tpustarter.rehearsal.compile.compiler import (
 )
 from tpustarter.rehearsal.compile.compiler_pool import CompilerPool
 from tpustarter.rehearsal.programs import resolve, user_program, user_python
-from tpustarter.rehearsal.programs.request import EVERY_GENERATION, RehearsalRequest
+from tpustarter.rehearsal.programs.rehearsal_request import EVERY_GENERATION, RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import (
     DeviceQuestionsFound,
     JittedPlace,
@@ -43,7 +43,7 @@ from tpustarter.rehearsal.programs.user_program import (
     ScriptOutput,
 )
 from tpustarter.rehearsal.saved_files import SavedFiles
-from tpustarter.rehearsal.text import progress
+from tpustarter.rehearsal.text import rehearsal_progress
 from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.process import Probe
 from tpustarter.version import __version__
@@ -135,7 +135,7 @@ class Rehearsal:
         self.skipped: list[dict[str, str]] = []
         """Programs that need more devices than a TPU has: `name`, `tpu` and `reason`."""
         self.stopped_by: int | None = None
-        self.progress = progress.RehearsalProgress(tpus=names)
+        self.progress = rehearsal_progress.RehearsalProgress(tpus=names)
 
     def _found(self) -> Path:
         # An option of the user is verified first, so that its Problem is the one raised.
@@ -168,7 +168,9 @@ class Rehearsal:
         return failed or self.script_error is not None
 
     def _events(self, session: ProbeSession) -> Iterator[Event]:
-        order = [topology.name for topology in progress.sort_outermost_first(self.topologies)]
+        order = [
+            topology.name for topology in rehearsal_progress.sort_outermost_first(self.topologies)
+        ]
         tasks = sorted(self._tasks_of_checks(), key=lambda task: order.index(task.tpu))
         cache = None if self._request.fresh else str(answer_cache.make_cache_folder())
         jobs = self._jobs
@@ -379,7 +381,7 @@ class Rehearsal:
             raise event
         self.progress.follow(event)
         if isinstance(event, RehearsalAnswer):
-            answer_cache.save_answer(event.result)
+            answer_cache.save_compiler_answer(event.result)
             event = RehearsalAnswer(lower_bound.add_bound(event.result, self._request.measured_s))
             self.results.append(event.result)
         elif isinstance(event, JittedPlace):

@@ -35,7 +35,7 @@ class SavedFiles:
         locations.chown_to_caller(self.folder)
 
     def tpu_folder(self, tpu: str, check: str | None) -> Path:
-        """Return the folder with those of the programs of a TPU, or of a check for it."""
+        """Return the folder for the files of one TPU, or of one check on that TPU."""
         folder = self.folder / format_folder_name(tpu)
         return folder / check if check else folder
 

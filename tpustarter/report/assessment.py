@@ -11,19 +11,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from tpustarter.machine.frameworks import is_too_old
-from tpustarter.report.document import (
+from tpustarter.report.forms import issue_trackers
+from tpustarter.report.forms.issue_trackers import IssueTracker
+from tpustarter.report.report_document import (
     FrameworkFacts,
     FrameworkHang,
     KnownFailureRow,
     KnownMatch,
     ReportFacts,
-    ReportJudgement,
     ReportSection,
+    ReportTriage,
     StalePackage,
     UnansweredSection,
 )
-from tpustarter.report.forms import issue_trackers
-from tpustarter.report.forms.issue_trackers import IssueTracker
 
 NAMED = "you named it with `--for`"
 """The reason for a tracker that the user has chosen."""
@@ -31,7 +31,7 @@ NAMED = "you named it with `--for`"
 
 def judge_facts(
     facts: ReportFacts, unanswered: Sequence[ReportSection], wanted: str | None
-) -> ReportJudgement:
+) -> ReportTriage:
     """Judge the facts of a report.
 
     Args:
@@ -40,7 +40,7 @@ def judge_facts(
         wanted: The tracker that the user named; None for the one that fits best.
     """
     tracker, why = _where(facts, wanted)
-    return ReportJudgement(
+    return ReportTriage(
         stale=_stale(facts.python.packages, facts.python.python_version),
         known=_known(facts.known.matches),
         tracker=tracker.id,

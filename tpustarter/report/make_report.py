@@ -19,18 +19,18 @@ from tpustarter.report.collect import (
     check_runs,
     collectors,
     frameworks,
-    hardware,
     identifying_names,
+    machine_sections,
     software,
 )
 from tpustarter.report.collect import known_failures as reported_failures
 from tpustarter.report.collect.collectors import Collector, ReportContext
-from tpustarter.report.document import ReportDocument, ReportSection, read_facts
+from tpustarter.report.report_document import ReportDocument, ReportSection, read_facts
 from tpustarter.version import __version__
 
 SCHEMA = "tpustarter.bug-report/1"
 """Name of the document; `schema.json` is its shape."""
-STATIC = (*software.COLLECTORS, *hardware.COLLECTORS, *check_runs.COLLECTORS)
+STATIC = (*software.COLLECTORS, *machine_sections.COLLECTORS, *check_runs.COLLECTORS)
 """The collectors that work whatever the device does, in this order."""
 
 
@@ -104,9 +104,9 @@ def _collectors(
                 f"asking {frameworks.TITLES[name]} in a process of its own, for up to "
                 f"{context.wait_s:g} s"
             )
-            yield frameworks.make_collector(name, context.wait_s)
+            yield frameworks.make_framework_collector(name, context.wait_s)
     if reproduces is not None:
-        yield reproducers.make_collector(
+        yield reproducers.make_reproducer_collector(
             reproduces, "" if asks else "no framework was to be started"
         )
     yield from reported_failures.COLLECTORS

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from tpustarter.checking.plan import plan
+from tpustarter.checking.plan import framework_plan
 from tpustarter.checking.plan.interpreters import Interpreter
 from tpustarter.core.problem import Problem
 from tpustarter.core.redact import Redactor
@@ -24,9 +24,9 @@ from tpustarter.report.clean.allowed_fields import (
     choice_shape,
     clean_number,
     clean_own_text,
+    cleaned_text_shape,
     pattern_shape,
     rows_shape,
-    text_shape,
 )
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.collect import reproducible_failures, software
@@ -35,7 +35,7 @@ from tpustarter.report.collect.reproducible_failures import WantedReproducer
 from tpustarter.reproducing import reproducer_file, reproducer_run, variants
 from tpustarter.reproducing.merged_code import NotStandalone
 from tpustarter.reproducing.reproducer_file import FailurePlace, ReproducedFailure, ReproducerFile
-from tpustarter.reproducing.reproducer_run import TrialEnvironment
+from tpustarter.reproducing.reproducer_run import ReproducerEnvironment
 from tpustarter.reproducing.variants import TriedVariant
 from tpustarter.running import lease, run_folder
 
@@ -51,7 +51,7 @@ TOTAL_S = 300.0
 Fields = dict[str, object]
 
 
-def make_collector(ids: Sequence[str], why_not: str = "") -> Collector:
+def make_reproducer_collector(ids: Sequence[str], why_not: str = "") -> Collector:
     """Return the collector of the reproducers of some ids, or of the newest failures."""
     return Collector(
         "reproducers",
@@ -95,7 +95,9 @@ class _Tester:
     def __init__(self, context: ReportContext, interpreter: Interpreter, why_not: str) -> None:
         self._context = context
         self._python: Path = interpreter.path
-        self._plan = plan.make_plan(context.machine, gpu_plugin=interpreter.has_gpu_plugin)
+        self._plan = framework_plan.make_plan(
+            context.machine, gpu_plugin=interpreter.has_gpu_plugin
+        )
         self._why_not = why_not
         self._packages: Mapping[str, str] = context.found.packages or software.read_packages(
             interpreter.path.parent.parent, context.machine.env
@@ -146,7 +148,7 @@ class _Tester:
 
     def _place(self, framework: str) -> FailurePlace:
         own = (
-            plan.framework_variables(self._plan, framework, self._context.machine.env)
+            framework_plan.framework_variables(self._plan, framework, self._context.machine.env)
             if framework
             else {}
         )
@@ -196,25 +198,25 @@ class _Tester:
         return f"{framework} is not installed in the Python under test" if missing else ""
 
     @contextlib.contextmanager
-    def _bench(self, framework: str) -> Generator[TrialEnvironment]:
+    def _bench(self, framework: str) -> Generator[ReproducerEnvironment]:
         """Make a folder, and lease the device where it is not the CPU; raise Problem."""
         machine = self._context.machine
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(
                 run_folder.open_run_folder(Redactor(machine.env), lambda: False)
             )
-            env = dict(machine.env) | plan.run_folder_variables(folder)
+            env = dict(machine.env) | framework_plan.run_folder_variables(folder)
             hold = None
             if framework:
-                env = plan.probe_environment(self._plan, machine.env, folder, framework)
+                env = framework_plan.probe_environment(self._plan, machine.env, folder, framework)
                 settings = frameworks.list_settings(framework, machine.env)
                 env = frameworks.remove_settings(env, settings)
             if framework and self._plan.platform != "cpu":
                 hold = stack.enter_context(lease.hold_device_lease("tpustarter report", machine))
-            yield TrialEnvironment(self._python, folder, env, hold)
+            yield ReproducerEnvironment(self._python, folder, env, hold)
 
     def _run_all(
-        self, made: ReproducerFile, wanted: Sequence[variants.Variant], bench: TrialEnvironment
+        self, made: ReproducerFile, wanted: Sequence[variants.Variant], bench: ReproducerEnvironment
     ) -> Iterator[TriedVariant]:
         why = ""
         for one in wanted:
@@ -266,17 +268,21 @@ _ALLOWED: Mapping[str, Shape] = {
             "id": _ID,
             "name": pattern_shape(r"\w{1,150}"),
             "title": clean_own_text,
-            "says": text_shape(4),
+            "says": cleaned_text_shape(4),
             "command": clean_own_text,
             "state": choice_shape("same", "other", "alone", "not run"),
-            "conclusion": text_shape(3),
+            "conclusion": cleaned_text_shape(3),
             "variants": rows_shape(
-                {"variant": clean_own_text, "outcome": text_shape(2), "seconds": clean_number}
+                {
+                    "variant": clean_own_text,
+                    "outcome": cleaned_text_shape(2),
+                    "seconds": clean_number,
+                }
             ),
             "lines": clean_number,
             "code": _code,
-            "output": text_shape(80),
+            "output": cleaned_text_shape(80),
         }
     ),
-    "without": rows_shape({"id": _ID, "why": text_shape(2)}),
+    "without": rows_shape({"id": _ID, "why": cleaned_text_shape(2)}),
 }

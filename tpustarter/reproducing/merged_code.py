@@ -30,12 +30,12 @@ _PLAIN = "plain"
 
 
 class NotStandalone(Exception):  # noqa: N818  it names a kind of file
-    """A file needs more than its own text; the message names it."""
+    """Raised for code that cannot be merged into one file; the message names the obstacle."""
 
 
 @dataclass(frozen=True)
 class MergedParts:
-    """The parts of a file that needs no other one."""
+    """A check and the code that it imports, merged for a file that runs on its own."""
 
     imports: str
     code: str

@@ -18,7 +18,7 @@ Key = tuple[str, str]
 
 @dataclass
 class SourcePiece:
-    """A statement of a module, with the comments above it and the string that documents it."""
+    """A statement of a module, with the comments above it and the docstring below it."""
 
     module: str
     lines: list[str]

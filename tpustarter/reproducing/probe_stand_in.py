@@ -31,7 +31,7 @@ class StandInHint(str):
 
     @classmethod
     def set_up(cls, profile: str, more: str = "") -> "StandInHint":
-        """Return advice to make an environment."""
+        """Return the hint to run `tpustarter setup PROFILE`, with `more` appended."""
         return cls.run(f"tpustarter setup {profile}", more)
 
 

@@ -41,7 +41,7 @@ class ReproducedFailure:
 
 @dataclass(frozen=True)
 class FailurePlace:
-    """The devices and versions with which it failed and is tried again."""
+    """The devices, versions and variables of the failure, for the reproducer to use again."""
 
     platform: str
     devices: int | None
@@ -80,7 +80,7 @@ class ReproducerFile:
 
     @property
     def command(self) -> str:
-        """Return the command that runs it."""
+        """Return the command that runs the reproducer."""
         return " ".join(
             [*(f"{key}={value}" for key, value in self.env.items()), "python", f"{self.name}.py"]
         )

@@ -53,7 +53,7 @@ class TrialOutcome:
 
 
 @dataclass(frozen=True)
-class TrialEnvironment:
+class ReproducerEnvironment:
     """The Python, the folder and the environment in which files are run."""
 
     python: Path
@@ -64,7 +64,7 @@ class TrialEnvironment:
 
 
 def run_file(
-    program: ReproducerFile, bench: TrialEnvironment, env: Mapping[str, str], limit_s: float
+    program: ReproducerFile, bench: ReproducerEnvironment, env: Mapping[str, str], limit_s: float
 ) -> TrialOutcome:
     """Run a file with more variables for a limited time; raise Problem if Python can't start."""
     place = bench.folder / f"tried-{time.monotonic_ns()}"

@@ -17,7 +17,7 @@ class DeviceHolder:
 
     @property
     def identity(self) -> str:
-        """Return the process in words: its activity and its process id."""
+        """Return a phrase that identifies the process: its activity and its process id."""
         return f"{self.name}, pid {self.pid}"
 
     def __str__(self) -> str:

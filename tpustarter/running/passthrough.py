@@ -51,7 +51,7 @@ def run_command(
     handed: Callable[[int], object] = _to_nobody,
     unwritten: Callable[[int, OSError], object] = _to_nobody,
 ) -> int:
-    """Run a command to its end; return its exit code, 128 and the number for a signal.
+    """Run a command and return its exit code, which is 128 + N if signal N ended it.
 
     Args:
         command: The program and its arguments.

@@ -190,7 +190,7 @@ class Probe:
                 data = data[os.write(self._control, data) :]
 
     def feed(self, data: memoryview) -> int:
-        """Write to the command's stdin without waiting; return the number of bytes that it took.
+        """Write to the command's stdin without blocking; return the number of bytes written.
 
         A command that has closed its stdin, or ended, takes everything.
         """
@@ -325,7 +325,7 @@ class Probe:
         return [pid for pid in (self._child, self._process.pid) if pid and _exists(pid)]
 
     def end(self) -> Event:
-        """End the process whatever it does, in bounded time; return the `gone` event."""
+        """End the process, by force if necessary, within a time limit; return the `gone` event."""
         self.begin_end()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             # The supervisor may have been stopped, and could not act.
@@ -382,7 +382,7 @@ def _event(line: bytes) -> Event:
 
 
 def allow_descriptors(processes: int) -> None:
-    """Raise this program's limit of open files so that it suffices for so many processes."""
+    """Raise this program's limit of open files for a number of processes."""
     import resource  # not on every platform
 
     number = FREE_DESCRIPTORS + DESCRIPTORS * processes

@@ -46,7 +46,7 @@ class AppWindow(AppService):
         await super().set_terminal_size(*limit_terminal_size(width, height))
 
     async def stop(self) -> None:
-        """Ask the app to end, and kill it if it does not."""
+        """Ask the app to exit, and kill it if it does not."""
         process = self._process
         if process is None:
             return

@@ -41,7 +41,7 @@ class ServerProcess:
 
     @property
     def url(self) -> str:
-        """Return the address that opens it, with the token where there is one."""
+        """Return the address to open in a browser, with the token if the server has one."""
         return f"http://{HOST}:{self._port}{self._server.path}"
 
     def stop(self) -> None:

@@ -28,7 +28,7 @@ _UNKNOWN = {"name": "NAME", "zone": "ZONE"}
 
 
 @dataclass(frozen=True)
-class Tunnel:
+class TunnelCommand:
     """A command that opens a tunnel, typed on the computer with the browser."""
 
     when: str
@@ -36,7 +36,7 @@ class Tunnel:
     command: tuple[str, ...]
 
 
-def list_tunnels(port: int, machine: Machine) -> list[Tunnel]:
+def list_tunnels(port: int, machine: Machine) -> list[TunnelCommand]:
     """Return the commands that open a tunnel to a port, or none if the browser is on this machine.
 
     On Google Cloud this asks the metadata server for the machine's name and zone, for at most a
@@ -45,11 +45,11 @@ def list_tunnels(port: int, machine: Machine) -> list[Tunnel]:
     forward = ("-N", "-L", f"{port}:127.0.0.1:{port}")
     ways = [*_gcloud(forward, _answers(machine))] if host.is_google_cloud(machine) else []
     if target := _ssh_target(machine.env):
-        ways.append(Tunnel("With plain ssh" if ways else "", ("ssh", *forward, target)))
+        ways.append(TunnelCommand("With plain ssh" if ways else "", ("ssh", *forward, target)))
     return ways
 
 
-def _gcloud(forward: tuple[str, ...], known: Mapping[str, str]) -> Iterator[Tunnel]:
+def _gcloud(forward: tuple[str, ...], known: Mapping[str, str]) -> Iterator[TunnelCommand]:
     zone = f"--zone={known.get(_ZONE, _UNKNOWN['zone'])}"
     iap = "--tunnel-through-iap"
     no_address = "If this machine has no external address"
@@ -64,12 +64,12 @@ def _gcloud(forward: tuple[str, ...], known: Mapping[str, str]) -> Iterator[Tunn
             zone,
             *((f"--worker={worker}",) if worker != "0" else ()),
         )
-        yield Tunnel("", ("gcloud", *words, "--", *forward))
-        yield Tunnel(no_address, ("gcloud", "alpha", *words, iap, "--", *forward))
+        yield TunnelCommand("", ("gcloud", *words, "--", *forward))
+        yield TunnelCommand(no_address, ("gcloud", "alpha", *words, iap, "--", *forward))
     else:
         words = ("compute", "ssh", known[_VM], zone)
-        yield Tunnel("", ("gcloud", *words, "--", *forward))
-        yield Tunnel(no_address, ("gcloud", *words, iap, "--", *forward))
+        yield TunnelCommand("", ("gcloud", *words, "--", *forward))
+        yield TunnelCommand(no_address, ("gcloud", *words, iap, "--", *forward))
 
 
 def _answers(machine: Machine) -> dict[str, str]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpustarter.checking.plan import plan
+from tpustarter.checking.plan import framework_plan
 from tpustarter.core import locations
 from tpustarter.machine import host
 
@@ -116,7 +116,7 @@ def virtual_devices(machine: host.Machine) -> dict[str, str]:
 
     Empty where there is something better than a CPU, or where the user has set the number.
     """
-    env, planned = machine.env, plan.make_plan(machine)
+    env, planned = machine.env, framework_plan.make_plan(machine)
     is_said = COUNT in env or "xla_force_host_platform_device_count" in env.get("XLA_FLAGS", "")
     return {COUNT: planned.env[COUNT]} if planned.virtual and not is_said else {}
 

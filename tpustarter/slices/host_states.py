@@ -83,7 +83,7 @@ class HostStates:
                 pass
 
     def delay(self, host: int, why: str) -> None:
-        """Record why a host has not reached host 0 so far, while it goes on trying."""
+        """Record why a host has not reached host 0 yet; the host keeps trying."""
         if self._is_on_its_way(host):
             self._change(host, "waiting", why)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpustarter.checking.machine_check import Event, MachineCheckOptions, PlanMade
 from tpustarter.checking.plan.check_request import CheckRequest
-from tpustarter.checking.plan.plan import FrameworkPlan
+from tpustarter.checking.plan.framework_plan import FrameworkPlan
 from tpustarter.checking.results.results import SliceHostFields
 from tpustarter.checking.run.runner import LOG_TAIL_CHARACTERS, sort_checks
 from tpustarter.core import locations

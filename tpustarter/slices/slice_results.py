@@ -119,7 +119,7 @@ class SliceResults:
                 pass
 
     def lose(self, status: Status, reason: Reason, detail: str, log: str) -> Iterator[SliceEvent]:
-        """Yield the end of the running check, and of those that will not run any more."""
+        """End the run after a loss: yield the result of the running check and of all later ones."""
         self.is_over = True
         check = self.current or next(iter(self.left.values()), None)
         if check:
@@ -168,7 +168,7 @@ def add_host_to_finding(finding: FindingFields, host: int | None) -> FindingFiel
 
 
 def merge_host_results(results: Mapping[int | None, Result]) -> Result:
-    """Return one result of a check from those of its hosts; None is the key of one about them all.
+    """Merge the results of a check on several hosts; the key None has one about all hosts.
 
     Of several errors the earliest counts: hosts that waited for that one fail after it.
     """

@@ -74,7 +74,7 @@ def _columns(character: str) -> int:
 
 
 def shorten_to_columns(text: str, width: int) -> str:
-    """Return a text cut to so many columns, with dots for the rest."""
+    """Shorten a text to a number of terminal columns, ending it with dots."""
     if count_columns(text) <= width:
         return text
     kept, room = "", width - 3

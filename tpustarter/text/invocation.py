@@ -53,7 +53,7 @@ def program_command_anywhere() -> str:
 
 
 def format_commands(text: str) -> str:
-    """Return a text whose commands work as typed in this folder; for people only.
+    """Rewrite the commands in a text so that they work in this folder; only for display.
 
     It is idempotent, also where wrapping has split a command between the two calls.
     """

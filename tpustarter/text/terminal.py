@@ -181,7 +181,7 @@ def break_command(command: str, width: int) -> list[str]:
 
 
 def cut_text(text: str, width: int) -> str:
-    """Return a text cut to a number of characters, with dots for the rest."""
+    """Shorten a text to a number of characters, ending it with dots."""
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
@@ -300,7 +300,7 @@ class LossyStream(io.TextIOWrapper):
 
 
 def prepare_streams() -> None:
-    """Replace the three standard streams by ones that exist and whose errors can be told apart."""
+    """Open closed standard streams, and wrap stdout and stderr to tell their errors apart."""
     _open_what_is_closed()
     sys.stdout, sys.stderr = _wrapped(DataStream, sys.stdout), _wrapped(LossyStream, sys.stderr)
 

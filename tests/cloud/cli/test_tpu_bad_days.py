@@ -13,7 +13,7 @@ import pytest
 from google.cloud import tpu_v2
 
 from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, serving
-from tpustarter.cloud.api import client
+from tpustarter.cloud.api import tpu_client
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.core.problem import ExitCode
@@ -35,7 +35,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
     monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", "my-project")
     monkeypatch.setenv("GCE_METADATA_HOST", "127.0.0.1:1")
     with serving(FakeCloud(clock=FakeClock(datetime.now(timezone.utc)), delete_s=0)) as running:
-        monkeypatch.setenv(client.ENDPOINT, f"127.0.0.1:{running.port}")
+        monkeypatch.setenv(tpu_client.ENDPOINT, f"127.0.0.1:{running.port}")
         yield running
 
 
@@ -72,7 +72,7 @@ def entry(phase: ledger.Phase = "sent") -> LedgerEntry:
         "v6e-8",
         8,
         "on-demand",
-        ledger.format_time(datetime.now(timezone.utc)),
+        ledger.format_ledger_time(datetime.now(timezone.utc)),
         phase,
     )
 
@@ -106,7 +106,7 @@ def test_credentials_file_from_variable_is_named(
     file = tmp_path / "key.json"
     if content:
         file.write_text(content)
-    monkeypatch.delenv(client.ENDPOINT)
+    monkeypatch.delenv(tpu_client.ENDPOINT)
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
     patient = (
         "from tpustarter.cloud.doctor import credential_check; credential_check.FIND_S = 60.0; "
@@ -126,7 +126,7 @@ def test_a_proxy_that_does_not_answer_is_named(
 ) -> None:
     """By its variable, as its address may hold a password."""
     assert cloud.port
-    monkeypatch.delenv(client.ENDPOINT)
+    monkeypatch.delenv(tpu_client.ENDPOINT)
     monkeypatch.setenv("https_proxy", "http://me:secret-word@127.0.0.1:1")
     file = Path(os.environ["HOME"]) / ".config/gcloud/application_default_credentials.json"
     file.parent.mkdir(parents=True)
@@ -134,7 +134,8 @@ def test_a_proxy_that_does_not_answer_is_named(
         '{"type": "authorized_user", "client_id": "x", "client_secret": "y", "refresh_token": "z"}'
     )
     done = run(
-        "list", before="from tpustarter.cloud.api import client; client.READ_PAUSES_S = (); "
+        "list",
+        before="from tpustarter.cloud.api import tpu_client; tpu_client.READ_PAUSES_S = (); ",
     )
 
     assert 75 == done.returncode

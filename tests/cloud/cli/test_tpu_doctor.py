@@ -25,7 +25,7 @@ from tests.support.fake_google import (
     serving,
 )
 from tests.support.processes import HANG_S
-from tpustarter.cloud.api import rest
+from tpustarter.cloud.api import rest_client
 from tpustarter.cloud.doctor import diagnosis as core
 from tpustarter.text.terminal import WIDTH
 
@@ -46,7 +46,7 @@ def env(google: FakeGoogle) -> Iterator[dict[str, str]]:
     clean = {name: value for name, value in os.environ.items() if name not in names}
     with serving(google) as address:
         yield clean | {
-            rest.ENDPOINT: address,
+            rest_client.ENDPOINT: address,
             "GOOGLE_CLOUD_PROJECT": PROJECT,
             "GCE_METADATA_HOST": "127.0.0.1:1",
             "COLUMNS": "80",
@@ -143,7 +143,7 @@ def test_irrelevant_unknown_finding_exits_0(google: FakeGoogle, env: dict[str, s
 
 def test_missing_credentials_exit_77(env: dict[str, str]) -> None:
     """Nothing is asked of anybody; the command that logs in stands first."""
-    del env[rest.ENDPOINT]
+    del env[rest_client.ENDPOINT]
     done = doctor(env, *PLACE)
 
     assert 77 == done.returncode
@@ -192,7 +192,7 @@ def test_bad_input_is_one_error(env: dict[str, str], words: tuple[str, ...], hin
 
 def test_a_server_elsewhere_is_refused(env: dict[str, str]) -> None:
     """Credentials are for Google alone."""
-    done = doctor(env | {rest.ENDPOINT: "192.0.2.1:80"}, *PLACE)
+    done = doctor(env | {rest_client.ENDPOINT: "192.0.2.1:80"}, *PLACE)
 
     assert 2 == done.returncode
     assert "expected an address of this machine" in done.stderr

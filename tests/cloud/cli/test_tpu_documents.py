@@ -18,7 +18,7 @@ import pytest
 from google.cloud import tpu_v2
 
 from tests.support.fake_cloud import FakeCloud, Fault, serving
-from tpustarter.cloud.api import client
+from tpustarter.cloud.api import tpu_client
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.core.problem import ExitCode, format_interrupted_output
@@ -51,7 +51,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", "my-secret-project")
     with serving() as running:
-        monkeypatch.setenv(client.ENDPOINT, f"127.0.0.1:{running.port}")
+        monkeypatch.setenv(tpu_client.ENDPOINT, f"127.0.0.1:{running.port}")
         running.unreachable = ["us-west4-a"]
         add(running, "paid", "v5litepod-1", "READY")
         add(running, "spot", "v6e-8", "PREEMPTED", spot=True)
@@ -111,7 +111,7 @@ def test_printed_documents_fit_schema(name: str, words: tuple[str, ...]) -> None
             "v5litepod-8",
             8,
             "spot",
-            ledger.format_time(datetime.now(timezone.utc)),
+            ledger.format_ledger_time(datetime.now(timezone.utc)),
         )
     )
     done = run(*words, "--json")
@@ -235,7 +235,7 @@ def test_corrupt_ledger_copy_is_shown_until_deleted(home: Path) -> None:
             "v6e-8",
             8,
             "spot",
-            ledger.format_time(datetime.now(timezone.utc)),
+            ledger.format_ledger_time(datetime.now(timezone.utc)),
         )
     )
     file = Path(os.environ["TPUSTARTER_HOME"]) / "tpus.json"

@@ -16,7 +16,7 @@ from google.rpc import error_details_pb2
 from tests.support.fake_cloud import FakeCloud, Fault, serving
 from tests.support.processes import HANG_S
 from tests.support.terminal import terminal
-from tpustarter.cloud.api import client
+from tpustarter.cloud.api import tpu_client
 
 PROJECT = "my-secret-lab"
 DISABLED = (
@@ -34,7 +34,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
     for name in ("CLOUDSDK_CORE_PROJECT", "GOOGLE_CLOUD_PROJECT"):
         monkeypatch.delenv(name, raising=False)
     with serving() as running:
-        monkeypatch.setenv(client.ENDPOINT, f"127.0.0.1:{running.port}")
+        monkeypatch.setenv(tpu_client.ENDPOINT, f"127.0.0.1:{running.port}")
         metadata = {"service": "tpu.googleapis.com", "consumer": f"projects/{PROJECT}"}
         info = error_details_pb2.ErrorInfo(reason="SERVICE_DISABLED", metadata=metadata)
         running.faults["ListQueuedResources"] = [Fault(7, DISABLED, details=(info,))]

@@ -111,7 +111,9 @@ def _saved() -> Interpreter | None:
     with contextlib.suppress(ValueError):  # no path has a zero byte in it
         path = Path(str(state.load_state("settings").get("python") or ""))
         if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
-            return Interpreter(path, "chosen in the settings", list_installed(path.parents[1]))
+            return Interpreter(
+                path, "chosen in the settings", read_framework_versions(path.parents[1])
+            )
     return None
 
 
@@ -126,7 +128,7 @@ def find_with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpret
     saved = [one] if (one := _saved()) else []
     for candidate in (*first, *saved, *_candidates(env, folder)):
         prefix = candidate.path.parent.parent
-        has_jax = "jax" in list_installed(prefix, env)
+        has_jax = "jax" in read_framework_versions(prefix, env)
         if has_jax and any(prefix.glob("lib/python3*/site-packages/libtpu-*.dist-info")):
             yield candidate
 
@@ -158,10 +160,10 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
             executable = prefix / "bin" / "python"
             if os.access(executable, os.X_OK) and not _same(prefix, own) and prefix not in yielded:
                 yielded.add(prefix)
-                yield Interpreter(executable, why, list_installed(prefix))
+                yield Interpreter(executable, why, read_framework_versions(prefix))
 
     yield from usable([*found, *general])
-    if frameworks := list_installed(own):
+    if frameworks := read_framework_versions(own):
         yielded.add(own)
         yield Interpreter(Path(sys.executable), "the Python tpustarter runs in", frameworks)
     yield from usable(made.values())  # each is for one framework: all others come first
@@ -171,7 +173,7 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     if on_path and not any(_same(Path(on_path).parent.parent, prefix) for prefix in yielded):
         executable = Path(on_path)
         yield Interpreter(
-            executable, "python3 on PATH", list_installed(executable.parent.parent, env)
+            executable, "python3 on PATH", read_framework_versions(executable.parent.parent, env)
         )
 
 
@@ -198,10 +200,10 @@ def _explicit(text: str, option: str) -> Interpreter:
             code=ExitCode.USAGE,
         )
     path = path.absolute()
-    return Interpreter(path, option, list_installed(path.parent.parent))
+    return Interpreter(path, option, read_framework_versions(path.parent.parent))
 
 
-def list_installed(prefix: Path, env: Mapping[str, str] | None = None) -> dict[str, str]:
+def read_framework_versions(prefix: Path, env: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the versions of the frameworks below a prefix, read from folder names alone."""
     builds = {name.replace("-", "_"): framework for name, framework in frameworks.BUILDS.items()}
     versions = _versions((*frameworks.FRAMEWORKS, *builds), prefix, env)

@@ -14,7 +14,7 @@ from tpustarter.text.terminal import escape_text
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The numbers of a run's headline, and the devices and reasons that belong to it."""
+    """The counts of a run's results, with the devices and the reasons that its headline names."""
 
     passed: int = 0
     warned: int = 0
@@ -100,10 +100,12 @@ def _name_devices(run: Run, kind: Kind, device: UsedDevices) -> str:
 
 def format_headline(run: Run) -> str:
     """Return the headline of a run: one or two sentences, whose numbers add up."""
-    return format_summary(summarize_run(run))
+    return format_run_summary(summarize_run(run))
 
 
-def format_summary(summary: RunSummary, named: Mapping[str, Sequence[str]] | None = None) -> str:
+def format_run_summary(
+    summary: RunSummary, named: Mapping[str, Sequence[str]] | None = None
+) -> str:
     """Return a summary in one or two sentences, whose numbers add up.
 
     Args:

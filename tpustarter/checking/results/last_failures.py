@@ -54,7 +54,7 @@ def save_failures(run: Run) -> None:
             state.save_state(_NAME, {"failures": dict(by_age[:MOST])})
 
 
-def read_failures() -> list[FailedCheck]:
+def read_last_failures() -> list[FailedCheck]:
     """Return the saved failures, the newest first."""
     return [_failed(name, fields) for name, fields in _kept().items()]
 

@@ -51,7 +51,7 @@ KINDS: tuple[Kind, ...] = ("none", "virtual-cpu", "cpu", "gpu", "tpu")
 
 
 class PublishedFinding(TypedDict):
-    """A finding as documents and state files have it; `probe.finding` has its meaning."""
+    """A finding as published in documents and state files; see `probe.finding` for its meaning."""
 
     code: str
     name: str
@@ -74,7 +74,7 @@ class FindingFields(PublishedFinding, total=False):
 
 
 def read_hint(finding: FindingFields) -> Hint:
-    """Return the hint of a finding with the command or set-up it names, if it has one."""
+    """Return the hint of a finding with the command, set-up or process that it names."""
     return Hint(
         finding["hint"] or "",
         command=finding.get("command"),

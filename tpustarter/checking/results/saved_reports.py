@@ -62,7 +62,7 @@ class SavedTarget(msgspec.Struct):
 
 
 class SavedReport(msgspec.Struct):
-    """The document of a run, as far as it is compared."""
+    """The fields of a saved run that comparisons use."""
 
     target: SavedTarget
     tool: dict[str, object]

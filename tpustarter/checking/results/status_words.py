@@ -10,7 +10,7 @@ NOT_KNOWN = "no TPU known here"
 
 
 def explain_no_tpu(host_facts: HostFields) -> str:
-    """Return why the devices are not a TPU's: none is here, none is used, or none is known."""
+    """Return why a run has no TPU: none exists, none is used, or none is recognized."""
     from tpustarter.machine import host
 
     if chips := host_facts.get("chips"):

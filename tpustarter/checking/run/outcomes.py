@@ -23,7 +23,7 @@ def timeout_ending(limit_s: float) -> Ending:
 
 
 def ignored_stop_ending(limit_s: float) -> Ending:
-    """Return the ending of a check that kept running after it was asked to end."""
+    """Return the outcome of a check that kept running after a request to stop."""
     detail = f"still running {limit_s:g} s after it was asked to end"
     return ("notrun", "interrupted", detail, None)
 

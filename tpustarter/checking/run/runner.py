@@ -157,7 +157,7 @@ class CheckRunner:
             self.close()
 
     def close(self) -> None:
-        """End the process, waiting for it in bounded time."""
+        """End the process, and wait for its exit within a time limit."""
         self._end(gently=self.stopped_by is None)
 
     def _without_running(self, check: Check) -> Result | None:
@@ -184,7 +184,7 @@ class CheckRunner:
         result = yield from self._run_unseen(check)
         if not self._with_settings:
             result = user_settings.add_settings_finding(result, names)
-        elif user_settings.may_depend_on_settings(result) and self.stopped_by is None:
+        elif user_settings.may_be_caused_by_settings(result) and self.stopped_by is None:
             self._restart(with_settings=False)
             without = yield from self._run_unseen(check)
             self._changed_by_settings += user_settings.is_caused_by_settings(result, without)
@@ -345,7 +345,7 @@ def blocks_dependents(result: Result) -> bool:
 
 
 def describe_blockers(names: list[str], results: Mapping[str, Result]) -> str:
-    """Return the checks that block another one, with how each ended."""
+    """Describe the checks that block another check, with their outcomes."""
     words = {
         "fail": "failed",
         "error": "had no verdict",

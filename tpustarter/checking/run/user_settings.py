@@ -18,14 +18,14 @@ MOST = 3
 """Claims that settings may change before the other checks run without them: each costs a start."""
 
 
-def may_depend_on_settings(result: Result) -> bool:
+def may_be_caused_by_settings(result: Result) -> bool:
     """Return whether a setting could cause this result, which is then worth a second run."""
     return result.status == "fail" or result.reason in ("exception", "crashed")
 
 
 def is_caused_by_settings(result: Result, without: Result) -> bool:
     """Return whether a claim that failed with the settings holds without them."""
-    return may_depend_on_settings(result) and without.status in ("pass", "warn")
+    return may_be_caused_by_settings(result) and without.status in ("pass", "warn")
 
 
 def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Result:
@@ -52,7 +52,7 @@ def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Re
 
 
 def add_settings_finding(result: Result, names: tuple[str, ...]) -> Result:
-    """Add a finding to a result that it comes from a run without the settings."""
+    """Add a finding that says that the check ran without the named settings."""
     note = _finding("SETTINGS-LEFT-OUT", f"it ran without {phrases.join_words(names)}", "info")
     return replace(result, findings=(*result.findings, note))
 

@@ -26,7 +26,9 @@ _TYPED = 4
 """Checks that are named in a command; with more of them the command repeats the whole run."""
 
 
-def explain_exit(run: Run, code: ExitCode, again: Sequence[str] = ("tpustarter", "check")) -> str:
+def explain_exit_code(
+    run: Run, code: ExitCode, again: Sequence[str] = ("tpustarter", "check")
+) -> str:
     """Return the line for stderr: the exit code, its reason, and the command to run next.
 
     Args:

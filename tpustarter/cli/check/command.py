@@ -26,8 +26,8 @@ from tpustarter.text.terminal import choose_paint, escape_text, format_code, wra
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tpustarter.checking.machine_check import MachineCheck
-    from tpustarter.checking.results.comparison import RunComparison
     from tpustarter.checking.results.results import Run
+    from tpustarter.checking.results.run_comparison import RunComparison
     from tpustarter.checking.results.saved_reports import SavedReport
 
 # The modules that run checks are imported where they are used: `--list` needs none of them.
@@ -187,7 +187,7 @@ def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
     if code != ExitCode.OK:
         left = check_end.list_left_checks(run)
         again = rebuild_command.rebuild_arguments(context, **({"ids": left} if left else {}))
-        click.echo(escape_text(check_end.explain_exit(run, code, again)), err=True)
+        click.echo(escape_text(check_end.explain_exit_code(run, code, again)), err=True)
     if why := check_end.format_log_hint(run, selfcheck.logs):
         click.echo(why, err=True)
     elif is_read and code == ExitCode.OK and (now := check_end.format_next_step(run)):
@@ -200,15 +200,17 @@ def _error_in(junit: Path | None) -> Generator[None]:
     if junit is None:
         yield
         return
-    from tpustarter.checking.output import document
     from tpustarter.checking.output import junit as xml
+    from tpustarter.checking.output import run_document
 
     xml.reserve_file(junit)  # a path that cannot be written must not cost a whole run
     try:
         yield
     except Exception as error:
         with contextlib.suppress(Problem):
-            xml.write_error(str(as_object(document.error_fields(error)["error"])["what"]), junit)
+            xml.write_error(
+                str(as_object(run_document.error_fields(error)["error"])["what"]), junit
+            )
         raise
 
 
@@ -240,11 +242,11 @@ def _run(selfcheck: MachineCheck, *, ndjson: bool, quiet: bool) -> Run:
 
 
 def _stream(selfcheck: MachineCheck, *, ndjson: bool) -> None:
-    from tpustarter.checking.output import document
+    from tpustarter.checking.output import run_document
 
     for event in selfcheck.events():
         if ndjson:
-            click.echo(document.format_json_line(document.event_fields(event)))
+            click.echo(run_document.format_json_line(run_document.event_fields(event)))
 
 
 def _follow(selfcheck: MachineCheck) -> None:
@@ -255,7 +257,7 @@ def _follow(selfcheck: MachineCheck) -> None:
     """
     from tpustarter.checking.machine_check import PlanMade
     from tpustarter.checking.output import results_text
-    from tpustarter.cli.check.progress import CheckProgress
+    from tpustarter.cli.check.check_progress import CheckProgress
 
     opening = ""
     with CheckProgress(selfcheck) as progress:
@@ -281,23 +283,23 @@ def _read_earlier(name: str | None) -> tuple[str, SavedReport] | None:
 
 
 def _compare(run: Run, file: str, earlier: SavedReport) -> RunComparison:
-    from tpustarter.checking.output import document
-    from tpustarter.checking.results import comparison as checking_comparison
+    from tpustarter.checking.output import run_document
+    from tpustarter.checking.results import run_comparison as checking_comparison
     from tpustarter.checking.results import saved_reports
 
     return checking_comparison.compare_runs(
-        file, earlier, saved_reports.parse_saved_report(document.make_json_document(run))
+        file, earlier, saved_reports.parse_saved_report(run_document.make_json_document(run))
     )
 
 
 def _save(run: Run) -> None:
     """Save the report; a full disk must not hide a verdict that was already printed."""
-    from tpustarter.checking.output import document
+    from tpustarter.checking.output import run_document
     from tpustarter.checking.results import saved_reports
     from tpustarter.core.redact import Redactor
 
     try:
-        path = saved_reports.save_report(run, document.make_json_document(run))
+        path = saved_reports.save_report(run, run_document.make_json_document(run))
     except Problem as problem:
         click.echo(str(problem), err=True)
     else:
@@ -344,9 +346,11 @@ def _report(
     ndjson: bool,
 ) -> None:
     if as_json or ndjson:
-        from tpustarter.checking.output import document
+        from tpustarter.checking.output import run_document
 
-        fields = document.make_json_document(run) if as_json else document.finished_fields(run)
+        fields = (
+            run_document.make_json_document(run) if as_json else run_document.finished_fields(run)
+        )
         fields["exit_code"] = int(code)
         if comparison:
             import msgspec
@@ -355,7 +359,7 @@ def _report(
         print_result(fields)
         return
     from tpustarter.checking.output import results_text
-    from tpustarter.cli.check.progress import can_rewrite_line
+    from tpustarter.cli.check.check_progress import can_rewrite_line
 
     paint = choose_paint(_COLOURS)
     folded = can_rewrite_line(sys.stdout)  # in a pipe each check keeps its line
@@ -365,6 +369,6 @@ def _report(
         )
     )
     if comparison:
-        from tpustarter.checking.output import comparison_text
+        from tpustarter.checking.output import run_comparison_text
 
-        click.echo(format_code(f"\n{comparison_text.render_comparison(comparison, paint)}"))
+        click.echo(format_code(f"\n{run_comparison_text.render_comparison(comparison, paint)}"))

@@ -303,10 +303,10 @@ def _lesson_meant(typed: str, lessons: list[Lesson]) -> Lesson | None:
 
 
 def _export() -> None:
-    from tpustarter.checking.output import document
+    from tpustarter.checking.output import run_document
     from tpustarter.learning.progress import progress_merge
 
-    click.echo(document.format_json_line(progress_merge.export_progress()))
+    click.echo(run_document.format_json_line(progress_merge.make_progress_export()))
 
 
 def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:

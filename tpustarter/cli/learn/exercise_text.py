@@ -16,7 +16,7 @@ from tpustarter.text.terminal import escape_text, format_code, terminal_width, w
 
 
 def show_hint(exercise: Exercise) -> None:
-    """Print the next hint, or the last one again."""
+    """Print the next hint, or repeat the last one when no hint is left."""
     hint = exercises.reveal_next_hint(exercise)
     number, count = exercises.count_given_hints(exercise), len(exercise.hints)
     if hint is None:

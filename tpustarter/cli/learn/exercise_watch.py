@@ -28,7 +28,7 @@ from tpustarter.cli.learn.exercise_text import (
 from tpustarter.core import content
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
-from tpustarter.learning.progress.lesson_end import NextStep
+from tpustarter.learning.progress.lesson_end import NextLearningStep
 from tpustarter.learning.run.lesson_process import LessonSession, LessonSessionOptions
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def watch_exercise(exercise: Exercise, **options: Unpack[LessonSessionOptions]) 
 
 def _one(
     exercise: Exercise, read_key: ReadKey | None, **options: Unpack[LessonSessionOptions]
-) -> tuple[AnswerVerdict, NextStep | None]:
+) -> tuple[AnswerVerdict, NextLearningStep | None]:
     """Watch one exercise; returns its last verdict and the next step, None to end the watch."""
     path, has_keys = exercises.open_learner_file(exercise), read_key is not None
     with contextlib.closing(LessonSession(exercise.lesson, **options)) as session:
@@ -81,7 +81,7 @@ def _one(
             click.echo(err=True)
 
 
-def _offer(way: NextStep | None, *, with_keys: bool) -> str:
+def _offer(way: NextLearningStep | None, *, with_keys: bool) -> str:
     if not with_keys:
         return "Save the file to try again."
     if way is None:
@@ -99,7 +99,7 @@ def _wait(
     exercise: Exercise,
     last_saved: tuple[int, int] | None,
     read_key: ReadKey | None,
-    way: NextStep | None,
+    way: NextLearningStep | None,
 ) -> str:
     """Wait for a save or for a key that ends the wait, and return the key, `r` for a save."""
     path = exercises.learner_file(exercise)

@@ -75,11 +75,11 @@ def print_track(lessons: list[Lesson], track: str) -> None:
 
 def print_lessons_as_json(lessons: list[Lesson]) -> None:
     """Print one JSON document about lessons, without running them."""
-    from tpustarter.checking.output import document
+    from tpustarter.checking.output import run_document
     from tpustarter.learning.run import lesson_run_text
     from tpustarter.learning.run.batch_run import BatchRun
 
-    click.echo(document.format_json_line(lesson_run_text.make_json_document(BatchRun(lessons))))
+    click.echo(run_document.format_json_line(lesson_run_text.make_json_document(BatchRun(lessons))))
 
 
 class _LessonListing:

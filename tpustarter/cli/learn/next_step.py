@@ -15,7 +15,7 @@ from tpustarter.text.terminal import escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.learning.content.exercises import Exercise
-    from tpustarter.learning.progress.lesson_end import NextStep
+    from tpustarter.learning.progress.lesson_end import NextLearningStep
 
 
 def find_learning_path(paths: list[LessonPath]) -> LessonPath | None:
@@ -48,11 +48,13 @@ def print_end_of_run(lesson: Lesson, *, all_passed: bool) -> None:
         if end.achieved:
             _say(end.achieved)
         for exercise in end.unsolved:
-            _say_way(lesson_end.NextStep(f"Exercise: {exercise.title}", exercise=exercise.id))
+            _say_way(
+                lesson_end.NextLearningStep(f"Exercise: {exercise.title}", exercise=exercise.id)
+            )
         _say_way(end.next_step)
 
 
-def print_end_of_exercise(exercise: Exercise) -> NextStep:
+def print_end_of_exercise(exercise: Exercise) -> NextLearningStep:
     """Print the point of a solved exercise, and return the next step."""
     from tpustarter.learning.progress import lesson_end
 
@@ -81,7 +83,7 @@ def _path() -> LessonPath | None:
         return None
 
 
-def _say_way(way: NextStep) -> None:
+def _say_way(way: NextLearningStep) -> None:
     _say(way.text)
     if way.exercise:
         echo_lines(f"  tpustarter learn --exercise {escape_text(way.exercise)}")

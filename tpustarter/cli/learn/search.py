@@ -41,7 +41,7 @@ Mark = Callable[[str], str]
 
 
 def print_search_results(text: str) -> None:
-    """Print the hits for a text, and exit with 5 if there are none."""
+    """Print the lessons found for a query; exit with code 5 if there are none."""
     library = search.SearchLibrary(search.read_sources(), search.read_synonyms())
     chosen = state.load_state("settings").get("path")
     path = next((path for path in read_paths() if path.id == chosen), None)

@@ -211,7 +211,7 @@ def _write_plot(path: Path, results: Sequence[dict[str, Any]]) -> None:
 def _asked(
     ids: tuple[str, ...], tpus: str | None, script: str | None, options: dict[str, Any]
 ) -> Rehearsal:
-    from tpustarter.rehearsal.programs.request import (
+    from tpustarter.rehearsal.programs.rehearsal_request import (
         EVERY_GENERATION,
         RehearsalRequest,
         ScriptLimit,
@@ -260,7 +260,7 @@ class _Shown:
     """
 
     def __init__(self, rehearsal: Rehearsal, *, quiet: bool) -> None:
-        from tpustarter.cli.check.progress import can_rewrite_line
+        from tpustarter.cli.check.check_progress import can_rewrite_line
 
         self._rehearsal = rehearsal
         self._quiet = quiet

@@ -140,7 +140,7 @@ def _is_explained(text: str) -> bool:
     from tpustarter.explain import explain_output, known_failures
     from tpustarter.explain.log_scanner import FailureScanner
 
-    scan = FailureScanner(known_failures.read_failures()).scan(io.BytesIO(text.encode()))
+    scan = FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(text.encode()))
     return explain_output.explain_log(scan).is_explained
 
 

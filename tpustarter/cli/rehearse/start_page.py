@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.core import content
-from tpustarter.rehearsal.programs import source, suggestions
-from tpustarter.rehearsal.programs.source import FileSource
+from tpustarter.rehearsal.programs import file_functions, suggestions
+from tpustarter.rehearsal.programs.file_functions import FileSource
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands, program_command_anywhere
 from tpustarter.text.terminal import cut_text, escape_text, wrap
@@ -71,7 +71,7 @@ def _compiler(folder: Path) -> Iterator[str]:
 
 
 def _own(folder: Path) -> Iterator[str]:
-    sources = source.find_programs(folder)
+    sources = file_functions.find_program_files(folder)
     if not sources:
         yield from wrap(
             "No Python file here imports JAX. Go to the folder of your program and type "

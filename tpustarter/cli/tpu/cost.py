@@ -17,12 +17,12 @@ from tpustarter.cli.tpu.options import (
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands
-from tpustarter.cloud.api.client import EVERY_ZONE
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
+from tpustarter.cloud.api.tpu_client import EVERY_ZONE
 from tpustarter.cloud.billing import chips, cost
 from tpustarter.cloud.billing.cost import CostEstimate
-from tpustarter.cloud.create import request
+from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
@@ -41,7 +41,7 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
     """
     with print_errors_as_json(cost.SCHEMA, wanted=as_json):
         where = choose_project(project, dry_run=dry_run)
-        zone_name = request.validate_zone(zone) if zone else EVERY_ZONE
+        zone_name = tpu_request.validate_zone(zone) if zone else EVERY_ZONE
         if dry_run:
             kinds = ("queued-resources", "tpu-vm")
             show_commands(

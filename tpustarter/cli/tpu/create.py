@@ -23,14 +23,14 @@ from tpustarter.cli.tpu.options import (
 )
 from tpustarter.cli.tpu.watch import print_usage
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource, Tier, TpuNode
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
-from tpustarter.cloud.create import compute_engine, request
-from tpustarter.cloud.create.request import DataDisk, TpuRequest
+from tpustarter.cloud.create import compute_engine, tpu_request
 from tpustarter.cloud.create.tpu_creation import PATIENCE_S, TpuCreation
+from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
 from tpustarter.cloud.text import event_text
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant
@@ -221,7 +221,7 @@ def create_command(**typed: Any) -> None:
     grant = None if options.outside_grant else trc_grant.load_grant()
     requests = [_request(options, zone) for zone in _zones(options, grant)]
     project = choose_project(options.project, dry_run=options.dry_run)
-    run_s = request.parse_duration(options.flex_start) if options.flex_start else 0
+    run_s = tpu_request.parse_duration(options.flex_start) if options.flex_start else 0
     if run_s or compute_engine.is_needed(requests[0].type):
         _judge(requests, grant, None)
         _show_compute_engine(requests[0], project, run_s)
@@ -247,10 +247,10 @@ def create_command(**typed: Any) -> None:
 
 
 def _ask(
-    client: Client, project: Project, requests: Sequence[TpuRequest], options: CreateOptions
+    client: TpuClient, project: Project, requests: Sequence[TpuRequest], options: CreateOptions
 ) -> None:
     name = requests[0].name
-    patience_s = float(request.parse_duration(options.patience) or PATIENCE_S)
+    patience_s = float(tpu_request.parse_duration(options.patience) or PATIENCE_S)
     creation = TpuCreation(client, project, WallClock())
     happening = creation.run(requests, patience_s=patience_s, wait=not options.no_wait)
     with stop_at_signals(
@@ -267,7 +267,7 @@ def _ask(
 def _judge(
     requests: Sequence[TpuRequest],
     grant: Grant | None,
-    client: Client | None,
+    client: TpuClient | None,
 ) -> None:
     """Print the judgement of a TRC grant; raises Problem for a request that it does not cover.
 
@@ -307,13 +307,13 @@ def _zones(options: CreateOptions, grant: Grant | None) -> list[str]:
     """Return the zones to try, each once: as typed, or else the grant's, or else gcloud's."""
     typed = options.zones
     if not typed and grant:
-        tpu = request.parse_type(options.type_name)
-        typed = trc_grant.list_zones(grant, tpu, _tier(options), options.slices)
+        tpu = tpu_request.parse_type(options.type_name)
+        typed = trc_grant.list_grant_zones(grant, tpu, _tier(options), options.slices)
         # Where no zone of the grant fits, its first one is refused with the reason.
         typed = typed or [row.zone for row in grant.allowances][:1]
     if not typed:
         return [project_and_zone.require_zone(None)]
-    return list(dict.fromkeys(request.validate_zone(zone) for zone in typed))
+    return list(dict.fromkeys(tpu_request.validate_zone(zone) for zone in typed))
 
 
 def _tier(options: CreateOptions) -> Tier:
@@ -325,15 +325,15 @@ def _tier(options: CreateOptions) -> Tier:
 def _request(options: CreateOptions, zone: str) -> TpuRequest:
     if options.spot and options.reserved:
         raise Problem("give either `--spot` or `--reserved`, not both", code=ExitCode.USAGE)
-    tpu = request.parse_type(options.type_name)
+    tpu = tpu_request.parse_type(options.type_name)
     return TpuRequest(
-        name=request.validate_tpu_name(options.name),
+        name=tpu_request.validate_tpu_name(options.name),
         type=tpu,
         zone=zone,
         version=options.version or _default_version(tpu),
         tier=_tier(options),
         slices=options.slices,
-        labels=request.validate_labels(_pairs("--label", options.labels)),
+        labels=tpu_request.validate_labels(_pairs("--label", options.labels)),
         metadata=_metadata(options),
         data_disks=tuple(map(_disk, options.disks)),
         network=options.network,
@@ -342,13 +342,13 @@ def _request(options: CreateOptions, zone: str) -> TpuRequest:
         service_account=options.service_account,
         tags=tuple(options.tags),
         reservation=options.reservation,
-        valid_until_s=request.parse_duration(options.valid_until) if options.valid_until else 0,
+        valid_until_s=tpu_request.parse_duration(options.valid_until) if options.valid_until else 0,
     )
 
 
 def _default_version(tpu: TpuType) -> str:
     """Return the documented image, or "" for Compute Engine, whose images are of another kind."""
-    return "" if compute_engine.is_needed(tpu) else request.default_version(tpu)
+    return "" if compute_engine.is_needed(tpu) else tpu_request.default_version(tpu)
 
 
 def _pairs(option: str, typed: Sequence[str]) -> dict[str, str]:
@@ -369,7 +369,7 @@ def _metadata(options: CreateOptions) -> dict[str, str]:
     if options.startup_script:
         script = _read(options.startup_script)
     if options.libtpu_flags:
-        script = request.add_libtpu_flags(script, options.libtpu_flags)
+        script = tpu_request.add_libtpu_flags(script, options.libtpu_flags)
     return values | ({"startup-script": script} if script else {})
 
 

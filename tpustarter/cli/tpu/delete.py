@@ -16,11 +16,11 @@ from tpustarter.cli.tpu.options import (
     stop_at_signals,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
-from tpustarter.cloud.api.client import EVERY_ZONE, Client
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.tpu_client import EVERY_ZONE, TpuClient
 from tpustarter.cloud.billing import inventory, ledger
-from tpustarter.cloud.create import request
+from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.follow_request import GONE_S
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.delete.removal import DeletionPlan
@@ -70,7 +70,7 @@ def delete_command(
         _show_what_would_be_sent(name, zone, where)
         return
     client = connect_to_google(where)
-    doomed = _find(client, name, request.validate_zone(zone) if zone else EVERY_ZONE)
+    doomed = _find(client, name, tpu_request.validate_zone(zone) if zone else EVERY_ZONE)
     if not doomed:
         click.echo("Nothing is left over, and no name or quota is taken up by an old request.")
         return
@@ -108,7 +108,7 @@ def _show_what_would_be_sent(name: str | None, zone: str | None, project: Projec
     show_commands(commands, dry_run=True)
 
 
-def _find(client: Client, name: str | None, zone: str) -> list[DeletionPlan]:
+def _find(client: TpuClient, name: str | None, zone: str) -> list[DeletionPlan]:
     """Return the deletions; raises Problem for a name that nothing or several things have."""
     queued, nodes = client.queued_resources(zone), client.nodes(zone)
     if name is None:
@@ -134,7 +134,7 @@ def _find(client: Client, name: str | None, zone: str) -> list[DeletionPlan]:
     return doomed
 
 
-def _show(client: Client, doomed: list[DeletionPlan], project: Project) -> None:
+def _show(client: TpuClient, doomed: list[DeletionPlan], project: Project) -> None:
     now = WallClock().now()
     for one in doomed:
         for line in format_tpu_lines(inventory.make_tpu_row(one, client.project), now):

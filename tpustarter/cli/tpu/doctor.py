@@ -15,13 +15,13 @@ from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import choose_project, common_options, print_dry_run_json
 from tpustarter.cloud.api import project_and_zone
-from tpustarter.cloud.create import request
+from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.text.terminal import WIDTH, Paint, choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.cloud.doctor.diagnosis import DoctorReport
-    from tpustarter.cloud.doctor.observations import ProjectFinding
+    from tpustarter.cloud.doctor.project_answers import ProjectFinding
 
 SCHEMA = "tpustarter.doctor/1"
 _WORDS = {"fail": "FAIL", "unknown": "UNKNOWN", "warn": "WARN"}
@@ -76,7 +76,7 @@ def doctor_command(
         subject = WantedTpu(
             choose_project(project, dry_run=dry_run),
             project_and_zone.find_zone(zone),
-            request.parse_type(tpu_type) if tpu_type else None,
+            tpu_request.parse_type(tpu_type) if tpu_type else None,
             show_names=show_names,
         )
         if dry_run:

@@ -20,12 +20,12 @@ from tpustarter.cli.tpu.options import (
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
-from tpustarter.cloud.api.client import EVERY_ZONE
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.tpu_client import EVERY_ZONE
 from tpustarter.cloud.billing import inventory, ledger
 from tpustarter.cloud.billing.inventory import ProjectOverview, Tpu
-from tpustarter.cloud.create import request
+from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.text import event_text
 from tpustarter.text import phrases
@@ -52,7 +52,7 @@ def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
     """
     with print_errors_as_json(inventory.SCHEMA, wanted=as_json):
         where = choose_project(project, dry_run=dry_run)
-        zone_name = request.validate_zone(zone) if zone else EVERY_ZONE
+        zone_name = tpu_request.validate_zone(zone) if zone else EVERY_ZONE
         if dry_run:
             show_commands(
                 _commands(zone_name, where),
@@ -80,7 +80,7 @@ def show_command(
     """Show the state of one TPU, its workers with their addresses, and its health."""
     with print_errors_as_json(inventory.SCHEMA, wanted=as_json):
         where = choose_project(project, dry_run=dry_run)
-        zone_name = request.validate_zone(zone) if zone else EVERY_ZONE
+        zone_name = tpu_request.validate_zone(zone) if zone else EVERY_ZONE
         if dry_run:
             zone_shown = zone or project_and_zone.find_zone(None) or "ZONE"
             kinds = ("queued-resources", "tpu-vm")

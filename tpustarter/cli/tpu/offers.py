@@ -15,9 +15,9 @@ from tpustarter.cli.tpu.options import (
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands, offers, project_and_zone
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.offers import CloudOffer
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
 
@@ -83,7 +83,7 @@ def _show(
     kind: str,
     typed: str | None,
     need_zone: Callable[[], str | None],
-    read: Callable[[Client, str], list[str]],
+    read: Callable[[TpuClient, str], list[str]],
     *,
     dry_run: bool,
     as_json: bool,
@@ -102,9 +102,9 @@ def _show(
         key = " ".join(filter(None, (project.name, kind, zone)))
         offer = offers.fetch_offer(key, lambda: read(client, zone or ""), clock)
         if as_json:
-            from tpustarter.checking.output import document
+            from tpustarter.checking.output import run_document
 
-            click.echo(document.format_json_line(_fields(kind, zone, offer)))
+            click.echo(run_document.format_json_line(_fields(kind, zone, offer)))
             return
         for item in offer.items:
             click.echo(escape_text(item))

@@ -28,7 +28,7 @@ from tpustarter.core.redact import Redactor
 from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:
-    from tpustarter.cloud.api.client import Client
+    from tpustarter.cloud.api.tpu_client import TpuClient
 
 INDENT = " " * 6
 _COLOURS = {"good": "green", "wait": "cyan", "act": "yellow", "bad": "red", "unknown": "magenta"}
@@ -56,13 +56,13 @@ def common_options(*, zone: str | None = "The zone.") -> Callable[[_Function], _
     return add
 
 
-def connect_to_google(project: Project) -> Client:
+def connect_to_google(project: Project) -> TpuClient:
     """Return Google's client for a project; prints a note if a local server replaces Google."""
-    from tpustarter.cloud.api import client
+    from tpustarter.cloud.api import tpu_client
 
-    if address := client.find_local_server():
-        click.echo(f"asking {address} in place of Google ({client.ENDPOINT})", err=True)
-    return client.Client(project.name)
+    if address := tpu_client.find_local_server():
+        click.echo(f"asking {address} in place of Google ({tpu_client.ENDPOINT})", err=True)
+    return tpu_client.TpuClient(project.name)
 
 
 def choose_project(typed: str | None, *, dry_run: bool) -> Project:
@@ -146,7 +146,7 @@ def draw_slice(node: TpuNode, indent: str) -> Iterator[str]:
     from tpustarter.cloud.text import slice_drawing
 
     if lines := list(slice_drawing.draw_lines(node)):
-        yield f"{indent}{slice_drawing.format_title(node)}"
+        yield f"{indent}{slice_drawing.describe_slice_hosts(node)}"
     paint = choose_paint(_COLOURS)
     for begin, state, mark in lines:
         yield f"{indent}{begin}{paint(escape_text(state), mark)}"
@@ -188,7 +188,7 @@ def stop_at_signals(hint: str) -> Generator[None]:
 
 
 def print_events(happening: Generator[events.Event, None, _Result]) -> _Result:
-    """Print each event as it happens, and return the generator's result."""
+    """Print events as they arrive, and return the generator's return value."""
     while True:
         try:
             event = next(happening)

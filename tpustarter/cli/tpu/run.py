@@ -20,11 +20,11 @@ from tpustarter.cli.tpu.options import (
     connect_to_google,
 )
 from tpustarter.cloud.api import project_and_zone, workers
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.api.workers import Choice, Worker
-from tpustarter.cloud.create import request
+from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import remote_command, remote_command_text, worker_output
 from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerEnded, WorkerJob, WorkerLines
@@ -91,7 +91,7 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
         return worker_connection.gcloud_command(worker, project, text, iap=iap, user=user)
 
     if options["dry_run"]:
-        _show_what_would_run(request.validate_tpu_name(name), zone, project, choice, command)
+        _show_what_would_run(tpu_request.validate_tpu_name(name), zone, project, choice, command)
         return
     path = remote_command.find_program(options["via"])
     client = connect_to_google(project)
@@ -103,7 +103,7 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
         WorkerJob(worker.label, (path, *command(worker)[1:]), number)
         for number, worker in enumerate(chosen)
     ]
-    folder = worker_output.make_folder(nodes[0].name)
+    folder = worker_output.make_output_folder(nodes[0].name)
     sys.exit(
         _run(client, chosen, RemoteCommand(jobs, folder, timeout_s=options["timeout_s"]), folder)
     )
@@ -152,7 +152,7 @@ def _announce(chosen: Sequence[Worker], nodes: Sequence[TpuNode], command: Comma
             click.echo(line, err=True)
 
 
-def _run(client: Client, chosen: Sequence[Worker], job: RemoteCommand, folder: Path) -> int:
+def _run(client: TpuClient, chosen: Sequence[Worker], job: RemoteCommand, folder: Path) -> int:
     began = time.monotonic()
     signals: list[int] = []
     endings: list[WorkerEnded] = []

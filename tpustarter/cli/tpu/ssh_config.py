@@ -13,11 +13,11 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import choose_project, connect_to_google
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import project_and_zone, workers
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.create import request
+from tpustarter.cloud.api.tpu_client import TpuClient
+from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import ssh_config
 from tpustarter.cloud.jobs.ssh_config import SshConfigFile, SshEntry
@@ -72,7 +72,7 @@ def ssh_config_command(
     difference first, and all other lines stay as they are.
     """
     path = locations.expand_path(file) if file else ssh_config.default_ssh_config_path()
-    zone = request.validate_zone(zone) if zone else None
+    zone = tpu_request.validate_zone(zone) if zone else None
     before = ssh_config.read_config(path)
     if remove:
         entries = _without(before, names, zone)
@@ -144,7 +144,7 @@ def _with(
 
 
 def _all_ready(
-    client: Client, file: SshConfigFile, zone: str | None
+    client: TpuClient, file: SshConfigFile, zone: str | None
 ) -> tuple[list[TpuNode], dict[tuple[str, str, str], SshEntry]]:
     """Return the nodes that are READY, and the entries of projects and zones that were not read."""
     listing = workers.list_nodes(client, zone)
@@ -174,7 +174,7 @@ def _examples(names: Sequence[str], zone: str | None, project: Project) -> list[
         TpuNode(
             name,
             zone,
-            request.validate_tpu_name(one),
+            tpu_request.validate_tpu_name(one),
             "",
             "READY",
             workers=1,

@@ -13,8 +13,8 @@ from tpustarter.cli.tpu.options import (
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
-from tpustarter.cloud.api.client import EVERY_ZONE, Client
 from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.tpu_client import EVERY_ZONE, TpuClient
 from tpustarter.cloud.delete import removal, stop_and_start
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.invocation import format_commands
@@ -75,7 +75,7 @@ def _send(
     click.echo(format_commands(f"Google has taken it. Follow it with: {following}"))
 
 
-def _find(client: Client, name: str, zone: str | None) -> TpuNode:
+def _find(client: TpuClient, name: str, zone: str | None) -> TpuNode:
     nodes = [node for node in client.nodes(zone or EVERY_ZONE).items if node.name == name]
     if not nodes:
         raise removal.make_absent_problem(escape_text(name))

@@ -15,9 +15,9 @@ from tpustarter.cli.tpu.options import (
 )
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import gcloud_commands, project_and_zone, resource_states
-from tpustarter.cloud.api.client import EVERY_ZONE, Client
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.resources import QueuedResource
+from tpustarter.cloud.api.tpu_client import EVERY_ZONE, TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.create.follow_request import follow_request
@@ -59,7 +59,7 @@ def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: 
     print_usage(resource)
 
 
-def find_ledger_entry(client: Client, name: str, zone: str | None) -> LedgerEntry:
+def find_ledger_entry(client: TpuClient, name: str, zone: str | None) -> LedgerEntry:
     """Return the entry to follow, from the ledger or else from Google's list; raises Problem."""
     matches = [
         entry

@@ -15,7 +15,7 @@ class Clock(Protocol):
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Wait for so many seconds."""
+        """Sleep for a number of seconds."""
         ...
 
 
@@ -27,5 +27,5 @@ class WallClock:
         return datetime.now(timezone.utc)
 
     def sleep(self, seconds: float) -> None:
-        """Wait for so many seconds."""
+        """Sleep for a number of seconds."""
         time.sleep(seconds)

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping
 
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.text.terminal import escape_text
 
 _TPUS = ("gcloud", "compute", "tpus")
@@ -115,7 +115,7 @@ def _pairs(values: Mapping[str, str]) -> str:
 
 
 def quote_for_shell(text: str) -> str:
-    r"""Return a word as it is typed into bash or zsh.
+    r"""Quote a word for bash and zsh.
 
     The line feeds of a start-up script are spelt out, as in `$'one\ntwo'`, so that the command
     stays in its lines wherever it is shown.

@@ -7,14 +7,14 @@ from datetime import datetime, timezone
 from typing import Any
 
 from tpustarter.cloud.api.resources import NodeSymptom, QueuedResource, Tier, TpuNode
-from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.text.terminal import escape_text
 
 MOST_SLICES = 1000
 """Slices of one request that are named; Google allows fewer."""
 
 
-def make_queued_resource(request: TpuRequest, project: str) -> Any:
+def make_queued_resource_message(request: TpuRequest, project: str) -> Any:
     """Return the message that requests a queued resource, filled in as gcloud does."""
     from google.cloud import tpu_v2
 

@@ -69,7 +69,7 @@ def fetch_offer(key: str, read: Callable[[], list[str]], clock: Clock) -> CloudO
 
 
 def read_stored_offer(key: str) -> CloudOffer | None:
-    """Return the stored list, or None if there is none, or it cannot be used."""
+    """Return the stored list of TPU offers, or None if it is missing or unusable."""
     try:
         offer = msgspec.convert(state.load_state(STATE).get(key), _StoredOffer)
     except msgspec.ValidationError:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpustarter.cloud.create.request import validate_zone
+from tpustarter.cloud.create.tpu_request import validate_zone
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine.machine import Machine
@@ -115,7 +115,7 @@ def credentials_file() -> Path | None:
 
 
 def is_google_machine(timeout_s: float = 1.0) -> bool:
-    """Return whether Google's metadata server answers here."""
+    """Return whether this is a machine of Google Cloud: its metadata server answers."""
     from tpustarter.machine import host
 
     return host.metadata(Machine(), timeout_s).state == "ok"

@@ -78,7 +78,7 @@ def _table(name: str, table: object, file: Path) -> dict[str, StateMeaning]:
 
 
 def find_state(table: Table, name: str) -> StateMeaning:
-    """Return a state; one that the table lacks gets its name, with the mark `unknown`."""
+    """Return the meaning of a state; a state missing from the table is marked `unknown`."""
     known = read_states()[table].get(name)
     if known:
         return known

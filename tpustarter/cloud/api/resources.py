@@ -27,7 +27,7 @@ class NodeSymptom:
 
 @dataclass(frozen=True)
 class TpuNode:
-    """One TPU VM, or one slice of several."""
+    """A node of the Cloud TPU API: one TPU VM, or one slice of several TPU VMs."""
 
     project: str
     zone: str
@@ -72,7 +72,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True)
 class ResourceList(Generic[_Item]):
-    """Resources of one kind in several zones, and the zones that could not be asked."""
+    """Resources of one kind in several zones, and the zones that did not answer."""
 
     items: tuple[_Item, ...]
     unreachable: tuple[str, ...] = ()

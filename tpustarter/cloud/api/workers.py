@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tpustarter.cloud.api import resource_states
-from tpustarter.cloud.api.client import EVERY_ZONE, Client
 from tpustarter.cloud.api.resources import ResourceList, TpuNode
+from tpustarter.cloud.api.tpu_client import EVERY_ZONE, TpuClient
 from tpustarter.cloud.delete import removal
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import escape_text
@@ -44,7 +44,7 @@ class Worker:
         return bool(self.node.internal_addresses) and not self.address
 
 
-def find_nodes(client: Client, name: str, zone: str | None) -> list[TpuNode]:
+def find_nodes(client: TpuClient, name: str, zone: str | None) -> list[TpuNode]:
     """Return the nodes of a name: one node, or all slices of a queued resource.
 
     Raises:
@@ -69,7 +69,7 @@ def find_nodes(client: Client, name: str, zone: str | None) -> list[TpuNode]:
     return matches
 
 
-def list_nodes(client: Client, zone: str | None) -> ResourceList[TpuNode]:
+def list_nodes(client: TpuClient, zone: str | None) -> ResourceList[TpuNode]:
     """Return the nodes of a zone or of all zones, with the project named as in the request."""
     listing = client.nodes(zone or EVERY_ZONE)
     items = tuple(replace(node, project=client.project) for node in listing.items)
@@ -82,7 +82,7 @@ def _order(node: TpuNode) -> tuple[str, int]:
     return (prefix, int(number)) if number.isdigit() and len(number) < 9 else (node.name, -1)
 
 
-def _no_node(client: Client, name: str, zone: str | None) -> Problem:
+def _no_node(client: TpuClient, name: str, zone: str | None) -> Problem:
     """Return the Problem for a name without a node; its request may still be in the queue."""
     for resource in client.queued_resources(zone or EVERY_ZONE).items:
         if resource.name == name or name in resource.nodes:
@@ -163,7 +163,7 @@ def _label(node: TpuNode, number: int, slices: int) -> str:
 
 def _refuse_strange(worker: Worker) -> None:
     """Raise Problem for names and addresses that are unsafe in commands and files."""
-    from tpustarter.cloud.create.request import validate_tpu_name, validate_zone
+    from tpustarter.cloud.create.tpu_request import validate_tpu_name, validate_zone
 
     validate_tpu_name(worker.node.name)
     validate_zone(worker.node.zone)

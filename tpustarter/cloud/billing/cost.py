@@ -186,7 +186,7 @@ def _why_unknown(row: Resource, hours: float | None, number: int | None) -> str 
 def make_json_document(
     estimates: Sequence[CostEstimate], unreachable: Sequence[str]
 ) -> dict[str, object]:
-    """Return the JSON document, with the sum of the known costs and the names of the others."""
+    """Return the JSON document: the sum of the known costs, and the resources without a cost."""
     known = [one.usd for one in estimates if one.usd is not None]
     return {
         "schema": SCHEMA,

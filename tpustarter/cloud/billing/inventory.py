@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tpustarter.cloud.api import resource_states
-from tpustarter.cloud.api.client import EVERY_ZONE, Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.resource_states import StateMeaning
 from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.tpu_client import EVERY_ZONE, TpuClient
 from tpustarter.cloud.billing import chips, ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.billing.ledger_reconciliation import reconcile_ledger
@@ -62,7 +62,7 @@ class Tpu:
 
     @property
     def is_slice(self) -> bool:
-        """Whether it is one slice of several hosts, all of which are there."""
+        """Whether the row is a single, ready slice of several hosts."""
         node = self.nodes[0] if len(self.nodes) == 1 else None
         return node is not None and node.workers > 1 and node.state == "READY"
 
@@ -120,11 +120,11 @@ class ProjectOverview:
 
     @property
     def leftovers(self) -> tuple[Tpu, ...]:
-        """Return the rows whose request can't become a TPU any more."""
+        """Return the rows of requests that can't become a TPU but still hold a name and quota."""
         return tuple(row for row in self.rows if row.is_leftover)
 
 
-def fetch_overview(client: Client, clock: Clock, zone: str = EVERY_ZONE) -> ProjectOverview:
+def fetch_overview(client: TpuClient, clock: Clock, zone: str = EVERY_ZONE) -> ProjectOverview:
     """Return all TPUs of a zone, or of all zones, with those that only the ledger knows.
 
     Entries of TPUs that are known to be gone are removed from the ledger.
@@ -218,7 +218,7 @@ def _order(row: Tpu) -> tuple[int, str, str]:
 
 
 def count_chips(name: str) -> int:
-    """Return the chips of a type, or 0 if it is not known."""
+    """Return the number of chips of a TPU type, or 0 if the type is unknown."""
     try:
         return tpus.parse_type(name).chips
     except LookupError:

@@ -75,12 +75,12 @@ def read_ledger() -> list[LedgerEntry]:
 
 
 def find_ledger_entries(project: str, name: str) -> list[LedgerEntry]:
-    """Return the entries of one name, in all zones."""
+    """Return the ledger's entries with a given name, in all zones."""
     return [entry for entry in read_ledger() if (entry.project, entry.name) == (project, name)]
 
 
 def reread_ledger_entry(entry: LedgerEntry) -> LedgerEntry:
-    """Read an entry again from the ledger's file, or return it unchanged if the file lacks it."""
+    """Return the current version of an entry from the ledger, or the entry itself if it is gone."""
     return next((row for row in read_ledger() if row.key == entry.key), entry)
 
 
@@ -202,6 +202,6 @@ def _change(entry: LedgerEntry, change: Callable[[LedgerEntry | None], _Changed]
     return after
 
 
-def format_time(moment: datetime) -> str:
+def format_ledger_time(moment: datetime) -> str:
     """Return a time in the form that entries have."""
     return moment.astimezone(timezone.utc).isoformat(timespec="seconds")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
 from tpustarter.cloud.create.events import Event, RequestGone, RequestMayExist, RequestStateChanged
@@ -22,7 +22,7 @@ _NOT_SHOWN = "Google has not shown it yet"
 
 
 def reconcile_ledger(
-    client: Client,
+    client: TpuClient,
     clock: Clock,
     *,
     queued_resources: ResourceList[QueuedResource] | None = None,
@@ -88,7 +88,7 @@ def _seen(
 
 
 def _unseen(
-    client: Client, entry: LedgerEntry, clock: Clock
+    client: TpuClient, entry: LedgerEntry, clock: Clock
 ) -> Generator[Event, None, LedgerEntry | None]:
     """Return the entry of a resource that is not listed; None once it is certain to be gone."""
     try:
@@ -103,7 +103,7 @@ def _unseen(
     return None
 
 
-def explain_existence(client: Client, entry: LedgerEntry, clock: Clock) -> str:
+def explain_existence(client: TpuClient, entry: LedgerEntry, clock: Clock) -> str:
     """Return the reason to believe that an unlisted resource exists, or "" if there is none.
 
     Raises:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OtherCharge:
-    """A part of a TPU VM with a charge of its own, such as its disk, with the source."""
+    """Something billed beside the chips of a TPU VM, such as its disk, with the source."""
 
     what: str
     why: str

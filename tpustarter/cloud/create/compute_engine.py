@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api.project_and_zone import PLACEHOLDER, Project
-from tpustarter.cloud.create.request import DataDisk, TpuRequest
+from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine.tpus import TpuType
 from tpustarter.text import phrases
@@ -179,7 +179,7 @@ def _of_several_hosts(
 
 
 def removal_steps(request: TpuRequest, project: Project) -> tuple[ComputeEngineStep, ...]:
-    """Return the commands that remove what `creation_steps` makes."""
+    """Return the commands that delete everything that `creation_steps` creates."""
     compute, quiet = ("gcloud", "compute"), "--quiet"
     place = (f"--zone={request.zone}", *_project(project), quiet)
     if request.type.hosts == 1:

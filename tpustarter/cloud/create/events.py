@@ -54,7 +54,7 @@ class RequestRefused:
 
 @dataclass(frozen=True)
 class SendingPaused:
-    """A pause of so many seconds before the next request is sent, with the reason."""
+    """Sent before a pause between two requests, with its seconds and the reason."""
 
     seconds: float
     why: str

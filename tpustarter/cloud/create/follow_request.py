@@ -6,10 +6,10 @@ import random
 from collections.abc import Callable, Generator
 from datetime import datetime
 
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
 from tpustarter.cloud.create.events import Event, RequestGone, RequestStateChanged, SendingPaused
@@ -39,7 +39,7 @@ def _is_end(state: str) -> bool:
 
 
 def follow_request(
-    client: Client,
+    client: TpuClient,
     entry: LedgerEntry,
     clock: Clock,
     *,
@@ -103,7 +103,7 @@ class _NeverMadeError(Exception):
 
 
 def _look(
-    client: Client, entry: LedgerEntry, clock: Clock, *, is_new: bool
+    client: TpuClient, entry: LedgerEntry, clock: Clock, *, is_new: bool
 ) -> QueuedResource | None:
     """Return the queued resource of an entry, or None if its name is free or someone else's.
 
@@ -117,7 +117,7 @@ def _look(
     return QueuedResource(entry.project, entry.zone, entry.name, state="")
 
 
-def _may_come(client: Client, entry: LedgerEntry, clock: Clock) -> bool:
+def _may_come(client: TpuClient, entry: LedgerEntry, clock: Clock) -> bool:
     """Return whether a resource that was never seen is still being created."""
     if entry.created:
         return False
@@ -145,7 +145,7 @@ def _never_shown(entry: LedgerEntry) -> CloudProblem:
 
 
 def wait_for_removal(
-    client: Client, entry: LedgerEntry, clock: Clock, *, limit_s: float = GONE_S
+    client: TpuClient, entry: LedgerEntry, clock: Clock, *, limit_s: float = GONE_S
 ) -> bool:
     """Wait until Google shows neither a queued resource nor its nodes; return false at the limit.
 
@@ -164,7 +164,7 @@ def wait_for_removal(
     return False
 
 
-def is_gone(client: Client, entry: LedgerEntry) -> bool:
+def is_gone(client: TpuClient, entry: LedgerEntry) -> bool:
     """Return whether Google shows neither the queued resource of an entry nor any of its nodes.
 
     A resource that is still being created is not gone. Where someone else has the name, it is gone.

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from tpustarter.cloud.api import gcloud_commands
-from tpustarter.cloud.api.client import UNANSWERED, Client
 from tpustarter.cloud.api.errors import CloudProblem, make_problem
 from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.tpu_client import UNANSWERED, TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.create.events import Event, RequestMayExist, RequestSent
-from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.delete import ownership
 
 LOST = "Google did not say whether it took the request, so it may have arrived"
@@ -24,7 +24,7 @@ ATTEMPTS = 2
 
 
 def submit_request(
-    client: Client, project: Project, request: TpuRequest, entry: LedgerEntry
+    client: TpuClient, project: Project, request: TpuRequest, entry: LedgerEntry
 ) -> Generator[Event, None, LedgerEntry]:
     """Send a request; return its entry, as the ledger has it, once Google has accepted it.
 
@@ -58,7 +58,7 @@ def submit_request(
         return entry
 
 
-def _check_name_is_free(client: Client, request: TpuRequest) -> None:
+def _check_name_is_free(client: TpuClient, request: TpuRequest) -> None:
     """Raise CloudProblem for a name in use, so that a later one is this request's."""
     place = f"projects/{client.project}/locations/{request.zone}"
     taken = ""
@@ -76,7 +76,7 @@ def _check_name_is_free(client: Client, request: TpuRequest) -> None:
         raise make_problem(6, f"Resource '{taken}' already exists", doing)
 
 
-def _has_arrived(client: Client, entry: LedgerEntry) -> bool:
+def _has_arrived(client: TpuClient, entry: LedgerEntry) -> bool:
     """Return whether Google shows the resource, under a name that was free before."""
     try:
         resource = client.queued_resource(entry.zone, entry.name)

@@ -11,11 +11,11 @@ from __future__ import annotations
 import random
 from collections.abc import Generator, Sequence
 
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem, make_problem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.billing.ledger_reconciliation import explain_existence
@@ -29,8 +29,8 @@ from tpustarter.cloud.create.events import (
     TpuReady,
 )
 from tpustarter.cloud.create.follow_request import QUEUED, follow_request
-from tpustarter.cloud.create.request import TpuRequest
 from tpustarter.cloud.create.submit_request import submit_request
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.delete import ownership
 from tpustarter.cloud.delete.withdrawal import wait_until_gone, withdraw_request
 from tpustarter.core.problem import ExitCode, Problem
@@ -50,9 +50,9 @@ FOR_LATER = ("capacity",)
 
 
 class TpuCreation:
-    """The creation of one TPU, in the first of some zones that has it."""
+    """The creation of one TPU, in the first of several zones that has capacity."""
 
-    def __init__(self, client: Client, project: Project, clock: Clock) -> None:
+    def __init__(self, client: TpuClient, project: Project, clock: Clock) -> None:
         self._client = client
         self._project = project
         self._clock = clock
@@ -132,7 +132,7 @@ class TpuCreation:
             type=request.type.name,
             chips=request.chips,
             tier=request.tier,
-            asked=ledger.format_time(self._clock.now()),
+            asked=ledger.format_ledger_time(self._clock.now()),
             nodes=request.node_names,
         )
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tpustarter.cloud.api import rest
-from tpustarter.cloud.api.rest import RestClient, UnansweredError
-from tpustarter.cloud.doctor.observations import Observation, ProjectQuestion
+from tpustarter.cloud.api import rest_client
+from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
+from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectQuestion
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.text import phrases
 
@@ -33,37 +33,37 @@ class OfferedType(msgspec.Struct):
     type: str = ""
 
 
-def examine_zone(subject: WantedTpu, google: RestClient) -> Observation:
+def check_zone_has_tpus(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     """Return whether the zone has Cloud TPU, as an observation."""
-    names = list_zones(subject, google)
+    names = list_tpu_zones(subject, google)
     if subject.zone is None:
         found = f"no zone is named; {len(names)} zones have TPUs for this project"
-        return Observation("info", found, "tpustarter tpu doctor --zone ZONE --type TYPE")
+        return ProjectAnswer("info", found, "tpustarter tpu doctor --zone ZONE --type TYPE")
     if subject.zone in names:
-        return Observation("ok", f"{subject.zone} has Cloud TPU for this project")
+        return ProjectAnswer("ok", f"{subject.zone} has Cloud TPU for this project")
     near = phrases.near_matches(subject.zone, names)
     if near:
         found = f"{subject.zone} has no Cloud TPU for this project; {near[0]} does"
         kind = f" --type {subject.type.name}" if subject.type else ""
-        return Observation("fail", found, f"tpustarter tpu doctor --zone {near[0]}{kind}")
+        return ProjectAnswer("fail", found, f"tpustarter tpu doctor --zone {near[0]}{kind}")
     found = f"{subject.zone} has no Cloud TPU for this project; {len(names)} other zones do"
-    return Observation("fail", found, "tpustarter tpu zones")
+    return ProjectAnswer("fail", found, "tpustarter tpu zones")
 
 
-def examine_type(subject: WantedTpu, google: RestClient) -> Observation:
+def examine_type(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     """Return whether the zone offers the type, or else which zone does."""
     if subject.type is None:
-        return Observation("info", "no type is named", "tpustarter tpu doctor --type v6e-8")
+        return ProjectAnswer("info", "no type is named", "tpustarter tpu doctor --type v6e-8")
     wanted = subject.type.accelerator_type
     if is_in_compute_engine(subject):
         found = f"{subject.type.name} is not in the Cloud TPU API; Compute Engine makes it"
-        return Observation("info", found, IN_COMPUTE_ENGINE)
+        return ProjectAnswer("info", found, IN_COMPUTE_ENGINE)
     if subject.zone is None:
-        elsewhere, silent = _zones_with(wanted, list_zones(subject, google), subject, google)
+        elsewhere, silent = _zones_with(wanted, list_tpu_zones(subject, google), subject, google)
         return _elsewhere(subject, subject.type.name, elsewhere, silent)
-    names = list_zones(subject, google)
+    names = list_tpu_zones(subject, google)
     if subject.zone in names and wanted in list_types(subject.zone, subject, google):
-        return Observation("ok", f"{subject.zone} offers {subject.type.name}")
+        return ProjectAnswer("ok", f"{subject.zone} offers {subject.type.name}")
     others = [name for name in names if name != subject.zone]
     elsewhere, silent = _zones_with(wanted, others, subject, google)
     return _elsewhere(subject, subject.type.name, elsewhere, silent)
@@ -78,20 +78,20 @@ def is_in_compute_engine(subject: WantedTpu) -> bool:
     return subject.type is not None and not subject.type.generation.cloud_tpu_api
 
 
-def list_zones(subject: WantedTpu, google: RestClient) -> list[str]:
+def list_tpu_zones(subject: WantedTpu, google: RestClient) -> list[str]:
     """Return the zones that have Cloud TPU for the project."""
     path = f"v2/projects/{subject.id}/locations"
-    rows = google.pages(rest.TPU, path, "locations", CloudZone, pageSize=200)
+    rows = google.pages(rest_client.TPU, path, "locations", CloudZone, pageSize=200)
     names = sorted({row.location_id for row in rows if row.location_id})
     if not names:
-        raise UnansweredError("garbled", "a list without any zone", service=rest.TPU)
+        raise UnansweredError("garbled", "a list without any zone", service=rest_client.TPU)
     return names
 
 
 def list_types(zone: str, subject: WantedTpu, google: RestClient) -> list[str]:
     """Return the accelerator types that a zone offers to the project."""
     path = f"v2/projects/{subject.id}/locations/{zone}/acceleratorTypes"
-    rows = google.pages(rest.TPU, path, "acceleratorTypes", OfferedType, pageSize=1000)
+    rows = google.pages(rest_client.TPU, path, "acceleratorTypes", OfferedType, pageSize=1000)
     return [row.type for row in rows if row.type]
 
 
@@ -123,7 +123,7 @@ def _zones_with(
     return sorted(found), len(silent)
 
 
-def _elsewhere(subject: WantedTpu, wanted: str, elsewhere: list[str], silent: int) -> Observation:
+def _elsewhere(subject: WantedTpu, wanted: str, elsewhere: list[str], silent: int) -> ProjectAnswer:
     lead = f"{subject.zone} does not offer {wanted}" if subject.zone else ""
     unasked = f"; {silent} zones did not answer" if silent else ""
     if elsewhere:
@@ -131,13 +131,13 @@ def _elsewhere(subject: WantedTpu, wanted: str, elsewhere: list[str], silent: in
         fix = f"tpustarter tpu doctor --zone {elsewhere[0]} --type {wanted}"
         if lead:
             do = phrases.choose_plural(len(elsewhere), "does", "do")
-            return Observation("fail", f"{lead}; {zones} {do}{unasked}", fix)
-        return Observation("info", f"{wanted} is offered in {zones}{unasked}", fix)
+            return ProjectAnswer("fail", f"{lead}; {zones} {do}{unasked}", fix)
+        return ProjectAnswer("info", f"{wanted} is offered in {zones}{unasked}", fix)
     if silent and not lead:
-        raise UnansweredError("silent", service=rest.TPU)
+        raise UnansweredError("silent", service=rest_client.TPU)
     nobody = f"no zone that answered offers {wanted}" if silent else f"no zone offers {wanted}"
     fix = f"tpustarter tpu types --zone {subject.zone or 'ZONE'}"
-    return Observation("fail", f"{nobody} to this project{unasked}", fix)
+    return ProjectAnswer("fail", f"{nobody} to this project{unasked}", fix)
 
 
 def _command(subject: WantedTpu) -> str:
@@ -150,7 +150,7 @@ LOOKS = (
         "zone",
         "the zone has Cloud TPU",
         "https://docs.cloud.google.com/tpu/docs/reference/rest/v2/projects.locations/list",
-        examine_zone,
+        check_zone_has_tpus,
         lambda subject: subject.gcloud("compute", "tpus", "locations", "list"),
     ),
     ProjectQuestion(

@@ -10,7 +10,7 @@ from typing import Literal
 
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
-from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 

@@ -10,11 +10,11 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from tpustarter.cloud.api import gcloud_commands, resource_states
-from tpustarter.cloud.api.client import UNANSWERED, Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
+from tpustarter.cloud.api.tpu_client import UNANSWERED, TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.create.events import Event, RequestMayExist, RequestWithdrawn
@@ -115,7 +115,7 @@ def _is_meant(one: DeletionPlan, name: str) -> bool:
 
 
 def carry_out_plan(
-    client: Client, one: DeletionPlan, clock: Clock, *, wait: bool = True
+    client: TpuClient, one: DeletionPlan, clock: Clock, *, wait: bool = True
 ) -> Generator[Event, None, bool]:
     """Delete the resources of a plan; yields the events, and returns whether they are gone.
 
@@ -144,7 +144,7 @@ def carry_out_plan(
 
 
 def _send(
-    client: Client, entry: LedgerEntry, resource: QueuedResource, clock: Clock, *, wait: bool
+    client: TpuClient, entry: LedgerEntry, resource: QueuedResource, clock: Clock, *, wait: bool
 ) -> Generator[Event, None, bool]:
     """Send the deletion once Google allows it; returns false without `wait` where it must wait."""
     seen: QueuedResource | None = resource
@@ -171,7 +171,7 @@ def _can_be_deleted(state: str) -> bool:
     return state not in ("", *UNDELETABLE)
 
 
-def _send_node(client: Client, node: TpuNode) -> None:
+def _send_node(client: TpuClient, node: TpuNode) -> None:
     try:
         client.delete_node(node.zone, node.name)
     except CloudProblem as problem:
@@ -200,7 +200,9 @@ def make_ledger_entry(project: str, one: DeletionPlan) -> LedgerEntry:
         type=made.type,
         chips=_chips(made.type),
         tier=made.tier,
-        asked=ledger.format_time(made.created) if made.created else "1970-01-01T00:00:00+00:00",
+        asked=ledger.format_ledger_time(made.created)
+        if made.created
+        else "1970-01-01T00:00:00+00:00",
         phase="seen",
         nodes=resource.nodes if resource else (one.name,),
         created=ownership.format_creation_time(resource) if resource else "",

@@ -10,10 +10,10 @@ import random
 from collections.abc import Generator
 from typing import Literal
 
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.create.events import Event, NodeStateChanged, SendingPaused
 from tpustarter.cloud.create.follow_request import LAG_S, LOOK_S, PASSING, SILENCE_S
 from tpustarter.core.problem import ExitCode, Problem
@@ -41,7 +41,7 @@ def require_can_stop_or_start(verb: str, node: TpuNode) -> None:
 
 
 def stop_or_start(
-    client: Client, verb: Verb, node: TpuNode, clock: Clock
+    client: TpuClient, verb: Verb, node: TpuNode, clock: Clock
 ) -> Generator[Event, None, TpuNode]:
     """Stop or start a TPU VM; yields each state that Google reports, and returns the last one.
 

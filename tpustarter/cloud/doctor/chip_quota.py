@@ -14,10 +14,10 @@ from typing import Annotated
 
 import msgspec
 
-from tpustarter.cloud.api import rest
-from tpustarter.cloud.api.rest import RestClient, UnansweredError
+from tpustarter.cloud.api import rest_client
+from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.cloud.create import zone_and_type
-from tpustarter.cloud.doctor.observations import Observation, ProjectQuestion
+from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectQuestion
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.machine.tpus import TpuType
 from tpustarter.text import phrases
@@ -34,7 +34,7 @@ _FINITE = msgspec.Meta(ge=-1, le=1e15)
 
 @dataclass(frozen=True)
 class ChipQuota:
-    """The limit on one kind of TPU in one place."""
+    """The quota for chips of one kind of TPU, in a zone, in a region, or in the project."""
 
     generation: str
     tier: str
@@ -131,28 +131,28 @@ def _at(limit: QuotaLimit, zone: str) -> tuple[str, int | None]:
     return place, value
 
 
-def examine_quota(subject: WantedTpu, google: RestClient) -> Observation:
+def examine_quota(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     """Return whether the quota allows the type in the zone, spot and on demand."""
     if subject.zone is None:
         found = "no zone is named, and quota differs from zone to zone"
-        return Observation("info", found, "tpustarter tpu doctor --zone ZONE --type TYPE")
+        return ProjectAnswer("info", found, "tpustarter tpu doctor --zone ZONE --type TYPE")
     if zone_and_type.is_in_compute_engine(subject):
         found = "the quota of this generation is Compute Engine's, which was not looked at"
         fix = "https://console.cloud.google.com/iam-admin/quotas?service=compute.googleapis.com"
-        return Observation("unknown", found, fix)
-    path = f"v1beta1/projects/{subject.id}/services/{rest.TPU}/consumerQuotaMetrics"
-    metrics = google.pages(rest.SERVICES, path, "metrics", QuotaMetric, pageSize=1000)
+        return ProjectAnswer("unknown", found, fix)
+    path = f"v1beta1/projects/{subject.id}/services/{rest_client.TPU}/consumerQuotaMetrics"
+    metrics = google.pages(rest_client.SERVICES, path, "metrics", QuotaMetric, pageSize=1000)
     found = [limit for limit in list_limits(metrics, subject.zone) if limit.tier != "reserved"]
     if subject.type:
         found = _of_type(subject.type, found)
     if not found:
         kind = subject.type.generation.name if subject.type else "TPUs"
         text = f"Google lists no quota of {kind} for {subject.zone}"
-        return Observation("unknown", text, _command(subject))
+        return ProjectAnswer("unknown", text, _command(subject))
     return _judge(subject.type, found) if subject.type else _list(found)
 
 
-def _list(found: list[ChipQuota]) -> Observation:
+def _list(found: list[ChipQuota]) -> ProjectAnswer:
     least: dict[tuple[str, str], list[int]] = defaultdict(list)
     for (generation, tier, _), value in _least(found).items():
         least[generation, tier].append(value)
@@ -162,8 +162,8 @@ def _list(found: list[ChipQuota]) -> Observation:
         if any(values)
     ]
     if some:
-        return Observation("info", f"chips or cores at once: {', '.join(some)}")
-    return Observation("fail", "the quota of every kind of TPU is 0 in this zone", CONSOLE)
+        return ProjectAnswer("info", f"chips or cores at once: {', '.join(some)}")
+    return ProjectAnswer("fail", "the quota of every kind of TPU is 0 in this zone", CONSOLE)
 
 
 def _least(found: list[ChipQuota]) -> dict[tuple[str, str, str], int]:
@@ -199,7 +199,7 @@ def _of_type(tpu: TpuType, found: list[ChipQuota]) -> list[ChipQuota]:
     return found
 
 
-def _judge(tpu: TpuType, found: list[ChipQuota]) -> Observation:
+def _judge(tpu: TpuType, found: list[ChipQuota]) -> ProjectAnswer:
     """Return whether a type fits, and into which tier.
 
     v4 and v5p are counted in chips or in TensorCores, and the answer does not show in which.
@@ -219,14 +219,14 @@ def _judge(tpu: TpuType, found: list[ChipQuota]) -> Observation:
         spot = "as spot" if is_open["spot"] else "not as spot"
         joint = "and" if all(is_open.values()) else "but"
         first, second = (on_demand, spot) if is_open["on-demand"] else (spot, on_demand)
-        return Observation("ok", f"{tpu.name} fits {first} {joint} {second}: {text}")
+        return ProjectAnswer("ok", f"{tpu.name} fits {first} {joint} {second}: {text}")
     every = fits["on-demand"] | fits["spot"]
     if every <= {"no"}:
-        return Observation("fail", f"{tpu.name} does not fit: {text}", CONSOLE)
+        return ProjectAnswer("fail", f"{tpu.name} does not fit: {text}", CONSOLE)
     why = (
         "Google counts chips or TensorCores" if "maybe" in every else "there are two quotas for it"
     )
-    return Observation("warn", f"{tpu.name} may not fit, for {why}: {text}", CONSOLE)
+    return ProjectAnswer("warn", f"{tpu.name} may not fit, for {why}: {text}", CONSOLE)
 
 
 def _fit(tpu: TpuType, value: int) -> str:
@@ -252,13 +252,13 @@ def _describe(tier: str, found: list[ChipQuota]) -> str:
     )
 
 
-def examine_machines(subject: WantedTpu, google: RestClient) -> Observation:
+def examine_machines(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     """Return whether Compute Engine allows a machine and an address for each host."""
     if subject.region is None:
         found = "no zone is named, and this quota differs from region to region"
-        return Observation("info", found, "tpustarter tpu doctor --zone ZONE")
+        return ProjectAnswer("info", found, "tpustarter tpu doctor --zone ZONE")
     path = f"compute/v1/projects/{subject.id}/regions/{subject.region}"
-    answer = google.get(rest.COMPUTE, path, ComputeRegion)
+    answer = google.get(rest_client.COMPUTE, path, ComputeRegion)
     left: dict[str, int] = {}
     texts: list[str] = []
     for row in answer.quotas:
@@ -269,18 +269,18 @@ def examine_machines(subject: WantedTpu, google: RestClient) -> Observation:
             texts.append(f"{used} of {limit} {noun}")
     if len(left) < 2:
         text = "no quota of machines and addresses in it"
-        raise UnansweredError("garbled", text, service=rest.COMPUTE)
+        raise UnansweredError("garbled", text, service=rest_client.COMPUTE)
     hosts = subject.type.hosts if subject.type else 1
     used = f"{phrases.join_words(sorted(texts))} of {subject.region} are in use"
     if min(left.values()) >= hosts:
-        return Observation(
+        return ProjectAnswer(
             "ok", f"{used}, and the {phrases.format_count(hosts, 'host')} of a TPU would fit"
         )
     found = f"{used}, and a TPU needs one of each for its {phrases.format_count(hosts, 'host')}"
     if left["INSTANCES"] >= hosts:
         found += "; `--internal-ips` needs no addresses"
     console = "https://console.cloud.google.com/iam-admin/quotas?service=compute.googleapis.com"
-    return Observation("warn", found, console)
+    return ProjectAnswer("warn", found, console)
 
 
 def _command(subject: WantedTpu) -> str:

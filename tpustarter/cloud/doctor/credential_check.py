@@ -12,11 +12,11 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tpustarter.cloud.api import rest
+from tpustarter.cloud.api import rest_client
 from tpustarter.cloud.api.errors import CloudProblem
-from tpustarter.cloud.api.rest import UnansweredError
-from tpustarter.cloud.doctor import observations
-from tpustarter.cloud.doctor.observations import Observation, ProjectFinding, ProjectQuestion
+from tpustarter.cloud.api.rest_client import UnansweredError
+from tpustarter.cloud.doctor import project_answers
+from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectFinding, ProjectQuestion
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.core.redact import Redactor
 from tpustarter.probe.finding import Hint
@@ -27,7 +27,7 @@ LOOK = ProjectQuestion(
     "credentials",
     "there are credentials that Google accepts",
     "https://docs.cloud.google.com/docs/authentication/application-default-credentials",
-    lambda _subject, _google: Observation("ok", ""),
+    lambda _subject, _google: ProjectAnswer("ok", ""),
     lambda _: "gcloud auth application-default print-access-token",
 )
 LOG_IN = "gcloud auth application-default login"
@@ -63,7 +63,7 @@ def try_credentials(
         return None, make_refused_finding(text or "no credentials were found", fix)
     except UnansweredError as error:
         if error.reason != "credentials":
-            return None, observations.make_unknown_finding(LOOK, subject, error)
+            return None, project_answers.make_unknown_finding(LOOK, subject, error)
         text = subject.hide(str(error))
         if _CLOCK in error.text:
             text = f"the clock of this machine is wrong, so Google refused the token: {text}"
@@ -72,8 +72,8 @@ def try_credentials(
     own = getattr(found, "quota_project_id", None)
     with_project = getattr(found, "with_quota_project", None)
     if own is None and with_project and not _email(found):  # a user's credentials name no project
-        return with_project(subject.id), observations.make_finding(
-            LOOK, Observation("ok", _whose(found, subject))
+        return with_project(subject.id), project_answers.make_finding(
+            LOOK, ProjectAnswer("ok", _whose(found, subject))
         )
     if own and own != subject.id:
         text = (
@@ -81,8 +81,8 @@ def try_credentials(
             "quota then count"
         )
         fix = f"gcloud auth application-default set-quota-project {subject.project_text}"
-        return found, observations.make_finding(LOOK, Observation("warn", text, fix))
-    return found, observations.make_finding(LOOK, Observation("ok", _whose(found, subject)))
+        return found, project_answers.make_finding(LOOK, ProjectAnswer("warn", text, fix))
+    return found, project_answers.make_finding(LOOK, ProjectAnswer("ok", _whose(found, subject)))
 
 
 def _refresh(found: Any) -> None:
@@ -93,7 +93,7 @@ def _refresh(found: Any) -> None:
     try:
         found.refresh(library.Request())
     except exceptions.GoogleAuthError as error:
-        raise rest.convert_exception(error, "oauth2.googleapis.com") from error
+        raise rest_client.convert_exception(error, "oauth2.googleapis.com") from error
 
 
 def _email(found: object) -> str | None:
@@ -110,7 +110,7 @@ def _whose(found: object, subject: WantedTpu) -> str:
 
 def make_refused_finding(text: str, fix: str = LOG_IN) -> ProjectFinding:
     """Return the finding for unusable credentials."""
-    return observations.make_finding(LOOK, Observation("fail", text, fix, "credentials"))
+    return project_answers.make_finding(LOOK, ProjectAnswer("fail", text, fix, "credentials"))
 
 
 def _within(seconds: float, do: Callable[[], _Answer]) -> _Answer:

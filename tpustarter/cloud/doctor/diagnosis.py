@@ -12,19 +12,19 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tpustarter.cloud.api import credentials, rest
-from tpustarter.cloud.api.client import ENDPOINT as TPU_ENDPOINT
-from tpustarter.cloud.api.rest import Reason, RestClient, UnansweredError
+from tpustarter.cloud.api import credentials, rest_client
+from tpustarter.cloud.api.rest_client import Reason, RestClient, UnansweredError
+from tpustarter.cloud.api.tpu_client import ENDPOINT as TPU_ENDPOINT
 from tpustarter.cloud.create import zone_and_type
 from tpustarter.cloud.doctor import (
     chip_quota,
     credential_check,
     network,
-    observations,
+    project_answers,
     project_checks,
 )
-from tpustarter.cloud.doctor.observations import (
-    Observation,
+from tpustarter.cloud.doctor.project_answers import (
+    ProjectAnswer,
     ProjectFinding,
     ProjectQuestion,
     Verdict,
@@ -87,7 +87,7 @@ def diagnose_project(
     subject: WantedTpu,
     *,
     find: Callable[[], object] = credentials.find_credentials,
-    call_s: float = rest.CALL_S,
+    call_s: float = rest_client.CALL_S,
     total_s: float = TOTAL_S,
 ) -> DoctorReport:
     """Return the obstacles between a project and its first TPU; nothing is changed.
@@ -103,7 +103,7 @@ def diagnose_project(
         found = f"none are read: {address} on this machine is asked instead of Google"
         pass_, first = (
             credential_check.make_anonymous(),
-            observations.make_finding(credential_check.LOOK, Observation("info", found)),
+            project_answers.make_finding(credential_check.LOOK, ProjectAnswer("info", found)),
         )
     else:
         pass_, first = credential_check.try_credentials(subject, find)
@@ -111,8 +111,8 @@ def diagnose_project(
         lack = "work" if first.verdict == "fail" else "could be tried"
         why = f"not tried, as no credentials {lack}"
         rest_of = [
-            observations.make_finding(
-                look, Observation("unknown", why, look.command(subject), "not-tried")
+            project_answers.make_finding(
+                look, ProjectAnswer("unknown", why, look.command(subject), "not-tried")
             )
             for look in LOOKS
         ]
@@ -124,12 +124,12 @@ def diagnose_project(
 
 def _server() -> str | None:
     """Return the local server, if any; raises Problem where it replaces only half of Google's."""
-    address = rest.find_local_server()
+    address = rest_client.find_local_server()
     if address is None and os.environ.get(TPU_ENDPOINT):
         raise Problem(
             f"`{TPU_ENDPOINT}` names a server on this machine, but the doctor asks Google's REST "
             "services",
-            hint=f"set {rest.ENDPOINT} too, or unset {TPU_ENDPOINT}",
+            hint=f"set {rest_client.ENDPOINT} too, or unset {TPU_ENDPOINT}",
             code=ExitCode.USAGE,
         )
     return address
@@ -152,9 +152,9 @@ def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[Pro
             except queue.Empty:
                 return
             try:
-                done.put(observations.make_finding(look, look.examine(subject, google)))
+                done.put(project_answers.make_finding(look, look.examine(subject, google)))
             except UnansweredError as error:
-                done.put(observations.make_unknown_finding(look, subject, error))
+                done.put(project_answers.make_unknown_finding(look, subject, error))
             except Exception as error:  # noqa: BLE001  it is raised in the first thread
                 done.put(error)
 
@@ -172,7 +172,7 @@ def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[Pro
         del missing[finding.id]
         yield finding
     for look in missing.values():
-        yield observations.make_unknown_finding(look, subject, UnansweredError("silent"))
+        yield project_answers.make_unknown_finding(look, subject, UnansweredError("silent"))
 
 
 class _Countdown:

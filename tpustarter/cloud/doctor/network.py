@@ -11,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from tpustarter.cloud.api import rest
-from tpustarter.cloud.api.rest import RestClient, UnansweredError
-from tpustarter.cloud.doctor.observations import Observation, ProjectQuestion
+from tpustarter.cloud.api import rest_client
+from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
+from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectQuestion
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.text import phrases
 
@@ -72,21 +72,21 @@ class FirewallRule(msgspec.Struct, rename="camel"):
         return self.allowed if self.direction == "INGRESS" else []
 
 
-def examine_network(subject: WantedTpu, google: RestClient) -> Observation:
+def examine_network(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     """Return whether the network `default` exists, with a subnet in the zone's region."""
     try:
         path = f"compute/v1/projects/{subject.id}/global/networks/{NETWORK}"
-        answer = google.get(rest.COMPUTE, path, ComputeNetwork)
+        answer = google.get(rest_client.COMPUTE, path, ComputeNetwork)
     except UnansweredError as error:
         if error.reason == "missing" and f"networks/{NETWORK}" in error.text:
             found = (
                 "there is no network `default`; make it, or name another one when you create a TPU"
             )
             fix = subject.gcloud("compute", "networks", "create", NETWORK, "--subnet-mode=auto")
-            return Observation("fail", found, fix)
+            return ProjectAnswer("fail", found, fix)
         raise
     if answer.name != NETWORK:
-        raise UnansweredError("garbled", "a network of another name", service=rest.COMPUTE)
+        raise UnansweredError("garbled", "a network of another name", service=rest_client.COMPUTE)
     region = subject.region
     if region and not any(f"/regions/{region}/" in address for address in answer.subnetworks):
         found = f"the network `default` has no subnet in {region}"
@@ -100,12 +100,12 @@ def examine_network(subject: WantedTpu, google: RestClient) -> Observation:
             f"--region={region}",
             "--range=10.128.0.0/20",
         )
-        return Observation("warn", found, fix)
+        return ProjectAnswer("warn", found, fix)
     where = f", with a subnet in {region}" if region else ""
-    return Observation("ok", f"the network `default` exists{where}")
+    return ProjectAnswer("ok", f"the network `default` exists{where}")
 
 
-def examine_firewall(subject: WantedTpu, google: RestClient) -> Observation:
+def examine_firewall(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     """Return which rules let in the whole internet."""
     rules = _rules(subject, google)
     found: dict[Opening, list[FirewallRule]] = {"all": [], "some": [], "usual": []}
@@ -120,7 +120,7 @@ def examine_firewall(subject: WantedTpu, google: RestClient) -> Observation:
             "needed, or let in your own addresses alone"
         )
         rule = subject.hide(wide[0].name)
-        return Observation(
+        return ProjectAnswer(
             "warn", text, subject.gcloud("compute", "firewall-rules", "delete", rule)
         )
     if usual := found["usual"]:
@@ -131,27 +131,27 @@ def examine_firewall(subject: WantedTpu, google: RestClient) -> Observation:
         )
         rule = subject.hide(usual[0].name)
         fix = subject.gcloud("compute", "firewall-rules", "update", rule, f"--source-ranges={IAP}")
-        return Observation("info", text, fix)
-    return Observation("ok", f"none of {len(rules)} rules lets the whole internet in")
+        return ProjectAnswer("info", text, fix)
+    return ProjectAnswer("ok", f"none of {len(rules)} rules lets the whole internet in")
 
 
-def examine_ssh(subject: WantedTpu, google: RestClient) -> Observation:
+def examine_ssh(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     """Return whether any rule of the network lets ssh in."""
     rules = [rule for rule in _rules(subject, google) if rule.network.rpartition("/")[2] == NETWORK]
     open_rules = [rule for rule in rules if any(_has_port(one, 22) for one in rule.lets_in)]
     if open_rules:
         ranges = {text for rule in open_rules for text in rule.source_ranges}
         if ranges & WORLD:
-            return Observation("ok", "a rule of the network `default` lets ssh in")
+            return ProjectAnswer("ok", "a rule of the network `default` lets ssh in")
         through = " through IAP" if IAP in ranges else " from some addresses"
-        return Observation("ok", f"a rule of the network `default` lets ssh in{through}")
+        return ProjectAnswer("ok", f"a rule of the network `default` lets ssh in{through}")
     found = (
         "no rule of the network `default` lets ssh in; this one lets it in through IAP, which "
         "`--tunnel-through-iap` then uses"
     )
     options = (f"--network={NETWORK}", "--allow=tcp:22", f"--source-ranges={IAP}")
     fix = subject.gcloud("compute", "firewall-rules", "create", "allow-ssh-from-iap", *options)
-    return Observation("warn", found, fix)
+    return ProjectAnswer("warn", found, fix)
 
 
 def find_opening(rule: FirewallRule) -> Opening | None:
@@ -164,7 +164,7 @@ def find_opening(rule: FirewallRule) -> Opening | None:
 
 def _rules(subject: WantedTpu, google: RestClient) -> list[FirewallRule]:
     path = f"compute/v1/projects/{subject.id}/global/firewalls"
-    rules = google.pages(rest.COMPUTE, path, "items", FirewallRule, maxResults=500)
+    rules = google.pages(rest_client.COMPUTE, path, "items", FirewallRule, maxResults=500)
     return [rule for rule in rules if not rule.disabled]
 
 

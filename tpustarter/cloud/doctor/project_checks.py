@@ -6,15 +6,15 @@ import re
 
 import msgspec
 
-from tpustarter.cloud.api import rest
-from tpustarter.cloud.api.rest import RestClient, UnansweredError
-from tpustarter.cloud.doctor.observations import Observation, ProjectQuestion
+from tpustarter.cloud.api import rest_client
+from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
+from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectQuestion
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.text import phrases
 
-NEEDED = (rest.TPU, rest.COMPUTE)
+NEEDED = (rest_client.TPU, rest_client.COMPUTE)
 """APIs without which no TPU is created: its machines and its network belong to Compute Engine."""
-LOOKING = (rest.RESOURCES, rest.SERVICES, rest.BILLING)
+LOOKING = (rest_client.RESOURCES, rest_client.SERVICES, rest_client.BILLING)
 """APIs that only this examination calls."""
 
 _CREATE = {
@@ -95,78 +95,82 @@ class IamPolicy(msgspec.Struct):
     bindings: list[RoleBinding] = []
 
 
-def examine_project(subject: WantedTpu, google: RestClient) -> Observation:
+def examine_project(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     """Return whether the project exists and is active."""
     try:
-        answer = google.get(rest.RESOURCES, f"v3/projects/{subject.id}", CloudProject)
+        answer = google.get(rest_client.RESOURCES, f"v3/projects/{subject.id}", CloudProject)
     except UnansweredError as error:
         if error.reason in ("denied", "missing"):
             found = (
                 "Google shows no such project to this account: the id is wrong (a name or a "
                 "number in its place), or the account has no role in it"
             )
-            return Observation("fail", found, "gcloud projects list", error.reason)
+            return ProjectAnswer("fail", found, "gcloud projects list", error.reason)
         raise
     name = f"`{subject.id}`" if subject.show_names else f"from {subject.project.source}"
     if answer.state == "ACTIVE":
         more = f", number {answer.number}" if subject.show_names else ""
-        return Observation("ok", f"the project {name} is active{more}")
+        return ProjectAnswer("ok", f"the project {name} is active{more}")
     if answer.state == "DELETE_REQUESTED":
         fix = f"gcloud projects undelete {subject.project_text}"
-        return Observation("fail", f"the project {name} is marked for deletion", fix)
-    raise UnansweredError("garbled", "a project without a state", service=rest.RESOURCES)
+        return ProjectAnswer("fail", f"the project {name} is marked for deletion", fix)
+    raise UnansweredError("garbled", "a project without a state", service=rest_client.RESOURCES)
 
 
-def examine_billing(subject: WantedTpu, google: RestClient) -> Observation:
+def examine_billing(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     """Return whether an open billing account pays for the project."""
-    answer = google.get(rest.BILLING, f"v1/projects/{subject.id}/billingInfo", BillingInfo)
+    answer = google.get(rest_client.BILLING, f"v1/projects/{subject.id}/billingInfo", BillingInfo)
     if not (answer.name or answer.project_id):
-        raise UnansweredError("garbled", "no project in it", service=rest.BILLING)
+        raise UnansweredError("garbled", "no project in it", service=rest_client.BILLING)
     account = answer.billing_account_name
     if answer.billing_enabled:
         named = f" ({account})" if subject.show_names and account else ""
-        return Observation("ok", f"an open billing account is linked{named}")
+        return ProjectAnswer("ok", f"an open billing account is linked{named}")
     if account:
         found = "the billing account that is linked is closed, so nothing can be created"
-        return Observation("fail", found, "https://console.cloud.google.com/billing")
+        return ProjectAnswer("fail", found, "https://console.cloud.google.com/billing")
     fix = f"gcloud billing projects link {subject.project_text} --billing-account=ACCOUNT_ID"
     found = (
         "no billing account is linked, so nothing can be created; a TRC grant needs one too, "
         "and `gcloud billing accounts list` shows yours"
     )
-    return Observation("fail", found, fix)
+    return ProjectAnswer("fail", found, fix)
 
 
-def examine_apis(subject: WantedTpu, google: RestClient) -> Observation:
-    """Return whether the APIs are on that creating needs, and those that looking needs."""
+def examine_apis(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+    """Return whether the APIs for creating and for examining a TPU are enabled."""
     names = [f"projects/{subject.id}/services/{name}" for name in (*NEEDED, *LOOKING)]
     path = f"v1/projects/{subject.id}/services:batchGet"
-    answer = google.get(rest.SERVICES, path, EnabledServices, names=names)
+    answer = google.get(rest_client.SERVICES, path, EnabledServices, names=names)
     states = {row.name.rpartition("/")[2]: row.state for row in answer.services}
     if missing := [name for name in NEEDED if states.get(name) not in ("ENABLED", "DISABLED")]:
         text = f"no state of {phrases.join_words(missing)}"
-        raise UnansweredError("garbled", text, service=rest.SERVICES)
+        raise UnansweredError("garbled", text, service=rest_client.SERVICES)
     off = [name for name in NEEDED if states[name] == "DISABLED"]
     if off:
-        found = f"not enabled: {phrases.join_words([rest.TITLES[name] for name in off], most=3)}"
-        return Observation("fail", found, subject.gcloud("services", "enable", *off))
+        found = (
+            f"not enabled: {phrases.join_words([rest_client.TITLES[name] for name in off], most=3)}"
+        )
+        return ProjectAnswer("fail", found, subject.gcloud("services", "enable", *off))
     off = [name for name in LOOKING if states.get(name) != "ENABLED"]
     if off:
-        titles = phrases.join_words([rest.TITLES[name] for name in off], most=3)
+        titles = phrases.join_words([rest_client.TITLES[name] for name in off], most=3)
         are = phrases.choose_plural(len(off), "is", "are")
         found = f"what a TPU needs is enabled; {titles} {are} not, which only this examination asks"
-        return Observation("info", found, subject.gcloud("services", "enable", *off))
-    return Observation("ok", "the Cloud TPU and Compute Engine APIs are enabled")
+        return ProjectAnswer("info", found, subject.gcloud("services", "enable", *off))
+    return ProjectAnswer("ok", "the Cloud TPU and Compute Engine APIs are enabled")
 
 
-def examine_roles(subject: WantedTpu, google: RestClient) -> Observation:
+def examine_roles(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     """Return which permissions to create and connect the account lacks on the project."""
     asked = [*_CREATE, *_CONNECT]
     path = f"v3/projects/{subject.id}:testIamPermissions"
-    held = google.post(rest.RESOURCES, path, HeldPermissions, {"permissions": asked}).permissions
+    held = google.post(
+        rest_client.RESOURCES, path, HeldPermissions, {"permissions": asked}
+    ).permissions
     lacking = [name for name in asked if name not in held]
     if not lacking:
-        return Observation(
+        return ProjectAnswer(
             "ok", f"the account holds all {len(asked)} permissions to create and connect"
         )
     role = (_CREATE | _CONNECT)[lacking[0]]
@@ -177,29 +181,33 @@ def examine_roles(subject: WantedTpu, google: RestClient) -> Observation:
     what = f"the account lacks {phrases.join_words(lacking, most=3)}"
     if any(name in _CREATE for name in lacking):
         found = f"{what}; somebody who owns the project grants them"
-        return Observation("fail", found, fix)
+        return ProjectAnswer("fail", found, fix)
     found = (
         f"{what} on the project, which connecting or the "
         "machine's service account may need, unless it is granted there"
     )
-    return Observation("warn", found, fix)
+    return ProjectAnswer("warn", found, fix)
 
 
-def examine_service_agent(subject: WantedTpu, google: RestClient) -> Observation:
+def examine_service_agent(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     """Return whether the account with which Cloud TPU makes machines has its role."""
-    number = google.get(rest.RESOURCES, f"v3/projects/{subject.id}", CloudProject).number
+    number = google.get(rest_client.RESOURCES, f"v3/projects/{subject.id}", CloudProject).number
     if not number.isdigit():
-        raise UnansweredError("garbled", "a project without a number", service=rest.RESOURCES)
-    policy = google.post(rest.RESOURCES, f"v3/projects/{subject.id}:getIamPolicy", IamPolicy, {})
+        raise UnansweredError(
+            "garbled", "a project without a number", service=rest_client.RESOURCES
+        )
+    policy = google.post(
+        rest_client.RESOURCES, f"v3/projects/{subject.id}:getIamPolicy", IamPolicy, {}
+    )
     agent = re.compile(rf"serviceAccount:service-{number}@(cloud-tpu|gcp-sa-tpu)\.iam\.\S+")
     if any(agent.fullmatch(name) for row in policy.bindings for name in row.members):
-        return Observation("ok", "the service agent of Cloud TPU has a role in the project")
+        return ProjectAnswer("ok", "the service agent of Cloud TPU has a role in the project")
     found = (
         "the service agent of Cloud TPU has no role here yet; Google makes it with the first "
         "TPU VM, and a command does so earlier, to let it read a bucket"
     )
-    fix = subject.gcloud("beta", "services", "identity", "create", f"--service={rest.TPU}")
-    return Observation("info", found, fix)
+    fix = subject.gcloud("beta", "services", "identity", "create", f"--service={rest_client.TPU}")
+    return ProjectAnswer("info", found, fix)
 
 
 LOOKS = (

@@ -37,7 +37,7 @@ class WantedTpu:
 
     @property
     def id(self) -> str:
-        """Return the project's id, as it is sent."""
+        """Return the project's id for use in requests."""
         return self.project.name
 
     @property
@@ -62,7 +62,7 @@ class WantedTpu:
         return " ".join(("gcloud", *words, *(() if knows else (f"--project={self.project_text}",))))
 
     def hide(self, text: str) -> str:
-        """Return Google's text without identifying names, unless the user asked for them."""
+        """Remove identifying names from Google's text, unless the user asked to see them."""
         if self.show_names:
             return text
         text = re.sub(rf"(?<![\w-]){re.escape(self.id)}(?![\w-])", "[project]", text)

@@ -67,7 +67,7 @@ def quote_for_worker(words: Sequence[str]) -> str:
 def gcloud_command(
     worker: Worker, project: Project, text: str, *, iap: bool = False, user: str | None = None
 ) -> tuple[str, ...]:
-    """Return the gcloud command that runs a text on a worker."""
+    """Return the gcloud command that runs a shell command on a worker."""
     patience = f"-oConnectTimeout={CONNECT_S} -oServerAliveInterval={ALIVE_S}"
     return (
         *_gcloud_ssh(worker, None if project.gcloud_knows else project.name, iap=iap, user=user),
@@ -128,7 +128,7 @@ def tunnel_command(worker: Worker, user: str) -> tuple[str, ...]:
 def ssh_command(
     worker: Worker, text: str, *, iap: bool = False, user: str | None = None
 ) -> tuple[str, ...]:
-    """Return the ssh command that runs a text on a worker."""
+    """Return the ssh command that runs a shell command on a worker."""
     options = dict(ssh_options(worker, iap=iap, user=user or default_user()))
     host = options.pop("HostName")
     options |= {"BatchMode": "yes", "ConnectTimeout": str(CONNECT_S)}

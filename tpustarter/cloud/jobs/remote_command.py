@@ -79,7 +79,7 @@ Event = WorkerLines | WorkerEnded
 
 
 def find_program(name: str) -> str:
-    """Return the path of gcloud or ssh; raises Problem with a way to install it."""
+    """Return the path of gcloud or ssh; raises Problem with installation advice if missing."""
     if path := shutil.which(name):
         return str(Path(path).absolute())
     if name == "gcloud":

@@ -10,8 +10,8 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from tpustarter.cloud.api import workers
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import remote_command
@@ -51,7 +51,7 @@ def require_reachable_workers(chosen: Sequence[Worker], via: str, *, iap: bool) 
 
 
 def describe_other_workers(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> str:
-    """Return a text with the other workers of the same command, or "" if there is none."""
+    """Return a phrase about the other workers of the same command, or "" if there are none."""
     labels = [worker.label for worker in chosen[1:]]
     if not labels:
         return ""
@@ -78,7 +78,7 @@ def list_warnings(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> Iterato
 
 
 def summarize_endings(endings: Sequence[WorkerEnded], seconds: float) -> str:
-    """Return the summary of the ends in one line."""
+    """Return one line that summarizes how the command ended on its workers."""
     good = [ended for ended in endings if ended.code == 0]
     workers = phrases.format_count(len(endings), "worker")
     return f"{len(good)} of {workers} ended with 0 in {seconds:.1f} s"
@@ -95,13 +95,13 @@ def group_failures(endings: Sequence[WorkerEnded]) -> Iterator[tuple[str, tuple[
 
 
 def join_worker_names(labels: Sequence[str]) -> str:
-    """Return the names of workers; of many the first ones, and the number of the others."""
+    """Join the names of workers; a long list is cut to the first ones and a count."""
     if len(labels) <= SHOWN_LABELS:
         return ", ".join(labels)
     return f"{', '.join(labels[:SHOWN_LABELS])} and {len(labels) - SHOWN_LABELS} more"
 
 
-def describe_unready_tpus(client: Client, chosen: Sequence[Worker]) -> Iterator[str]:
+def describe_unready_tpus(client: TpuClient, chosen: Sequence[Worker]) -> Iterator[str]:
     """Yield the state of TPUs that are not READY, after a worker was not reached."""
     for zone, name in dict.fromkeys((one.node.zone, one.node.name) for one in chosen):
         with contextlib.suppress(Problem):

@@ -50,7 +50,7 @@ class WorkerLog(CappedLog):
         self._file.close()
 
 
-def make_folder(name: str) -> Path:
+def make_output_folder(name: str) -> Path:
     """Make the folder for the output of one run, which only its user may open."""
     place = locations.make_folder(locations.make_state_folder() / "tpu-runs")
     with locations.convert_write_errors(place):

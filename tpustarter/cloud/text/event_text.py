@@ -14,7 +14,7 @@ from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.gcloud_commands import quote_for_shell
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.create import events
-from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.text import slice_drawing
 from tpustarter.text import phrases
 
@@ -105,7 +105,7 @@ def format_unreadable_warning(file: str) -> str:
 
 
 def describe_error(row: Tpu) -> tuple[str, tuple[str, ...]]:
-    """Return why a request for a TPU failed, and the remedies; both empty where not known."""
+    """Return why a request for a TPU failed, and its remedies; both are empty if unknown."""
     if not row.error:
         return "", ()
     problem = api_errors.make_problem(None, row.error, "")

@@ -28,7 +28,7 @@ _STOPPED, _TROUBLE = "-", "!"
 
 @dataclass(frozen=True)
 class SliceHost:
-    """One host of a slice, as it is drawn: its chips and the state of its worker."""
+    """One host in the drawing of a slice: its chips and the state of its worker."""
 
     worker: int
     words: str
@@ -83,7 +83,7 @@ def _in_words(name: str) -> str:
     return name.replace("_", " ").lower()
 
 
-def format_title(node: TpuNode) -> str:
+def describe_slice_hosts(node: TpuNode) -> str:
     """Return the description of a slice: `4 hosts with 4 chips each, topology 4x4`."""
     tpu = chips.find_type(node)
     return format_type_title(tpu) if tpu else phrases.format_count(len(list_hosts(node)), "host")
@@ -157,7 +157,7 @@ def _worst(hosts: Sequence[SliceHost]) -> str:
 
 
 def align_rows(drawn: Sequence[DrawingRow]) -> Iterator[DrawingRow]:
-    """Yield rows whose labels have one width, and whose signs have one width."""
+    """Yield the rows with labels and signs padded to align in columns."""
     label = max((len(row.label) for row in drawn), default=0)
     signs = max((len(row.signs) for row in drawn), default=0)
     for row in drawn:

@@ -19,7 +19,7 @@ from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.resources import Tier
 from tpustarter.cloud.billing import chips
 from tpustarter.cloud.billing.chips import Resource
-from tpustarter.cloud.create.request import TpuRequest, validate_zone
+from tpustarter.cloud.create.tpu_request import TpuRequest, validate_zone
 from tpustarter.core import locations, state
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
@@ -40,7 +40,7 @@ TIERS: dict[Tier, str] = {"spot": "spot", "on-demand": "on demand", "reserved": 
 
 
 class GrantLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A line of a grant: so many chips of one generation, in one tier and zone."""
+    """A line of a grant: a number of chips of one generation, in one tier and zone."""
 
     generation: str
     """Short name, `v5e`."""
@@ -76,7 +76,7 @@ class Grant:
 
 @dataclass(frozen=True)
 class GrantJudgement:
-    """The judgement of a request by a grant: whether it is covered, and the reason if not."""
+    """The decision whether a grant covers a request, with the reason if it does not."""
 
     reason: Reason
     why: str
@@ -207,7 +207,7 @@ def is_covered(grant: Grant, resource: Resource) -> bool:
     return known and _may_be_under(resource, grant.allowances)
 
 
-def list_zones(grant: Grant, tpu: TpuType, tier: Tier, slices: int = 1) -> tuple[str, ...]:
+def list_grant_zones(grant: Grant, tpu: TpuType, tier: Tier, slices: int = 1) -> tuple[str, ...]:
     """Return the grant's zones with enough chips for a TPU, in the order of the grant."""
     wanted = tpu.chips * slices
     enough: dict[str, int] = {}
@@ -227,7 +227,7 @@ def require_coverage(
         return judgement
     elsewhere = [
         zone
-        for zone in list_zones(grant, request.type, request.tier, request.slices)
+        for zone in list_grant_zones(grant, request.type, request.tier, request.slices)
         if zone != request.zone and judgement.reason in ("zone", "generation", "chips")
     ]
     other = f"take {phrases.join_words(elsewhere, 'or')}, or " if elsewhere else ""
@@ -293,7 +293,7 @@ def make_grant_line(
 
 
 def save_grant(grant: Grant) -> None:
-    """Store a grant in the state folder, in place of the one before; a broken one is put aside.
+    """Save a grant, replacing the former grant; an unreadable file is moved aside first.
 
     Raises:
         Problem: its first day is out of range, or it cannot be written.

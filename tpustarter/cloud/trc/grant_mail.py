@@ -67,7 +67,7 @@ class ParsedGrantMail:
 
 
 def parse_grant_mail(text: str) -> ParsedGrantMail:
-    """Return the grant in an e-mail; raises Problem for a text without one."""
+    """Parse the grant in an e-mail; raises Problem if the text contains no grant."""
     if len(text) > MOST_CHARACTERS:
         raise Problem(
             f"the e-mail has {len(text):,} characters, expected {MOST_CHARACTERS:,} at most",

@@ -16,7 +16,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tpustarter.core.content import Lesson
-from tpustarter.learning.content.fences import Fence, find_fences, make_problem
+from tpustarter.learning.content.lesson_elements import (
+    LessonElement,
+    find_lesson_elements,
+    make_problem,
+)
 from tpustarter.learning.content.markdown import source_lines
 from tpustarter.learning.content.quiz import Quiz, parse_quiz
 from tpustarter.learning.run.expected_output import NUMBER, ExpectedOutput
@@ -67,12 +71,12 @@ class Block:
 
     @property
     def id_in_brackets(self) -> str:
-        """Return the block's id in brackets, as commands take it, or "" if the name contains it."""
+        """Return the block's id in brackets, for use in commands, or "" if the name contains it."""
         return f" ({self.id})" if self.number else ""
 
     @property
     def is_try(self) -> bool:
-        """Return whether the learner is to change it."""
+        """Return whether the block is a task: code for the learner to change."""
         return self.answer is not None
 
     @property
@@ -133,28 +137,28 @@ def parse_lesson(lesson: Lesson) -> list[LessonPart]:
         Problem: A fence is broken, doubled, or belongs to no block; it names file and line.
     """
     lines = source_lines(lesson)
-    fences = list(find_fences(lesson, lines))
-    blocks = _collect_blocks(lesson, fences)
+    elements = list(find_lesson_elements(lesson, lines))
+    blocks = _collect_blocks(lesson, elements)
     parts: list[LessonPart] = []
     position, fold, count = 0, "", 0
-    for fence in fences:
-        _add_markdown(parts, lines[position : fence.first_line], fold)
-        position = fence.end
-        fold = _follow_fold(lesson, fence, fold)
-        if fence.kind == "quiz":
-            quiz = _make_quiz(lesson, fence)
+    for element in elements:
+        _add_markdown(parts, lines[position : element.first_line], fold)
+        position = element.end
+        fold = _follow_fold(lesson, element, fold)
+        if element.kind == "quiz":
+            quiz = _make_quiz(lesson, element)
             parts.append(LessonPart("quiz", quiz.question, quiz=quiz, fold=fold))
-        elif fence.kind in ("run", "try"):
-            block = blocks[fence.values["id"]]
+        elif element.kind in ("run", "try"):
+            block = blocks[element.values["id"]]
             count += not fold
             number = 0 if fold else count
             block = replace(block, is_optional=block.is_try or bool(fold), number=number)
             parts.append(LessonPart("block", block.code, block, fold=fold))
-        elif fence.kind == "figure":
-            figure = _make_figure(lesson, fence)
+        elif element.kind == "figure":
+            figure = _make_figure(lesson, element)
             parts.append(LessonPart("figure", figure.text, figure=figure, fold=fold))
-        elif fence.kind == "answer":  # shown in the folded text, and not run
-            _add_markdown(parts, ["```python", fence.content.rstrip("\n"), "```"], fold)
+        elif element.kind == "answer":  # shown in the folded text, and not run
+            _add_markdown(parts, ["```python", element.content.rstrip("\n"), "```"], fold)
     if fold:
         raise make_problem(
             lesson, len(lines) - 1, f"`<details>` of `{fold}` is opened and never closed"
@@ -168,25 +172,25 @@ def list_blocks(lesson: Lesson) -> list[Block]:
     return [part.block for part in parse_lesson(lesson) if part.block]
 
 
-def _collect_blocks(lesson: Lesson, fences: Sequence[Fence]) -> dict[str, Block]:
+def _collect_blocks(lesson: Lesson, elements: Sequence[LessonElement]) -> dict[str, Block]:
     blocks: dict[str, Block] = {}
     names: set[str] = set()
-    for fence in fences:
-        name = fence.values.get("id")
-        if fence.kind == "output":
-            _add_expected(lesson, blocks, fence)
-        elif fence.kind == "answer":
-            _add_answer(lesson, blocks, fence)
-        elif fence.kind in ("run", "try", "quiz"):
+    for element in elements:
+        name = element.values.get("id")
+        if element.kind == "output":
+            _add_expected(lesson, blocks, element)
+        elif element.kind == "answer":
+            _add_answer(lesson, blocks, element)
+        elif element.kind in ("run", "try", "quiz"):
             if name is None:
                 raise make_problem(
-                    lesson, fence.start, "a block that runs, or a quiz, has no `id=`"
+                    lesson, element.start, "a block that runs, or a quiz, has no `id=`"
                 )
             if name in names:
-                raise make_problem(lesson, fence.start, f"there is already a block `{name}`")
+                raise make_problem(lesson, element.start, f"there is already a block `{name}`")
             names.add(name)
-            if fence.kind != "quiz":
-                blocks[name] = _make_block(lesson, fence)
+            if element.kind != "quiz":
+                blocks[name] = _make_block(lesson, element)
     for block in blocks.values():
         if block.answer == "":
             line = block.line - lesson.first_line
@@ -196,81 +200,81 @@ def _collect_blocks(lesson: Lesson, fences: Sequence[Fence]) -> dict[str, Block]
     return blocks
 
 
-def _make_block(lesson: Lesson, fence: Fence) -> Block:
+def _make_block(lesson: Lesson, element: LessonElement) -> Block:
     return Block(
-        fence.values["id"],
-        fence.content,
-        lesson.first_line + fence.start,
-        _parse_positive(lesson, fence, "timeout") or TIMEOUT_S,
+        element.values["id"],
+        element.content,
+        lesson.first_line + element.start,
+        _parse_positive(lesson, element, "timeout") or TIMEOUT_S,
         (),
-        answer="" if fence.kind == "try" else None,
-        plot=_names(fence, "plot"),
-        x=fence.values.get("x", ""),
-        show=_names(fence, "show"),
+        answer="" if element.kind == "try" else None,
+        plot=_names(element, "plot"),
+        x=element.values.get("x", ""),
+        show=_names(element, "show"),
     )
 
 
-def _names(fence: Fence, key: str) -> tuple[str, ...]:
-    return tuple(fence.values[key].split(",")) if key in fence.values else ()
+def _names(element: LessonElement, key: str) -> tuple[str, ...]:
+    return tuple(element.values[key].split(",")) if key in element.values else ()
 
 
-def _add_expected(lesson: Lesson, blocks: dict[str, Block], fence: Fence) -> None:
-    name, platform = fence.values.get("of"), fence.values.get("on", "any")
+def _add_expected(lesson: Lesson, blocks: dict[str, Block], element: LessonElement) -> None:
+    name, platform = element.values.get("of"), element.values.get("on", "any")
     if name is None:
-        raise make_problem(lesson, fence.start, "an output has no `of=`")
+        raise make_problem(lesson, element.start, "an output has no `of=`")
     if name not in blocks:
         raise make_problem(
-            lesson, fence.start, f"an output of `{name}`, and no such block above it"
+            lesson, element.start, f"an output of `{name}`, and no such block above it"
         )
     if platform not in PLATFORMS:
         message = f"found `on={platform}`, expected one of {', '.join(PLATFORMS)}"
-        raise make_problem(lesson, fence.start, message)
+        raise make_problem(lesson, element.start, message)
     block = blocks[name]
     if any(expected.on == platform for expected in block.expected):
-        raise make_problem(lesson, fence.start, f"a second output of `{name}` on {platform}")
-    rtol = _parse_positive(lesson, fence, "rtol")
-    line = lesson.first_line + fence.start
-    expected = ExpectedOutput(fence.content, platform, rtol, line, fence.label)
+        raise make_problem(lesson, element.start, f"a second output of `{name}` on {platform}")
+    rtol = _parse_positive(lesson, element, "rtol")
+    line = lesson.first_line + element.start
+    expected = ExpectedOutput(element.content, platform, rtol, line, element.label)
     blocks[name] = replace(block, expected=(*block.expected, expected))
 
 
-def _add_answer(lesson: Lesson, blocks: dict[str, Block], fence: Fence) -> None:
-    name = fence.values.get("of", "")
+def _add_answer(lesson: Lesson, blocks: dict[str, Block], element: LessonElement) -> None:
+    name = element.values.get("of", "")
     if name not in blocks or blocks[name].answer != "":
         message = f"an answer of `{name}`, and no `try` of this name above it that has none yet"
-        raise make_problem(lesson, fence.start, message)
-    blocks[name] = replace(blocks[name], answer=fence.content or "\n")
+        raise make_problem(lesson, element.start, message)
+    blocks[name] = replace(blocks[name], answer=element.content or "\n")
 
 
-def _parse_positive(lesson: Lesson, fence: Fence, key: str) -> float | None:
-    text = fence.values.get(key)
+def _parse_positive(lesson: Lesson, element: LessonElement, key: str) -> float | None:
+    text = element.values.get(key)
     if text is None:
         return None
     if not NUMBER.fullmatch(text) or not 0 < float(text) < float("inf"):
-        raise make_problem(lesson, fence.start, f"`{key}={text}` is not a number above zero")
+        raise make_problem(lesson, element.start, f"`{key}={text}` is not a number above zero")
     return float(text)
 
 
-def _make_quiz(lesson: Lesson, fence: Fence) -> Quiz:
+def _make_quiz(lesson: Lesson, element: LessonElement) -> Quiz:
     try:
-        return parse_quiz(fence.values["id"], fence.content, lesson.first_line + fence.start)
+        return parse_quiz(element.values["id"], element.content, lesson.first_line + element.start)
     except ValueError as error:
-        raise make_problem(lesson, fence.start, str(error)) from None
+        raise make_problem(lesson, element.start, str(error)) from None
 
 
-def _make_figure(lesson: Lesson, fence: Fence) -> Figure:
-    values = fence.values
-    line = lesson.first_line + fence.start
+def _make_figure(lesson: Lesson, element: LessonElement) -> Figure:
+    values = element.values
+    line = lesson.first_line + element.start
     caption = " ".join(values["caption"].split())
-    return Figure(fence.content, caption, values["file"], "by-hand" in values, line)
+    return Figure(element.content, caption, values["file"], "by-hand" in values, line)
 
 
-def _follow_fold(lesson: Lesson, fence: Fence, fold: str) -> str:
-    if fence.kind == "fold" and fold:
-        raise make_problem(lesson, fence.start, f"`<details>` stands inside that of `{fold}`")
-    if fence.kind == "unfold" and not fold:
-        raise make_problem(lesson, fence.start, "`</details>` closes nothing")
-    return {"fold": fence.content, "unfold": ""}.get(fence.kind, fold)
+def _follow_fold(lesson: Lesson, element: LessonElement, fold: str) -> str:
+    if element.kind == "fold" and fold:
+        raise make_problem(lesson, element.start, f"`<details>` stands inside that of `{fold}`")
+    if element.kind == "unfold" and not fold:
+        raise make_problem(lesson, element.start, "`</details>` closes nothing")
+    return {"fold": element.content, "unfold": ""}.get(element.kind, fold)
 
 
 def _add_markdown(parts: list[LessonPart], lines: Sequence[str], fold: str) -> None:

@@ -23,10 +23,10 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.content import code_files
 from tpustarter.learning.content.blocks import TIMEOUT_S, Block
 from tpustarter.learning.progress import lesson_progress
-from tpustarter.learning.run import learner_lines
+from tpustarter.learning.run import lines_at_fault
 from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.block_results import BlockResult
-from tpustarter.learning.run.learner_lines import LearnerLines
+from tpustarter.learning.run.lines_at_fault import LearnerLines
 
 LISTED_BY = "tpustarter learn --exercise --all"
 """The command that lists all exercises."""
@@ -131,7 +131,7 @@ def read_titles(lessons: Iterable[Lesson]) -> dict[str, str]:
 
 
 def find_next_open(exercise: Exercise) -> Exercise | None:
-    """Return the next exercise of the lesson that is not solved, after this one first."""
+    """Return the next unsolved exercise of the lesson, wrapping around at its end."""
     all_of_lesson = read_exercises(exercise.lesson)
     place = [other.id for other in all_of_lesson].index(exercise.id)
     others = all_of_lesson[place + 1 :] + all_of_lesson[:place]
@@ -139,7 +139,7 @@ def find_next_open(exercise: Exercise) -> Exercise | None:
 
 
 def format_position(exercise: Exercise) -> str:
-    """Return an exercise's number in its lesson, such as `2 of 3`, or "" for the only one."""
+    """Return an exercise's number in its lesson, such as `2 of 3`, or "" if it has only one."""
     names = exercise.lesson.exercise_names
     return f"{names.index(exercise.name) + 1} of {len(names)}" if len(names) > 1 else ""
 
@@ -373,9 +373,9 @@ def _judge_result(result: BlockResult, own: str, gap: str) -> AnswerVerdict:
         result = replace(result, status="fail")
     lines = None
     if result.reason == "exception":
-        lines = learner_lines.find_raising_line(
+        lines = lines_at_fault.find_raising_line(
             own, result.raised_at
-        ) or learner_lines.find_changed_lines(own, gap)
+        ) or lines_at_fault.find_changed_lines(own, gap)
     return AnswerVerdict(result.status == "pass", why or result.reason or "", result, lines)
 
 
@@ -403,7 +403,7 @@ def reveal_solution(exercise: Exercise) -> str:
 
 def solution_lines(exercise: Exercise) -> tuple[int, ...]:
     """Return the numbers of the solution's lines that differ from the exercise."""
-    lines = learner_lines.find_changed_lines(exercise.solution, _divided(exercise.gap)[1])
+    lines = lines_at_fault.find_changed_lines(exercise.solution, _divided(exercise.gap)[1])
     return lines.numbers if lines else ()
 
 

@@ -47,7 +47,7 @@ class LibraryQuestion(msgspec.Struct, frozen=True):
 
     @property
     def takes_tpus(self) -> bool:
-        """Return whether the name of a TPU answers it."""
+        """Return whether the question may be answered with the name of a TPU."""
         return any(one.generations for one in self.choices)
 
 

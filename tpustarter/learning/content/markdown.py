@@ -37,7 +37,7 @@ def source_lines(lesson: Lesson) -> list[str]:
 
 @lru_cache(maxsize=8)  # blocks, links and questions of a lesson are read one after the other
 def parse_tokens(text: str) -> tuple[Token, ...]:
-    """Return the Markdown tokens of a text; they are cached, so they must not be changed."""
+    """Return the Markdown tokens of a text, which are cached and must not be modified."""
     from markdown_it import MarkdownIt
 
     return tuple(MarkdownIt("commonmark").enable("table").parse(text))

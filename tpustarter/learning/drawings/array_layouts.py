@@ -79,7 +79,7 @@ def parse_layout(event: dict[str, object], clean: Callable[[str], str]) -> Array
     return ArrayLayout(name, dtype, fields.shape, spec, mesh, fields.count, parts, order)
 
 
-def format_headline(layout: ArrayLayout) -> str:
+def format_type_and_sharding(layout: ArrayLayout) -> str:
     """Return the array's type and shape, and its sharding."""
     text = f"{layout.name}: {layout.dtype}{list(layout.shape)}"
     if layout.spec:
@@ -93,7 +93,7 @@ def draw_layout(layout: ArrayLayout, width: int) -> list[str]:
 
     A sentence below names the parts that are replicated.
     """
-    lines = textwrap.wrap(format_headline(layout), width)
+    lines = textwrap.wrap(format_type_and_sharding(layout), width)
     if boxes := _array(layout, width):
         lines += ["the array, with the devices that hold each part:", *boxes]
     elif boxes := _mesh(layout, width):
@@ -177,7 +177,7 @@ def _list(layout: ArrayLayout) -> Iterator[str]:
 
 def describe_layout(layout: ArrayLayout) -> list[str]:
     """Return the layout of an array as sentences."""
-    return [f"{format_headline(layout)}.", f"{_held(layout)}."]
+    return [f"{format_type_and_sharding(layout)}.", f"{_held(layout)}."]
 
 
 def _sentence(layout: ArrayLayout, width: int) -> list[str]:

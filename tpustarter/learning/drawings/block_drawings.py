@@ -43,7 +43,7 @@ Drawing = LinePlot | BarChart | ArrayLayout
 
 
 def parse_drawings(value: object, clean: Callable[[str], str]) -> tuple[Drawing, ...]:
-    """Return the drawings of an event without malformed ones, which a block may have written.
+    """Return the drawings of an event, skipping malformed ones.
 
     Args:
         value: The field of the event.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from tpustarter.checking.plan import interpreters, plan
+from tpustarter.checking.plan import framework_plan, interpreters
 from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
 from tpustarter.core.json_values import as_object, is_array, items_of_type
@@ -33,7 +33,7 @@ from tpustarter.learning.content.markdown import (
     source_lines,
 )
 from tpustarter.learning.content.paths import LessonPath, read_paths
-from tpustarter.learning.lint import documented_commands, synonym_mistakes
+from tpustarter.learning.lint import documented_commands, synonyms_file_problems
 from tpustarter.machine import frameworks
 
 MAX_COLUMNS = 100
@@ -53,7 +53,7 @@ it."""
 _CHECK_COMMAND = re.compile(r"tpustarter check ((?:'?[a-z_]+\.[\w*]+'? ?)+)")
 _ALLOWED_NEEDS = (
     "`framework`, or one with its oldest version, a list of `packages`, and a number of `devices` "
-    f"from 2 to {plan.VIRTUAL_DEVICES}"
+    f"from 2 to {framework_plan.VIRTUAL_DEVICES}"
 )
 _REQUIRED = ("title", "minutes", "needs", "checks", "sources")
 
@@ -78,7 +78,7 @@ def list_problems(folder: Path | None = None) -> list[str]:
         *_lint_paths(folder, [lesson.id for lesson in lessons]),
         *claim_messages,
         *_lint_which(folder, [lesson.id for lesson in lessons]),
-        *synonym_mistakes.find_synonym_mistakes(folder, lessons),
+        *synonyms_file_problems.find_synonyms_file_problems(folder, lessons),
     ]
 
 
@@ -174,7 +174,7 @@ def _lint_needs(needs: object) -> Complaints:
 def _is_sound_number(key: str, value: object) -> bool:
     """Return whether a value is the oldest version of a framework, or a number of devices."""
     if key == "devices":
-        return value in range(2, plan.VIRTUAL_DEVICES + 1)
+        return value in range(2, framework_plan.VIRTUAL_DEVICES + 1)
     return key in frameworks.FRAMEWORKS and bool(re.fullmatch(r"\d+(\.\d+)*", str(value)))
 
 

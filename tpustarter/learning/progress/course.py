@@ -61,7 +61,7 @@ def find_path_to_follow(
 
 @dataclass(frozen=True)
 class NextLessonInCourse:
-    """The next lesson of the course after one."""
+    """The lesson of the course that follows another lesson."""
 
     path: LessonPath | None
     """The path that the learner follows; None where there is none."""
@@ -84,7 +84,7 @@ def find_first_left(
 def find_next_lesson(
     lesson_id: str, path: LessonPath | None, done: Container[str], read: Container[str] = ()
 ) -> NextLessonInCourse:
-    """Return the next lesson after one; `done` and `read` are as in `find_first_left`."""
+    """Return the lesson that follows another; `done` and `read` are as in `find_first_left`."""
     lessons = path.lessons if path else ()
     left = find_first_left((name for name in lessons if name != lesson_id), done, read)
     if lesson_id not in lessons:

@@ -34,7 +34,7 @@ class BlockDraft:
     """The hash of the lesson's code that was changed, see `lesson_progress.hash_block_code`."""
 
     def is_current(self, block: Block) -> bool:
-        """Return whether the lesson's code is still the one that was changed."""
+        """Return whether the draft is based on the lesson's current code."""
         return self.hash == lesson_progress.hash_block_code(block)
 
 

@@ -46,7 +46,7 @@ class SavedOutput:
 
 
 def make_saved_output(code: str, text: str) -> SavedOutput:
-    """Return the output of some code for saving, with the middle of a long one cut out."""
+    """Return a block's output to save; long output loses its middle."""
     if len(text) > MOST_CHARACTERS:
         half = MOST_CHARACTERS // 2
         above, below = text[:half].rpartition("\n"), text[-half:].partition("\n")

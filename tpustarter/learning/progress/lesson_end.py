@@ -46,7 +46,7 @@ _EXERCISE_STATES = {
 
 
 @dataclass(frozen=True)
-class NextStep:
+class NextLearningStep:
     """The next step of the learner: an exercise, a lesson, or nothing at the end of a path."""
 
     text: str
@@ -59,7 +59,7 @@ class NextStep:
 
 @dataclass(frozen=True)
 class LessonEnd:
-    """The end of a lesson: what is done and open of it, and the next step; front ends draw it."""
+    """The summary at the end of a lesson, done or not, and the next step, for both front ends."""
 
     is_done: bool
     headline: str
@@ -70,17 +70,17 @@ class LessonEnd:
     """The exercises that are left to do."""
     achieved: str = ""
     """The achievements on the path so far, as a sentence; empty for none."""
-    next_step: NextStep = NextStep("")
+    next_step: NextLearningStep = NextLearningStep("")
     """The next lesson of the course."""
 
 
 @dataclass(frozen=True)
 class ExerciseEnd:
-    """The end of an exercise that is solved; front ends draw it."""
+    """The summary after a solved exercise, and the next step, for both front ends."""
 
     achieved: str
     """The achievements on the path so far, as a sentence; empty for none."""
-    next_step: NextStep
+    next_step: NextLearningStep
 
 
 def read_lesson_end(
@@ -273,7 +273,7 @@ def suggest_after_lesson(
     lessons: Sequence[Lesson],
     done: Container[str],
     read: Container[str] = (),
-) -> NextStep:
+) -> NextLearningStep:
     """Return the next step after a lesson: along the learner's path, or back to it.
 
     Args:
@@ -288,13 +288,13 @@ def suggest_after_lesson(
     name = f'your path "{path.title}"' if path else ""
     if following is None:
         end = f"This is the last lesson of {name}, and all others are done."
-        return NextStep(end if path else "No path leads on from here.")
+        return NextLearningStep(end if path else "No path leads on from here.")
     title = f"{following.title}, {following.header.get('minutes', '?')} min"
     text = {
         "next": f"Next on {name}: {title}",
         "left": f"{_last_of(path, lesson_id, name)} Still open on it: {title}",
     }.get(onward.kind, f"This lesson is not on {name}. The path goes on with: {title}")
-    return NextStep(text, lesson=following.id)
+    return NextLearningStep(text, lesson=following.id)
 
 
 def _last_of(path: LessonPath | None, lesson_id: str, name: str) -> str:
@@ -310,7 +310,7 @@ def suggest_after_exercise(
     lessons: Sequence[Lesson],
     done: Container[str],
     read: Container[str] = (),
-) -> NextStep:
+) -> NextLearningStep:
     """Return the next step after an exercise: another one, the rest of the lesson, or onward.
 
     Where the lesson that follows is done as well, it is the path's next open exercise.
@@ -318,16 +318,18 @@ def suggest_after_exercise(
     other = exercises.find_next_open(exercise)
     if other:
         text = f"Next exercise of this lesson, {exercises.format_position(other)}: {other.title}"
-        return NextStep(text, exercise=other.id)
+        return NextLearningStep(text, exercise=other.id)
     if exercise.lesson.id not in done:
         title = exercise.lesson.title
-        return NextStep(f"Its lesson is not done yet: {title}", lesson=exercise.lesson.id)
+        return NextLearningStep(f"Its lesson is not done yet: {title}", lesson=exercise.lesson.id)
     way = suggest_after_lesson(exercise.lesson.id, path, lessons, done, read)
     leads_back = way.lesson is not None and way.lesson in done
     return (find_next_exercise(path, lessons) if leads_back else None) or way
 
 
-def find_next_exercise(path: LessonPath | None, lessons: Sequence[Lesson]) -> NextStep | None:
+def find_next_exercise(
+    path: LessonPath | None, lessons: Sequence[Lesson]
+) -> NextLearningStep | None:
     """Return a path's first exercise that is not solved as a next step, or None if all are.
 
     Exercises of lessons that are done or read come before all others.
@@ -339,4 +341,6 @@ def find_next_exercise(path: LessonPath | None, lessons: Sequence[Lesson]) -> Ne
     if not left:
         return None
     exercise = exercises.find_exercise(on_path, left[0])
-    return NextStep(f"Next open exercise on your path: {exercise.title}", exercise=exercise.id)
+    return NextLearningStep(
+        f"Next open exercise on your path: {exercise.title}", exercise=exercise.id
+    )

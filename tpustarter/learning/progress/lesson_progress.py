@@ -117,7 +117,7 @@ def _parse(fields: Fields) -> LessonProgress:
 
 
 def count_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
-    """Return how many blocks and questions of a lesson are done now, and how many it has.
+    """Count the blocks and questions of a lesson: those that are done, and all of them.
 
     Those in a folded part do not count.
     """
@@ -150,7 +150,7 @@ def hash_block_code(block: Block) -> str:
 
 
 def hash_code(code: str) -> str:
-    """Return a hash of some code, without the space around it."""
+    """Return a hash of a block's code, ignoring the whitespace around it."""
     import hashlib
 
     return hashlib.sha256(code.strip().encode()).hexdigest()[:12]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PathPart:
-    """A path or one of its stages, and how much of it is done."""
+    """The progress on a path, or on one of its stages."""
 
     title: str
     lessons: tuple[str, ...]

@@ -55,7 +55,7 @@ def parse_date(value: object) -> str | None:
 
 
 def parse_count(value: object) -> int | None:
-    """Return a stored value if it is a whole number of 0 or more, or else None."""
+    """Return a stored value if it is a non-negative integer, or else None."""
     return value if isinstance(value, int) and value >= 0 else None
 
 

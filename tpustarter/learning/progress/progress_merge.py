@@ -19,8 +19,8 @@ from tpustarter.learning.progress.progress_file import (
 )
 
 
-def export_progress() -> Fields:
-    """Return the progress in all lessons, as `merge_export` takes it."""
+def make_progress_export() -> Fields:
+    """Return the progress in all lessons as JSON that `merge_export` accepts."""
     return {"schema": SCHEMA, "lessons": read_lessons()}
 
 
@@ -33,7 +33,7 @@ def read_export(text: str) -> dict[str, object]:
 
 
 def merge_export(exported: dict[str, object]) -> None:
-    """Merge an export into the progress here."""
+    """Merge exported progress into the progress on this machine."""
 
     def change(lessons: dict[str, Fields]) -> None:
         both = merge_exports({"lessons": lessons}, exported)

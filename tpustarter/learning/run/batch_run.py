@@ -95,7 +95,7 @@ class BatchRun:
             self.run.seconds = time.monotonic() - started_at
 
     def exit_code(self) -> ExitCode:
-        """Return the exit code, that of a check with these results."""
+        """Return the exit code that a check run with the same results would have."""
         return exit_code(self.run)
 
     def _run_lesson(self, lesson: Lesson) -> Iterator[Event]:

@@ -72,7 +72,7 @@ class _End:
 
 
 class BlockOutput:
-    """The output of one block, taken in as bytes and given out as clean lines."""
+    """A decoder of one block's output, from bytes to clean lines."""
 
     def __init__(self, redact: Redactor) -> None:
         self._redact = redact

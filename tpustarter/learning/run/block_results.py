@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tpustarter.checking.plan import plan
+from tpustarter.checking.plan import framework_plan
 from tpustarter.checking.results.results import BlockedFramework, Reason, UsedDevices
 from tpustarter.core.json_values import as_type, items_of_type
 from tpustarter.core.redact import Redactor
@@ -60,7 +60,7 @@ def make_skipped(block: Block, blocked: BlockedFramework) -> BlockResult:
 def make_unjudged(
     block: Block, expected: ExpectedOutput | None, output: BlockOutput, seconds: float
 ) -> BlockResult:
-    """Return a result with the output and the expected output of a block, before it is judged."""
+    """Return a result without a verdict yet: a block's output and its expected output."""
     return BlockResult(
         block.id,
         "pass",
@@ -101,8 +101,8 @@ def _is_of_others(expected: ExpectedOutput, ran_on: UsedDevices | None) -> bool:
 
     With another number than the default (`--devices 1`) the lesson has no expected output.
     """
-    count = ran_on.count if ran_on else plan.VIRTUAL_DEVICES
-    return expected.on == "cpu" and count != plan.VIRTUAL_DEVICES
+    count = ran_on.count if ran_on else framework_plan.VIRTUAL_DEVICES
+    return expected.on == "cpu" and count != framework_plan.VIRTUAL_DEVICES
 
 
 def _redacted(difference: OutputDifference, redact: Redactor) -> OutputDifference:

@@ -132,7 +132,7 @@ def _first_missing(
     return None
 
 
-def list_differing(expected: ExpectedOutput, printed: str) -> list[str]:
+def list_missing_lines(expected: ExpectedOutput, printed: str) -> list[str]:
     """Return the expected lines that were not printed in the same place."""
     actual_lines = _text_lines(printed)
     return [
@@ -150,7 +150,7 @@ def _describe(
     expected: ExpectedOutput, lines: list[str], number: int, wanted: str | None
 ) -> OutputDifference:
     wanted_lines = _text_lines(expected.text)
-    missing = list_differing(expected, "\n".join(lines))
+    missing = list_missing_lines(expected, "\n".join(lines))
     return OutputDifference(
         number + 1,
         _shorten(lines[number]) if number < len(lines) else None,

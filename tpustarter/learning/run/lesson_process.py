@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict, TypeGuard
 
-from tpustarter.checking.plan import plan
+from tpustarter.checking.plan import framework_plan
 from tpustarter.checking.results.results import BlockedFramework, Reason
 from tpustarter.checking.run.outcomes import process_ending
 from tpustarter.checking.run.probe_session import ProbeSession, make_python_problem, start_probe
@@ -403,9 +403,9 @@ class LessonSession:
         folder = run_folder.make_run_folder()
         self._folder = str(code_files.write_code_files(self.lesson, folder / "code") or "")
         # A lesson without a framework gets the user's environment: it may be about that.
-        env = {**self._placement.machine.env, **plan.run_folder_variables(folder)}
+        env = {**self._placement.machine.env, **framework_plan.run_folder_variables(folder)}
         if self.lesson.framework:
-            env = plan.probe_environment(
+            env = framework_plan.probe_environment(
                 self._placement.plan,
                 self._placement.machine.env,
                 folder,
@@ -417,7 +417,7 @@ class LessonSession:
             probe_archive.build_probe_archive(folder / "probe.pyz"),
             folder,
             env,
-            plan.make_target(self._placement.plan, self._placement.machine),
+            framework_plan.make_target(self._placement.plan, self._placement.machine),
             self._placement.redact,
             drop=locations.find_sudo_caller(),
         )

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tpustarter.checking.plan import interpreters, plan
+from tpustarter.checking.plan import framework_plan, interpreters
+from tpustarter.checking.plan.framework_plan import FrameworkPlan
 from tpustarter.checking.plan.interpreters import Interpreter
-from tpustarter.checking.plan.plan import FrameworkPlan
 from tpustarter.checking.results.results import BlockedFramework, HostFields
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
@@ -44,8 +44,12 @@ def choose_target(
     redact = Redactor(machine.env)
     folder, env = Path.cwd(), machine.env
     chosen, others = interpreters.choose_interpreter(python, env, folder, wanted=lesson.framework)
-    device_plan = plan.make_plan(machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin)
-    installed = chosen.frameworks or interpreters.list_installed(chosen.path.parents[1], env)
+    device_plan = framework_plan.make_plan(
+        machine, devices=devices, gpu_plugin=chosen.has_gpu_plugin
+    )
+    installed = chosen.frameworks or interpreters.read_framework_versions(
+        chosen.path.parents[1], env
+    )
     target: dict[str, Any] = {
         "python": redact.redact_text(str(chosen.path)),
         "shown": interpreters.format_path(chosen.path, env, folder),
@@ -54,11 +58,11 @@ def choose_target(
         "where": device_plan.devices_text,
         "devices": device_plan.devices,
         "virtual": device_plan.virtual,
-        "env": plan.framework_variables(device_plan, lesson.framework, env)
+        "env": framework_plan.framework_variables(device_plan, lesson.framework, env)
         if lesson.framework
         else {},
     }
-    host_facts = plan.make_host_fields(device_plan)
+    host_facts = framework_plan.make_host_fields(device_plan)
     blocked = device_plan.blocked if lesson.framework else None
     blocked = (
         blocked
@@ -86,14 +90,14 @@ def _find_missing(
         path = interpreters.format_path(usable[0].path, env, folder)
         hint = f"`{command} {path}` runs it with {usable[0].frameworks_text}"
     if lesson.framework and lesson.framework not in installed:
-        missing = plan.explain_missing_framework(
+        missing = framework_plan.explain_missing_framework(
             lesson.framework, shown_path, installed, (), chips=chips, asked=True
         )
         return replace(missing, hint=hint or missing.hint)
     if lesson.framework:
         if not interpreters.list_missing_packages(["jaxlib"], prefix, env):
             installed["jaxlib"] = "unknown"
-        unusable = plan.explain_unusable_framework(
+        unusable = framework_plan.explain_unusable_framework(
             lesson.framework,
             shown_path,
             installed,
@@ -104,7 +108,7 @@ def _find_missing(
         if unusable:
             return replace(unusable, hint=hint or unusable.hint)
     missing = interpreters.list_missing_packages(lesson.packages, prefix, env)
-    return plan.explain_missing_packages(missing, shown_path) if missing else None
+    return framework_plan.explain_missing_packages(missing, shown_path) if missing else None
 
 
 def _find_too_few(lesson: Lesson, device_plan: FrameworkPlan) -> BlockedFramework | None:

@@ -16,7 +16,7 @@ _DOTS = "..."
 
 
 def fold_installed_calls(text: str) -> str:
-    """Return a text with the calls inside installed packages folded, a line for those in a row.
+    """Replace each run of calls inside installed packages by one line in a printed traceback.
 
     After the learner's own line follows the way through JAX or PyTorch to the line that raises,
     which is most of a traceback and does not help to find the mistake.
@@ -49,7 +49,7 @@ def _left_out(packages: Sequence[str]) -> str:
 
 
 def shorten_code(text: str, width: int) -> str:
-    """Shorten the code in a traceback to a width, with Python's marks still below what they mark.
+    """Shorten the code lines of a traceback to a width, keeping Python's carets aligned.
 
     A longer line of code is cut to the marked part and the text around it; other lines stay.
     """

@@ -28,7 +28,7 @@ _ENOUGH = 6
 
 
 class PassageScan:
-    """All passages, searched one after the other."""
+    """A search that reads all passages in turn, for a Python without SQLite's FTS5."""
 
     def __init__(self, sources: SearchSources) -> None:
         self._passages = list(passages.list_passages(sources))
@@ -38,7 +38,7 @@ class PassageScan:
     def find(
         self, terms: Terms, kinds: Sequence[Kind], *, every: bool, most: int
     ) -> list[PassageMatch]:
-        """Return the passages that hold every word, or any of them; the best first."""
+        """Return the passages that contain every word, or any word; the best matches first."""
         patterns = [_pattern(texts) for texts in terms if texts]
         found: list[PassageMatch] = []
         for passage in self._passages:

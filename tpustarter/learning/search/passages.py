@@ -74,12 +74,12 @@ class PassageMatch:
 
 
 class PassageSource(Protocol):
-    """An index of passages, or a scan of them."""
+    """The interface of the two searches for passages: by an index, or by reading every lesson."""
 
     def find(
         self, terms: Terms, kinds: Sequence[Kind], *, every: bool, most: int
     ) -> list[PassageMatch]:
-        """Return the passages that hold every word, or any of them; the best first."""
+        """Return the passages that contain every word, or any word; the best matches first."""
         ...
 
     def find_words(self, piece: str) -> list[str]:

@@ -123,7 +123,7 @@ class SearchLibrary:
         self._texts: PassageSource = _searchable(sources)
 
     def search(self, text: str, preferred: Collection[str] = ()) -> SearchResult:
-        """Search a text; preferred lessons come before those that fit about as well.
+        """Search the lessons for a text; preferred lessons come before equally good matches.
 
         If a word of the glossary is typed that only lessons of other frameworks have in their
         titles, the preferred lessons that link to the word come first.

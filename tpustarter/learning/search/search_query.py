@@ -47,7 +47,7 @@ def expand_word(texts: PassageSource, word: str) -> list[str]:
 
 
 def suggest_words(known: Collection[str], words: Sequence[str]) -> str:
-    """Return the words with unknown ones replaced by similar ones, or "" without a guess."""
+    """Return the query with unknown words replaced by similar known ones, or "" without any."""
     near = [word if word in known else _near(word, known) for word in words]
     return " ".join(near) if all(near) and near != list(words) else ""
 
@@ -59,6 +59,6 @@ def _near(word: str, known: Collection[str]) -> str:
 
 
 def is_abbreviation_of(word: str, other: str) -> bool:
-    """Return whether a word is another one with letters left out, as bf16 is bfloat16."""
+    """Return whether a word abbreviates another by leaving out letters, as bf16 does bfloat16."""
     letters = iter(other.casefold())
     return word[:1] == other[:1].casefold() and all(letter in letters for letter in word)

@@ -88,7 +88,7 @@ def count_collectives(text: str) -> dict[str, int]:
 
 
 def list_collectives(text: str) -> list[Collective]:
-    """Return the collectives of the first module of a text."""
+    """Return the collectives in the first module of an HLO text."""
     computations: dict[str, dict[str, HloInstruction]] = {}
     header = entry = ""
     for heading, body in split_sections(text):

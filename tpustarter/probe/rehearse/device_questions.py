@@ -80,7 +80,7 @@ def describe_questions(questions: DeviceQuestions) -> list[str]:
     return ["it asks where it runs, and was answered `tpu`"]
 
 
-class DeviceAnswers:
+class PretendedTpu:
     """Answers programs in the place of JAX while it is open; `asked` collects the questions."""
 
     def __init__(self, jax: Any) -> None:
@@ -90,7 +90,7 @@ class DeviceAnswers:
         """Devices that have the same `slice_index`; None where they have none, as on one slice."""
         self._patches = contextlib.ExitStack()
 
-    def __enter__(self) -> DeviceAnswers:  # noqa: PYI034  Python 3.10 has no Self
+    def __enter__(self) -> PretendedTpu:  # noqa: PYI034  Python 3.10 has no Self
         jax = self._jax
         self._set(jax, "default_backend", self._default_backend(jax.default_backend))
         for name in ("devices", "device_count", "local_devices", "local_device_count"):

@@ -17,7 +17,7 @@ from tpustarter.probe.rehearse import (
     jitted_functions,
     lowering_errors,
 )
-from tpustarter.probe.rehearse.device_questions import DeviceAnswers, DeviceQuestions, TpuDevice
+from tpustarter.probe.rehearse.device_questions import DeviceQuestions, PretendedTpu, TpuDevice
 from tpustarter.probe.rehearse.work.program_work import count_work
 
 
@@ -42,7 +42,7 @@ def group_by_device_kind(tpus: Mapping[str, Mapping[str, Any]]) -> dict[TpuDevic
 
 
 def lower_for_device(
-    answers: DeviceAnswers,
+    answers: PretendedTpu,
     job: LoweringJob,
     device: TpuDevice | None,
     path: Path,
@@ -84,7 +84,7 @@ def export_to_file(
     path: Path,
     function: Any,
     *arguments: Any,
-    answers: DeviceAnswers | None = None,
+    answers: PretendedTpu | None = None,
     warn: Callable[[str], None] | None = None,
     **named: Any,
 ) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def export_to_file(
     jax = importlib.import_module("jax")
     export = importlib.import_module("jax.export")
     jitted, values, by_name, notes = jitted_functions.make_jitted(jax, function, arguments, named)
-    answers = answers or DeviceAnswers(jax)
+    answers = answers or PretendedTpu(jax)
     with lowering_errors.show_whole_tracebacks(jax), answers.use_abstract_device():
         values, by_name = answers.convert_to_tpu((tuple(values), by_name))
         traced = jitted.trace(*values, **by_name)

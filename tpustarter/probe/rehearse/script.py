@@ -24,7 +24,7 @@ from typing import Any
 from tpustarter.machine.machine import cut_text
 from tpustarter.probe.finding import shorten_for_json
 from tpustarter.probe.rehearse import device_questions, exports, jitted_functions, lowering_errors
-from tpustarter.probe.rehearse.device_questions import DeviceAnswers
+from tpustarter.probe.rehearse.device_questions import PretendedTpu
 from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.user_file import make_unique_title
 
@@ -44,7 +44,7 @@ MOST_KNOWN = 1000
 MOST_TEXT = 120
 
 
-def run_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def rehearse_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Run `path` with `argv`; emits `met` for each set of shapes, and `called` at the end.
 
     The script ends before its call number `most_calls` of jitted functions is computed, or after
@@ -52,7 +52,7 @@ def run_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """
     jax: Any = importlib.import_module("jax")  # it is patched below
     path = Path(command["path"])
-    with DeviceAnswers(jax) as answers:
+    with PretendedTpu(jax) as answers:
         watch = JitWatch(Path(command["folder"]), path, emit, answers, command["tpus"])
         watch.most_calls = command.get("most_calls")
         watch.zeros = _Zeros(jax) if command.get("zeros") else None
@@ -178,7 +178,7 @@ class JitWatch:
         folder: Path,
         script: Path,
         emit: Emit,
-        answers: DeviceAnswers,
+        answers: PretendedTpu,
         tpus: Mapping[str, Mapping[str, Any]],
     ) -> None:
         self._folder, self._script, self._emit = folder, script, emit

@@ -18,7 +18,7 @@ from tpustarter.probe.rehearse import (
     lowering_errors,
     torch_module,
 )
-from tpustarter.probe.rehearse.device_questions import DeviceAnswers, DeviceQuestions, TpuDevice
+from tpustarter.probe.rehearse.device_questions import DeviceQuestions, PretendedTpu, TpuDevice
 from tpustarter.probe.rehearse.exports import LoweringJob
 
 Emit = Callable[[Mapping[str, Any]], None]
@@ -57,7 +57,7 @@ def lower_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     jax = importlib.import_module("jax")
     if route:
         importlib.import_module(route)
-    with DeviceAnswers(jax) as answers:
+    with PretendedTpu(jax) as answers:
         emit({"event": "ready"})
         file = _File(jax, command, emit, answers, route)
         try:
@@ -77,7 +77,7 @@ class _File:
     """The programs of one file."""
 
     def __init__(
-        self, jax: Any, command: Mapping[str, Any], emit: Emit, answers: DeviceAnswers, route: str
+        self, jax: Any, command: Mapping[str, Any], emit: Emit, answers: PretendedTpu, route: str
     ) -> None:
         self._jax, self._command, self._emit, self._answers = jax, command, emit, answers
         self._route = route

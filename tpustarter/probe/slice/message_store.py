@@ -43,7 +43,7 @@ def connect_hosts(place: HostPlace, timeout_s: float) -> None:
 
 
 def disconnect_hosts() -> None:
-    """End the connection; all hosts must do it."""
+    """Disconnect from the other hosts; every host must call this."""
     importlib.import_module("jax").distributed.shutdown()
 
 

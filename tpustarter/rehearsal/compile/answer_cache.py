@@ -31,7 +31,7 @@ def make_cache_folder() -> Path:
     return rehearsals
 
 
-def save_answer(result: dict[str, Any]) -> None:
+def save_compiler_answer(result: dict[str, Any]) -> None:
     """Save an answer; a full disk is no error."""
     key = result.get("key")
     if result["cached"] or not key or result["status"] == "error":

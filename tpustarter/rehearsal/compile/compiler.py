@@ -87,7 +87,7 @@ class RehearsalAnswer:
 
 @dataclass(frozen=True)
 class TaskDone:
-    """The end of a task: no more answers will come for it."""
+    """Sent when a task has ended; no further answers of the task follow."""
 
     program: str
     tpu: str
@@ -141,7 +141,7 @@ class Compiler:
             yield RehearsalAnswer(add_notes(told, task.notes)) if isinstance(told, dict) else told
 
     def close(self) -> None:
-        """End the process, waiting for it in bounded time."""
+        """End the process, and wait for its exit within a time limit."""
         self._end(gently=not self.stopped)
 
     def _run(self, task: CompileTask) -> Iterator[StillCompiling | dict[str, Any]]:
@@ -189,7 +189,9 @@ class Compiler:
                 self._end(gently=False)
                 if self.stopped or event["event"] == "interrupted":
                     return None
-                yield make_failure(task, program, explain_exit(event, text), passed_s, text)
+                yield make_failure(
+                    task, program, explain_compiler_exit(event, text), passed_s, text
+                )
                 return compiling
 
     def _command(self, task: CompileTask, done: list[str]) -> dict[str, Any]:
@@ -290,7 +292,7 @@ def add_notes(result: dict[str, Any], notes: tuple[str, ...]) -> dict[str, Any]:
     return {**result, "notes": both} if both else result
 
 
-def explain_exit(event: Event, text: str) -> str:
+def explain_compiler_exit(event: Event, text: str) -> str:
     """Return why the compiler's process ended unexpectedly."""
     if event["event"] != "gone":
         return "the compiler's process wrote something that is not an event"

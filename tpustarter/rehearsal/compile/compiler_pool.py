@@ -68,7 +68,7 @@ class CompilerPool:
         return self._compilers[0]
 
     def stop(self) -> None:
-        """Ask all of them to end; returns at once."""
+        """Ask all processes to end, without waiting for them."""
         for worker in list(self._compilers):
             worker.stop()
 

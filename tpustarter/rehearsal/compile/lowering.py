@@ -16,7 +16,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import pip_command, tpus
 from tpustarter.rehearsal.compile import memory_limit
 from tpustarter.rehearsal.programs import user_program
-from tpustarter.rehearsal.programs.request import ScriptLimit
+from tpustarter.rehearsal.programs.rehearsal_request import ScriptLimit
 from tpustarter.rehearsal.programs.user_program import (
     DeviceQuestionsFound,
     JittedPlace,

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tpustarter.core import content, locations, short_ids
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.rehearsal.programs import source, suggestions
-from tpustarter.rehearsal.programs.source import FileFunction, FileSource
+from tpustarter.rehearsal.programs import file_functions, suggestions
+from tpustarter.rehearsal.programs.file_functions import FileFunction, FileSource
 from tpustarter.rehearsal.programs.suggestions import format_command
 from tpustarter.rehearsal.programs.user_program import ENTRY, UserFunction
 from tpustarter.text import phrases
@@ -92,7 +92,7 @@ def check_function_and_arguments(
         given: The arguments as they were typed.
         tpus: The TPUs that were typed; empty where none was.
     """
-    read = None if code.torch else source.read_source(code.file)
+    read = None if code.torch else file_functions.read_source(code.file)
     if read is None:
         return
     function = read.find_function(code.function)
@@ -161,7 +161,7 @@ def _verify_arguments(
     if missing:
         *others, last = (f"`{name}`" for name in missing)
         names = f"{', '.join(others)} and {last}" if others else last
-        trees = [name for name in missing if not suggestions.is_array(name)]
+        trees = [name for name in missing if not suggestions.can_be_array(name)]
         full = format_command(file, function, given, tpus)
         hint = f"type this, with the shapes of your own arrays:\n  {full}"
         if trees:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from tpustarter.rehearsal.programs.source import FileFunction, FileSource
+from tpustarter.rehearsal.programs.file_functions import FileFunction, FileSource
 
 MOST_FUNCTIONS = 8
 """Most functions of a file that are offered."""
@@ -69,14 +69,18 @@ def example_argument(argument: str, usual: str = ARRAY) -> str:
     return _EXAMPLE_OF.get(argument.casefold(), usual)
 
 
-def is_array(argument: str) -> bool:
+def can_be_array(argument: str) -> bool:
     """Return whether an argument of this name may be one array."""
     return argument.casefold() not in TREES
 
 
-def takes_arrays(function: FileFunction) -> bool:
+def needs_only_arrays(function: FileFunction) -> bool:
     """Return whether `--arg` can supply all required arguments of a function."""
-    names = [*function.by_name, *function.static, *(n for n in function.needed if not is_array(n))]
+    names = [
+        *function.by_name,
+        *function.static,
+        *(n for n in function.needed if not can_be_array(n)),
+    ]
     return function.certain and not set(names) & set(function.needed)
 
 
@@ -111,7 +115,7 @@ def suggest_commands(source: FileSource, file: str, tpus: Sequence[str] = ()) ->
     A function that takes a pytree has no command of its own; running the script compiles it.
     """
     listed = [one for one in source.functions if one.lists_programs and one.name == "programs"]
-    others = [one for one in source.functions if one not in listed and takes_arrays(one)]
+    others = [one for one in source.functions if one not in listed and needs_only_arrays(one)]
     others = [one for one in others if one.name != "main" and (one.needed or one.jitted)]
     chosen = [*listed, *sorted(others, key=lambda one: not one.jitted)][:MOST_FUNCTIONS]
     commands = [format_command(file, one, tpus=tpus) for one in chosen]

@@ -17,7 +17,7 @@ _PEAKS = {
 """The field of `tpus.Generation` with the peak rate of products of a type, as HLO writes it."""
 
 
-def format_estimate(result: dict[str, Any]) -> str:
+def format_model_estimate(result: dict[str, Any]) -> str:
     """Return the model's estimate of a run, as a sentence that follows the word "model".
 
     Nothing in it may read like the time or the rate of a real TPU.

@@ -71,7 +71,7 @@ def _counted(
 
 
 def format_label(result: ResultFields) -> str:
-    """Return the name to display for a program: that of its check and its own."""
+    """Return the displayed name of a program: the name of its check, then its own."""
     check = result["check"]
     return f"{check.partition('.')[2]}: {result['program']}" if check else result["program"]
 
@@ -82,7 +82,7 @@ def exceeds_memory(result: Mapping[str, Any]) -> bool:
 
 
 def find_larger_tpu(needed_bytes: float, devices: int) -> tpus.Topology | None:
-    """Return the smallest TPU with so many devices and bytes per device, or None.
+    """Return the smallest TPU with enough devices and enough bytes per device, or None.
 
     Those that the app offers come first, and then all slices.
     """

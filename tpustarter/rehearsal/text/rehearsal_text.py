@@ -331,7 +331,7 @@ def list_notes(
     if bound:
         lines += [ProgramNote(*n) for n in bound_text.list_bound_notes(result, verbose=verbose)]
     if verbose:
-        lines.append(ProgramNote("model", model_estimate.format_estimate(result)))
+        lines.append(ProgramNote("model", model_estimate.format_model_estimate(result)))
         texts = format_sizes([buffer["laid_out_bytes"] for buffer in result["buffers"]])
         width = max(map(len, texts), default=0)
         lines += [
@@ -409,7 +409,7 @@ def format_array(buffer: ProgramArray, taken: str) -> str:
 
 
 def select_largest(buffers: Sequence[ProgramArray]) -> list[ProgramArray]:
-    """Return the arrays that matter where the memory is too small."""
+    """Return the arrays to list for a program that does not fit into memory."""
     largest = max((buffer["laid_out_bytes"] for buffer in buffers), default=0)
     return [buffer for buffer in buffers if buffer["laid_out_bytes"] > largest / 100][:4]
 

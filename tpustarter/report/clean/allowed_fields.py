@@ -1,7 +1,7 @@
 """The shapes of fields that a report may contain: each value of a collector must match its own.
 
-A field without a shape is left out, and so is a value of another shape. Only `text_shape` takes
-words that were not foreseen, and cleans them.
+A field without a shape is left out, and so is a value of another shape. Only `cleaned_text_shape`
+takes words that were not foreseen, and cleans them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def pattern_shape(pattern: str) -> Shape:
 
 
 def choice_shape(*words: str) -> Shape:
-    """Return the shape of a text that is one of these words."""
+    """Return the shape of a text that is one of the given words."""
     return pattern_shape("|".join(map(re.escape, words)))
 
 
@@ -89,7 +89,7 @@ def name_shape(kind: str) -> Shape:
     return told
 
 
-def text_shape(lines: int = 60) -> Shape:
+def cleaned_text_shape(lines: int = 60) -> Shape:
     """Return the shape of a text, which is cleaned and cut to its last lines."""
     return lambda value, cleaner: cleaner.clean_text(_string(value), lines)
 
@@ -100,7 +100,7 @@ def clean_own_text(value: object, cleaner: Cleaner) -> str:
 
 
 def rows_shape(fields: Mapping[str, Shape]) -> Callable[[object, Cleaner], list[dict[str, object]]]:
-    """Return the shape of a list of rows; each row gets all fields, None where one is missing."""
+    """Return the shape of a list of rows; a missing field of a row becomes None."""
 
     def told(value: object, cleaner: Cleaner) -> list[dict[str, object]]:
         shown = (_told_or_not(_mapping(row), fields, cleaner) for row in _items(value))
@@ -110,7 +110,7 @@ def rows_shape(fields: Mapping[str, Shape]) -> Callable[[object, Cleaner], list[
 
 
 def list_shape(shape: Shape) -> Shape:
-    """Return the shape of a list whose items have one shape."""
+    """Return the shape of a list whose items all have the same shape."""
     return lambda value, cleaner: [shape(item, cleaner) for item in _items(value)]
 
 

@@ -30,7 +30,7 @@ _TIMES = 3
 
 
 class UncleanText(Exception):  # noqa: N818  it names a kind of text
-    """A text that cannot be made clean; the message never quotes it."""
+    """Raised for a text that still contains a name or secret; the message never quotes the text."""
 
 
 class Cleaner:

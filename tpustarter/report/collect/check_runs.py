@@ -13,10 +13,10 @@ from collections.abc import Mapping
 import msgspec
 
 from tpustarter.checking.machine_check import CheckRequest, MachineCheck
-from tpustarter.checking.output import document
-from tpustarter.checking.results import comparison, saved_reports
-from tpustarter.checking.results.comparison import ValueChange
+from tpustarter.checking.output import run_document
+from tpustarter.checking.results import run_comparison, saved_reports
 from tpustarter.checking.results.results import KINDS, STATUSES, FindingFields
+from tpustarter.checking.results.run_comparison import ValueChange
 from tpustarter.checking.results.saved_reports import SavedReport
 from tpustarter.checking.results.verdict import judge_run
 from tpustarter.core import state
@@ -30,11 +30,11 @@ from tpustarter.report.clean.allowed_fields import (
     choice_shape,
     clean_number,
     clean_version,
+    cleaned_text_shape,
     list_shape,
     mapping_shape,
     pattern_shape,
     rows_shape,
-    text_shape,
 )
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.collect import software
@@ -131,10 +131,10 @@ def collect_changes(context: ReportContext) -> Fields:
     before = _last_good()
     if before is None:
         raise CollectorUnanswered("no good run is kept here (`tpustarter check --save` keeps one)")
-    now = saved_reports.parse_saved_report(document.make_json_document(context.found.checks))
+    now = saved_reports.parse_saved_report(run_document.make_json_document(context.found.checks))
     ran = {result.id for result in now.results}
     before.results = [result for result in before.results if result.id in ran]
-    compared = comparison.compare_runs("the last good run", before, now)
+    compared = run_comparison.compare_runs("the last good run", before, now)
     tells = {one.name for one in compared.environment if one.now == "set"}
     return {
         "since": compared.started,
@@ -227,7 +227,7 @@ COLLECTORS = (
             "level": choice_shape("static", "quick", "full", "soak"),
             "verdict": _VERDICT,
             "verified_on": choice_shape(*KINDS),
-            "headline": text_shape(3),
+            "headline": cleaned_text_shape(3),
             "counts": _counts,
         },
     ),
@@ -240,23 +240,23 @@ COLLECTORS = (
             "counts": _counts,
             "python_version": clean_version,
             "frameworks": mapping_shape(dict.fromkeys(_FRAMEWORKS, clean_version)),
-            "blocked": text_shape(2),
+            "blocked": cleaned_text_shape(2),
             "findings": rows_shape(
                 {
                     "check": _ID,
                     "status": _STATUS,
                     "code": pattern_shape(r"[A-Z0-9-]{2,60}"),
                     "verdict": choice_shape(*_WORTH_TELLING),
-                    "what": text_shape(2),
-                    "hint": text_shape(2),
+                    "what": cleaned_text_shape(2),
+                    "hint": cleaned_text_shape(2),
                 }
             ),
             "errors": rows_shape(
                 {
                     "check": _ID,
                     "reason": pattern_shape(r"[a-z-]{2,20}"),
-                    "what": text_shape(3),
-                    "log": text_shape(30),
+                    "what": cleaned_text_shape(3),
+                    "log": cleaned_text_shape(30),
                 }
             ),
         },

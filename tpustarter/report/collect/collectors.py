@@ -19,7 +19,7 @@ from tpustarter.checking.results.results import Run
 from tpustarter.machine import host
 from tpustarter.report.clean.allowed_fields import OmittedFact, Shape, select_allowed
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
-from tpustarter.report.document import ReportSection
+from tpustarter.report.report_document import ReportSection
 
 
 class CollectorUnanswered(Exception):  # noqa: N818  it is an outcome, not an error
@@ -28,7 +28,7 @@ class CollectorUnanswered(Exception):  # noqa: N818  it is an outcome, not an er
 
 @dataclass
 class FoundFacts:
-    """Facts that a later collector needs, uncleaned; none goes into the report as it is."""
+    """Uncleaned facts that one collector leaves for later ones; they are never reported as such."""
 
     packages: dict[str, str] | None = None
     """Versions in the Python under test; None before it was looked at."""

@@ -21,7 +21,7 @@ from typing import Literal
 
 import msgspec
 
-from tpustarter.checking.plan import plan
+from tpustarter.checking.plan import framework_plan
 from tpustarter.core import locations
 from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import Problem
@@ -32,13 +32,13 @@ from tpustarter.report.clean.allowed_fields import (
     choice_shape,
     clean_number,
     clean_version,
+    cleaned_text_shape,
     list_shape,
     mapping_shape,
     pattern_shape,
     rows_shape,
-    text_shape,
 )
-from tpustarter.report.collect import framework_probe, hardware, software, stacks
+from tpustarter.report.collect import framework_probe, machine_sections, software, stacks
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 from tpustarter.running import lease, probe_archive, run_folder
 from tpustarter.running.process import CappedLog, Event, Probe, signal_name
@@ -100,7 +100,7 @@ class FrameworkAnswer:
     native_why: str = ""
 
 
-def make_collector(framework: str, wait_s: float) -> Collector:
+def make_framework_collector(framework: str, wait_s: float) -> Collector:
     """Return the collector for one framework, which waits at most `wait_s` for its answers."""
     title = f"What {TITLES[framework]} says, asked in a process of its own"
     return Collector(
@@ -122,7 +122,9 @@ def list_frameworks(context: ReportContext) -> list[str]:
 def _ask(framework: str, context: ReportContext) -> Fields:
     if context.interpreter is None:
         raise CollectorUnanswered("there is no Python to test on this machine")
-    run_plan = plan.make_plan(context.machine, gpu_plugin=context.interpreter.has_gpu_plugin)
+    run_plan = framework_plan.make_plan(
+        context.machine, gpu_plugin=context.interpreter.has_gpu_plugin
+    )
     why = run_plan.blocked.what if run_plan.blocked else ""
     try:
         with contextlib.ExitStack() as stack:
@@ -137,7 +139,7 @@ def _ask(framework: str, context: ReportContext) -> Fields:
                     )
                 except Problem as problem:
                     why = problem.full_text
-            env = plan.probe_environment(run_plan, context.machine.env, folder, framework)
+            env = framework_plan.probe_environment(run_plan, context.machine.env, folder, framework)
             installed = context.found.packages or {}
             steps = [
                 step
@@ -212,7 +214,7 @@ def _run(
     place_shown = f"{place}/"
     one.output = log.read_since(max(0, log.size - _FLOOD_BYTES)).replace(place_shown, "")
     one.python_stack = one.python_stack.replace(place_shown, "")
-    one.device_log = "\n".join(hardware.read_newest_lines(folder / "tpu_logs"))
+    one.device_log = "\n".join(machine_sections.read_newest_lines(folder / "tpu_logs"))
     return one
 
 
@@ -345,32 +347,32 @@ _ALLOWED: Mapping[str, Shape] = {
             ),
         }
     ),
-    "not_asked_because": text_shape(2),
+    "not_asked_because": cleaned_text_shape(2),
     "hung_in": _STEP,
     "unfinished_in": _STEP,
     "load": clean_number,
     "cores": clean_number,
     "waited_s": clean_number,
-    "ended": text_shape(1),
-    "python_stack": text_shape(80),
-    "native_stack": text_shape(160),
-    "no_native_stack": text_shape(1),
-    "output": text_shape(OUTPUT_LINES),
-    "libtpu_log": text_shape(OUTPUT_LINES),
+    "ended": cleaned_text_shape(1),
+    "python_stack": cleaned_text_shape(80),
+    "native_stack": cleaned_text_shape(160),
+    "no_native_stack": cleaned_text_shape(1),
+    "output": cleaned_text_shape(OUTPUT_LINES),
+    "libtpu_log": cleaned_text_shape(OUTPUT_LINES),
     "version": clean_version,
     "platform": pattern_shape(r"[A-Za-z]{2,10}"),
     "kind": pattern_shape(r"[A-Za-z][\w ./()-]{0,40}"),
     "local": clean_number,
     "total": clean_number,
     "processes": clean_number,
-    "platform_version": text_shape(6),
+    "platform_version": cleaned_text_shape(6),
     "sum_of_product": clean_number,
     "metrics": mapping_shape(
         dict.fromkeys(framework_probe.METRICS, list_shape(pattern_shape(r"[\w .:/%+-]{1,80}")))
     ),
-    "environment_info": text_shape(100),
-    "error": text_shape(40),
-    "aside": text_shape(6),
+    "environment_info": cleaned_text_shape(100),
+    "error": cleaned_text_shape(40),
+    "aside": cleaned_text_shape(6),
     "memory_bytes": clean_number,
     "commits": mapping_shape(
         dict.fromkeys(("torch", "torch_xla"), pattern_shape(r"[0-9a-f]{7,40}"))

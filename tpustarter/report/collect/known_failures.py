@@ -20,10 +20,10 @@ from tpustarter.report.clean.allowed_fields import (
     choice_shape,
     clean_number,
     clean_own_text,
+    cleaned_text_shape,
     list_shape,
     pattern_shape,
     rows_shape,
-    text_shape,
 )
 from tpustarter.report.collect import check_runs
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
@@ -42,7 +42,7 @@ again."""
 def collect_known_failures(context: ReportContext) -> dict[str, object]:
     """Search all texts for known failures, and confirm them with the findings on this machine."""
     scanner = log_scanner.FailureScanner(
-        known_failures.read_failures(), Redactor(context.machine.env).redact_secrets
+        known_failures.read_known_failures(), Redactor(context.machine.env).redact_secrets
     )
     machine = machine_evidence.MachineEvidence(
         check_runs.list_findings(context), check_runs.has_tpu(context)
@@ -60,7 +60,7 @@ def collect_known_failures(context: ReportContext) -> dict[str, object]:
                 "last_error": explanation_text.find_last_error(scan.last) or None,
             }
         found = machine_evidence.confirm_matches(
-            failure_ranking.rank_failures(scan, known_failures.read_failures()), machine
+            failure_ranking.rank_failures(scan, known_failures.read_known_failures()), machine
         )
         matches += [make_known_failure_row(one, source) for one in found[:MOST]]
     if not searched:
@@ -100,7 +100,7 @@ def make_known_failure_row(one: failure_ranking.FailureMatch, source: str) -> di
         "id": failure.id,
         "from": source,
         "role": failure.role,
-        "title": explanation_text.format_title(one),
+        "title": explanation_text.format_problem(one),
         "confidence": one.confidence,
         "explained_by": one.explained_by or None,
         "line": sign.line,
@@ -123,7 +123,7 @@ COLLECTORS = (
         {
             "searched": list_shape(_SOURCE),
             "lines": clean_number,
-            "last_error": text_shape(2),
+            "last_error": cleaned_text_shape(2),
             "matches": rows_shape(
                 {
                     "id": _ID,
@@ -133,8 +133,8 @@ COLLECTORS = (
                     "confidence": choice_shape("confirmed", "likely", "possible"),
                     "explained_by": _ID,
                     "line": clean_number,
-                    "quote": text_shape(2),
-                    "here": text_shape(2),
+                    "quote": cleaned_text_shape(2),
+                    "here": cleaned_text_shape(2),
                     "cause": clean_own_text,
                     "fix": list_shape(clean_own_text),
                     "sources": list_shape(clean_own_text),

@@ -42,7 +42,7 @@ def find_reproducer(wanted: str) -> WantedReproducer:
     if check.framework == "host":
         what = f"`{wanted}` reads files of this machine and uses no framework"
         raise Problem(what, hint="the report contains its findings anyway", code=ExitCode.USAGE)
-    kept = next((one for one in last_failures.read_failures() if one.id == check.id), None)
+    kept = next((one for one in last_failures.read_last_failures() if one.id == check.id), None)
     return _of_check(check, kept)
 
 
@@ -68,7 +68,9 @@ def list_newest(since: str = "") -> list[WantedReproducer]:
     """Return the failures remembered since a time in ISO form, the newest first."""
     known = {one.id: one for one in content.read_checks()}
     found = [
-        _of_check(known[one.id], one) for one in last_failures.read_failures() if one.id in known
+        _of_check(known[one.id], one)
+        for one in last_failures.read_last_failures()
+        if one.id in known
     ]
     remembered = lesson_progress.read_progress().lessons
     for lesson in content.read_lessons():

@@ -264,7 +264,7 @@ def _built(library: Path) -> str | None:
 
 
 def collect_variables(context: ReportContext) -> dict[str, object]:
-    """Return the environment variables that decide what runs where, and how."""
+    """Return the environment variables that configure frameworks and devices."""
     env = context.machine.env
     values = {name: env[name] for name in VARIABLES if env.get(name)}
     told = {name: value for name, value in values.items() if re.fullmatch(VARIABLES[name], value)}

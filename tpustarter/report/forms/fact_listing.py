@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from tpustarter.core.json_values import as_object, is_array, is_object
 from tpustarter.machine import frameworks
-from tpustarter.report.document import ReportSection
 from tpustarter.report.forms import reproducer_files
 from tpustarter.report.forms.report_view import ReportView, escape_text, fence_text
+from tpustarter.report.report_document import ReportSection
 
 ORDER = (
     "known",

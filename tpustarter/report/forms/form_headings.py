@@ -10,7 +10,6 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from tpustarter.report.document import ASKED, FrameworkFacts
 from tpustarter.report.forms import (
     issue_trackers,
     report_questions,
@@ -18,6 +17,7 @@ from tpustarter.report.forms import (
     reproducer_files,
 )
 from tpustarter.report.forms.report_view import ReportView, fence_text
+from tpustarter.report.report_document import ASKED, FrameworkFacts
 
 YOURS = "<!-- Yours to write: {} -->"
 NO_RESPONSE = "_No response_"
@@ -108,7 +108,7 @@ def _stack(facts: FrameworkFacts) -> Iterator[str]:
 def format_facts(view: ReportView) -> Iterator[str]:
     """Yield the summary for maintainers, then the place of all facts."""
     yield "Collected by tpustarter, and in full in the folded parts below:"
-    lines = (part for line in report_summary.format_summary(view) for part in _wrapped(line))
+    lines = (part for line in report_summary.summarize_report(view) for part in _wrapped(line))
     yield from fence_text("\n".join(lines))
     yield ""
     yield FACTS

@@ -11,7 +11,6 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from tpustarter.report.document import ASKED
 from tpustarter.report.forms import (
     fact_listing,
     form_headings,
@@ -21,6 +20,7 @@ from tpustarter.report.forms import (
     reproducer_files,
 )
 from tpustarter.report.forms.report_view import ReportView, escape_text
+from tpustarter.report.report_document import ASKED
 from tpustarter.text import phrases
 
 LONGEST = 60_000

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpustarter.machine import frameworks
-from tpustarter.report.document import StalePackage
 from tpustarter.report.forms import issue_trackers
 from tpustarter.report.forms.report_view import ReportView
+from tpustarter.report.report_document import StalePackage
 from tpustarter.text import phrases
 
 LOUD = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0 TF_CPP_MIN_LOG_LEVEL=0"

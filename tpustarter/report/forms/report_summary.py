@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpustarter.report.collect.framework_probe import ASIDE
-from tpustarter.report.document import ASKED, Figure
 from tpustarter.report.forms.report_view import ReportView
+from tpustarter.report.report_document import ASKED, Figure
 from tpustarter.text import phrases
 
 _GIB = 1 << 30
 _HOUR_S = 3600.0
 
 
-def format_summary(view: ReportView) -> Iterator[str]:
+def summarize_report(view: ReportView) -> Iterator[str]:
     """Yield the summary, a line for each question with an answer."""
     yield f"device: {describe_chips(view)}"
     for name, told in (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tpustarter.report.document import ReportDocument, read_facts
+from tpustarter.report.report_document import ReportDocument, read_facts
 
 
 class ReportView:
@@ -24,7 +24,7 @@ class ReportView:
 
 
 def escape_text(text: str) -> str:
-    """Return a text in one line, with the characters of markup escaped."""
+    """Return a text on one line, with Markdown characters escaped."""
     return re.sub(r"([`*_<>\[\]|#])", r"\\\1", " ".join(text.split()))
 
 

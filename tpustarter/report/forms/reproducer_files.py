@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from tpustarter.report.clean.allowed_fields import NOT_TOLD
-from tpustarter.report.document import ReportFacts, Reproducer
 from tpustarter.report.forms.report_view import ReportView, escape_text, fence_text
+from tpustarter.report.report_document import ReportFacts, Reproducer
 
 SECTION = FOLDER = "reproducers"
 _FAILS = ("fails", "raises", "crashes")

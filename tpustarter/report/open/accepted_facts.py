@@ -19,7 +19,7 @@ from tpustarter.report.clean.pseudonyms import KINDS, Pseudonyms
 from tpustarter.report.collect import frameworks
 from tpustarter.report.collect import known_failures as reported_failures
 from tpustarter.report.collect.collectors import Collector
-from tpustarter.report.document import ReportSection, State
+from tpustarter.report.report_document import ReportSection, State
 
 LONGEST_TEXT = 100_000
 """Characters of one text; a report made here has at most half of that."""
@@ -77,8 +77,8 @@ class ForeignText(Cleaner):
 
 def list_collectors() -> dict[str, Collector]:
     """Return all collectors of this version, by name."""
-    asked = (frameworks.make_collector(name, 0) for name in frameworks.STEPS)
-    made = reproducers.make_collector(())
+    asked = (frameworks.make_framework_collector(name, 0) for name in frameworks.STEPS)
+    made = reproducers.make_reproducer_collector(())
     return {
         one.name: one for one in (*make_report.STATIC, *asked, made, *reported_failures.COLLECTORS)
     }

@@ -18,7 +18,7 @@ from tpustarter.probe.finding import Verdict
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.collect import frameworks
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.document import CheckFacts, KnownFailureRow, ReportFacts
+from tpustarter.report.report_document import CheckFacts, KnownFailureRow, ReportFacts
 
 _SURENESS: tuple[failure_ranking.Confidence, ...] = ("possible", "likely", "confirmed")
 
@@ -40,7 +40,7 @@ class _ScannedText:
 
 def rescan_failures(facts: ReportFacts) -> dict[str, object] | None:
     """Return the facts of the section `known` as of today, or None without a text to search."""
-    scanner = log_scanner.FailureScanner(failures.read_failures())
+    scanner = log_scanner.FailureScanner(failures.read_known_failures())
     findings = tuple(_findings(facts.checks))
     rows: list[dict[str, object]] = []
     searched: list[str] = []
@@ -58,9 +58,9 @@ def rescan_failures(facts: ReportFacts) -> dict[str, object] | None:
 
 
 def find_current_id(name: str) -> str:
-    """Return the id that a failure has today; the same one if it is unknown."""
+    """Return the current id of a known failure, or the given id if it is not known."""
     return next(
-        (one.id for one in failures.read_failures() if name in (one.id, *one.aliases)), name
+        (one.id for one in failures.read_known_failures() if name in (one.id, *one.aliases)), name
     )
 
 
@@ -109,9 +109,10 @@ def _whole(
 def _with_then(scan: LogScan, text: _ScannedText) -> list[failure_ranking.FailureMatch]:
     """Return today's matches of a text, and those of then that still have a sign."""
     found = {
-        one.failure.id: one for one in failure_ranking.rank_failures(scan, failures.read_failures())
+        one.failure.id: one
+        for one in failure_ranking.rank_failures(scan, failures.read_known_failures())
     }
-    for failure in failures.read_failures():
+    for failure in failures.read_known_failures():
         row, signs = text.then.get(failure.id), scan.seen.get(failure.id, FoundFailure()).signs
         if row is None or signs.get("unless"):
             continue

@@ -19,16 +19,16 @@ from tpustarter.core.problem import Problem
 from tpustarter.report import assessment, make_report
 from tpustarter.report.clean import allowed_fields
 from tpustarter.report.collect import check_runs, software
-from tpustarter.report.document import (
-    OpenedReportNotes,
-    ReportDocument,
-    ReportJudgement,
-    ReportSection,
-    read_facts,
-)
 from tpustarter.report.forms import issue_trackers, markdown_form
 from tpustarter.report.open import accepted_facts, failure_rescan, unpack
 from tpustarter.report.open.accepted_facts import ForeignText
+from tpustarter.report.report_document import (
+    OpenedReportNotes,
+    ReportDocument,
+    ReportSection,
+    ReportTriage,
+    read_facts,
+)
 from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text, wrap
 from tpustarter.version import __version__
@@ -169,7 +169,7 @@ def _each(first: Fields, name: str, key: str) -> Iterator[str]:
             yield value
 
 
-def _differs(then: _EarlierJudgement | None, now: ReportJudgement) -> Iterator[str]:
+def _differs(then: _EarlierJudgement | None, now: ReportTriage) -> Iterator[str]:
     """Yield the changes of the judgement: a sentence for today's, and one for what it was then."""
     if then is None:
         yield "The report does not say how it was judged when it was made."

@@ -78,7 +78,7 @@ class EnvironmentFacts:
 
     @property
     def folder_text(self) -> str:
-        """The folder as a person would type it."""
+        """The folder's path for display, with `~` for the home folder."""
         return self.shorten_path(self.folder)
 
     def shorten_path(self, path: Path) -> str:
@@ -217,7 +217,8 @@ def _first_executable(paths: Sequence[Path]) -> Path | None:
 
 def _find_packages(folder: Path, profile: SetupProfile) -> tuple[str, ...]:
     frameworks = [
-        f"{name} {version}" for name, version in interpreters.list_installed(folder).items()
+        f"{name} {version}"
+        for name, version in interpreters.read_framework_versions(folder).items()
     ]
     packages = (
         package for package in made_environment.list_packages(folder) if package not in frameworks

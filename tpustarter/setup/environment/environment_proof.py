@@ -22,7 +22,7 @@ from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import host
 from tpustarter.rehearsal import run as rehearsal
-from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.running import lease, probe_archive, run_folder

@@ -260,7 +260,7 @@ def _unwritable(folder: Path, error: OSError) -> Problem:
 
 @contextlib.contextmanager
 def hold_setup_lock() -> Generator[int]:
-    """Lock out other set-ups of this user; yields the descriptor that holds the lock.
+    """Hold the lock that lets only one set-up of this user run; yield its file descriptor.
 
     Commands inherit it, so that after a kill the next set-up waits for those still ending.
 

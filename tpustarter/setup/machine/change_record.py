@@ -28,7 +28,7 @@ Circumstances = tuple[list[str], list[list[str]]]
 
 
 class ProvedStep(msgspec.Struct):
-    """The record of a proof that ended well, and the states that it depended on."""
+    """The record of a successful proof, and the states of the steps it depended on."""
 
     of: Circumstances
     said: str = ""

@@ -25,7 +25,7 @@ class StepState:
 
 
 class StepKind(ABC):
-    """A kind of `look`; for methods that it lacks, the header has a command or undo."""
+    """A kind of set-up step; the step's header supplies the command or undo that a kind lacks."""
 
     @abstractmethod
     def read_state(self) -> StepState:

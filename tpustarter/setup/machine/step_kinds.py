@@ -140,11 +140,11 @@ class MarkedLinesStep(StepKind):
         return StepState("done", f"the lines are in `{_short(self.machine, self.path)}`")
 
     def command(self) -> tuple[str, ...]:
-        """Return the command that writes the lines."""
+        """Return the command that adds the lines to the file."""
         return _program("add", self.machine, self.path, self.name, *self.lines)
 
     def undo(self, before: Before) -> tuple[str, ...]:
-        """Return the command that removes the lines."""
+        """Return the command that removes the lines that this step added to its file."""
         return _program("take", self.machine, self.path, self.name, str(before))
 
 

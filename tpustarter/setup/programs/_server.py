@@ -30,7 +30,7 @@ def require_claim(holds: object, text: str) -> None:
 
 @contextlib.contextmanager
 def start_server(command: list[str]) -> Generator[tuple[psutil.Process, int]]:
-    """Start the server, wait until it answers, and end it; yields it with its port."""
+    """Start the server, yield its process and port once it answers, and end it afterwards."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
         try:

@@ -29,7 +29,7 @@ START_S = 60
 
 
 def main() -> None:
-    """Start a container, prove each claim inside, and remove it; raises SystemExit."""
+    """Start a container, check each claim inside, and remove it; raises SystemExit on failure."""
     signal.signal(signal.SIGTERM, exit_on_signal)
     here = collect_facts()
     version = run_docker("version", "--format", "{{.Server.Version}}").strip()

@@ -66,7 +66,7 @@ def run(*words: str, env: dict[str, str] | None = None) -> str:
 
 
 def wait_until(what: str, is_so: Callable[[], bool]) -> None:
-    """Wait until a condition is true; exits when it never is."""
+    """Wait until a condition is true; exit the program after `WAIT_S` seconds."""
     deadline = time.monotonic() + WAIT_S
     while not is_so():
         if time.monotonic() > deadline:
@@ -131,7 +131,7 @@ def prove_mosh() -> None:
 
 
 def main(home: str) -> None:
-    """Prove tmux, zsh and mosh."""
+    """Check that tmux, zsh and mosh work; exit with a message if one does not."""
     with tempfile.TemporaryDirectory(prefix="tpustarter-") as work:
         prove_tmux(Path(home), Path(work))
         prove_zsh(Path(home), Path(work))

@@ -37,7 +37,7 @@ print(len(devices), devices[0].device_kind, sep="|")
 
 
 def main(platform: str, origin: str, command: list[str]) -> None:
-    """Start the server, prove each claim, and end it; raises SystemExit for one that fails."""
+    """Start the server, check each claim, and end it; raises SystemExit for a claim that fails."""
     token = os.environ.setdefault("JUPYTER_TOKEN", secrets.token_urlsafe(24))
     with start_server(command) as (server, port):
         own = f"http://127.0.0.1:{port}"
@@ -49,7 +49,7 @@ def main(platform: str, origin: str, command: list[str]) -> None:
 
 
 def prove_closed(port: int, token: str, server: psutil.Process) -> None:
-    """Prove that only this machine reaches it, only with the token, which no command line has."""
+    """Check that the server listens on 127.0.0.1 alone, and rejects requests without the token."""
     require_claim(
         find_listening_ports(server) == {("127.0.0.1", port)}, "it listens on 127.0.0.1 alone"
     )
@@ -62,7 +62,7 @@ def prove_closed(port: int, token: str, server: psutil.Process) -> None:
 
 
 def prove_origins(port: int, auth: Mapping[str, str], origin: str) -> None:
-    """Prove that, for a browser, only the intended page may use it."""
+    """Check that the server accepts requests of web pages from the intended origin alone."""
     require_claim(not is_allowed(port, auth, STRANGER), "a page of a stranger may not talk to it")
     if origin != "-":
         require_claim(is_allowed(port, auth, origin), f"a page of {origin} may")

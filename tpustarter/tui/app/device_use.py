@@ -99,7 +99,7 @@ class DeviceUse:
         return machine if self.holder is None else machine.add_holder(self.holder)
 
     def is_warm_for_other(self, lesson: str) -> bool:
-        """Return whether a process waits that belongs to another lesson than this one."""
+        """Return whether the idle process of another lesson is still holding the device."""
         return self.is_warm and self._lesson != lesson
 
     def has_run(self, block: str) -> bool:

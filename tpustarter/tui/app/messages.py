@@ -91,7 +91,7 @@ class ProgressSaved(Message, bubble=False):
 
 @dataclass
 class PageReady(Message):
-    """Notice that a screen is laid out, so that keys act on what is seen."""
+    """Sent when a screen is laid out, so that keys act on visible widgets."""
 
 
 @dataclass

@@ -49,7 +49,7 @@ class Navigation:
         self._app.push_screen(ExerciseScreen(exercise))
 
     def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
-        """Go back to a lesson that is open below the screen in front; return whether one is.
+        """Return to the open lesson below the current screen; return False if there is none.
 
         With `at`, the lesson scrolls to that line.
         """

@@ -48,7 +48,7 @@ class ActionList(CommandList):
         )
 
     def render_line(self, y: int) -> Strip:
-        """Paint the marked action so that it is seen without colours too."""
+        """Render a line, marking the highlighted action for terminals without colours too."""
         return mark_row(self, super().render_line(y), is_in_use=True)
 
 

@@ -31,15 +31,15 @@ from tpustarter.tui.terminal.app_internals import AppInternals
 
 if TYPE_CHECKING:
     from tpustarter.checking.machine_check import CheckRequest
-    from tpustarter.cloud.api.client import Client
     from tpustarter.cloud.api.clock import Clock
+    from tpustarter.cloud.api.tpu_client import TpuClient
     from tpustarter.learning.content.paths import LessonPath
     from tpustarter.learning.progress.drafts import BlockDraft
     from tpustarter.slices.start_options import StartOptions
     from tpustarter.tui.explain.failed_run import FailedRun
     from tpustarter.tui.tpus.tpu_draft import TpuDraft
 
-    Connect = Callable[[str, Clock], Client]
+    Connect = Callable[[str, Clock], TpuClient]
 
 
 class Routes(Protocol):
@@ -58,7 +58,7 @@ class Routes(Protocol):
         """Open a lesson in place of the open one and of the screens in front of it."""
 
     def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
-        """Go back to a lesson that is open below the screen in front; return whether one is.
+        """Return to the open lesson below the current screen; return False if there is none.
 
         With `at`, the lesson scrolls to that line.
         """
@@ -77,7 +77,7 @@ class Routes(Protocol):
         """Open the list of set-ups: environments, and this machine."""
 
     def open_setup(self, *profiles: str) -> None:
-        """Open the plan of a set-up, or for several the list with the first of them marked."""
+        """Open the plan of a set-up; for several set-ups, open the list with the first marked."""
 
     def open_rehearsal(self) -> None:
         """Open the choice of programs and TPUs; the app keeps that screen and the choices on it."""

@@ -12,7 +12,7 @@ from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.progress import lesson_end, lesson_progress
-from tpustarter.learning.progress.lesson_end import ExerciseEnd, NextStep
+from tpustarter.learning.progress.lesson_end import ExerciseEnd, NextLearningStep
 from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.tui.app.messages import BLOCK, EventsArrived
@@ -68,7 +68,7 @@ class AnswerJudge:
         return self._is_next and not self.is_busy
 
     def comes_next(self) -> bool:
-        """Return whether an answer runs, and in that case judge the file again after it."""
+        """Return whether an answer is running; if so, judge the file again afterwards."""
         if self.is_busy:
             self._is_next = True
             self._screen.notify(JUDGED_NEXT, markup=False)
@@ -150,6 +150,6 @@ def read_answer_end(tutor: AppSession, exercise: Exercise, below: Page) -> Answe
         )
         back = f"the lesson {lesson.title}{f', {mark}' if mark else ''}"
     if isinstance(below, ExerciseListScreen) and (other := below.find_next_open(exercise.id)):
-        step = NextStep(f"The next exercise of the list: {other.title}", exercise=other.id)
+        step = NextLearningStep(f"The next exercise of the list: {other.title}", exercise=other.id)
         end = replace(end, next_step=step)
     return AnswerEnd(end, back or "where you were")

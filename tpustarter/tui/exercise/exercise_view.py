@@ -41,7 +41,7 @@ class ExerciseView(Horizontal):
         yield LearnerCode(id="own-beside")
 
     def fits_side_by_side(self, width: int) -> bool:
-        """Return whether a screen of so many columns has room for the file beside the task."""
+        """Return whether a screen is wide enough to show the file beside the task."""
         return width >= (COMPARED if self.query_one("#solution").display else BESIDE)
 
     def show_task(self, title: str, task: str, place: str) -> None:

@@ -17,7 +17,7 @@ from tpustarter.core import content
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import Exercise
-from tpustarter.learning.progress.lesson_end import NextStep
+from tpustarter.learning.progress.lesson_end import NextLearningStep
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, EventsArrived, FactsLoaded
 from tpustarter.tui.exercise import verdict_text as exercise_status
@@ -28,7 +28,7 @@ from tpustarter.tui.kit import external_editor
 from tpustarter.tui.kit.page import CTRL_C, ConfirmWindow, Page
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word
-from tpustarter.tui.lesson.block.block_output import Printout
+from tpustarter.tui.lesson.block.printed_output import Printout
 
 WAIT_S = 0.2
 """From a key to the file."""
@@ -88,7 +88,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         """The timer that writes the typed text, with any keys that follow until then."""
         self._hints: list[str] = []
         self._solution = ""
-        self._way: NextStep | None = None
+        self._way: NextLearningStep | None = None
         """The next step; None until an answer is right."""
         self._back = "the lesson of this exercise"
         """The screen to which Esc leads, in words."""
@@ -292,7 +292,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         self.refresh_bindings()
 
     def action_open(self) -> None:
-        """Ask with the editor's name and the way back from it, then open it."""
+        """Ask for confirmation, naming the editor and how to leave it, then open the exercise."""
         command = external_editor.find_editor()
         if self._path is None or command is None:
             self.notify("No editor was found, but e edits the file here.", markup=False)
@@ -376,7 +376,7 @@ The lines below `# Judged below` are written again each time, so changing them h
 
     @property
     def late(self) -> Collection[str]:
-        """Return the keys less useful than help: once an answer is right, those that mend."""
+        """Return the actions listed after help: all editing ones once the answer is right."""
         judged = self._judging.judged
         if judged is None:
             return ()

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual.content import Content
 
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise, State
-from tpustarter.learning.progress.lesson_end import NextStep
+from tpustarter.learning.progress.lesson_end import NextLearningStep
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.text_layout import (
@@ -56,7 +56,7 @@ def format_verdict(
 
 
 def format_brief_verdict(
-    judged: AnswerVerdict | None, verdict: Content, way: NextStep | None, *, is_old: bool
+    judged: AnswerVerdict | None, verdict: Content, way: NextLearningStep | None, *, is_old: bool
 ) -> Content:
     """Return the verdict in one line, for below the editor: the panel with it may be out of sight.
 
@@ -99,7 +99,7 @@ def format_replaced_note(offered: str) -> Content:
 
 
 def lay_out_end(
-    exercise: Exercise, way: NextStep | None, back: str, *, is_typing: bool, has_seen: bool
+    exercise: Exercise, way: NextLearningStep | None, back: str, *, is_typing: bool, has_seen: bool
 ) -> Iterator[LaidOutLines | Content]:
     """Yield the end of a right answer: the lesson learned, and the next steps.
 

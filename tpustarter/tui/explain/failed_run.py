@@ -95,7 +95,7 @@ class FailedRun:
         """
         from tpustarter.explain import known_failures, log_scanner
 
-        begun = log_scanner.FailureScanner(known_failures.read_failures()).start_pass()
+        begun = log_scanner.FailureScanner(known_failures.read_known_failures()).start_pass()
         lines = 0
         with self.file.open("rb") if self.file else io.BytesIO(self.log.encode()) as stream:
             last = b""
@@ -111,7 +111,7 @@ class FailedRun:
 
 
 def find_file(text: str) -> Path | None:
-    """Return the file if a text is the path of one, or None for any other text."""
+    """Return the file if a text is the path of an existing file, or None."""
     name = text.strip()
     if not name or "\n" in name or len(name) > 4096 or "\0" in name:
         return None
@@ -136,7 +136,7 @@ def _is_like_a_path(word: str) -> bool:
 
 
 def read_failure(text: str) -> FailedRun:
-    """Return the failure in a text that the user pasted or typed, or in the log that it names.
+    """Return the failure in a pasted or typed text, or in the log file that the text names.
 
     Raises:
         Problem: the text names a file that does not exist or cannot be read.

@@ -291,7 +291,7 @@ def format_minutes(lesson: Lesson) -> str:
 
 
 class ChipDrawing(LaidOutLines):
-    """The chips of a machine, in two rows, and a text beside them."""
+    """A drawing of the chips of a machine, in two rows, with a text beside it."""
 
     def __init__(self, chips: int, text: str, *, on_tpu: bool) -> None:
         """Draw a number of chips, or of virtual devices unless `on_tpu`."""
@@ -360,7 +360,7 @@ def _headline(check: dict[str, object]) -> str:
         return str(check.get("headline", ""))
     ids = entries_of_type(wrong, list[str])
     named = {status: some for status, some in ids.items() if len(some) <= MOST_NAMED}
-    return headline.format_summary(summary, named)
+    return headline.format_run_summary(summary, named)
 
 
 def _when(check: dict[str, object]) -> str:

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpustarter.checking.plan import interpreters, plan
+from tpustarter.checking.plan import framework_plan, interpreters
 from tpustarter.checking.plan.interpreters import Interpreter
 from tpustarter.checking.results import status_words
 from tpustarter.core.problem import Problem
@@ -52,14 +52,16 @@ def collect_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
         chosen, others = interpreters.choose_interpreter(None, machine.env, Path.cwd())
     except Problem as problem:
         reason = problem.full_text
-    run_plan = plan.make_plan(
+    run_plan = framework_plan.make_plan(
         machine,
         devices=settings.devices,
         gpu_plugin=bool(chosen and chosen.has_gpu_plugin),
     )
-    lacks_tpu = run_plan.platform == "tpu" and not (plan.sees_tpu(machine) or run_plan.unknown)
+    lacks_tpu = run_plan.platform == "tpu" and not (
+        framework_plan.sees_tpu(machine) or run_plan.unknown
+    )
     on_tpu = run_plan.platform == "tpu" and not lacks_tpu
-    no_tpu = status_words.explain_no_tpu(plan.make_host_fields(run_plan))
+    no_tpu = status_words.explain_no_tpu(framework_plan.make_host_fields(run_plan))
     rows = [
         ("Devices", f"{run_plan.devices_text}, which lets JAX use nothing else"),
         ("Note", NO_OTHER),
@@ -102,13 +104,13 @@ def _suggestion(
     return course.suggest_path(machine.env, on_tpu=on_tpu, frameworks=names)
 
 
-def _describe_devices(machine: host.Machine, run_plan: plan.FrameworkPlan) -> str:
+def _describe_devices(machine: host.Machine, run_plan: framework_plan.FrameworkPlan) -> str:
     if run_plan.platform != "tpu":
-        no_tpu = status_words.explain_no_tpu(plan.make_host_fields(run_plan))
+        no_tpu = status_words.explain_no_tpu(framework_plan.make_host_fields(run_plan))
         return f"{no_tpu}; lessons and checks run on {run_plan.devices_text}"
     devices = f", {phrases.format_count(run_plan.devices, 'device')}" if run_plan.devices else ""
     where = run_plan.devices_text
-    if run_plan.generation and plan.sees_tpu(machine):  # the row is called TPU
+    if run_plan.generation and framework_plan.sees_tpu(machine):  # the row is called TPU
         where = ", ".join([run_plan.generation, *run_plan.where_parts[1:]])
     if run_plan.blocked:
         return f"{where}{devices}"

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets.text_area import Selection, TextAreaTheme
 
-from tpustarter.learning.run.learner_lines import TO_CHANGE, find_rows_to_change
+from tpustarter.learning.run.lines_at_fault import TO_CHANGE, find_rows_to_change
 from tpustarter.text.terminal import cut_text
 from tpustarter.tui.kit.markdown_text import MARKED, CodeColours
 from tpustarter.tui.kit.row_list import get_app
@@ -154,7 +154,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
             self.replace(f"\n{_indent_below(before)}", start, end, maintain_selection_offset=False)
 
     def action_delete_left(self) -> None:
-        """Delete the selection, the indent back to the last step, or one character."""
+        """Delete the selection, one level of indentation, or one character to the left."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         spaces = (column - 1) % len(INDENT) + 1

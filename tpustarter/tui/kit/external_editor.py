@@ -24,7 +24,7 @@ def find_editor() -> list[str] | None:
 
 
 def describe_leaving(command: list[str]) -> str:
-    """Return a text on how to type in an editor and how to come back from it."""
+    """Return a note on how to type in an editor and how to leave it."""
     name = Path(command[0]).name
     if name in ("vi", "vim", "nvim", "view"):
         return (

@@ -95,7 +95,7 @@ class OutputFollower:
         self._followed_to = self._page.scroll_offset.y
 
     def show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool) -> None:
-        """Scroll to the end of a block, as `LessonPage.show_end` says; call it after the layout."""
+        """Scroll to the end of a block, as in `LessonPage.show_end`; call this after the layout."""
         page, views, top = self._page, self._views(), self._top()
         focused = next((other for other in views if other.has_focus_within), view)
         if focused is view and (was_pushed or page.region.overlaps(view.region)):

@@ -60,7 +60,7 @@ class Heading(Widget):
         return HeadLine(mark, self._title, [Content.styled(way, style) for way in ways], share)
 
     def show_running(self, running: str) -> None:
-        """Show a text about the running process, such as its time; an empty text removes it."""
+        """Show a note on the running process, such as its time; an empty note removes it."""
         self._what_runs = running
         self.refresh()
 

@@ -46,7 +46,7 @@ class ListWithDetails(Page):
         self.set_focus(self.query_one(RowList))
 
     def show_text(self, text: str, *, where: str = "headline") -> None:
-        """Show a text in the line named `where`; an empty text hides that line."""
+        """Set the text of the line named `where`; an empty text hides the line."""
         line = self.query_one(f"#{where}", Static)
         line.update(painted_drawings.colour_bar(style_lines(text)))
         line.set_class(not text, "-silent")
@@ -60,7 +60,7 @@ class ListWithDetails(Page):
         self.action_details()
 
     def action_details(self) -> None:
-        """Give the details the whole screen, or take it back."""
+        """Show the details on the whole screen, or beside the list again."""
         large = not self.has_class("-details")
         self.set_class(large, "-details")
         self.set_focus(self.query_one("#details") if large else self.query_one(RowList))

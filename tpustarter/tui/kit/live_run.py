@@ -60,7 +60,7 @@ class LiveRun(Generic[Event]):
         return time.monotonic() - self._began
 
     def begin(self, events: Callable[[], Iterable[Event]]) -> None:
-        """Start a run; `events` is called in a worker, and its events are passed on one by one.
+        """Start a run: call `events` in a worker thread, and post its events one by one.
 
         Events of an earlier run that are still on their way are dropped.
         """
@@ -92,7 +92,7 @@ class LiveRun(Generic[Event]):
             self._screen.post_message(EventsArrived(inbox))
 
     def take_events(self, message: EventsArrived) -> list[Event]:
-        """Return the events that have arrived; with the last of them the run is not busy any more.
+        """Return the events that have arrived; the run stops being busy with its last event.
 
         That is so for a run that broke, too.
         """
@@ -108,7 +108,7 @@ class LiveRun(Generic[Event]):
             self._clock = None
 
     def on_stop(self, stop: Callable[[], object]) -> None:
-        """Register the function that stops the run; call it at once if that was asked already."""
+        """Register the function that stops the run; call it at once if a stop was requested."""
         self._stop = stop
         if self.is_stopped:
             stop()

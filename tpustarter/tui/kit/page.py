@@ -131,7 +131,7 @@ class Page(WholeScreen):
         self.show_status(f"{above + 1} of {sum(can_be_marked)}" if rows.max_scroll_y else "")
 
     def show_status(self, text: str) -> None:
-        """Show a text at the right of the key line."""
+        """Set the text at the right end of the key line."""
         self.query_one(KeyBar).show_status(text)
 
     def set_area_title(self, area: str, result: str) -> None:

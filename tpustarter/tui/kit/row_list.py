@@ -67,7 +67,7 @@ class RowList(OptionList):
     ]
 
     def show(self, rows: Iterable[Row], *, highlight: str | None = None) -> None:
-        """Replace all rows, and highlight one: the one named, else the one that was highlighted.
+        """Replace all rows, and highlight the named row or, by default, the same row as before.
 
         The list keeps its scroll offset, unless another order would move the mark out of sight.
         """
@@ -94,12 +94,12 @@ class RowList(OptionList):
         return super().get_content_height(container, viewport, width - 1)
 
     def change(self, row: Row) -> None:
-        """Paint one row again."""
+        """Replace the content of one row."""
         if row.id is not None:
             self.replace_option_prompt(row.id, row.line())
 
     def render_line(self, y: int) -> Strip:
-        """Paint the marked row so that it is seen without colours too."""
+        """Render a line, marking the highlighted row for terminals without colours too."""
         return mark_row(self, super().render_line(y), is_in_use=self.has_focus)
 
     @property
@@ -257,7 +257,7 @@ class SidePanel(VerticalScroll, can_focus=False):
         self.scroll_home(animate=False)
 
     def read_on(self) -> None:
-        """Scroll to the next lines, and from the last ones to the first."""
+        """Scroll down one page, or from the end back to the top."""
         if self.scroll_offset.y < self.max_scroll_y:
             self.scroll_page_down(animate=False)
         else:

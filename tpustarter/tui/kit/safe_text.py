@@ -51,7 +51,7 @@ class OutputTail:
         self._partial = (self._partial + rest)[-LINE_CHARACTERS * 4 :]
 
     def drop_last(self, line: str) -> None:
-        """Remove the last line if it is this one, because it is shown elsewhere."""
+        """Remove the last line if it equals `line`, which is shown elsewhere."""
         if self._lines and self._lines[-1] == line:
             self._lines.pop()
 

@@ -60,7 +60,7 @@ def _row(cells: Sequence[Content], columns: Sequence[int]) -> list[Content]:
 
 
 def column_widths(rows: Sequence[Sequence[Content]], width: int) -> list[int]:
-    """Return the width of each column: short ones get all they need, the others share the rest.
+    """Return the column widths: narrow columns in full, and wide ones sharing the remainder.
 
     No column is narrower than its longest word, unless there is no room for that.
     """

@@ -134,7 +134,7 @@ def adapt_commands(text: Content) -> Content:
 
 
 class HangingText(LaidOutLines):
-    """A label and a text that goes on below itself, not below the label."""
+    """A label and a text with a hanging indent: its further lines start below the text."""
 
     def __init__(self, label: Content | str, text: Content | str, *, is_typed: bool = True) -> None:
         """Join label and text; `is_typed` shows commands as they are typed here."""
@@ -167,7 +167,7 @@ class StackedText(LaidOutLines):
 
 
 class TextLine(LaidOutLines):
-    """Text at the left, cut where it must be, a figure at the right, and pieces below."""
+    """A line with text at the left, shortened to fit, a figure at the right, and pieces below."""
 
     def __init__(
         self,

@@ -69,12 +69,12 @@ class OpenedLesson:
 
     @property
     def checks(self) -> list[str]:
-        """The ids of the checks that prove it."""
+        """The ids of the checks that verify the lesson."""
         return read_header_list(self.lesson, "checks")
 
     @property
     def setups(self) -> list[str]:
-        """The profiles of the set-ups whose steps it explains."""
+        """The profiles of the set-ups whose steps the lesson explains."""
         return list(as_object(self.lesson.header.get("setups")))
 
     @property

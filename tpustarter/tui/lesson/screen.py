@@ -17,8 +17,8 @@ from tpustarter.tui.lesson import available_actions, lesson_keys
 from tpustarter.tui.lesson.available_actions import EnterAction
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.block.draft_saver import DraftSaver
-from tpustarter.tui.lesson.block.requested_block import RequestedBlock, find_last_to_run
 from tpustarter.tui.lesson.block.run_blocks import BlockRunner
+from tpustarter.tui.lesson.block.run_to_block import RunToBlock, find_last_to_run
 from tpustarter.tui.lesson.page.question import AnswerPicked, QuestionView
 from tpustarter.tui.lesson.references_screen import ReferencesScreen
 from tpustarter.tui.lesson.resumed_screen import LessonScreen
@@ -106,7 +106,7 @@ class LessonRunScreen(LessonScreen):
     action_jump_too = action_jump  # when Enter does it, and its key shows that
 
     def action_to_end(self) -> None:
-        """Note that no block and no question is open, and go where the course goes on."""
+        """Scroll to the end of a finished lesson, and show that nothing is left to do."""
         self.show_notice("Each block has passed, and each question is answered.")
         self._page.scroll_end(animate=False)
 
@@ -193,7 +193,7 @@ class LessonRunScreen(LessonScreen):
     def on_events_arrived(self, message: EventsArrived) -> None:
         self._player.show_events(message)
 
-    def _block_ended(self, turn: RequestedBlock) -> None:
+    def _block_ended(self, turn: RunToBlock) -> None:
         """Scroll to how a block ended; it may have been one above the requested one."""
         self._follow_process()
         self.tutor.withdraw(_waits_for(turn))
@@ -364,5 +364,5 @@ class LessonRunScreen(LessonScreen):
         return super().check_action(action, parameters) if offer is None else offer()
 
 
-def _waits_for(turn: RequestedBlock) -> str:
+def _waits_for(turn: RunToBlock) -> str:
     return f"{turn.playing.label} is running. Ctrl+C stops it."

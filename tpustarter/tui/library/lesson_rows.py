@@ -234,7 +234,7 @@ def _by_id(hits: Iterable[SearchHit], heading: str, kind: str) -> Iterator[Row]:
 
 
 def mark_terms(parts: Parts) -> Content:
-    """Return a text in which the search terms are bold, underlined and coloured."""
+    """Return a text with the search terms in it bold, underlined and coloured."""
     return Content("").join(
         Content.styled(escape_text(text), FOUND if is_found else "") for text, is_found in parts
     )

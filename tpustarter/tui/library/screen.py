@@ -206,7 +206,7 @@ opens the marked one.
         self.search_for(event.value)
 
     def search_for(self, text: str) -> None:
-        """Show the results for a text; all lessons for an empty one."""
+        """Show the search results for a text, or all lessons if it is empty."""
         text = text.strip()
         if text and self._found is None and self._is_readable:  # the list is of all lessons
             self.set_area_title("lessons", f"Looking for {text} ...")
@@ -358,7 +358,7 @@ opens the marked one.
             [check] = [check for check in sources.checks if check.id == rest]
             return rest, search_details.describe_check(check)
         if sources and name == OLD:
-            return "Older tutorials", search_details.describe_claim(self._claim(rest))
+            return "Older tutorials", search_details.describe_tutorial_claim(self._claim(rest))
         return "", ""
 
     def _claim(self, name: str) -> TutorialClaim:

@@ -84,7 +84,7 @@ def describe_exercise(what: Exercise, key: str = "") -> Iterator[LaidOutLines | 
     )
 
 
-def describe_claim(what: TutorialClaim) -> StackedText:
+def describe_tutorial_claim(what: TutorialClaim) -> StackedText:
     """Return a claim of older tutorials, and the state of today."""
     parts = [
         group_heading("What older tutorials say"),

@@ -68,7 +68,7 @@ def describe_answer_cell(
             if note.label != rehearsal_text.LARGEST:  # its row is in the table of arrays
                 yield HangingText(_dim_label(escape_text(note.label)), style_sentence(note.text))
         yield HangingText(
-            _dim_label("model"), style_sentence(model_estimate.format_estimate(result))
+            _dim_label("model"), style_sentence(model_estimate.format_model_estimate(result))
         )
     if result["status"] in ("compiles", "does-not-fit"):
         yield from _memory(result)

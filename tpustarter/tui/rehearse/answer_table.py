@@ -68,7 +68,7 @@ class RehearsalAnswers:
         self._seconds[self._add_row(check, program), tpu] = seconds
 
     def record_answer(self, result: ResultFields) -> None:
-        """Record the compiler's answer for one program and one TPU."""
+        """Store the compiler's answer for one program and one TPU in the table."""
         check, program, tpu = result["check"], str(result["program"]), str(result["tpu"])
         key = self._add_row(check, program)
         row = self._rows[key]

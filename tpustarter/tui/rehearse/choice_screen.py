@@ -25,7 +25,7 @@ from tpustarter.tui.kit.text_layout import StackedText, adapt_commands, style_se
 from tpustarter.tui.rehearse import choice_rows as rehearsal_rows
 from tpustarter.tui.rehearse import typed_program
 from tpustarter.tui.rehearse.rehearsal_choice import RehearsalChoice
-from tpustarter.tui.rehearse.run_screen import NARROW, RehearsalScreen
+from tpustarter.tui.rehearse.rehearsal_screen import NARROW, RehearsalScreen
 from tpustarter.tui.rehearse.typed_program import (
     FUNCTION,
     OWN,
@@ -141,7 +141,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         checks = content.read_checks(self.tutor.checks)
         programs = [check for check in checks if check.has_programs]
         has_compiler = compiler.is_tpu_compiler_installed(self.tutor.machine)
-        own = typed_program.find_programs(Path.cwd())
+        own = typed_program.find_typed_programs(Path.cwd())
         has_torch = user_python.can_lower("torch_xla", self.tutor.machine, Path.cwd())
         available = AvailablePrograms(
             programs, has_compiler=has_compiler, own=own, has_torch=has_torch

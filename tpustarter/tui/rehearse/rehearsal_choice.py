@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from tpustarter.core.content import Check
 from tpustarter.machine.tpus import TOPOLOGIES
-from tpustarter.rehearsal.programs.request import EVERY_GENERATION, RehearsalRequest
-from tpustarter.rehearsal.text.progress import format_rounded_time
+from tpustarter.rehearsal.programs.rehearsal_request import EVERY_GENERATION, RehearsalRequest
+from tpustarter.rehearsal.text.rehearsal_progress import format_rounded_time
 from tpustarter.text import phrases
 from tpustarter.tui.rehearse.typed_program import SCRIPT, TypedProgram
 

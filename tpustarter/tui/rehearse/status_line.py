@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tpustarter.core.problem import Problem
 from tpustarter.rehearsal.compile.compiler import StillCompiling
-from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import names_python_code
 from tpustarter.rehearsal.text import rehearsal_headline
-from tpustarter.rehearsal.text.progress import BAR, RehearsalProgress
+from tpustarter.rehearsal.text.rehearsal_progress import BAR, RehearsalProgress
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.rehearse.answer_table import RehearsalAnswers
 

@@ -20,8 +20,8 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine.machine import Machine
 from tpustarter.rehearsal.compile import compiler
 from tpustarter.rehearsal.programs import (
+    file_functions,
     resolve,
-    source,
     suggestions,
     syntax,
     user_program,
@@ -110,7 +110,7 @@ class ProgramOfferList(RowList):
 def parse_typed_program(
     kind: str, typed: str, python: str | None, machine: Machine
 ) -> TypedProgram | AmbiguousPrograms:
-    """Return the program that was typed, or the programs that it may mean.
+    """Return the program that a typed line names, or its candidates if it is ambiguous.
 
     Args:
         kind: The key of `OWN`.
@@ -134,8 +134,8 @@ def parse_typed_program(
 
     syntax.verify_syntax(file, shown, find_python)
     if kind == SCRIPT:
-        beside = (one for one in source.find_programs(file.parent) if one.path == file)
-        read = next(beside, None) or source.read_source(file)
+        beside = (one for one in file_functions.find_program_files(file.parent) if one.path == file)
+        read = next(beside, None) or file_functions.read_source(file)
         return TypedProgram(kind, words, NO_JIT if read and not read.jits else "")
     name, *given = words
     try:
@@ -200,7 +200,7 @@ def format_label(program: TypedProgram) -> str:
 
 
 def describe_typing(kind: str, *, has_words: bool) -> str:
-    """Return a sentence on typing a program, or on changing the words in the line."""
+    """Return the instruction below the input line: type a program, or complete the typed words."""
     if has_words and kind == FUNCTION:
         return "Give the shapes of your own arrays in place of these, and press Enter."
     if has_words:
@@ -209,7 +209,7 @@ def describe_typing(kind: str, *, has_words: bool) -> str:
 
 
 def describe_choosing(offered: AmbiguousPrograms) -> str:
-    """Return why one program of a file must be chosen, and with which key."""
+    """Return the sentence that asks to choose one program of a file, naming the key."""
     one_of = phrases.choose_plural(len(offered.programs), "it", "one of these")
     return (
         f"{offered.why[:1].upper()}{offered.why[1:]}. Enter takes {one_of} into the line, where "
@@ -217,11 +217,11 @@ def describe_choosing(offered: AmbiguousPrograms) -> str:
     )
 
 
-def find_programs(folder: Path) -> tuple[TypedProgram, ...]:
+def find_typed_programs(folder: Path) -> tuple[TypedProgram, ...]:
     """Return the programs of a folder, at most `MOST_FOUND`: the first ones of each file."""
     files = [
         [*map(_program, suggestions.suggest_commands(one, one.path.name))]
-        for one in source.find_programs(folder)
+        for one in file_functions.find_program_files(folder)
     ]
     in_turn = (one for several in zip_longest(*files) for one in several if one)
     chosen = {*islice(in_turn, MOST_FOUND)}

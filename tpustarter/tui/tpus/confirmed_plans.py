@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tpustarter.cloud.api import workers
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import inventory
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.delete import removal, stop_and_start
@@ -47,7 +47,7 @@ class TpuPlan:
     work: TpuWork
 
 
-def plan_deletion(client: Client, clock: Clock, tpu: Tpu, project: Project) -> TpuPlan:
+def plan_deletion(client: TpuClient, clock: Clock, tpu: Tpu, project: Project) -> TpuPlan:
     """Return the plan to delete the TPU or request of a row; raises Problem if it is gone."""
     one = tpu_work.find_resources_of_row(client, tpu)
     lines = (*_of_doomed(one, project, clock.now()), *_commands(one.commands(project)))
@@ -61,7 +61,7 @@ def plan_deletion(client: Client, clock: Clock, tpu: Tpu, project: Project) -> T
     )
 
 
-def plan_leftovers(client: Client, clock: Clock, project: Project) -> TpuPlan | str:
+def plan_leftovers(client: TpuClient, clock: Clock, project: Project) -> TpuPlan | str:
     """Return the plan to delete all leftovers; a sentence if there are none."""
     queued, nodes = client.queued_resources(), client.nodes()
     doomed = removal.plan_leftovers(queued.items, nodes.items)
@@ -87,7 +87,7 @@ def plan_leftovers(client: Client, clock: Clock, project: Project) -> TpuPlan | 
 
 
 def plan_stop_or_start(
-    client: Client, clock: Clock, tpu: Tpu, project: Project, verb: Verb
+    client: TpuClient, clock: Clock, tpu: Tpu, project: Project, verb: Verb
 ) -> TpuPlan:
     """Return the plan to stop or start a TPU VM; raises Problem if that is impossible."""
     (zone, name) = (tpu.nodes[0].zone, tpu.nodes[0].name)

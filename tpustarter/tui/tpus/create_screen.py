@@ -15,8 +15,8 @@ from textual.widgets import Input, Static
 
 from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.create import request
-from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create import tpu_request
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant
 from tpustarter.core.problem import Problem
@@ -190,7 +190,7 @@ scripts and several slices.
             if zones and zones.offer:
                 if zone in zones.words:
                     return zone
-            elif request.is_zone(zone):
+            elif tpu_request.is_zone(zone):
                 return zone
         return ""
 

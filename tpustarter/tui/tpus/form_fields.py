@@ -103,7 +103,7 @@ class ChosenField(Static, can_focus=True):
         self.choose(self.value)
 
     def choose(self, value: str) -> None:
-        """Set the value, one of the fixed ones."""
+        """Select one of the field's values."""
         self.value = value
         self.update(Content(f"< {self.value} >"))
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
-from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.api.tpu_client import TpuClient
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant, GrantJudgement
 from tpustarter.text import phrases
@@ -63,14 +63,14 @@ def judge_requests(
         return GrantVerdicts((*requests,))
     judgements = tuple(trc_grant.judge_request(one, grant, in_use, now) for one in requests)
     one = requests[0]
-    enough = trc_grant.list_zones(grant, one.type, one.tier, one.slices)
+    enough = trc_grant.list_grant_zones(grant, one.type, one.tier, one.slices)
     typed = {request.zone for request in requests}
     return GrantVerdicts(
         (*requests,), judgements, tuple(zone for zone in enough if zone not in typed)
     )
 
 
-def fetch_tpus_in_use(client: Client) -> list[QueuedResource | TpuNode] | None:
+def fetch_tpus_in_use(client: TpuClient) -> list[QueuedResource | TpuNode] | None:
     """Return the TPUs and requests of a project, or None if Google could not reach every zone."""
     queued, nodes = client.queued_resources(), client.nodes()
     is_whole = not (queued.unreachable or nodes.unreachable)

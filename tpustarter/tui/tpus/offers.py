@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tpustarter.cloud.api import offers
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.offers import CloudOffer
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.core.problem import Problem
 from tpustarter.machine import tpus
 from tpustarter.text import phrases
@@ -48,7 +48,7 @@ def read_stored_offers(project: str, zone: str) -> OfferList | None:
     return OfferList(zone, offer) if offer else None
 
 
-def fetch_offers(client: Client, clock: Clock, zone: str) -> OfferList:
+def fetch_offers(client: TpuClient, clock: Clock, zone: str) -> OfferList:
     """Return a list from Google; if there is no answer, the one that was read last.
 
     Args:
@@ -88,12 +88,12 @@ def describe_offers(offered: OfferList, typed: str, now: datetime) -> Iterator[s
         what = f"the types of {escape_text(offered.zone)}" if offered.zone else "the zones"
         yield f"Google's list of {what} is not known here: {offered.trouble}"
         return
-    yield f"{subject} {join_words(_fitting(offered.words, typed))}{_age(offered, now)}"
+    yield f"{subject} {shorten_word_list(_fitting(offered.words, typed))}{_age(offered, now)}"
 
 
 def describe_documented(typed: str) -> str:
     """Return a sentence on all documented types, for a zone whose list is not known."""
-    types = join_words(_fitting(tpus.list_type_names(), typed))
+    types = shorten_word_list(_fitting(tpus.list_type_names(), typed))
     return f"Documented types: {types}. No zone has them all."
 
 
@@ -103,8 +103,8 @@ def _fitting(words: Sequence[str], typed: str) -> Sequence[str]:
     return words if typed in words or not fitting else fitting
 
 
-def join_words(words: Sequence[str]) -> str:
-    """Return words in one line; of many the first, and the number of the others."""
+def shorten_word_list(words: Sequence[str]) -> str:
+    """Join words in one line; a long list is cut to the first one and a count."""
     return phrases.join_words(words, most=SHOWN) or "nothing"
 
 

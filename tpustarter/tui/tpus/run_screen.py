@@ -13,8 +13,8 @@ from textual import on
 from textual.binding import Binding, BindingType
 
 from tpustarter.cloud.api import workers
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.jobs import connection as worker_connection
@@ -120,7 +120,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
             WorkerJob(worker.label, (path, *command[1:]), number)
             for number, (worker, command) in enumerate(zip(chosen, commands, strict=True))
         ]
-        folder = worker_output.make_folder(nodes[0].name)
+        folder = worker_output.make_output_folder(nodes[0].name)
         board = WorkerBoard(job.label for job in jobs)
         others = remote_command_text.describe_other_workers(chosen, self._tpu.nodes)
         yield WorkersStarted(commands[0], others, board, folder)
@@ -246,7 +246,7 @@ def _row_of(part: WorkerStatus) -> Row:
     return Row(part.label, f"{part.label:<6} " + state, lines)
 
 
-def _became(client: Client, chosen: Sequence[Worker], board: WorkerBoard) -> tuple[str, ...]:
+def _became(client: TpuClient, chosen: Sequence[Worker], board: WorkerBoard) -> tuple[str, ...]:
     """Return sentences on a TPU whose workers were not all reached, or none if all were."""
     if all(ended.reached for ended in board.endings):
         return ()

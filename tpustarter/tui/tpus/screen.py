@@ -12,11 +12,10 @@ from typing import ClassVar
 from textual import on, work
 from textual.binding import Binding, BindingType
 
-from tpustarter.cloud.api import client as tpu_client
-from tpustarter.cloud.api import project_and_zone
-from tpustarter.cloud.api.client import Client
+from tpustarter.cloud.api import project_and_zone, tpu_client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import inventory, ledger
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.delete.stop_and_start import Verb
@@ -37,7 +36,7 @@ from tpustarter.tui.tpus.tpu_rows import (
     TO_A_PROJECT,
     KnownTpus,
     describe_tpu,
-    format_summary,
+    format_bill_and_leftovers,
     format_tpu_count,
     make_tpu_rows,
 )
@@ -201,7 +200,8 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         self._show()
         if answer.seen is None:
             self.show_text(
-                f"No longer waiting for Google. Press r to ask again. {format_summary(self._seen)}"
+                "No longer waiting for Google. Press r to ask again. "
+                f"{format_bill_and_leftovers(self._seen)}"
             )
 
     def _end_wait(self) -> None:
@@ -218,7 +218,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         self._show_opening()
         self._show_details()
         if not but_waiting:
-            self.show_text(format_summary(self._seen))
+            self.show_text(format_bill_and_leftovers(self._seen))
 
     def _show_opening(self) -> None:
         seen = self._seen
@@ -292,7 +292,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
     def _find(
         self,
         project: Project,
-        make: Callable[[Client, Clock], TpuPlan | str],
+        make: Callable[[TpuClient, Clock], TpuPlan | str],
         stopped: threading.Event,
     ) -> None:
         try:

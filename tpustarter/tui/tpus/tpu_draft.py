@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api.project_and_zone import PLACEHOLDER, Project
 from tpustarter.cloud.api.resources import Tier
-from tpustarter.cloud.create import compute_engine, request
-from tpustarter.cloud.create.request import TpuRequest
+from tpustarter.cloud.create import compute_engine, tpu_request
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant
 from tpustarter.core.problem import Problem
@@ -53,7 +53,7 @@ class TpuDraft:
     def tpu(self) -> TpuType | None:
         """The typed TPU, or None if there is no such type."""
         try:
-            return request.parse_type(self.type.strip())
+            return tpu_request.parse_type(self.type.strip())
         except Problem:
             return None
 
@@ -70,9 +70,9 @@ class TpuDraft:
     def errors(self) -> dict[str, str]:
         """Return the error of each wrong field that is not empty."""
         checks: dict[str, Callable[[], object]] = {
-            "name": lambda: request.validate_tpu_name(self.name.strip()),
-            "type": lambda: request.parse_type(self.type.strip()),
-            "zones": lambda: [request.validate_zone(zone) for zone in self.zone_names],
+            "name": lambda: tpu_request.validate_tpu_name(self.name.strip()),
+            "type": lambda: tpu_request.parse_type(self.type.strip()),
+            "zones": lambda: [tpu_request.validate_zone(zone) for zone in self.zone_names],
         }
         found: dict[str, str] = {}
         for field, check in checks.items():
@@ -80,7 +80,7 @@ class TpuDraft:
                 found[field] = text
         tpu = self.tpu
         is_open = tpu and not self.version.strip() and not self.is_elsewhere
-        if tpu and is_open and (text := _problem(lambda: request.default_version(tpu))):
+        if tpu and is_open and (text := _problem(lambda: tpu_request.default_version(tpu))):
             found["version"] = text
         return found
 
@@ -97,7 +97,7 @@ class TpuDraft:
     def _requests(self, tpu: TpuType, zones: list[str]) -> list[TpuRequest]:
         version = self.version.strip()
         if not version and not self.is_elsewhere:
-            version = request.default_version(tpu)
+            version = tpu_request.default_version(tpu)
         return [
             TpuRequest(
                 name=self.name.strip(),
@@ -111,7 +111,7 @@ class TpuDraft:
         ]
 
     def make_sample_request(self) -> TpuRequest | None:
-        """Return a request to show, with capitals for missing texts, or None for a wrong field."""
+        """Return a request to display, with `NAME` for no name, or None if a field is invalid."""
         if self.errors() or self.tpu is None:
             return None
         filled = TpuDraft(
@@ -135,7 +135,7 @@ class TpuDraft:
 
     def list_zones(self, grant: Grant) -> list[str]:
         """Return the zones of a grant in its order: if any, those with enough of this TPU."""
-        fitting = trc_grant.list_zones(grant, self.tpu, self.tier) if self.tpu else ()
+        fitting = trc_grant.list_grant_zones(grant, self.tpu, self.tier) if self.tpu else ()
         named = [row.zone for row in grant.allowances if row.tier == self.tier]
         return list(dict.fromkeys(fitting or named or [row.zone for row in grant.allowances]))
 

@@ -124,7 +124,7 @@ def format_tpu_count(seen: KnownTpus) -> str:
     return ", ".join(words) or "Nothing yet"
 
 
-def format_summary(seen: KnownTpus) -> str:
+def format_bill_and_leftovers(seen: KnownTpus) -> str:
     """Return the bill and the leftovers in sentences, with the zones that are missing."""
     told: list[str] = [*seen.news]
     chips = sum(tpu.chips for tpu in seen.tpus if tpu.state.billed)
@@ -203,7 +203,7 @@ def _slice(node: TpuNode) -> Iterator[LaidOutLines]:
     """Yield the drawing of a slice; words repeat what its colours show."""
     for number, row in enumerate(slice_drawing.align_rows(slice_drawing.draw_rows(node))):
         if not number:
-            yield _fact("slice", slice_drawing.format_title(node))
+            yield _fact("slice", slice_drawing.describe_slice_hosts(node))
         state = status_word(STYLES.get(row.mark, ""), escape_text(row.words))
         yield HangingText(
             Content(f"{' ' * 9}{row.label}  ") + colour_slice_drawing(row.signs) + "  ", state

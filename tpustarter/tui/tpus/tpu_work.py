@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
-from tpustarter.cloud.api.client import Client
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.billing.ledger import LedgerEntry
@@ -32,8 +32,8 @@ from tpustarter.cloud.create.events import (
     TpuReady,
 )
 from tpustarter.cloud.create.follow_request import follow_request
-from tpustarter.cloud.create.request import TpuRequest
 from tpustarter.cloud.create.tpu_creation import TpuCreation
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.delete import removal, stop_and_start
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.cloud.delete.stop_and_start import Verb
@@ -80,17 +80,17 @@ class TpuWork:
     project: Project
     commands: tuple[tuple[str, ...], ...]
     """The gcloud commands that do the same."""
-    begin: Callable[[Client, Clock], Happening]
+    begin: Callable[[TpuClient, Clock], Happening]
     left: Callable[[Sequence[Event]], str]
     """Returns the state after these events, for a user who stops waiting."""
 
 
-def make_client(app: AppSession, project: str, stopped: threading.Event) -> tuple[Client, Clock]:
+def make_client(app: AppSession, project: str, stopped: threading.Event) -> tuple[TpuClient, Clock]:
     """Return the client of a project, and the clock that it waits by."""
     clock = StoppableClock(app.clock, stopped)
     if app.connect:
         return app.connect(project, clock), clock
-    return Client(project, clock=clock), clock
+    return TpuClient(project, clock=clock), clock
 
 
 def find_project(row: Tpu) -> Project:
@@ -101,7 +101,7 @@ def find_project(row: Tpu) -> Project:
     return Project(row.project, "the ledger")
 
 
-def find_resources_of_row(client: Client, row: Tpu) -> DeletionPlan:
+def find_resources_of_row(client: TpuClient, row: Tpu) -> DeletionPlan:
     """Return the present request and nodes of a row; raises Problem if Google lists neither."""
     queued, nodes = client.queued_resources(row.zone), client.nodes(row.zone)
     for one in removal.plan_all_deletions(queued.items, nodes.items):
@@ -120,7 +120,7 @@ def make_watch_work(row: Tpu) -> TpuWork:
     """Make the work that follows the TPU or request of a row through its states."""
     project, name = find_project(row), escape_text(row.name)
 
-    def begin(client: Client, clock: Clock) -> Happening:
+    def begin(client: TpuClient, clock: Clock) -> Happening:
         entry = _entry_of(client, row)
         resource: QueuedResource | None = yield from follow_request(client, entry, clock)
         if resource is None:
@@ -141,7 +141,7 @@ def make_watch_work(row: Tpu) -> TpuWork:
     return TpuWork(f"Watch {name}", f"Following `{name}`", project, (command,), begin, left)
 
 
-def _entry_of(client: Client, row: Tpu) -> LedgerEntry:
+def _entry_of(client: TpuClient, row: Tpu) -> LedgerEntry:
     """Return the ledger's entry of a row, or a new one; raises Problem if there is no request."""
     for entry in ledger.read_ledger():
         if entry.key == (client.project, row.zone, row.name):
@@ -158,7 +158,7 @@ def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuW
         len(doomed), f"`{escape_text(doomed[0].name)}`", f"{len(doomed)} leftovers"
     )
 
-    def begin(client: Client, clock: Clock) -> Happening:
+    def begin(client: TpuClient, clock: Clock) -> Happening:
         if len(doomed) == 1:
             return (yield from removal.carry_out_plan(client, doomed[0], clock))
         kept = 0
@@ -179,7 +179,7 @@ def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuW
     return TpuWork(title, f"Deleting {name}", project, commands, begin, left)
 
 
-def _delete(client: Client, one: DeletionPlan, clock: Clock) -> Generator[Event, None, bool]:
+def _delete(client: TpuClient, one: DeletionPlan, clock: Clock) -> Generator[Event, None, bool]:
     """Delete one of several; a refusal by Google must not keep the others."""
     try:
         return (yield from removal.carry_out_plan(client, one, clock))
@@ -214,7 +214,7 @@ def make_stop_or_start_work(verb: Verb, node: TpuNode, project: Project) -> TpuW
     """Make the work that stops or starts a TPU VM."""
     name = escape_text(node.name)
 
-    def begin(client: Client, clock: Clock) -> Happening:
+    def begin(client: TpuClient, clock: Clock) -> Happening:
         return stop_and_start.stop_or_start(client, verb, node, clock)
 
     def left(events: Sequence[Event]) -> str:
@@ -231,7 +231,7 @@ def make_creation_work(requests: Sequence[TpuRequest], project: Project) -> TpuW
     """Make the work that creates a TPU in the first zone with capacity."""
     name = requests[0].name
 
-    def begin(client: Client, clock: Clock) -> Happening:
+    def begin(client: TpuClient, clock: Clock) -> Happening:
         return TpuCreation(client, project, clock).run(requests)
 
     def left(events: Sequence[Event]) -> str:

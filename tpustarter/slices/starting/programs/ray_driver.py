@@ -89,9 +89,9 @@ class RayHost:
         self._lines.put(code if code >= 0 else 128 - code)
 
     def take(self, told: bytes) -> list[Output]:
-        """Return the lines that have come, and the exit code behind them; pass on what is told.
+        """Write `told` to the process, and return its new output, which may end with the exit code.
 
-        That is a heartbeat where it is nothing else.
+        An empty `told` is sent as a heartbeat.
         """
         with contextlib.suppress(OSError, ValueError):
             if self._stdin:

@@ -22,9 +22,9 @@ from tpustarter.tui.kit.editor import FILL_GAP
 from tpustarter.tui.kit.text_layout import StackedText, status_word
 from tpustarter.tui.lesson.block import block_text as block_words
 from tpustarter.tui.lesson.block.block_code import BlockCode
-from tpustarter.tui.lesson.block.block_output import PrintedOutput
 from tpustarter.tui.lesson.block.block_state import BlockState, EarlierResult
 from tpustarter.tui.lesson.block.block_text import BlockText, QuotedLines
+from tpustarter.tui.lesson.block.printed_output import PrintedOutput
 from tpustarter.tui.lesson.page.folded_parts import FoldedPart
 
 FEWEST_COLUMNS, MOST_COLUMNS = 40, 98
@@ -114,7 +114,7 @@ class BlockView(Vertical, can_focus=True):
         return f"{self.label} waits for your code. Press e, and type it in place of ... there."
 
     async def edit(self) -> None:
-        """Open the editor and give it the focus, so that it gets the keys that follow."""
+        """Open the editor and focus it at once, so that it receives the next keys."""
         await self.code.edit()
         self.state.was_left = False
         self._show_code()
@@ -174,7 +174,7 @@ class BlockView(Vertical, can_focus=True):
         self.wait(0, "")
 
     def wait(self, seconds: float, activity: str) -> None:
-        """Show the time since the block was started, and the activity that it waits for."""
+        """Show that the block is running, with its seconds so far and its current activity."""
         self._waiting = status_word("run", f"RUN  {seconds:.0f} s") + (
             f"  {activity}" if activity else ""
         )
@@ -252,11 +252,11 @@ class BlockView(Vertical, can_focus=True):
         last.display = bool(words.last.plain)
 
     def code_is_seen(self, seen: Region) -> bool:
-        """Return whether the end of the block's code is in sight or above."""
+        """Return whether the end of the block's code is visible or has scrolled off the top."""
         return self.query_one(".status").region.y < seen.bottom
 
     def code_is_above(self, seen: Region) -> bool:
-        """Return whether all of the block's code is above the lines in sight."""
+        """Return whether all of the block's code has scrolled off the top."""
         return self.query_one(".status").region.y < seen.y
 
     def state_outside(self, seen: Region) -> str:

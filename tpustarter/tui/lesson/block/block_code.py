@@ -78,7 +78,7 @@ class BlockCode(Vertical):
         return self._editor is not None
 
     async def edit(self) -> None:
-        """Open the editor and give it the focus, so that it gets the keys that follow."""
+        """Open the editor and focus it at once, so that it receives the next keys."""
         code = plain_source(self.text)
         code = code.rstrip("\n") if self._block.is_try else code
         editor = self._editor = CodeEditor(code, first_line=1 if self._is_numbered else None)

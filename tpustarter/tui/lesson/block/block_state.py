@@ -185,7 +185,7 @@ class BlockState:
 
     @property
     def is_passable(self) -> bool:
-        """Whether reading goes on below it: its code has run, or it is a task left or done."""
+        """Whether the reader may move on: the code has run, or the task is done or was skipped."""
         is_over = self.code.waits_for_change and self.is_done
         return self.has_ended or self.was_left or is_over
 

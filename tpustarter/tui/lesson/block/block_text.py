@@ -10,7 +10,7 @@ from textual.content import Content
 from tpustarter.checking.results.results import UsedDevices
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.run.block_results import BlockResult
-from tpustarter.learning.run.expected_output import NO_FURTHER, OutputDifference, list_differing
+from tpustarter.learning.run.expected_output import NO_FURTHER, OutputDifference, list_missing_lines
 from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text
 from tpustarter.tui.kit.safe_text import clean_text
@@ -58,7 +58,7 @@ class BlockText:
     """The line below all output."""
 
     def is_like(self, other: BlockText) -> bool:
-        """Return whether these texts look like the other ones; texts with a note never do."""
+        """Return whether two block texts look the same; a text with a note equals no other."""
         pairs = ((self.title, other.title), (self.last, other.last))
         are_like = all(one.plain == two.plain and one.spans == two.spans for one, two in pairs)
         return are_like and not self.note and not other.note
@@ -98,7 +98,7 @@ def make_block_text(state: BlockState, waiting: Content, *, has_answer: bool) ->
 
 
 def output_title(state: BlockState, words: BlockText) -> str | None:
-    """Return the title of the output, or None if the code above it has printed it."""
+    """Return the title of the output, or None for the plain output of the code above it."""
     if state.last_result and state.is_other_code:
         if not state.code.is_edited:
             return "output of what you had typed"
@@ -279,7 +279,7 @@ def format_expected(
             where += f", its numbers within {100 * output.rtol:g} %"
         known = result.output if result else here.text if here else ""
         if output is not here and known:  # lines that are the same here are not repeated
-            lines = list_differing(output, known)
+            lines = list_missing_lines(output, known)
             where += ", where that differs" * (len(lines) < len(text.split("\n")))
             text = "\n".join(lines)
         if text:
@@ -297,7 +297,7 @@ def _is_shown(result: BlockResult | None, *, is_here: bool, is_task: bool, is_to
 
 
 class QuotedLines(LaidOutLines):
-    """Text of the lesson with a line at its left, so that it isn't taken for output."""
+    """Text of the lesson beside a vertical line that sets it off from output."""
 
     def __init__(self, text: Content) -> None:
         self._text = text

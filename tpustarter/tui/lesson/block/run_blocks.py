@@ -18,7 +18,7 @@ from tpustarter.tui.app.messages import BLOCK, DeviceHeld, EventsArrived
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.lesson.block.block import BlockView
-from tpustarter.tui.lesson.block.requested_block import RequestedBlock
+from tpustarter.tui.lesson.block.run_to_block import RunToBlock
 
 if TYPE_CHECKING:
     from tpustarter.tui.kit.page import Page
@@ -30,12 +30,12 @@ Event = OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult
 class BlockRunner:
     """The runner of one block at a time, after those above; `ended` is called for each end."""
 
-    def __init__(self, screen: Page, ended: Callable[[RequestedBlock], object]) -> None:
+    def __init__(self, screen: Page, ended: Callable[[RunToBlock], object]) -> None:
         self._screen = screen
         self._ended = ended
         self._run = LiveRun[Event](screen, BLOCK, self.tick)
         self._lesson: Lesson | None = None
-        self.turn: RequestedBlock | None = None
+        self.turn: RunToBlock | None = None
         """The present run; None while nothing runs."""
 
     def run(
@@ -52,7 +52,7 @@ class BlockRunner:
         """
         self._lesson = lesson
         fresh = anew or not self._screen.tutor.live.is_warm
-        self.turn = RequestedBlock(view, views, fresh=fresh, runs_all=anew)
+        self.turn = RunToBlock(view, views, fresh=fresh, runs_all=anew)
         asked = self.turn.asked
         above = [item for item in views[: views.index(asked)] if not item.block.is_try]
         codes = [(item.block, item.code.exact_code) for item in (*above, asked)]

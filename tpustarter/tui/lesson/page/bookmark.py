@@ -55,7 +55,7 @@ class Bookmark:
         )
 
     def call_when_there(self, then: Callable[[], object], looks: int = 50) -> None:
-        """Call a function once the place is in sight, or after this number of checks."""
+        """Call a function once the bookmark is visible, or after `looks` attempts."""
         if looks and not self._is_there():
             self._page.set_timer(LOOK_S, partial(self.call_when_there, then, looks - 1))
         else:

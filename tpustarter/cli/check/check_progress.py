@@ -26,12 +26,12 @@ _MOST = 100
 
 
 def can_rewrite_line(stream: TextIO) -> bool:
-    """Return whether a line can be rewritten: only on a terminal that is not a dumb one."""
+    """Return whether a stream is a terminal that can rewrite a line, so not `TERM=dumb`."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 class CheckProgress:
-    """The progress of one run; however the run ends, its line is cleared."""
+    """The progress line of one run, which is cleared however the run ends."""
 
     def __init__(self, selfcheck: MachineCheck, stream: TextIO | None = None) -> None:
         self._selfcheck = selfcheck

@@ -77,7 +77,7 @@ _HOST = ("chips", "generation")
 
 
 class ResultChange(msgspec.Struct):
-    """A check whose status differs between two runs; None stands for a run without it."""
+    """A check whose status differs between two runs, or is None in a run without the check."""
 
     id: str
     change: str
@@ -247,7 +247,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 def find_noise(
     code: str, unit: object, before: object, now: object, rows: Sequence[Noise]
 ) -> Noise | None:
-    """Return the first row that matches a figure, or None for an exact one."""
+    """Return the first row of the table that matches a figure, or None for an exact figure."""
     whole = all(_is_number(value) and float(value).is_integer() for value in (before, now))
     for row in rows:
         matches = fnmatchcase(code, row.code) and re.fullmatch(row.unit, str(unit or ""))

@@ -25,7 +25,7 @@ class ScriptLimit:
 
 
 def parse_limit(text: str) -> ScriptLimit:
-    """Return the limit meant by `first`, `20 calls`, `20calls` or `90` (seconds).
+    """Parse a limit: `first`, `20 calls`, `20calls`, or `90` for seconds.
 
     Raises:
         Problem: it is none of them.

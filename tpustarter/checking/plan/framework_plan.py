@@ -39,7 +39,7 @@ class AlternativePython:
 
 @dataclass(frozen=True)
 class FrameworkPlan:
-    """The devices and variables with which frameworks are started, or the reason against it."""
+    """The devices and variables for starting frameworks, or the reason not to start any."""
 
     platform: str
     """`tpu`, `gpu` or `cpu`, or the first name in the user's own JAX_PLATFORMS."""
@@ -337,7 +337,7 @@ def explain_unusable_framework(
     asked: bool,
     oldest: str = "",
 ) -> BlockedFramework | None:
-    """Return why nothing is started of a framework that is installed, or None if it may be.
+    """Return why an installed framework is not started, or None if it can be.
 
     Args:
         framework: Its import name.

@@ -36,7 +36,7 @@ _OPTIONS = {
 
 
 @dataclass(frozen=True)
-class Fence:
+class LessonElement:
     """An element of a lesson that is not text."""
 
     kind: str
@@ -55,7 +55,7 @@ class Fence:
 
     @property
     def first_line(self) -> int:
-        """Return the first line that belongs to it: that of its label, or `start`."""
+        """Return the first line of the element: its label's, or `start` without a label."""
         return self.start - 2 if self.label else self.start
 
 
@@ -64,7 +64,7 @@ def make_problem(lesson: Lesson, line: int, what: str) -> Problem:
     return Problem(f"the lesson `{lesson.path}`, line {lesson.first_line + line}: {what}")
 
 
-def find_fences(lesson: Lesson, lines: list[str]) -> Iterator[Fence]:
+def find_lesson_elements(lesson: Lesson, lines: list[str]) -> Iterator[LessonElement]:
     """Yield the elements that are not text, in order; raise Problem for a broken one."""
     image: tuple[int, dict[str, str]] | None = None
     for token in parse_tokens("\n".join(lines)):
@@ -84,7 +84,7 @@ def find_fences(lesson: Lesson, lines: list[str]) -> Iterator[Fence]:
             image = _only_image(token)
 
 
-def _read_fence(lesson: Lesson, lines: list[str], token: Token) -> Fence | None:
+def _read_fence(lesson: Lesson, lines: list[str], token: Token) -> LessonElement | None:
     start, end = line_range(token)
     last = lines[end - 1].strip(" \t>")
     if end - start < 2 or set(last) != set(token.markup[0]) or len(last) < len(token.markup):
@@ -98,7 +98,7 @@ def _read_fence(lesson: Lesson, lines: list[str], token: Token) -> Fence | None:
     options = words[1 if kind in ("output", "quiz") else 2 :]
     values = _parse_values(lesson, start, kind, options)
     label = _find_label(lines[:start]) if kind == "output" else ""
-    return Fence(kind, values, token.content, start, end, label)
+    return LessonElement(kind, values, token.content, start, end, label)
 
 
 def _parse_values(lesson: Lesson, start: int, kind: str, options: list[str]) -> dict[str, str]:
@@ -132,18 +132,18 @@ def _find_label(above: list[str]) -> str:
     return match[1] if match else ""
 
 
-def _read_html(token: Token, image: tuple[int, dict[str, str]] | None) -> Fence | None:
+def _read_html(token: Token, image: tuple[int, dict[str, str]] | None) -> LessonElement | None:
     """Return a fold, the end of one, or a figure: an image with its text in a comment below."""
     start, end = line_range(token)
     if match := _FOLD.fullmatch(token.content):
-        return Fence("fold", {}, " ".join(match[1].split()), start, end)
+        return LessonElement("fold", {}, " ".join(match[1].split()), start, end)
     if token.content.strip() == "</details>":
-        return Fence("unfold", {}, "", start, end)
+        return LessonElement("unfold", {}, "", start, end)
     match = _FIGURE.fullmatch(token.content)
     if match and image:
         line, values = image
         values = {**values, "by-hand": "yes"} if match[2] else values
-        return Fence("figure", values, match[3], line, end)
+        return LessonElement("figure", values, match[3], line, end)
     return None
 
 

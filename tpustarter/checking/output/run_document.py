@@ -47,7 +47,7 @@ def result_fields(result: Result) -> dict[str, object]:
 
 
 def event_fields(event: Event) -> dict[str, object]:
-    """Return one event of the stream; the last one is made by `finished_fields`."""
+    """Return an event of the stream as JSON fields; `finished_fields` makes the last event."""
     match event:
         case PlanMade(run=run):
             return {"event": "began", **_head(run)}
@@ -99,7 +99,7 @@ def error_fields(error: Exception) -> dict[str, object]:
 
 
 def format_json_line(fields: dict[str, object]) -> str:
-    """Return one JSON line; raises ValueError for what JSON has no form for, such as NaN.
+    """Return the fields as one JSON line; raises ValueError for a value JSON lacks, such as NaN.
 
     A byte of a file name that isn't UTF-8 is written as an escape, because JSON has no text for it.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from tpustarter.checking.output.results_text import ID_WIDTH, format_number
-from tpustarter.checking.results.comparison import (
+from tpustarter.checking.results.run_comparison import (
     ORDER,
     FigureChange,
     ResultChange,
@@ -42,7 +42,7 @@ _LONGEST = 40
 
 
 def render_comparison(changed: RunComparison, paint: Paint = leave_unpainted) -> str:
-    """Return a comparison as text: what is worse first, then what may explain it."""
+    """Return a comparison as text: changed results, then changes that may explain them."""
     since = (
         escape_text(changed.started or "an unknown time")
         .replace("T", " ")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from tpustarter.cloud.api.rest import Reason, RestClient, UnansweredError
+from tpustarter.cloud.api.rest_client import Reason, RestClient, UnansweredError
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 
 Verdict = Literal["fail", "unknown", "warn", "info", "ok"]
@@ -14,7 +14,7 @@ Verdict = Literal["fail", "unknown", "warn", "info", "ok"]
 
 
 @dataclass(frozen=True)
-class Observation:
+class ProjectAnswer:
     """The answer to a question about a project: a verdict, the value found, and a fix."""
 
     verdict: Verdict
@@ -34,7 +34,7 @@ class ProjectQuestion:
     title: str
     source: str
     """The page that documents the method, or the claim."""
-    examine: Callable[[WantedTpu, RestClient], Observation]
+    examine: Callable[[WantedTpu, RestClient], ProjectAnswer]
     command: Callable[[WantedTpu], str]
     """The gcloud command that finds out, for a question without an answer."""
     matters: bool = True
@@ -55,7 +55,7 @@ class ProjectFinding:
     reason: Reason | None = None
 
 
-def make_finding(look: ProjectQuestion, seen: Observation) -> ProjectFinding:
+def make_finding(look: ProjectQuestion, seen: ProjectAnswer) -> ProjectFinding:
     """Return the finding of an observation."""
     return ProjectFinding(
         look.id,
@@ -76,4 +76,4 @@ def make_unknown_finding(
     fix = look.command(subject)
     if error.reason == "off":
         fix = subject.gcloud("services", "enable", error.service)
-    return make_finding(look, Observation("unknown", subject.hide(str(error)), fix, error.reason))
+    return make_finding(look, ProjectAnswer("unknown", subject.hide(str(error)), fix, error.reason))

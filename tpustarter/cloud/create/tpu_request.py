@@ -74,7 +74,7 @@ class TpuRequest:
 
 
 def validate_tpu_name(name: str) -> str:
-    """Return the name of a TPU; raises Problem for one that Google would refuse."""
+    """Return a TPU's name unchanged; raises Problem if Google would refuse the name."""
     if _NAME.fullmatch(name):
         return name
     raise Problem(
@@ -91,7 +91,7 @@ def is_zone(text: str) -> bool:
 
 
 def validate_zone(zone: str) -> str:
-    """Return a zone; raises Problem for a text of another form, such as a region."""
+    """Return a zone unchanged; raises Problem if it is not one, such as a region."""
     if is_zone(zone):
         return zone
     raise Problem(
@@ -141,7 +141,7 @@ def parse_duration(text: str) -> int:
 
 
 def validate_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
-    """Return labels; raises Problem for one that Google would refuse."""
+    """Return labels unchanged; raises Problem if Google would refuse one of them."""
     for key, value in labels.items():
         if not (_LABEL.fullmatch(key) and _LABEL_VALUE.fullmatch(value)):
             raise Problem(

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tpustarter.core.problem import ExitCode
-from tpustarter.planning.memory import PlanOptions
+from tpustarter.planning.model_memory import PlanOptions
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.planning.plan_text import LEFT_OUT
 from tpustarter.planning.rehearsal_comparison import RehearsalComparison

@@ -17,11 +17,11 @@ from tpustarter.report.clean.allowed_fields import (
     choice_shape,
     clean_number,
     clean_path,
+    cleaned_text_shape,
     list_shape,
     name_shape,
     pattern_shape,
     rows_shape,
-    text_shape,
 )
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
@@ -342,7 +342,7 @@ COLLECTORS = (
         {
             "folder": clean_path,
             "count": clean_number,
-            "last_lines": list_shape(text_shape(LOG_LINES)),
+            "last_lines": list_shape(cleaned_text_shape(LOG_LINES)),
             "files": rows_shape(
                 {
                     "name": name_shape("path"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tpustarter.report.compare.comparison import ReportComparison
+from tpustarter.report.compare.report_comparison import ReportComparison
 from tpustarter.report.compare.suspicious_differences import ReportDifference
 from tpustarter.text import phrases
 from tpustarter.text.terminal import WIDTH, escape_text, wrap

@@ -18,7 +18,7 @@ from textual.widgets import Static
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.probe.finding import Hint
 from tpustarter.rehearsal.compile.compiler import StillCompiling, TaskDone
-from tpustarter.rehearsal.programs.request import RehearsalRequest
+from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.run import (
     Event,
     Rehearsal,

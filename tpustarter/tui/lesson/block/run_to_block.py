@@ -22,7 +22,7 @@ def find_last_to_run(here: BlockView, views: Sequence[BlockView]) -> BlockView |
     return above[-1] if above else None
 
 
-class RequestedBlock:
+class RunToBlock:
     """The progress of a run on the blocks of a page; `is_over` once the last one has ended."""
 
     def __init__(

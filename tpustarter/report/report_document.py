@@ -67,7 +67,7 @@ class UnansweredSection(msgspec.Struct):
     seconds: float
 
 
-class ReportJudgement(msgspec.Struct):
+class ReportTriage(msgspec.Struct):
     """The beginning of a report, judged from its sections."""
 
     stale: list[StalePackage]
@@ -93,7 +93,7 @@ class ReportSection(msgspec.Struct):
 
 
 class OpenedReportNotes(msgspec.Struct):
-    """The differences of a report that was opened from the report as it was made."""
+    """Notes on an opened report: how it differs from the report when it was made."""
 
     name: str
     by: str
@@ -109,7 +109,7 @@ class ReportDocument(msgspec.Struct):
     tool: dict[str, str]
     made: str
     seconds: float
-    first: ReportJudgement
+    first: ReportTriage
     sections: list[ReportSection]
     replacements: dict[str, int]
     left_out: list[dict[str, str]]
@@ -125,7 +125,7 @@ class HiddenPackage(msgspec.Struct):
 
 
 class PythonFacts(msgspec.Struct):
-    """The section `python`."""
+    """The `python` section of a bug report: the interpreter's version and its packages."""
 
     python_version: str = "unknown"
     packages: dict[str, str] = {}
@@ -137,7 +137,7 @@ class PythonFacts(msgspec.Struct):
 
 
 class ProgramFacts(msgspec.Struct):
-    """The section `program`."""
+    """The `program` section of a bug report: the operating system and the architecture."""
 
     system: str = "unknown"
     kernel: str = "unknown"
@@ -145,7 +145,7 @@ class ProgramFacts(msgspec.Struct):
 
 
 class VariableFacts(msgspec.Struct):
-    """The section `variables`."""
+    """The `variables` section of a bug report: environment variables that change a framework."""
 
     values: dict[str, str] = {}
     flags: list[str] = []
@@ -153,7 +153,7 @@ class VariableFacts(msgspec.Struct):
 
 
 class LimitFacts(msgspec.Struct):
-    """The section `limits`."""
+    """The `limits` section of a bug report: the processors that a process may use."""
 
     cpus: Figure | None = None
 
@@ -172,7 +172,7 @@ class TpuLock(msgspec.Struct):
 
 
 class TpuFacts(msgspec.Struct):
-    """The section `tpu`."""
+    """The `tpu` section of a bug report: chips, device nodes, and the processes that use them."""
 
     chips: Figure = 0
     reachable_chips: Figure | str = "unknown"
@@ -183,7 +183,7 @@ class TpuFacts(msgspec.Struct):
 
 
 class MetadataFacts(msgspec.Struct):
-    """The section `metadata`."""
+    """The `metadata` section of a bug report: the TPU, as Google's metadata server describes it."""
 
     accelerator_type: str = ""
     runtime_version: str = ""
@@ -194,7 +194,7 @@ class MetadataFacts(msgspec.Struct):
 
 
 class ResourceFacts(msgspec.Struct):
-    """The section `resources`."""
+    """The `resources` section of a bug report: processors, memory, disk and container."""
 
     cpu: str = ""
     uptime_s: Figure | None = None
@@ -223,14 +223,14 @@ class CheckError(msgspec.Struct):
 
 
 class CheckFacts(msgspec.Struct):
-    """The section `checks`."""
+    """The `checks` section of a bug report: the results of the host checks."""
 
     findings: list[CheckFinding] = []
     errors: list[CheckError] = []
 
 
 class ChangedValue(msgspec.Struct):
-    """A version or a fact of the machine that was another one in the last good run."""
+    """A version or a fact of the machine that has changed since the last good run."""
 
     name: str = ""
     before: str = ""
@@ -238,7 +238,7 @@ class ChangedValue(msgspec.Struct):
 
 
 class ChangeFacts(msgspec.Struct):
-    """The section `changes`."""
+    """The `changes` section of a bug report: differences from the last good run."""
 
     since: str = ""
     versions: list[ChangedValue] = []
@@ -246,14 +246,14 @@ class ChangeFacts(msgspec.Struct):
 
 
 class FrameworkStep(msgspec.Struct):
-    """A step of asking a framework, such as importing it, and how it ended."""
+    """One step of examining a framework, such as its import, with the outcome."""
 
     step: str = ""
     state: str = ""
 
 
 class FrameworkFacts(msgspec.Struct):
-    """The section of a framework."""
+    """The section of one framework in a bug report: its versions, steps and devices."""
 
     steps: list[FrameworkStep] = []
     planned_platform: str = "tpu"
@@ -287,7 +287,7 @@ class KnownFailureRow(KnownMatch, kw_only=True):
 
 
 class KnownFailureFacts(msgspec.Struct):
-    """The section `known`."""
+    """The `known` section of a bug report: known failures that match."""
 
     searched: list[str] = []
     lines: Figure | None = None

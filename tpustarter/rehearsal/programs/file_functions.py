@@ -45,7 +45,7 @@ class FileFunction:
 
     @property
     def lists_programs(self) -> bool:
-        """Return whether the function lists programs to rehearse, and is not one itself."""
+        """Return whether the function returns programs to rehearse, rather than being one."""
         return self.needed == (LISTS,) and self.most == 1
 
 
@@ -77,7 +77,7 @@ class FileSource:
 
 
 def read_source(path: Path) -> FileSource | None:
-    """Return the facts of a file, or None for one that cannot be read, or is no Python."""
+    """Parse a Python file; return None if it cannot be read or is not valid Python."""
     try:
         if path.stat().st_size > MOST_BYTES:
             return None
@@ -102,7 +102,7 @@ def read_source(path: Path) -> FileSource | None:
     )
 
 
-def find_programs(folder: Path) -> list[FileSource]:
+def find_program_files(folder: Path) -> list[FileSource]:
     """Return the files of a folder that look like programs of JAX and define or do something.
 
     A script that imports such a file is one too, and its jitted functions include that file's.

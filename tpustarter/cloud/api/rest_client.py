@@ -126,7 +126,7 @@ def find_local_server() -> str | None:
 
 
 class RestClient:
-    """A client of Google's REST services; raises UnansweredError where there is no answer."""
+    """A client of Google's REST services, which raises UnansweredError for a failed call."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class RestClient:
         return _typed(self._ask("GET", service, path, query, None), kind, service)
 
     def post(self, service: str, path: str, kind: type[Answer], body: dict[str, object]) -> Answer:
-        """Return the answer to a POST; the methods called here change nothing."""
+        """Return the answer to a POST request, for methods of Google's API that only read."""
         return _typed(self._ask("POST", service, path, {}, body), kind, service)
 
     def pages(

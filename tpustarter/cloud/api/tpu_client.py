@@ -11,7 +11,7 @@ import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from tpustarter.cloud.api import credentials, local_server
 from tpustarter.cloud.api import errors as api_errors
@@ -19,10 +19,7 @@ from tpustarter.cloud.api import message_conversion as api_messages
 from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
-from tpustarter.cloud.create.request import TpuRequest
-
-if TYPE_CHECKING:
-    from grpc import Channel
+from tpustarter.cloud.create.tpu_request import TpuRequest
 
 ENDPOINT = "TPUSTARTER_TPU_ENDPOINT"
 """Variable with the host and port of a local server that replaces Google's, in tests."""
@@ -56,14 +53,14 @@ class OperationState:
     """The reason of a failure."""
 
 
-class Client:
-    """The Cloud TPU API of one project."""
+class TpuClient:
+    """A client of the Cloud TPU API for one project."""
 
     def __init__(
         self,
         project: str,
         *,
-        channel: Channel | None = None,
+        channel: Any = None,
         clock: Clock | None = None,
         read_s: float = READ_S,
         write_s: float = WRITE_S,
@@ -103,12 +100,12 @@ class Client:
         return sorted(api_messages.clean_text(row.version) for row in rows)
 
     def nodes(self, zone: str = EVERY_ZONE) -> ResourceList[TpuNode]:
-        """Return the TPU VMs and slices of a zone; of all zones if it is `-`."""
+        """Return the TPU VMs and slices in a zone, or in all zones for `-`."""
         rows, unreachable = self._all_pages("nodes", zone)
         return ResourceList(tuple(map(api_messages.parse_node, rows)), unreachable)
 
     def queued_resources(self, zone: str = EVERY_ZONE) -> ResourceList[QueuedResource]:
-        """Return the requests for TPUs in a zone; in all zones if it is `-`."""
+        """Return the requests for TPUs in a zone, or in all zones for `-`."""
         rows, unreachable = self._all_pages("queued_resources", zone)
         return ResourceList(tuple(map(api_messages.parse_queued_resource, rows)), unreachable)
 
@@ -131,7 +128,7 @@ class Client:
             self._client.create_queued_resource,
             parent=f"projects/{self.project}/locations/{request.zone}",
             queued_resource_id=request.name,
-            queued_resource=api_messages.make_queued_resource(request, self.project),
+            queued_resource=api_messages.make_queued_resource_message(request, self.project),
         )
 
     def delete_queued_resource(self, zone: str, name: str, *, force: bool) -> None:
@@ -305,7 +302,7 @@ def _text(raised: Any) -> str:
     return api_messages.clean_text(str(told or ""))
 
 
-def _connect(channel: Channel | None, project: str) -> Any:
+def _connect(channel: Any, project: str) -> Any:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # it writes to stderr when a server goes away
     from google.cloud import tpu_v2
     from google.cloud.tpu_v2.services.tpu.transports import TpuGrpcTransport

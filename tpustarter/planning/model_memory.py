@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tpustarter.planning.model_shape import ModelShape
-from tpustarter.planning.weights import MATMUL_PARTS, PARTS, WeightArray, list_arrays
+from tpustarter.planning.weights import MATMUL_PARTS, PARTS, WeightArrays, list_arrays
 from tpustarter.text import phrases
 
 BITS = {"f32": 32, "bf16": 16, "fp8": 8, "int8": 8, "int4": 4}
@@ -129,9 +129,9 @@ def _training(model: ModelShape, options: PlanOptions, layout: ShardingLayout) -
 
 
 def gathered_size(
-    arrays: Sequence[WeightArray], options: PlanOptions, layout: ShardingLayout
+    arrays: Sequence[WeightArrays], options: PlanOptions, layout: ShardingLayout
 ) -> MemoryUse:
-    """Return the weights of the largest layer, whole, in the type that is computed with."""
+    """Return the memory for the gathered weights of the largest layer, in the compute type."""
     sizes: dict[str, int] = dict.fromkeys(PARTS, 0)
     for one in arrays:
         if one.name != "last norm":

@@ -99,7 +99,7 @@ class PrintedOutput(Static):
         return len(lines) if fit else None
 
     def drop_last(self, line: str) -> None:
-        """Remove the last line if it is this one, because it is shown elsewhere."""
+        """Remove the last line if it equals `line`, which is shown elsewhere."""
         self._tail.drop_last(line)
         self.show_all()
 

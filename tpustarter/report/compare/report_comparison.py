@@ -16,8 +16,8 @@ from tpustarter.core.json_values import is_array, is_object
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.compare import suspicious_differences
 from tpustarter.report.compare.suspicious_differences import ReportDifference
-from tpustarter.report.document import ReportSection
 from tpustarter.report.forms.report_view import ReportView
+from tpustarter.report.report_document import ReportSection
 from tpustarter.version import __version__
 
 SCHEMA = "tpustarter.bug-report-comparison/1"

@@ -99,7 +99,7 @@ class RehearsalProgress:
 
     @property
     def percent(self) -> int:
-        """Percentage that is done, from 0 to 100; 100 only where all is."""
+        """Percentage of tasks done, rounded down, so that 100 means all of them."""
         return 100 * self.done // self.total if self.total else 0
 
     @property
@@ -160,7 +160,7 @@ class RehearsalProgress:
         return f"{self.percent} %, {self.done} of {self.total}{left}"
 
     def draw_bar(self, encoding: str = "utf-8", cells: int = BAR) -> str:
-        """Return the bar, as a check run draws it."""
+        """Return a progress bar in the style of a check run."""
         return bars.draw_bar(self.done / self.total if self.total else 0.0, cells, encoding)
 
 
