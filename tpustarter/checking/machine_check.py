@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.checking.plan.check_request import CheckRequest
@@ -68,6 +68,14 @@ class HostStateChanged:
 
 
 Event = PlanMade | HostStateChanged | CheckStarted | CheckWaiting | FindingReported | CheckEnded
+
+
+class MachineCheckOptions(TypedDict, total=False):
+    """The machine and the folders of a run, where they are not those of this process."""
+
+    machine: Machine | None
+    checks: Path | None
+    folder: Path | None
 
 
 class MachineCheck:
@@ -310,7 +318,7 @@ class MachineCheck:
                 framework, python, installed, others, asked=asked
             )
         return framework_plan.explain_missing_framework(
-            framework, python, installed, others, chips=self.run.host["chips"], asked=asked
+            framework, python, installed, others, chips=self.run.host.get("chips", 0), asked=asked
         )
 
     def _display_path(self, interpreter: interpreters.Interpreter) -> str:

@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -103,7 +102,7 @@ def print_errors_as_json(schema: str, *, wanted: bool) -> Generator[None]:
         raise
 
 
-def print_result(fields: dict[str, Any]) -> None:
+def print_result(fields: dict[str, object]) -> None:
     """Print the JSON document of a run, which contains its exit code.
 
     The next signal therefore no longer changes that code; a second one ends the process at once.

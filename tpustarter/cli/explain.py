@@ -9,7 +9,7 @@ import stat
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -86,7 +86,7 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
             scan, job = _scan(scanner, files[0] if files else None)
             found = job if job and not fix else make_explanation(scan, looks=not no_look)
         if as_json:
-            print_result(remove_secrets(_document(found)))
+            print_result(Redactor(os.environ).redact_value(_document(found)))
         else:
             echo_lines(remove_secrets(_text(found)))
     if fix and isinstance(found, explanation_text.Explanation):
@@ -94,7 +94,7 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
     sys.exit(found.code)
 
 
-def _document(found: Explanation | JobExplanation) -> dict[str, Any]:
+def _document(found: Explanation | JobExplanation) -> dict[str, object]:
     from tpustarter.explain import explanation_text, worker_logs
 
     if isinstance(found, worker_logs.JobExplanation):
@@ -177,12 +177,9 @@ def add_evidence(found: Explanation) -> Explanation:
     return replace(found, matches=tuple(machine_evidence.confirm_matches(found.matches, machine)))
 
 
-def remove_secrets(value: Any) -> Any:
-    """Return a text or a JSON document without secrets."""
-    redactor = Redactor(os.environ)
-    if isinstance(value, str):
-        return redactor.redact_text(value)
-    return redactor.redact_value(value)
+def remove_secrets(text: str) -> str:
+    """Return a text without secrets."""
+    return Redactor(os.environ).redact_text(text)
 
 
 def _opened(file: str | None) -> IO[bytes]:

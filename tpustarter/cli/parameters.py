@@ -29,7 +29,7 @@ def _has_blank(value: object) -> bool:
     return isinstance(value, str) and not value.strip()
 
 
-def _is_passed_on(parameter: click.Parameter, typed: dict[str, Any]) -> bool:
+def _is_passed_on(parameter: click.Parameter, typed: dict[str, object]) -> bool:
     is_name = isinstance(parameter, click.Argument)
     return is_name and (parameter.type is click.UNPROCESSED or bool(typed.get("script")))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,22 @@ if TYPE_CHECKING:
     from tpustarter.report.make_report import BugReport
 
 SCHEMA = "tpustarter.bug-report/1"
+
+
+@dataclass(frozen=True)
+class _ReportOptions:
+    tracker: str | None
+    log: str | None
+    python: str | None
+    wait: float
+    no_ask: bool
+    reproduces: tuple[str, ...]
+    no_reproduce: bool
+    out: str
+    yes: bool
+    as_json: bool
+    opened: str | None
+    compare: tuple[str, str] | None
 
 
 @click.command(
@@ -77,7 +94,7 @@ SCHEMA = "tpustarter.bug-report/1"
     help="Show what differs between two reports, the most suspicious first. Differences don't "
     "change the exit code.",
 )
-def report(**options: Any) -> None:
+def report(**typed: Any) -> None:
     """Collect what maintainers ask for in a bug report, even while the TPU hangs.
 
     The report begins with what can be read: versions, variables, chips, locks, logs and the last
@@ -90,48 +107,48 @@ def report(**options: Any) -> None:
     that file here, with other settings and devices too. The report can then say whether the failure
     happens again, and what it depends on.
     """
-    if options["opened"] is not None or options["compare"]:
+    options = _ReportOptions(**typed)
+    if options.opened is not None or options.compare:
         _read(options)
         return
     from tpustarter.report import make_report
     from tpustarter.report.forms import issue_trackers
 
-    with print_errors_as_json(SCHEMA, wanted=options["as_json"]):
-        wanted = issue_trackers.find_tracker(options["tracker"]).id if options["tracker"] else None
+    with print_errors_as_json(SCHEMA, wanted=options.as_json):
+        wanted = issue_trackers.find_tracker(options.tracker).id if options.tracker else None
         context = _context(options)
         reproduces = _reproduced(options)
         made = make_report.make_report(
-            context, wanted=wanted, asks=not options["no_ask"], reproduces=reproduces
+            context, wanted=wanted, asks=not options.no_ask, reproduces=reproduces
         )
-        if options["as_json"]:
+        if options.as_json:
             print_result(made.document)
             return
-    _show_and_write(made, locations.expand_path(options["out"]), yes=options["yes"])
+    _show_and_write(made, locations.expand_path(options.out), yes=options.yes)
 
 
-def _read(options: dict[str, Any]) -> None:
+def _read(options: _ReportOptions) -> None:
     _refuse_what_makes_a_report(click.get_current_context())
     from tpustarter.report.open import opened_report
 
-    if options["compare"]:
+    if options.compare:
         import msgspec
 
         from tpustarter.report.compare import report_comparison, report_comparison_text
 
         schema = report_comparison.SCHEMA
-        with print_errors_as_json(schema, wanted=options["as_json"]):
+        with print_errors_as_json(schema, wanted=options.as_json):
             a, b = (
-                opened_report.open_report(locations.expand_path(name))
-                for name in options["compare"]
+                opened_report.open_report(locations.expand_path(name)) for name in options.compare
             )
             compared = report_comparison.compare_reports(a, b)
             document = msgspec.to_builtins(compared)
-            shown = "" if options["as_json"] else report_comparison_text.render_comparison(compared)
+            shown = "" if options.as_json else report_comparison_text.render_comparison(compared)
     else:
-        with print_errors_as_json(SCHEMA, wanted=options["as_json"]):
-            document = opened_report.open_report(locations.expand_path(options["opened"]))
-            shown = "" if options["as_json"] else opened_report.render_report(document, sys.maxsize)
-    if options["as_json"]:
+        with print_errors_as_json(SCHEMA, wanted=options.as_json):
+            document = opened_report.open_report(locations.expand_path(options.opened or ""))
+            shown = "" if options.as_json else opened_report.render_report(document, sys.maxsize)
+    if options.as_json:
         from tpustarter.checking.output.run_document import format_json_line
 
         shown = format_json_line(document)
@@ -157,16 +174,16 @@ def _refuse_what_makes_a_report(context: click.Context) -> None:
         )
 
 
-def _reproduced(options: dict[str, Any]) -> tuple[str, ...] | None:
+def _reproduced(options: _ReportOptions) -> tuple[str, ...] | None:
     """Return the ids to reproduce, None for no reproducers; raises Problem for an unknown id."""
     from tpustarter.report.collect import reproducible_failures
 
-    for one in options["reproduces"]:
+    for one in options.reproduces:
         reproducible_failures.find_reproducer(one)
-    return None if options["no_reproduce"] else options["reproduces"]
+    return None if options.no_reproduce else options.reproduces
 
 
-def _context(options: dict[str, Any]) -> ReportContext:
+def _context(options: _ReportOptions) -> ReportContext:
     """Return where to look; raises Problem for a named file or Python that is missing."""
     from tpustarter.checking.plan import interpreters
     from tpustarter.machine import host
@@ -175,13 +192,13 @@ def _context(options: dict[str, Any]) -> ReportContext:
 
     machine = host.Machine()
     try:
-        chosen, _ = interpreters.choose_interpreter(options["python"], machine.env, Path.cwd())
+        chosen, _ = interpreters.choose_interpreter(options.python, machine.env, Path.cwd())
     except Problem:
-        if options["python"] is not None:
+        if options.python is not None:
             raise
         chosen = None  # the machine is reported without a Python too
-    log = locations.expand_path(options["log"]) if options["log"] else None
-    context = ReportContext(machine, Path.cwd(), chosen, log, options["wait"], _say)
+    log = locations.expand_path(options.log) if options.log else None
+    context = ReportContext(machine, Path.cwd(), chosen, log, options.wait, _say)
     if log and not log.is_fifo():  # to open a pipe and close it would end whoever writes into it
         reported_failures.open_log(context).close()
     return context
@@ -192,16 +209,19 @@ def _say(text: str) -> None:
 
 
 def _show_and_write(made: BugReport, folder: Path, *, yes: bool) -> None:
+    import msgspec
+
+    from tpustarter.report.report_document import ReportDocument
     from tpustarter.report.forms import bundle, markdown_form
 
-    document = made.document
-    click.echo(markdown_form.render_markdown(document, limit=sys.maxsize), nl=False)
-    counts = {kind: number for kind, number in document["replacements"].items() if number}
+    document = msgspec.convert(made.document, ReportDocument)
+    click.echo(markdown_form.render_markdown(made.document, limit=sys.maxsize), nl=False)
+    counts = {kind: number for kind, number in document.replacements.items() if number}
     replaced = ", ".join(f"{number} x {kind}" for kind, number in counts.items()) or "nothing"
     click.echo(f"\nReplaced in this text: {replaced}.", err=True)
-    if document["left_out"]:
+    if document.left_out:
         click.echo(
-            f"Left out or without an answer: {len(document['left_out'])}, named above and "
+            f"Left out or without an answer: {len(document.left_out)}, named above and "
             "in the manifest.",
             err=True,
         )
@@ -217,7 +237,7 @@ def _show_and_write(made: BugReport, folder: Path, *, yes: bool) -> None:
     shown = escape_text(Redactor(os.environ).redact_text(str(packed)))
     click.echo(
         f"Written: {shown.removesuffix('.tar.gz')}/report.md and {shown}. Read them once "
-        f"more, then file at {document['first']['file_at']}.",
+        f"more, then file at {document.first.file_at}.",
         err=True,
     )
     sys.exit(ExitCode.OK)

@@ -15,12 +15,14 @@ import sys
 from collections.abc import Callable, Generator
 from importlib.util import source_hash
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tpustarter.core import locations
 from tpustarter.core.json_values import is_object
 from tpustarter.core.problem import Problem
 from tpustarter.version import __version__
+
+_T = TypeVar("_T")
 
 MAX_BYTES = 8 * 1024 * 1024
 """Size of a file above which it is not one of this cache."""
@@ -36,7 +38,7 @@ class Cache:
         self._used: dict[str, Any] = {}
         self._is_changed = False
 
-    def get_or_read(self, source: bytes, read: Callable[[], Any]) -> Any:
+    def get_or_read(self, source: bytes, read: Callable[[], _T]) -> _T:
         """Return the value that `read` makes of a source, from the cache if possible.
 
         An error of `read` is never cached, nor is a value that JSON would change.

@@ -8,10 +8,10 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from tpustarter.core import cache, locations, short_ids
-from tpustarter.core.json_values import is_array, is_object
+from tpustarter.core.json_values import as_object, is_array, is_object
 from tpustarter.core.problem import ExitCode, Problem
 
 TYPE_CHECKING = False
@@ -22,6 +22,20 @@ LEVELS = ("static", "quick", "full", "soak")
 """How deep a check goes, in rising order; a level includes those before it."""
 TRACKS = ("start", "setup", "jax", "project", "pytorch", "tensorflow", "slices", "trouble")
 """Folders of lessons, in the order in which a newcomer meets them."""
+
+
+class CheckNeeds(TypedDict, total=False):
+    """The needs of a check that `probe/check_needs.py` knows."""
+
+    chips: int
+    container: bool
+    devices: int
+    generation: str | list[str]
+    google_cloud: bool
+    hosts: int
+    packages: list[str]
+    platform: str
+    slices: int
 
 
 @dataclass(frozen=True)
@@ -36,7 +50,7 @@ class Check:
     framework: str = ""
     """`host`, or the import name of the framework it needs."""
     level: str = "quick"
-    needs: dict[str, Any] = field(default_factory=dict[str, Any])
+    needs: CheckNeeds = field(default_factory=CheckNeeds)
     timeout_s: float = 120.0
     estimate_s: float | None = None
     """Usual duration on 8 virtual CPU devices, compilation included."""
@@ -77,7 +91,7 @@ _NEEDS: dict[str, type | tuple[type, ...]] = {
     "platform": str,
     "slices": int,
 }
-"""The needs that `probe/check_needs.py` knows."""
+"""The types of `CheckNeeds`, as far as they are checked."""
 _REQUIRED = ("FRAMEWORK", "LEVEL", "NEEDS", "TIMEOUT_S", "LESSON", "SOURCE")
 
 
@@ -156,7 +170,7 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
     return fields
 
 
-def _refuse_needs(needs: dict[str, Any]) -> None:
+def _refuse_needs(needs: dict[str, object]) -> None:
     # An unknown need is refused because the check would run without it.
     for name, value in needs.items():
         if name not in _NEEDS:
@@ -166,7 +180,7 @@ def _refuse_needs(needs: dict[str, Any]) -> None:
             raise ValueError(f"NEEDS has `{name}: {value}`, a {type(value).__name__}")
 
 
-def _literal(name: str, statement: ast.Assign, kind: type | tuple[type, ...]) -> Any:
+def _literal(name: str, statement: ast.Assign, kind: type | tuple[type, ...]) -> object:
     import ast
 
     try:
@@ -264,7 +278,7 @@ class Lesson:
     id: str
     """Track and name: `lessons/jax/13-precision.md` is `jax/precision`."""
     path: Path
-    header: dict[str, Any]
+    header: dict[str, object]
     text: str
     """The Markdown after the header."""
     first_line: int = 1
@@ -294,8 +308,17 @@ class Lesson:
     @property
     def packages(self) -> list[str]:
         """Packages that the lesson needs beside its framework, by the names to install."""
-        names = self._needs.get("packages")
-        return [str(name) for name in names] if is_array(names) else []
+        return _as_texts(self._needs.get("packages"))
+
+    @property
+    def code_names(self) -> list[str]:
+        """Names of the files of code that the lesson brings."""
+        return _as_texts(self.header.get("code"))
+
+    @property
+    def exercise_names(self) -> list[str]:
+        """Names of the lesson's exercises, in its order."""
+        return _as_texts(self.header.get("exercises"))
 
     @property
     def devices(self) -> int:
@@ -304,8 +327,12 @@ class Lesson:
         return number if isinstance(number, int) else 1
 
     @property
-    def _needs(self) -> dict[str, Any]:
-        return self.header.get("needs") or {}
+    def _needs(self) -> dict[str, object]:
+        return as_object(self.header.get("needs"))
+
+
+def _as_texts(value: object) -> list[str]:
+    return [str(item) for item in value] if is_array(value) else []
 
 
 def read_lessons(folder: Path | None = None) -> list[Lesson]:
@@ -353,7 +380,7 @@ def read_lesson(path: Path, known: cache.Cache | None = None) -> Lesson:
     return Lesson(f"{path.parent.name}/{name}", path, header, body, first_line)
 
 
-def _read_header(text: str, known: cache.Cache | None) -> Any:
+def _read_header(text: str, known: cache.Cache | None) -> object:
     return known.get_or_read(text.encode(), lambda: read_yaml(text)) if known else read_yaml(text)
 
 
@@ -364,11 +391,11 @@ def _refuse_types(header: object) -> None:
         if not isinstance(value, kind) or isinstance(value, bool):
             type_name = type(value).__name__
             raise ValueError(f"`{key}` in the header is a {type_name}, expected {kind.__name__}")
-        if kind is list and not all(isinstance(item, str) for item in value):
+        if is_array(value) and not all(isinstance(item, str) for item in value):
             raise ValueError(f"`{key}` in the header is not a list of texts")
 
 
-def read_yaml(text: str) -> Any:
+def read_yaml(text: str) -> object:
     """Parse a YAML text; raises ValueError for malformed YAML."""
     import yaml
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard, TypeVar
+from typing import TypeGuard, TypeVar
 
 import msgspec
 
 _T = TypeVar("_T")
 
 
-def is_object(value: object) -> TypeGuard[dict[str, Any]]:
+def is_object(value: object) -> TypeGuard[dict[str, object]]:
     """Return whether a value of JSON is an object."""
     return isinstance(value, dict)
 
 
-def is_array(value: object) -> TypeGuard[list[Any]]:
+def is_array(value: object) -> TypeGuard[list[object]]:
     """Return whether a value of JSON is an array."""
     return isinstance(value, list)
 
 
-def as_object(value: object) -> dict[str, Any]:
+def as_object(value: object) -> dict[str, object]:
     """Return a JSON value if it is an object, or else an empty dictionary."""
     return value if is_object(value) else {}
 

@@ -265,14 +265,14 @@ class Redactor:
                 text = text.replace(secret, replacement)
         return _without_shapes(text)
 
-    def redact_value(self, value: Any) -> Any:
+    def redact_value(self, value: object) -> Any:
         """Return a copy of a JSON value with every text in it redacted."""
         if isinstance(value, str):
             return self.redact_text(value)
         if is_object(value):
             return {key: self.redact_value(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            items: list[Any] = [*value]
+            items: list[object] = [*value]
             return [self.redact_value(item) for item in items]
         return value
 
@@ -397,7 +397,7 @@ def _maintained() -> tuple[re.Pattern[str], ...]:
     sources = [path.read_bytes() for path in sorted(Path(folder, "plugins").glob("*.py"))]
     with cache.open_cache("secrets", __file__) as known:
         patterns = known.get_or_read(b"".join(sources), _maintained_now)
-    return tuple(re.compile(pattern, flags) for pattern, flags in patterns)
+    return tuple(re.compile(str(pattern), int(flags)) for pattern, flags in patterns)
 
 
 def _maintained_now() -> list[list[str | int]]:

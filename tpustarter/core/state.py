@@ -12,7 +12,6 @@ import json
 import math
 import time
 from pathlib import Path
-from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.json_values import is_object
@@ -40,7 +39,7 @@ def find_state_path(name: str) -> Path:
     return locations.state_folder_path() / f"{name}.json"
 
 
-def load_state(name: str) -> dict[str, Any]:
+def load_state(name: str) -> dict[str, object]:
     """Return the state called `name`, or an empty mapping if there is none, or a damaged one.
 
     Nothing is made, so that state can be read where nothing can be written.
@@ -71,7 +70,7 @@ def move_damaged_file(name: str) -> None:
     locations.move_aside(file, broken.name, why="cannot be read")
 
 
-def read_state_or_raise(name: str) -> dict[str, Any] | None:
+def read_state_or_raise(name: str) -> dict[str, object] | None:
     """Return the state called `name`, None where there is none; an unreadable file is left alone.
 
     For callers that must not continue as if nothing had been saved.
@@ -98,7 +97,7 @@ def read_state_or_raise(name: str) -> dict[str, Any] | None:
     return value
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str) -> object:
     """Return the value of a JSON text; raises ValueError, also for NaN and infinity."""
     try:
         return json.loads(text, parse_float=_finite, parse_constant=_finite)
@@ -113,7 +112,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def save_state(name: str, value: dict[str, Any]) -> None:
+def save_state(name: str, value: dict[str, object]) -> None:
     """Replace the state called `name`, all of it or nothing.
 
     Raises:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -24,7 +24,7 @@ _PLACE = re.compile(r"^(?P<reason>.*?)(?: - at `\$\.?(?P<place>(?P<field>\w*).*)
 """An error of msgspec: the reason, and the place in the value."""
 
 
-def load_yaml(file: Path) -> Any:
+def load_yaml(file: Path) -> object:
     """Read and parse a YAML file; raises Problem if that fails."""
     try:
         text = locations.read_text(file)
@@ -35,7 +35,7 @@ def load_yaml(file: Path) -> Any:
 
 
 def convert_value(
-    value: object, kind: type[_Row], special: Callable[[type, Any], object] | None = None
+    value: object, kind: type[_Row], special: Callable[[type, object], object] | None = None
 ) -> _Row:
     """Return the structure that a value of a YAML file holds; raises ValueError with the field.
 
@@ -58,7 +58,7 @@ def convert_row(
     kind: type[_Row],
     name: str,
     file: Path,
-    special: Callable[[type, Any], object] | None = None,
+    special: Callable[[type, object], object] | None = None,
 ) -> _Row:
     """Return the structure of a row; raises Problem with the row's name and what is wrong.
 

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.machinery import PathFinder
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 _ENDINGS = (".dist-info", ".egg-info")
 _FILES = ("METADATA", "PKG-INFO", "")
@@ -112,8 +112,9 @@ def _parsed(lines: Iterable[str]) -> DistributionInfo:
 def _asked(name: str, path: Sequence[str] | None) -> Iterator[DistributionInfo]:
     import importlib.metadata
 
-    options: dict[str, Any] = {} if path is None else {"path": list(path)}
-    for one in importlib.metadata.distributions(name=name, **options):
+    for one in importlib.metadata.distributions(
+        name=name, path=sys.path if path is None else list(path)
+    ):
         fields = one.metadata
         if fields:
             requires = tuple(fields.get_all("Requires-Dist") or ())

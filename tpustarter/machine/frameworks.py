@@ -7,7 +7,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from tpustarter.machine import distributions
 
@@ -242,7 +242,15 @@ def list_missing(framework: str, installed: Iterable[str]) -> list[str]:
     return [name for name in beside if name not in installed]
 
 
-def read_versions() -> dict[str, Any]:
+class InstalledVersions(TypedDict):
+    """A Python, and the versions of its packages by the names in `DISTRIBUTIONS`."""
+
+    python: str
+    python_version: str
+    frameworks: dict[str, str]
+
+
+def read_versions() -> InstalledVersions:
     """Return the versions of this Python and its packages from metadata; import no framework."""
     said = distributions.find_distributions(DISTRIBUTIONS.values())
     installed: dict[str, str] = {}

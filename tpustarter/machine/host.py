@@ -12,7 +12,7 @@ import re
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from tpustarter.machine import metadata as _metadata
 from tpustarter.machine import slices, tpus
@@ -313,21 +313,19 @@ def has_nvidia_gpu(machine: Machine) -> bool:
     return any(machine.read_status(name) for name in ("/dev/nvidia0", "/proc/driver/nvidia"))
 
 
-def find_unmet_host_need(machine: Machine, needs: Mapping[str, Any]) -> str | None:
+def find_unmet_host_need(machine: Machine, needs: Mapping[str, object]) -> str | None:
     """Return a need of a check that this host does not meet, with the value found, or None.
 
     The keys `chips` (a number), `container` and `google_cloud` are judged here, others are not.
     """
-    if needs.get("chips"):
+    if isinstance(chips := needs.get("chips"), int) and chips:
         hint = guess_platform(machine) == "tpu"
         count = len(list_chips(machine)) or (len(list_device_nodes(machine)) if hint else 0)
         if count == 0:
             unknown = unknown_google_devices(machine)
             return f"no TPU known here, {describe_unknown_devices(unknown)}" if unknown else NO_TPU
-        if count < needs["chips"]:
-            return (
-                f"this machine has only {count} of the {needs['chips']} TPU chips that are needed"
-            )
+        if count < chips:
+            return f"this machine has only {count} of the {chips} TPU chips that are needed"
     if needs.get("container") and find_container(machine) is None:
         return "this is not a container"
     if needs.get("google_cloud") and not is_google_cloud(machine):

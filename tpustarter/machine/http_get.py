@@ -80,17 +80,18 @@ def _reason(error: Exception) -> str:
     return str(text)
 
 
-def _look_up(host: str, port: int, deadline: float) -> tuple[int, Any]:
+def _look_up(host: str, port: int, deadline: float) -> tuple[int, _Address]:
     # A name is looked up by a thread, because that may stall.
     for family in (socket.AF_INET, socket.AF_INET6):
         with suppress(OSError, ValueError):
             socket.inet_pton(family, host)
             return family, (host, port)
-    results: list[Any] = []
+    results: list[tuple[int, _Address] | Exception] = []
 
     def look() -> None:
         try:
-            results.extend(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            results.extend((family, address) for family, _, _, _, address in found)
         except (OSError, ValueError, OverflowError) as error:
             results.append(error)
 
@@ -99,16 +100,20 @@ def _look_up(host: str, port: int, deadline: float) -> tuple[int, Any]:
     thread.join(max(0.0, deadline - time.monotonic()))
     if not results:
         raise TimeoutError
-    if isinstance(results[0], Exception):
-        raise results[0]
-    return results[0][0], results[0][4]
+    first = results[0]
+    if isinstance(first, Exception):
+        raise first
+    return first
+
+
+_Address = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
 
 
 class _Request:
     """One path on a connection of its own."""
 
     def __init__(
-        self, path: str, host: str, headers: Mapping[str, str], family: int, address: Any
+        self, path: str, host: str, headers: Mapping[str, str], family: int, address: _Address
     ) -> None:
         lines = [f"GET {path} HTTP/1.1", f"Host: {host}", "Connection: close"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
@@ -167,7 +172,7 @@ class _Received:
 
 
 def _parse(data: bytes) -> HttpResponse:
-    received: Any = _Received(data)
+    received: Any = _Received(data)  # of a socket it has what is used
     with closing(http.client.HTTPResponse(received, method="GET")) as response:
         response.begin()
         headers = {name.lower(): value for name, value in response.getheaders()}

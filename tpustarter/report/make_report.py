@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -39,7 +38,7 @@ STATIC = (*software.COLLECTORS, *machine_sections.COLLECTORS, *check_runs.COLLEC
 class BugReport:
     """A report without the names of this machine, and the pseudonyms that replace them."""
 
-    document: dict[str, Any]
+    document: dict[str, object]
     """The content of `report.json`."""
     names: Pseudonyms
     """The way back to the names; it stays on this machine."""
@@ -127,7 +126,7 @@ def _proved(
     return kept, left_out
 
 
-def _unproved(value: Any, cleaner: Cleaner) -> str:
+def _unproved(value: object, cleaner: Cleaner) -> str:
     try:
         for text in list_texts(value):
             cleaner.require_clean(text)
@@ -136,7 +135,7 @@ def _unproved(value: Any, cleaner: Cleaner) -> str:
     return ""
 
 
-def list_texts(value: Any) -> Iterable[str]:
+def list_texts(value: object) -> Iterable[str]:
     """Yield every text in a value, but not the keys of its mappings."""
     if isinstance(value, str):
         yield value
@@ -144,5 +143,6 @@ def list_texts(value: Any) -> Iterable[str]:
         for item in value.values():
             yield from list_texts(item)
     elif isinstance(value, list | tuple):
-        for item in value:  # pyright: ignore[reportUnknownVariableType]  plain JSON
+        items: list[object] = [*value]
+        for item in items:
             yield from list_texts(item)

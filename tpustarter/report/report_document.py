@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from tpustarter.core.json_values import is_array, is_object, items_of_type
+from tpustarter.core.json_values import as_object, is_array, is_object, items_of_type
 from tpustarter.machine import frameworks
 
 ASKED = (*frameworks.FRAMEWORKS, "torch")
@@ -354,7 +354,7 @@ class ReportFacts(msgspec.Struct):
 
 def read_facts(sections: Iterable[ReportSection]) -> ReportFacts:
     """Return the facts of a report's sections as types, whether made here or read from a file."""
-    told = {one.name: _without_null(one.facts) for one in sections}
+    told = {one.name: as_object(_without_null(one.facts)) for one in sections}
     files = told.get("reproducers", {})
     told["reproducers"] = {
         "files": items_of_type(files.get("files"), Reproducer),
@@ -364,7 +364,7 @@ def read_facts(sections: Iterable[ReportSection]) -> ReportFacts:
     return msgspec.convert(told, ReportFacts)
 
 
-def _without_null(value: Any) -> Any:
+def _without_null(value: object) -> object:
     if is_object(value):
         return {name: _without_null(one) for name, one in value.items() if one is not None}
     return [_without_null(one) for one in value] if is_array(value) else value

@@ -12,7 +12,6 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
 
 from tpustarter.checking.plan import framework_plan
 from tpustarter.checking.plan.interpreters import Interpreter
@@ -49,7 +48,7 @@ EACH_S = 120.0
 TOTAL_S = 300.0
 """Seconds that all runs of all files may take."""
 
-Fields = dict[str, Any]
+Fields = dict[str, object]
 
 
 def make_reproducer_collector(ids: Sequence[str], why_not: str = "") -> Collector:
@@ -83,8 +82,10 @@ def _collect(context: ReportContext, ids: Sequence[str], why_not: str) -> Fields
     files: list[Fields] = []
     for one in found:
         row, why = tester.row_or_why_not(one)
-        files += [row] if row else []
-        without += [] if row else [{"id": one.id, "why": why}]
+        if row:
+            files.append(row)
+        else:
+            without.append({"id": one.id, "why": why})
     return {"files": files, "without": without}
 
 

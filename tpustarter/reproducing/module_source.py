@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from tpustarter.reproducing import statement_names
 from tpustarter.reproducing.statement_names import NameReference
@@ -144,7 +143,7 @@ def keep_table_rows(piece: SourcePiece, name: str | None) -> None:
     ]
 
 
-def _name_of(row: ast.expr) -> Any:
+def _name_of(row: ast.expr) -> object:
     words = row.keywords if isinstance(row, ast.Call) else []
     value = next((one.value for one in words if one.arg == "name"), None)
     return value.value if isinstance(value, ast.Constant) else None

@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from tpustarter.core.content import Check, Lesson
 from tpustarter.learning.content.blocks import Block
@@ -35,7 +34,7 @@ class ReproducedFailure:
     status: str
     reason: str = ""
     detail: str = ""
-    findings: tuple[Mapping[str, Any], ...] = ()
+    findings: tuple[Mapping[str, object], ...] = ()
     """Those that failed."""
     log: str = ""
 
@@ -69,7 +68,7 @@ class ReproducerFile:
     text: str
     env: Mapping[str, str]
     """Variables that are set in the command that runs it."""
-    needs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    needs: Mapping[str, object] = field(default_factory=dict[str, object])
     sets: Sequence[str] = ()
     """Names of the variables that the file sets itself."""
     platform: str = "cpu"
@@ -268,7 +267,7 @@ def _found(failure: ReproducedFailure | None) -> Iterator[str]:
         yield f"{SEEN[1]}{_quoted(failure.detail) or failure.reason or failure.status}"
 
 
-def _quoted(value: Any) -> str:
+def _quoted(value: object) -> str:
     """Return the first line of a value, whole: the redactor doesn't recognise half a name."""
     line = "" if value is None else str(value).partition("\n")[0]
     return _plain("".join(c if c.isprintable() else " " for c in line))

@@ -94,8 +94,8 @@ def _one_device(program: ReproducerFile, place: FailurePlace) -> Variant:
     why = ""
     if place.devices == 1:
         why = "there was one device only"
-    elif program.needs.get("devices", 1) > 1:
-        why = f"the claim needs {program.needs['devices']} devices"
+    elif isinstance(needed := program.needs.get("devices"), int) and needed > 1:
+        why = f"the claim needs {needed} devices"
     elif not env:
         why = "no variable says how many devices there are"
     title = "one chip" if place.platform == "tpu" else "one device"

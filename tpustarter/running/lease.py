@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import time
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
-from tpustarter.core import locations, state
+import msgspec
+
+from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.running.device_holder import DeviceHolder
@@ -58,21 +58,28 @@ def hold_lease(name: str, accelerator: str = "TPU") -> Generator[int]:
             raise _busy(path, accelerator) from None
         except OSError as error:
             raise locations.make_lock_problem(path, error) from error
-        note = {"what": name, "pid": os.getpid(), "since": time.time()}
+        note = _Note(name, os.getpid(), time.time())
         with contextlib.suppress(OSError):  # the lock counts; on a full disk only the note is lost
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, json.dumps(note).encode(), 0)
+            os.pwrite(descriptor, msgspec.json.encode(note), 0)
         yield descriptor
     finally:
         os.close(descriptor)
 
 
+class _Note(msgspec.Struct):
+    # The content of a lock file: who holds the accelerator, and since when.
+    what: str
+    pid: int
+    since: float
+
+
 def _busy(path: Path, accelerator: str) -> Problem:
     who = "another tpustarter"
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError, OverflowError):
-        note: Any = state.parse_json(locations.read_text(path))
-        age_s = max(0, int(time.time() - note["since"]))
-        holder = DeviceHolder(str(note["what"]), int(note["pid"]), accelerator)
+        note = msgspec.json.decode(locations.read_text(path), type=_Note)
+        age_s = max(0, int(time.time() - note.since))
+        holder = DeviceHolder(note.what, note.pid, accelerator)
         who = f"{holder.identity}, for {phrases.format_duration(age_s)}"
     return Problem(
         f"the {accelerator} is held by {who}",

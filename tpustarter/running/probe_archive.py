@@ -8,7 +8,6 @@ import marshal
 from collections.abc import Mapping
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
-from typing import Any
 
 from tpustarter.core import cache, locations
 from tpustarter.probe.slice.standalone_host import REQUEST
@@ -23,7 +22,7 @@ DATE = (2026, 1, 1, 0, 0, 0)
 
 
 def build_probe_archive(
-    path: Path, checks: Path | None = None, request: Mapping[str, Any] | None = None
+    path: Path, checks: Path | None = None, request: Mapping[str, object] | None = None
 ) -> Path:
     """Write the zip file with the probe and the checks, and return its path.
 

@@ -18,9 +18,10 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tpustarter.core import locations
+from tpustarter.core.json_values import as_object
 from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.machine.machine import cut_text
 from tpustarter.probe.supervisor import FED, KILL_WAIT_S, STAYS, TERM_GRACE_S
@@ -45,6 +46,7 @@ _OURS = ("gone", "interrupted", "output")
 """Events that are made here and never come through the pipe."""
 
 Event = dict[str, Any]
+"""A line of JSON from the pipe; who reads it knows which fields an event has."""
 
 
 class CappedLog:
@@ -161,8 +163,8 @@ class Probe:
             self._pidfd = os.pidfd_open(self._process.pid)
             self._selector.register(self._pidfd, selectors.EVENT_READ, "end")
 
-    def _outputs(self) -> dict[str, Any]:
-        pipes: dict[str, Any] = {"stdout": self._process.stdout, "stderr": self._process.stderr}
+    def _outputs(self) -> dict[str, IO[bytes]]:
+        pipes = {"stdout": self._process.stdout, "stderr": self._process.stderr}
         return {name: pipe for name, pipe in pipes.items() if pipe is not None}
 
     @property
@@ -178,7 +180,7 @@ class Probe:
             return frozenset(int(word) for word in text.split())
         return frozenset()
 
-    def send(self, command: Mapping[str, Any]) -> None:
+    def send(self, command: Mapping[str, object]) -> None:
         """Send the child a command; a child that is gone is reported by `read`."""
         data = memoryview(json.dumps(command).encode() + b"\n")
         deadline = time.monotonic() + SEND_S
@@ -242,7 +244,7 @@ class Probe:
             left_s = deadline - time.monotonic()
             # Without a pidfd the end of a process shows only by polling.
             ready = self._selector.select(max(0, left_s if self._pidfd else min(left_s, 0.1)))
-            kinds = {key.data for key, _ in ready}
+            kinds = {str(key.data) for key, _ in ready}
             if "wake" in kinds:
                 os.read(self._wake, 512)
                 return {"event": "interrupted"}
@@ -252,7 +254,7 @@ class Probe:
             if left_s <= 0 and not self._queue and not self._gone:
                 return None  # looked once: an event that came while nobody read is not late
 
-    def _drain(self, kinds: set[Any]) -> None:
+    def _drain(self, kinds: set[str]) -> None:
         # Events are read first and returned last: output written before an event comes before it.
         events = list(self._chunks(self._events)) if "events" in kinds else []
         if kinds & {"output", "events"}:
@@ -362,10 +364,10 @@ class Probe:
 
 def _event(line: bytes) -> Event:
     try:
-        event: Any = json.loads(line)
+        event = as_object(json.loads(line))
         name = event["event"]
         if name == "started":
-            sound = type(event["pid"]) is int and event["pid"] > 1
+            sound = type(pid := event["pid"]) is int and pid > 1
         elif name == "ended":
             code, number, left = event["code"], event["signal"], event["left"]
             sound = all(value is None or type(value) is int for value in (code, number))
@@ -373,7 +375,7 @@ def _event(line: bytes) -> Event:
         else:
             sound = isinstance(name, str) and name not in _OURS
     except (ValueError, TypeError, KeyError, RecursionError):
-        sound, event = False, None
+        sound, event = False, {}
     if sound:
         return event
     return {"event": "garbage", "text": cut_text(line.decode("utf-8", "replace"), 2000)}

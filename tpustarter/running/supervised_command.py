@@ -13,12 +13,11 @@ from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem, find_limit_problem
 from tpustarter.core.redact import KEY_BEGIN, KEY_END, Redactor, drop_incomplete_word
-from tpustarter.running.process import CappedLog, Probe, signal_name
+from tpustarter.running.process import CappedLog, Event, Probe, signal_name
 from tpustarter.text.terminal import escape_text
 
 LIMIT_S = 3600.0
@@ -227,7 +226,7 @@ class Command:
         while self._log.fresh:
             yield self._log.fresh.popleft()
 
-    def _outcome(self, gone: Mapping[str, Any], *, late: bool) -> CommandOutcome:
+    def _outcome(self, gone: Event, *, late: bool) -> CommandOutcome:
         if self._stopped:
             still = "".join(f", and process {pid} still works" for pid in gone["left"])
             return CommandOutcome(None, f"stopped before it was done{still}")

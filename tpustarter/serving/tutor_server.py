@@ -22,6 +22,7 @@ import aiohttp_jinja2
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.log import server_logger
+from aiohttp.typedefs import Handler
 from textual_serve.server import Server, to_int
 
 from tpustarter.core.problem import ExitCode, Problem
@@ -120,7 +121,7 @@ class TutorServer(Server):
         await asyncio.gather(*(window.stop() for window in [*self._windows]))
 
     @web.middleware
-    async def _guard(self, request: web.Request, handler: Any) -> web.StreamResponse:
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if not is_loopback_name(request.host):
             return _refusal("This server answers at 127.0.0.1 and localhost alone.")
         name = f"tpustarter-{self.port}"
@@ -137,7 +138,7 @@ class TutorServer(Server):
         return await handler(request)
 
     @aiohttp_jinja2.template("page.html")
-    async def handle_index(self, request: web.Request) -> dict[str, Any]:
+    async def handle_index(self, request: web.Request) -> dict[str, object]:
         """Return the values of the page's template."""
         font_size = min(max(to_int(request.query.get("fontsize", "16"), 16), 6), 60)
         return {"font_size": font_size, "window": f"ws://{request.host}/ws"}

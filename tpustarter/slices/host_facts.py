@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import msgspec
 
-from tpustarter.checking.results.results import Result
-from tpustarter.probe.finding import Value
+from tpustarter.checking.results.results import Result, SliceHostFields
 
 
 class HostFacts(msgspec.Struct, kw_only=True):
@@ -29,17 +27,16 @@ class HostFacts(msgspec.Struct, kw_only=True):
     clock_ahead_s: float = 0.0
 
 
-def make_fields(facts: HostFacts) -> dict[str, Any]:
+def make_fields(facts: HostFacts) -> SliceHostFields:
     """Return the facts of a host as the document has them."""
-    return {**msgspec.to_builtins(facts), "differs": []}
+    return msgspec.convert({**msgspec.to_builtins(facts), "differs": []}, SliceHostFields)
 
 
-def add_differences(hosts: Iterable[Mapping[str, Any]], results: Iterable[Result]) -> None:
+def add_differences(hosts: Iterable[SliceHostFields], results: Iterable[Result]) -> None:
     """Add to each host what was found to differ there, from the results about all hosts."""
     findings = [finding for result in results for finding in result.findings]
     for host in hosts:
-        differs: list[dict[str, Value]] = host["differs"]
-        differs += [
+        host["differs"] += [
             {name: one[name] for name in ("code", "name", "found", "expected")}
             for one in findings
             if one["entity"] == f"host:{host['host']}" and one["verdict"] in ("warn", "fail")

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tpustarter.checking.machine_check import Event, PlanMade
+from tpustarter.checking.machine_check import Event, MachineCheckOptions, PlanMade
 from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.plan.framework_plan import FrameworkPlan
+from tpustarter.checking.results.results import SliceHostFields
 from tpustarter.checking.run.runner import LOG_TAIL_CHARACTERS, sort_checks
 from tpustarter.core import locations
 from tpustarter.core.json_values import as_object
@@ -37,6 +38,9 @@ from tpustarter.slices.starting.start_request import (
     StartRequest,
 )
 from tpustarter.text import phrases
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray")
 """Modules of `starting` that start a run."""
@@ -182,7 +186,11 @@ class RemoteSliceCheck(SliceCheck):
     """A run of the self-check on all hosts, none of which has to be this machine."""
 
     def __init__(
-        self, request: CheckRequest, where: SliceRequest, engine: Engine, **options: Any
+        self,
+        request: CheckRequest,
+        where: SliceRequest,
+        engine: Engine,
+        **options: Unpack[MachineCheckOptions],
     ) -> None:
         super().__init__(request, where, **options)
         self._engine = engine
@@ -301,7 +309,7 @@ class RemoteSliceCheck(SliceCheck):
         return Problem(f"{host} {what}", hint=hint, read=LESSON, code=ExitCode.INCONCLUSIVE)
 
 
-def _describe(first: Mapping[str, Any], hosts: Sequence[Mapping[str, Any]]) -> str:
+def _describe(first: SliceHostFields, hosts: Sequence[SliceHostFields]) -> str:
     if first["platform"] == "cpu":
         count = sum(one["devices"] or 1 for one in hosts)
         return phrases.format_count(count, "virtual CPU device")

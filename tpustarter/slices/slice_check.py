@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from tpustarter.checking.machine_check import Event, MachineCheck, PlanMade
+from tpustarter.checking.machine_check import Event, MachineCheck, MachineCheckOptions, PlanMade
 from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.results import headline, verdict
 from tpustarter.checking.run.outcomes import process_ending, result_without_findings
@@ -36,6 +36,9 @@ from tpustarter.running.process import Event as ProbeEvent
 from tpustarter.slices import host_facts
 from tpustarter.slices.slice_results import BEFORE_ANYTHING_WAITS, SliceResults
 from tpustarter.text import phrases
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 FRAMEWORKS = ("host", "jax")
 """Frameworks whose checks run on all hosts."""
@@ -114,7 +117,9 @@ class _Place(NamedTuple):
 class SliceCheck(MachineCheck):
     """One host of a run of the self-check on all hosts of a slice."""
 
-    def __init__(self, request: CheckRequest, where: SliceRequest, **options: Any) -> None:
+    def __init__(
+        self, request: CheckRequest, where: SliceRequest, **options: Unpack[MachineCheckOptions]
+    ) -> None:
         super().__init__(replace(request, all_hosts=True, framework=None), **options)
         self._where = where
         self.host_end: OtherHostEnd | None = None
@@ -249,7 +254,7 @@ class SliceCheck(MachineCheck):
         if event["event"] == "progress" and (check := results.left.get(str(event.get("id")))):
             yield CheckStarted(check)
 
-    def _explain_late(self, results: SliceResults, target: Mapping[str, object]) -> str:
+    def _explain_late(self, results: SliceResults, target: Mapping[str, Any]) -> str:
         check = results.current
         limit_s = (time_limit_s(check, target) if check else self._where.wait_s) + PATIENCE_S
         if results.seconds <= limit_s:
@@ -264,8 +269,8 @@ class SliceCheck(MachineCheck):
         """Describe the devices of all hosts, now that they are known; yields what follows."""
         hosts, target = self.run.hosts, self.run.target
         host_facts.add_differences(hosts, self.run.results)
-        counts = [one["devices"] for one in hosts]
-        target["planned"] = sum(counts) if None not in counts else None
+        counts = [count for one in hosts if (count := one["devices"]) is not None]
+        target["planned"] = sum(counts) if len(counts) == len(hosts) else None
         chips = sum(one["chips"] or 0 for one in hosts)
         if target["platform"] == "tpu" and chips:
             kind = target["where"].partition(",")[0]

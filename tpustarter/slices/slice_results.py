@@ -89,8 +89,8 @@ class SliceResults:
                 yield from self.waiting()
             case "arrived":
                 self.progress = ""
-                members = as_type(event.get("members"), list[HostFacts]) or []
-                self._run.hosts = [make_fields(self._redact.redact_value(one)) for one in members]
+                told = self._redact.redact_value(event.get("members"))
+                self._run.hosts = [make_fields(one) for one in as_type(told, list[HostFacts]) or []]
             case "connecting":
                 self.progress = "connecting through JAX"
                 yield from self.waiting()
@@ -131,12 +131,12 @@ class SliceResults:
             yield from self._end(check, result_without_findings(check, "notrun", why))
 
     def _find(self, check: Check, event: Event) -> Iterator[FindingReported]:
-        host, found = event.get("host"), probe_events.parse_finding(event.get("finding"))
-        if found is None:
+        host = event.get("host")
+        kept = probe_events.parse_finding(self._redact.redact_value(event.get("finding")))
+        if kept is None:
             return
-        kept = self._redact.redact_value(found)
         if kept["code"] == MISSING:
-            number = int(kept["entity"].removeprefix(HOST))
+            number = int(str(kept["entity"]).removeprefix(HOST))
             kept["found"] = self.unreached.get(number, kept["found"])
         self._findings.setdefault(host, []).append(kept)
         yield FindingReported(check.id, add_host_to_finding(kept, host))

@@ -13,7 +13,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TextIO
 
 from tpustarter.text.invocation import format_commands, program_command
 
@@ -46,7 +46,7 @@ def line_width() -> int:
     return min(terminal_width(sys.stdout) or WIDTH, WIDEST)
 
 
-def terminal_width(stream: Any) -> int | None:
+def terminal_width(stream: TextIO) -> int | None:
     """Return the columns of the terminal behind a stream, or None without a terminal."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         if stream.isatty():
@@ -112,7 +112,7 @@ _LAID_OUT = re.compile(r"\s|\||.*\S  ")
 copied."""
 
 
-def wrap_for_stream(text: str, stream: Any) -> str:
+def wrap_for_stream(text: str, stream: TextIO) -> str:
     """Return a text wrapped for the terminal behind a stream, without breaking a word.
 
     A sentence continues in the next line, and a command of this program after a backslash. Without
@@ -142,7 +142,7 @@ _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
 """The gap between two columns of a row."""
 
 
-def fit_row(row: str, stream: Any) -> list[str]:
+def fit_row(row: str, stream: TextIO) -> list[str]:
     """Return a row of a table in lines that fit into the terminal behind a stream.
 
     First the gaps between its columns shrink, then its last column continues below. Without a
@@ -206,7 +206,7 @@ _CODE = re.compile(
 )
 
 
-def format_code(text: str, stream: Any = None) -> str:
+def format_code(text: str, stream: TextIO | None = None) -> str:
     """Return a text of this program for display: on a terminal its code is bold, without backticks.
 
     In a pipe, with `NO_COLOR` and on a dumb terminal the backticks stay, because nothing else marks
@@ -221,7 +221,7 @@ def format_code(text: str, stream: Any = None) -> str:
     return _CODE.sub(lambda code: f"\x1b[1m{code[1]}\x1b[22m" if code[1] else code[0], text)
 
 
-def shows_bold(stream: Any) -> bool:
+def shows_bold(stream: TextIO) -> bool:
     """Return whether a stream is a terminal that shows code in bold."""
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return bool(stream.isatty()) and not is_plain
@@ -324,14 +324,14 @@ def _open_what_is_closed() -> None:
             setattr(sys, f"__{name}__", stream)  # keeps it from being closed once it is wrapped
 
 
-def _wrapped(kind: type[io.TextIOWrapper], stream: Any) -> io.TextIOWrapper:
+def _wrapped(kind: type[io.TextIOWrapper], stream: TextIO) -> io.TextIOWrapper:
     # Characters without an encoding are escaped: the name of a file may be any bytes.
     codecs.register_error("tpustarter.visible", _spell_out)
     return kind(
         stream.buffer,
         stream.encoding,
         "tpustarter.visible",
-        line_buffering=stream.line_buffering,
+        line_buffering=bool(stream.line_buffering),
     )
 
 

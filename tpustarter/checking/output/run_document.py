@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any
 
 import msgspec
 
@@ -20,7 +19,7 @@ from tpustarter.core.problem import ExitCode, Problem, find_problem
 from tpustarter.core.redact import Redactor
 
 
-def make_json_document(run: Run) -> dict[str, Any]:
+def make_json_document(run: Run) -> dict[str, object]:
     """Return the whole run as the published document."""
     return {
         **_head(run),
@@ -30,7 +29,7 @@ def make_json_document(run: Run) -> dict[str, Any]:
     }
 
 
-def result_fields(result: Result) -> dict[str, Any]:
+def result_fields(result: Result) -> dict[str, object]:
     """Return one result as it appears in the document."""
     return {
         "id": result.id,
@@ -47,13 +46,18 @@ def result_fields(result: Result) -> dict[str, Any]:
     }
 
 
-def event_fields(event: Event) -> dict[str, Any]:
+def event_fields(event: Event) -> dict[str, object]:
     """Return an event of the stream as JSON fields; `finished_fields` makes the last event."""
     match event:
         case PlanMade(run=run):
             return {"event": "began", **_head(run)}
         case HostStateChanged(host=host, name=name, state=state, detail=detail):
-            fields = {"event": "host", "host": host, "name": name, "state": state}
+            fields: dict[str, object] = {
+                "event": "host",
+                "host": host,
+                "name": name,
+                "state": state,
+            }
             return {**fields, "detail": detail} if detail else fields
         case CheckStarted(check=check):
             limit_s, about_s = check.timeout_s, check.estimate_s
@@ -73,7 +77,7 @@ def event_fields(event: Event) -> dict[str, Any]:
             return {"event": "ended", **result_fields(result)}
 
 
-def finished_fields(run: Run) -> dict[str, Any]:
+def finished_fields(run: Run) -> dict[str, object]:
     """Return the last event of the stream: the document without the parts already streamed."""
     return {
         "event": "finished",
@@ -84,7 +88,7 @@ def finished_fields(run: Run) -> dict[str, Any]:
     }
 
 
-def error_fields(error: Exception) -> dict[str, Any]:
+def error_fields(error: Exception) -> dict[str, object]:
     """Return the JSON that replaces the document on stdout when a run ends with an error."""
     error = find_problem(error) or error
     code = error.code if isinstance(error, Problem) else ExitCode.BUG
@@ -94,7 +98,7 @@ def error_fields(error: Exception) -> dict[str, Any]:
     return {"schema": SCHEMA, "error": redacted, "exit_code": int(code)}
 
 
-def format_json_line(fields: dict[str, Any]) -> str:
+def format_json_line(fields: dict[str, object]) -> str:
     """Return the fields as one JSON line; raises ValueError for a value JSON lacks, such as NaN.
 
     A byte of a file name that isn't UTF-8 is written as an escape, because JSON has no text for it.
@@ -109,7 +113,7 @@ _ESCAPE = re.compile(r"\\\\|\\ud[89ab]..\\u....|\\udc([89a-f].)")
 """A backslash, a character beyond 16 bits, or what Python makes of a byte that isn't UTF-8."""
 
 
-def _head(run: Run) -> dict[str, Any]:
+def _head(run: Run) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "tool": {"version": run.version},
@@ -121,11 +125,11 @@ def _head(run: Run) -> dict[str, Any]:
     }
 
 
-def _hosts(run: Run) -> dict[str, Any]:
+def _hosts(run: Run) -> dict[str, object]:
     return {"hosts": run.hosts} if run.hosts else {}
 
 
-def _tail(run: Run) -> dict[str, Any]:
+def _tail(run: Run) -> dict[str, object]:
     blocked = run.blocked
     return {
         "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,

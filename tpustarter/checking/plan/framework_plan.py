@@ -10,10 +10,9 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tpustarter.checking.plan import interpreters
-from tpustarter.checking.results.results import BlockedFramework
+from tpustarter.checking.results.results import BlockedFramework, HostFields
 from tpustarter.checking.results.status_words import NOT_KNOWN
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
@@ -404,13 +403,13 @@ def explain_missing_packages(missing: Sequence[str], python: str) -> BlockedFram
     )
 
 
-def make_host_fields(plan: FrameworkPlan) -> dict[str, Any]:
+def make_host_fields(plan: FrameworkPlan) -> HostFields:
     """Return the fields of a document that describe the host."""
-    facts: dict[str, Any] = {"chips": plan.chips, "generation": plan.generation}
+    facts: HostFields = {"chips": plan.chips, "generation": plan.generation}
     return {**facts, "unknown_google_devices": [*plan.unknown]} if plan.unknown else facts
 
 
-def make_target(plan: FrameworkPlan, machine: host.Machine) -> dict[str, Any]:
+def make_target(plan: FrameworkPlan, machine: host.Machine) -> dict[str, object]:
     """Return the fields of the probe's `Target`."""
     return {
         "platform": plan.platform,

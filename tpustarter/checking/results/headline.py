@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from tpustarter.checking.results.results import Kind, Run, UsedDevices
 from tpustarter.checking.results.verdict import find_verified_device, is_verdict_missing
@@ -62,7 +61,7 @@ def summarize_run(run: Run) -> RunSummary:
     )
 
 
-def read_summary(fields: Mapping[str, Any]) -> RunSummary | None:
+def read_summary(fields: Mapping[str, object]) -> RunSummary | None:
     """Return a summary read from a state file, or None for one that is damaged."""
     is_whole = asdict(RunSummary()).keys() <= fields.keys()
     return as_type(fields, RunSummary) if is_whole else None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from typing import Any
 
 from tpustarter.checking.results.results import Result, Run, select_published
 from tpustarter.core import state
@@ -19,7 +18,7 @@ MOST = 50
 _NAME = "last-failures"
 _LOG_CHARACTERS = 4000
 
-Fields = dict[str, Any]
+Fields = dict[str, object]
 
 
 @dataclass(frozen=True)

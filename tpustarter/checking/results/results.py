@@ -88,6 +88,34 @@ def select_published(finding: FindingFields) -> dict[str, object]:
     return {name: value for name, value in finding.items() if name not in _UNPUBLISHED}
 
 
+class HostFields(TypedDict, total=False):
+    """The facts of a document about this machine."""
+
+    chips: int
+    generation: str | None
+    unknown_google_devices: list[str]
+
+
+class SliceHostFields(TypedDict):
+    """The facts of a document about a host of a run on all of them."""
+
+    host: int
+    hosts: int
+    name: str
+    python_version: str
+    frameworks: dict[str, str]
+    platform: str
+    chips: int | None
+    devices: int | None
+    generation: str | None
+    accelerator_type: str | None
+    worker: int | None
+    settings: dict[str, str]
+    clock_ahead_s: float
+    differs: list[dict[str, Value]]
+    """The findings about it alone."""
+
+
 class UsedDevices(msgspec.Struct, frozen=True):
     """The devices on which a check or a block ran."""
 
@@ -162,8 +190,8 @@ class Run:
     """Patterns that the user gave; empty for all checks."""
     seconds: float = 0.0
     target: dict[str, Any] = field(default_factory=dict[str, Any])
-    host: dict[str, Any] = field(default_factory=dict[str, Any])
-    hosts: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    host: HostFields = field(default_factory=HostFields)
+    hosts: list[SliceHostFields] = field(default_factory=list[SliceHostFields])
     """The hosts of a run on all of them; empty for a run on this host alone."""
     results: list[Result] = field(default_factory=list[Result])
     blocked: BlockedFramework | None = None

@@ -124,7 +124,7 @@ def read_report(name: str) -> tuple[str, SavedReport]:
     if defect := _defect(fields):
         raise _unusable(shown_path, defect)
     try:
-        return escape_text(path.name)[:_LONGEST_NAME], parse_saved_report(fields)
+        return escape_text(path.name)[:_LONGEST_NAME], parse_saved_report(as_object(fields))
     except ValueError as error:
         raise _unusable(shown_path, str(error)) from error
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from tpustarter.checking.results.results import HostFields
 from tpustarter.text import phrases
 
 NOT_KNOWN = "no TPU known here"
 """The words for a machine without a TPU that this version knows."""
 
 
-def explain_no_tpu(host_facts: Mapping[str, Any]) -> str:
+def explain_no_tpu(host_facts: HostFields) -> str:
     """Return why a run has no TPU: none exists, none is used, or none is recognized."""
     from tpustarter.machine import host
 
-    if host_facts.get("chips"):
-        return f"{phrases.format_count(host_facts['chips'], 'TPU chip')} not used"
+    if chips := host_facts.get("chips"):
+        return f"{phrases.format_count(chips, 'TPU chip')} not used"
     unknown = host_facts.get("unknown_google_devices")
     return f"{NOT_KNOWN}, {host.describe_unknown_devices(unknown)}" if unknown else "no TPU"

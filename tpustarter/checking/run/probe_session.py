@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from tpustarter.checking.results.results import Result
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
@@ -28,7 +27,7 @@ class ProbeSession:
     archive: Path
     folder: Path
     env: Mapping[str, str]
-    target: Mapping[str, Any]
+    target: Mapping[str, object]
     redact: Redactor
     drop: tuple[int, int] | None = None
     lease: int | None = None

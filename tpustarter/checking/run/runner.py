@@ -263,10 +263,10 @@ class CheckRunner:
             kind = event["event"]
             count += kind != "progress"  # not limited in number: the time limit bounds it
             if kind == "finding":
-                finding = probe_events.parse_finding(event.get("finding"))
+                finding = probe_events.parse_finding(redact.redact_value(event.get("finding")))
                 if finding is None:
                     return ("error", "protocol", "sent a finding that lacks something", None)
-                findings.append(redact.redact_value(finding))
+                findings.append(finding)
                 yield FindingReported(check.id, findings[-1])
             elif kind == "progress":
                 progress = redact.redact_text(str(event.get("text")))

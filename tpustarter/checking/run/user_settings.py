@@ -7,7 +7,8 @@ machine is reported as faulty only if the claim fails without such settings as w
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+
+import msgspec
 
 from tpustarter.checking.results.results import FindingFields, Result
 from tpustarter.probe.finding import Finding, Hint, Verdict
@@ -68,5 +69,4 @@ def _outcome(result: Result) -> str:
 def _finding(
     code: str, name: str, verdict: Verdict, found: str | None = None, hint: str | None = None
 ) -> FindingFields:
-    fields: Any = Finding(code, name, verdict, found, hint=hint).as_dict()
-    return fields
+    return msgspec.convert(Finding(code, name, verdict, found, hint=hint).as_dict(), FindingFields)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -15,14 +16,29 @@ from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
     from tpustarter.checking.machine_check import MachineCheck
-    from tpustarter.slices.slice_check import OtherHostEnd
+    from tpustarter.slices.slice_check import OtherHostEnd, SliceRequest
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., object])
 
 ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray", "gke")
 
-NAMES = ("all_hosts", "coordinator", "hosts", "host", "wait_s", "start", "on", "settings", "yes")
-"""Names of the options, as click passes them."""
+
+@dataclass(frozen=True)
+class SliceOptions:
+    """The options about several hosts, by the names that click passes."""
+
+    all_hosts: bool
+    coordinator: str | None
+    hosts: int | None
+    host: int | None
+    wait_s: float
+    start: str | None
+    on: str | None
+    settings: tuple[str, ...]
+    yes: bool
+
+
+NAMES = tuple(one.name for one in fields(SliceOptions))
 _ONLY = ("coordinator", "hosts", "host", "start", "on", "settings", "yes")
 """Options that mean nothing without `--all-hosts`."""
 
@@ -89,18 +105,18 @@ def add_all_hosts_options(function: _Function) -> _Function:
     return function
 
 
-def refuse_contradictions(request: CheckRequest, given: Mapping[str, Any]) -> None:
+def refuse_contradictions(request: CheckRequest, given: SliceOptions) -> None:
     """Raise a usage error for options that do not go together."""
-    start, names = given["start"], _names(given)
-    if not given["all_hosts"]:
+    start, names = given.start, _names(given)
+    if not given.all_hosts:
         for name in _ONLY:
-            if given[name] is not None and given[name] is not False and given[name] != ():
+            if getattr(given, name) not in (None, False, ()):
                 option = "--set" if name == "settings" else f"--{name}"
                 raise click.UsageError(f"{option} only works with --all-hosts")
         return
     if request.framework not in (None, "jax"):
         raise click.UsageError("--all-hosts runs the checks of JAX alone")
-    hosts, host = given["hosts"], given["host"]
+    hosts, host = given.hosts, given.host
     if hosts is not None and host is not None and host >= hosts:
         raise click.UsageError(f"--host is {host}, expected 0 to {hosts - 1}")
     if start and host is not None:
@@ -109,21 +125,21 @@ def refuse_contradictions(request: CheckRequest, given: Mapping[str, Any]) -> No
         raise click.UsageError("--start gcloud needs --on with the name of the TPU")
     if start == "ssh" and not names:
         raise click.UsageError("--start ssh needs --on with the names of the hosts")
-    for setting in given["settings"]:
+    for setting in given.settings:
         if not setting.partition("=")[0] or "=" not in setting:
             raise click.UsageError(f"--set is `{setting}`, expected KEY=VALUE")
 
 
-def make_check(request: CheckRequest, given: Mapping[str, Any]) -> MachineCheck:
+def make_check(request: CheckRequest, given: SliceOptions) -> MachineCheck:
     """Return the run that the options describe, once the user has confirmed a start elsewhere."""
-    if not given["all_hosts"]:
+    if not given.all_hosts:
         from tpustarter.checking.machine_check import MachineCheck
 
         return MachineCheck(request)
     from tpustarter.slices.slice_check import SliceCheck, SliceRequest
 
-    where = SliceRequest(given["coordinator"], given["hosts"], given["host"], given["wait_s"])
-    return _start(request, where, given) if given["start"] else SliceCheck(request, where)
+    where = SliceRequest(given.coordinator, given.hosts, given.host, given.wait_s)
+    return _start(request, where, given, given.start) if given.start else SliceCheck(request, where)
 
 
 def find_end_on_other_host(check: MachineCheck) -> OtherHostEnd | None:
@@ -133,22 +149,24 @@ def find_end_on_other_host(check: MachineCheck) -> OtherHostEnd | None:
     return check.host_end if isinstance(check, SliceCheck) else None
 
 
-def _names(given: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(filter(None, (given["on"] or "").split(",")))
+def _names(given: SliceOptions) -> tuple[str, ...]:
+    return tuple(filter(None, (given.on or "").split(",")))
 
 
-def _start(request: CheckRequest, where: Any, given: Mapping[str, Any]) -> MachineCheck:
+def _start(
+    request: CheckRequest, where: SliceRequest, given: SliceOptions, engine_name: str
+) -> MachineCheck:
     from tpustarter.slices.remote_slice_check import RemoteSliceCheck
     from tpustarter.slices.start_options import StartOptions, make_engine
     from tpustarter.slices.starting import start_request
 
     engine = make_engine(
         StartOptions(
-            engine=given["start"],
+            engine=engine_name,
             names=_names(given),
-            settings=dict(setting.split("=", 1) for setting in given["settings"]),
-            hosts=given["hosts"],
-            coordinator=given["coordinator"] or "",
+            settings=dict(setting.split("=", 1) for setting in given.settings),
+            hosts=given.hosts,
+            coordinator=given.coordinator or "",
             python=request.python or "python3",
         )
     )
@@ -160,13 +178,11 @@ def _start(request: CheckRequest, where: Any, given: Mapping[str, Any]) -> Machi
     click.echo("This starts the run on every host:", err=True)
     for line in start_request.format_script(commands).splitlines():
         click.echo(escape_text(line), err=True)
-    _ask(given["yes"])
+    _ask(given.yes)
     return check
 
 
 def _without_python(request: CheckRequest) -> CheckRequest:
-    from dataclasses import replace
-
     return replace(request, python=None)
 
 

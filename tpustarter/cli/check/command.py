@@ -17,6 +17,7 @@ from tpustarter.cli.check import all_hosts
 from tpustarter.cli.command_end import print_errors_as_json, print_result, stop_at_signals
 from tpustarter.cli.parameters import FiniteRange, StrictCommand
 from tpustarter.core import content
+from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.text import phrases
@@ -134,7 +135,7 @@ def check(
 
     if as_json and ndjson:
         raise click.UsageError("give either --json or --ndjson, not both")
-    of_hosts = {name: options.pop(name) for name in all_hosts.NAMES}
+    of_hosts = all_hosts.SliceOptions(**{name: options.pop(name) for name in all_hosts.NAMES})
     request = CheckRequest(ids=ids, fail_on_warn=fail_on == "warn", **options)
     all_hosts.refuse_contradictions(request, of_hosts)
     if minutes is not None:
@@ -147,7 +148,7 @@ def check(
         with _error_in(junit):
             selfcheck = all_hosts.make_check(request, of_hosts)
             run = _run(selfcheck, ndjson=ndjson, quiet=as_json or ndjson)
-        if of_hosts["all_hosts"] and (host_end := all_hosts.find_end_on_other_host(selfcheck)):
+        if of_hosts.all_hosts and (host_end := all_hosts.find_end_on_other_host(selfcheck)):
             click.echo(escape_text(host_end.sentence), err=as_json or ndjson)
             sys.exit(host_end.code)
         not_written = _write_junit(run, junit)
@@ -207,7 +208,9 @@ def _error_in(junit: Path | None) -> Generator[None]:
         yield
     except Exception as error:
         with contextlib.suppress(Problem):
-            xml.write_error(run_document.error_fields(error)["error"]["what"], junit)
+            xml.write_error(
+                str(as_object(run_document.error_fields(error)["error"])["what"]), junit
+            )
         raise
 
 

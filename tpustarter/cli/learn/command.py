@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import click
 
@@ -119,7 +118,7 @@ from tpustarter.text.terminal import escape_text
     help="Add the progress that --export printed elsewhere; - reads stdin.",
 )
 @click.option("--lint", is_flag=True, help="Look for mistakes in the lesson files.")
-def learn(**values: Any) -> None:
+def learn(**values: object) -> None:
     """Show your path through the lessons, or print a lesson; with --run, run its code.
 
     LESSON is the id of a lesson, such as jax/precision, or a part of one. A lesson longer than the
@@ -293,7 +292,7 @@ def _lesson_meant(typed: str, lessons: list[Lesson]) -> Lesson | None:
     known = [
         f"{lesson.id.partition('/')[0]}/{name}"
         for lesson in lessons
-        for name in lesson.header.get("exercises") or ()
+        for name in lesson.exercise_names
     ]
     ids = [lesson.id for lesson in lessons]
     if any(short_ids.is_id_or_last_part(typed, one) for one in known):

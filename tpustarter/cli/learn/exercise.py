@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,8 +22,11 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
-from tpustarter.learning.run.lesson_process import LessonSession
+from tpustarter.learning.run.lesson_process import LessonSession, LessonSessionOptions
 from tpustarter.text.terminal import escape_text, wrap
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def print_exercises(lessons: list[Lesson]) -> None:
@@ -52,7 +55,13 @@ def print_all_solved() -> None:
 
 
 def work_on_exercise(
-    exercise: Exercise, *, watch: bool, hint: bool, solution: bool, reset: bool, **options: Any
+    exercise: Exercise,
+    *,
+    watch: bool,
+    hint: bool,
+    solution: bool,
+    reset: bool,
+    **options: Unpack[LessonSessionOptions],
 ) -> None:
     """Show the next hint or the solution, start the exercise again, or judge the learner's file."""
     if hint:
@@ -67,7 +76,7 @@ def work_on_exercise(
         _judge(exercise, watch=watch, **options)
 
 
-def _judge(exercise: Exercise, *, watch: bool, **options: Any) -> None:
+def _judge(exercise: Exercise, *, watch: bool, **options: Unpack[LessonSessionOptions]) -> None:
     is_new = not exercises.learner_file(exercise).exists()
     path = exercises.open_learner_file(exercise)
     show_task(exercise, path)

@@ -13,7 +13,7 @@ import termios
 import time
 import tty
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,7 +29,10 @@ from tpustarter.core import content
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
 from tpustarter.learning.progress.lesson_end import NextLearningStep
-from tpustarter.learning.run.lesson_process import LessonSession
+from tpustarter.learning.run.lesson_process import LessonSession, LessonSessionOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 END_OF_INPUT = "\x04"
 """Character that Ctrl-D types, and that stands for a terminal that is gone."""
@@ -38,7 +41,7 @@ ENTER = ("\n", "\r")
 ReadKey = Callable[[], str]
 
 
-def watch_exercise(exercise: Exercise, **options: Any) -> AnswerVerdict:
+def watch_exercise(exercise: Exercise, **options: Unpack[LessonSessionOptions]) -> AnswerVerdict:
     """Judge the file at each save, and continue with the next exercise on request.
 
     Without a terminal, the watch ends with the first right answer.
@@ -57,7 +60,7 @@ def watch_exercise(exercise: Exercise, **options: Any) -> AnswerVerdict:
 
 
 def _one(
-    exercise: Exercise, read_key: ReadKey | None, **options: Any
+    exercise: Exercise, read_key: ReadKey | None, **options: Unpack[LessonSessionOptions]
 ) -> tuple[AnswerVerdict, NextLearningStep | None]:
     """Watch one exercise; returns its last verdict and the next step, None to end the watch."""
     path, has_keys = exercises.open_learner_file(exercise), read_key is not None

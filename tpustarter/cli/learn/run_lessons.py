@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,10 +12,16 @@ from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.learn import next_step as learn_next_step
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
+from tpustarter.learning.run.lesson_process import LessonSessionOptions
 from tpustarter.text.terminal import escape_text
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
-def run_lessons(lessons: list[Lesson], *, as_json: bool, **options: Any) -> None:
+
+def run_lessons(
+    lessons: list[Lesson], *, as_json: bool, **options: Unpack[LessonSessionOptions]
+) -> None:
     """Run the blocks of lessons, print how each ended, and exit with the code of the run."""
     from tpustarter.learning.run import lesson_run_text
     from tpustarter.learning.run.batch_run import BatchRun

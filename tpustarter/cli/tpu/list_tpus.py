@@ -109,7 +109,7 @@ def _print(
 ) -> None:
     now = WallClock().now()
     if as_json:
-        fields = {
+        fields: dict[str, object] = {
             "schema": inventory.SCHEMA,
             "tpus": [row.fields(now) for row in rows],
             "unreachable": list(seen.unreachable),

@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 INDENT = " " * 6
 _COLOURS = {"good": "green", "wait": "cyan", "act": "yellow", "bad": "red", "unknown": "magenta"}
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., object])
 _Result = TypeVar("_Result")
 
 

@@ -208,7 +208,7 @@ def _found(failure: CloudFailure, plain: str) -> re.Match[str] | None:
 
 
 def make_problem(
-    grpc_code: int | None, text: str, doing: str, details: Sequence[Any] = ()
+    grpc_code: int | None, text: str, doing: str, details: Sequence[object] = ()
 ) -> CloudProblem:
     """Return the Problem for an error of Google's.
 

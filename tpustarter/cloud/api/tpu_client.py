@@ -186,7 +186,7 @@ class TpuClient:
             dict.fromkeys(api_messages.clean_text(name).rpartition("/")[2] for name in unreachable)
         )
 
-    def _one(self, doing: str, method: Callable[..., Any], path: str) -> Any | None:
+    def _one(self, doing: str, method: Callable[..., object], path: str) -> object:
         try:
             return self._read(doing, lambda: method(name=path, retry=None, timeout=self._read_s))
         except CloudProblem as error:
@@ -207,7 +207,7 @@ class TpuClient:
             self._clock.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  no secret
         return _in_words(doing, ask)
 
-    def _write(self, doing: str, method: Callable[..., Any], **arguments: Any) -> str:
+    def _write(self, doing: str, method: Callable[..., Any], **arguments: object) -> str:
         """Send a change once, and return the name of its operation.
 
         Only where Google limited the rate, so that nothing has begun, is it sent again.

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
 from tpustarter.core import locations, state
-from tpustarter.core.json_values import is_array
+from tpustarter.core.json_values import as_object, is_array
 from tpustarter.core.problem import ExitCode, Problem
 
 STATE = "tpus"
@@ -112,7 +112,7 @@ def require_readable_ledger() -> None:
     )
 
 
-def _rows() -> list[Any]:
+def _rows() -> list[object]:
     """Return the rows of the file, also those that cannot be read here; raises Problem."""
     stored = state.load_state(STATE)
     rows = stored.get("entries", [])
@@ -123,11 +123,11 @@ def _rows() -> list[Any]:
     return []
 
 
-def _read(row: Any) -> LedgerEntry | None:
+def _read(row: object) -> LedgerEntry | None:
     """Return an entry, or None for a row that this version did not write."""
     try:
         entry = msgspec.convert(row, LedgerEntry)
-        is_ours = {*row} <= _FIELDS and entry.request_time.tzinfo and all(entry.key)
+        is_ours = {*as_object(row)} <= _FIELDS and entry.request_time.tzinfo and all(entry.key)
     except ValueError:
         return None
     return entry if is_ours else None

@@ -37,7 +37,7 @@ _CLOCK = "reasonable timeframe"
 _Answer = TypeVar("_Answer")
 
 
-def make_anonymous() -> Any:
+def make_anonymous() -> object:
     """Return credentials without content, for a server on this machine."""
     from google.auth import credentials as google
 
@@ -45,7 +45,9 @@ def make_anonymous() -> Any:
     return library.AnonymousCredentials()
 
 
-def try_credentials(subject: WantedTpu, find: Callable[[], Any]) -> tuple[Any, ProjectFinding]:
+def try_credentials(
+    subject: WantedTpu, find: Callable[[], object]
+) -> tuple[object, ProjectFinding]:
     """Return the credentials and their finding, or None in place of unusable credentials."""
     # Loading the library counts for no answer: on a busy machine it takes seconds.
     importlib.import_module("google.auth.transport.requests")
@@ -87,19 +89,19 @@ def _refresh(found: Any) -> None:
     from google.auth import exceptions
     from google.auth.transport import requests as transport
 
-    library: Any = transport
+    library: object = transport
     try:
         found.refresh(library.Request())
     except exceptions.GoogleAuthError as error:
         raise rest_client.convert_exception(error, "oauth2.googleapis.com") from error
 
 
-def _email(found: Any) -> str | None:
+def _email(found: object) -> str | None:
     """Return the address of a service account, or None for the credentials of a user."""
     return getattr(found, "service_account_email", None)
 
 
-def _whose(found: Any, subject: WantedTpu) -> str:
+def _whose(found: object, subject: WantedTpu) -> str:
     email = _email(found)
     kind = "a service account" if email else "a user"
     named = f" ({email})" if email and subject.show_names else ""

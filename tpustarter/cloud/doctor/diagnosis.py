@@ -11,7 +11,6 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tpustarter.cloud.api import credentials, rest_client
 from tpustarter.cloud.api.rest_client import Reason, RestClient, UnansweredError
@@ -87,7 +86,7 @@ class DoctorReport:
 def diagnose_project(
     subject: WantedTpu,
     *,
-    find: Callable[[], Any] = credentials.find_credentials,
+    find: Callable[[], object] = credentials.find_credentials,
     call_s: float = rest_client.CALL_S,
     total_s: float = TOTAL_S,
 ) -> DoctorReport:

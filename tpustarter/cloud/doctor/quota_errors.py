@@ -8,7 +8,7 @@ Source: https://cloud.google.com/tpu/docs/quota (read 2026-11).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,7 +62,7 @@ def describe_quota(name: str) -> str:
     return f"{what}, {tier}" + (f", per {match['where'].lower()}" if match["where"] else "")
 
 
-def parse_quotas(text: str, details: Sequence[Any] = ()) -> tuple[ExceededQuota, ...]:
+def parse_quotas(text: str, details: Sequence[object] = ()) -> tuple[ExceededQuota, ...]:
     """Return the quotas that an error names, each once: those of its text, or else of its details.
 
     Args:
@@ -88,7 +88,7 @@ def _in_text(text: str) -> Iterator[ExceededQuota]:
             yield ExceededQuota(name, _number(limit), places[min(number, len(places) - 1)])
 
 
-def _in_violation(violation: Any) -> Iterator[ExceededQuota]:
+def _in_violation(violation: object) -> Iterator[ExceededQuota]:
     """Yield the quota of newer fields, which googleapis-common-protos has since 1.66."""
     if name := getattr(violation, "quota_id", "") or getattr(violation, "quota_metric", ""):
         places = getattr(violation, "quota_dimensions", {})
@@ -96,7 +96,7 @@ def _in_violation(violation: Any) -> Iterator[ExceededQuota]:
         yield ExceededQuota(name, getattr(violation, "quota_value", None), place)
 
 
-def _in_metadata(fields: Any) -> Iterator[ExceededQuota]:
+def _in_metadata(fields: Mapping[str, str]) -> Iterator[ExceededQuota]:
     if name := fields.get("quota_limit") or fields.get("quota_metric"):
         yield ExceededQuota(name, _number(fields.get("quota_limit_value", "")), "")
 

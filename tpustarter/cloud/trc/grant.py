@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -354,7 +354,7 @@ def _unreadable(why: str) -> Problem:
     )
 
 
-def _read(saved: dict[str, Any]) -> Grant | None:
+def _read(saved: dict[str, object]) -> Grant | None:
     try:
         grant = msgspec.convert(saved, Grant)
         is_whole = {"start", "days"} <= saved.keys() and (grant.end is None or grant.end)

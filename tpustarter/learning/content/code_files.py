@@ -23,7 +23,7 @@ MAX_BYTES = 400_000
 
 def list_code_files(lesson: Lesson) -> list[str]:
     """Return the names of a lesson's files, from its header."""
-    return [str(name) for name in lesson.header.get("code") or ()]
+    return lesson.code_names
 
 
 def read_code_files(lesson: Lesson) -> dict[str, str]:
@@ -109,7 +109,7 @@ def find_code_file_mistakes(lesson: Lesson) -> Iterator[str]:
     known = list_code_files(lesson)
     for name in sorted({name for name in known if known.count(name) > 1}):
         yield f"`code` names `{name}` twice"
-    for name in lesson.header.get("exercises") or ():
+    for name in lesson.exercise_names:
         if f"{name}.py" in known:  # both lie in one folder of the learner's
             yield f"the exercise `{name}` has the name of a file of `code`"
     for name in known:

@@ -15,7 +15,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from tpustarter.core import locations, short_ids
 from tpustarter.core.content import Lesson
@@ -95,7 +95,7 @@ class AnswerVerdict:
 
 def read_exercises(lesson: Lesson) -> list[Exercise]:
     """Read the exercises of a lesson, in order; raise Problem for one that is broken."""
-    return [_read_exercise(lesson, str(name)) for name in lesson.header.get("exercises") or ()]
+    return [_read_exercise(lesson, name) for name in lesson.exercise_names]
 
 
 def find_exercise(
@@ -114,7 +114,7 @@ def find_exercise(
     by_id = {
         f"{lesson.id.partition('/')[0]}/{name}": lesson
         for lesson in lessons
-        for name in lesson.header.get("exercises") or ()
+        for name in lesson.exercise_names
     }
     titles = {name: f"of the lesson {lesson.title}" for name, lesson in by_id.items()}
     found = short_ids.find_id(exercise_id, titles, kind="exercise", listed_by=listed_by)
@@ -140,7 +140,7 @@ def find_next_open(exercise: Exercise) -> Exercise | None:
 
 def format_position(exercise: Exercise) -> str:
     """Return an exercise's number in its lesson, such as `2 of 3`, or "" if it has only one."""
-    names = [str(name) for name in exercise.lesson.header.get("exercises") or ()]
+    names = exercise.lesson.exercise_names
     return f"{names.index(exercise.name) + 1} of {len(names)}" if len(names) > 1 else ""
 
 
@@ -253,7 +253,7 @@ def _is_typed_into(exercise: Exercise) -> bool:
 
 
 def judge_answer(
-    exercise: Exercise, run: Callable[[Block], Iterator[Any]], text: str | None = None
+    exercise: Exercise, run: Callable[[Block], Iterator[object]], text: str | None = None
 ) -> Iterator[OutputChunk | AnswerVerdict]:
     """Run an answer, and yield its output; the last item is the verdict.
 

@@ -88,7 +88,7 @@ def render_lesson(
     yield from _render_glossary(state)
     if any(part.block for part in parts):
         yield from ("", f"Run its blocks here: tpustarter learn {lesson.id} --run")
-    for name in lesson.header.get("exercises") or ():
+    for name in lesson.exercise_names:
         track = lesson.id.partition("/")[0]
         yield from ("", f"Exercise: tpustarter learn --exercise {track}/{name}")
     if following:

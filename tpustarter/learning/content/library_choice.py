@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -167,7 +166,7 @@ def _fits(when: Mapping[str, tuple[str, ...]], known: Answers) -> bool:
     return all(known.get(name) in choices for name, choices in when.items())
 
 
-def make_json_document(advice: LibraryAdvice) -> dict[str, Any]:
+def make_json_document(advice: LibraryAdvice) -> dict[str, object]:
     """Return the recommendation as a JSON document."""
 
     def told(rows: Sequence[AdviceRow]) -> list[dict[str, str]]:

@@ -62,10 +62,11 @@ def read_claims(folder: Path | None = None) -> list[TutorialClaim]:
     try:
         text = locations.read_text(file)
         with cache.open_cache("then-now", content.__file__) as known:
-            entries: list[object] = (
-                known.get_or_read(text.encode(), lambda: content.read_yaml(text)) or []
-            )
-        return [_parse_claim(entry) for entry in entries]
+            entries = known.get_or_read(text.encode(), lambda: content.read_yaml(text))
+        return [
+            _parse_claim(entry)
+            for entry in yaml_rows.convert_value(entries or [], tuple[object, ...])
+        ]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError) as error:

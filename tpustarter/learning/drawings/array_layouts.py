@@ -10,7 +10,8 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+
+import msgspec
 
 from tpustarter.learning.drawings.mesh_drawing import draw_mesh
 from tpustarter.probe.lesson.plots import MOST_DEVICES
@@ -47,21 +48,35 @@ class ArrayLayout:
     """The devices in the order of the mesh; empty where there is none."""
 
 
-def parse_layout(fields: dict[str, Any], clean: Callable[[str], str]) -> ArrayLayout:
+class _Part(msgspec.Struct):
+    device: int
+    index: list[Bounds]
+
+
+class _LayoutFields(msgspec.Struct):
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    spec: str
+    mesh: dict[str, int]
+    count: int
+    parts: list[_Part]
+    order: tuple[int, ...] = ()
+
+
+def parse_layout(event: dict[str, object], clean: Callable[[str], str]) -> ArrayLayout:
     """Parse the layout in an event; raise an exception such as ValueError for malformed fields."""
-    shape = tuple(int(size) for size in fields["shape"])
-    parts = {
-        int(part["device"]): tuple((int(start), int(stop)) for start, stop in part["index"])
-        for part in fields["parts"]
-    }
-    if not parts or any(len(index) != len(shape) for index in parts.values()):
+    fields = msgspec.convert(event, _LayoutFields)
+    parts = {part.device: tuple(part.index) for part in fields.parts}
+    if not parts or any(len(index) != len(fields.shape) for index in parts.values()):
         raise ValueError("parts of another shape")
     if len(parts) > MOST_DEVICES:
         raise ValueError("more devices than a probe sends")
-    mesh = {clean(str(axis))[:MOST_NAME]: int(size) for axis, size in fields["mesh"].items()}
-    name, dtype, spec = (clean(str(fields[key]))[:MOST_NAME] for key in ("name", "dtype", "spec"))
-    order = tuple(int(device) for device in fields.get("order", ()))[:MOST_DEVICES]
-    return ArrayLayout(name, dtype, shape, spec, mesh, int(fields["count"]), parts, order)
+    mesh = {clean(axis)[:MOST_NAME]: size for axis, size in fields.mesh.items()}
+    texts = (fields.name, fields.dtype, fields.spec)
+    name, dtype, spec = (clean(text)[:MOST_NAME] for text in texts)
+    order = fields.order[:MOST_DEVICES]
+    return ArrayLayout(name, dtype, fields.shape, spec, mesh, fields.count, parts, order)
 
 
 def format_type_and_sharding(layout: ArrayLayout) -> str:

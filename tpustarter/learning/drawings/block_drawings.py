@@ -10,7 +10,8 @@ import math
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+import msgspec
 
 from tpustarter.core.json_values import items_of_type
 from tpustarter.learning.drawings.array_layouts import (
@@ -48,46 +49,59 @@ def parse_drawings(value: object, clean: Callable[[str], str]) -> tuple[Drawing,
         value: The field of the event.
         clean: Removes secrets from a text.
     """
-    drawings = (_drawing_of(fields, clean) for fields in items_of_type(value, dict[str, Any]))
+    drawings = (_drawing_of(fields, clean) for fields in items_of_type(value, dict[str, object]))
     return tuple(drawing for drawing in drawings if drawing)
 
 
-def _drawing_of(fields: dict[str, Any], clean: Callable[[str], str]) -> Drawing | None:
-    makers: dict[str, Callable[[dict[str, Any], Callable[[str], str]], Drawing]] = {
+class _Axis(msgspec.Struct):
+    name: str
+    values: tuple[float, ...]
+
+
+class _LineFields(msgspec.Struct):
+    x: _Axis
+    series: dict[str, list[float | None]]
+    count: int
+
+
+class _BarFields(msgspec.Struct):
+    name: str
+    bars: dict[str, float | None]
+
+
+def _drawing_of(fields: dict[str, object], clean: Callable[[str], str]) -> Drawing | None:
+    makers: dict[str, Callable[[dict[str, object], Callable[[str], str]], Drawing]] = {
         "lines": _lines_of,
         "bars": _bars_of,
         "layout": parse_layout,
     }
     try:
-        return makers[fields["kind"]](fields, clean)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return makers[str(fields["kind"])](fields, clean)
+    except (KeyError, ValueError):
         return None
 
 
-def _lines_of(fields: dict[str, Any], clean: Callable[[str], str]) -> LinePlot:
-    x = tuple(float(value) for value in fields["x"]["values"])
-    series = {
-        clean(str(name)): tuple(map(_number, values)) for name, values in fields["series"].items()
-    }
+def _lines_of(event: dict[str, object], clean: Callable[[str], str]) -> LinePlot:
+    fields = msgspec.convert(event, _LineFields)
+    x = fields.x.values
+    series = {clean(name): tuple(map(_number, values)) for name, values in fields.series.items()}
     if not series or any(len(numbers) != len(x) for numbers in series.values()):
         raise ValueError("curves of different lengths")
     if len(x) * (1 + len(series)) > MOST_NUMBERS:
         raise ValueError("more numbers than a probe sends")
-    return LinePlot(clean(str(fields["x"]["name"])), x, series, int(fields["count"]))
+    return LinePlot(clean(fields.x.name), x, series, fields.count)
 
 
-def _bars_of(fields: dict[str, Any], clean: Callable[[str], str]) -> BarChart:
-    if len(fields["bars"]) > MOST_BARS:
+def _bars_of(event: dict[str, object], clean: Callable[[str], str]) -> BarChart:
+    fields = msgspec.convert(event, _BarFields)
+    if len(fields.bars) > MOST_BARS:
         raise ValueError("more bars than a probe sends")
-    bars = {
-        clean(str(label))[:MOST_NAME]: _number(value) for label, value in fields["bars"].items()
-    }
-    return BarChart(clean(str(fields["name"])), bars)
+    bars = {clean(label)[:MOST_NAME]: _number(value) for label, value in fields.bars.items()}
+    return BarChart(clean(fields.name), bars)
 
 
-def _number(value: Any) -> float | None:
-    number = math.nan if value is None else float(value)
-    return number if abs(number) < LARGEST else None  # false for NaN
+def _number(value: float | None) -> float | None:
+    return value if value is not None and abs(value) < LARGEST else None  # false for NaN
 
 
 def draw_as_text(drawing: Drawing, width: int) -> str:

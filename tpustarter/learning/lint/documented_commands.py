@@ -126,8 +126,8 @@ def read_documented_commands(folder: Path | None = None) -> list[DocumentedComma
     """Read the documented commands, longest first; raise Problem for a broken file."""
     file = (folder or locations.content_folder("lessons")) / "commands.yml"
     try:
-        entries: list[object] = content.read_yaml(locations.read_text(file)) or []
-        commands = [_parse_entry(entry) for entry in entries]
+        entries: object = content.read_yaml(locations.read_text(file)) or []
+        commands = [_parse_entry(entry) for entry in msgspec.convert(entries, list[object])]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError) as error:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 from tpustarter.checking.plan import framework_plan, interpreters
 from tpustarter.core import content, locations
@@ -149,7 +148,7 @@ def _lint_header(lesson: Lesson, check_ids: set[str]) -> Complaints:
             yield 1, f"`{word}` in the title"
 
 
-def _lint_keys(header: dict[str, Any]) -> Complaints:
+def _lint_keys(header: dict[str, object]) -> Complaints:
     for key in sorted(set(_REQUIRED) - set(header)):
         yield 1, f"the header has no `{key}`"
     for key in header:
@@ -172,7 +171,7 @@ def _lint_needs(needs: object) -> Complaints:
                 yield 1, f"`{name}` is not one of {', '.join(allowed)}"
 
 
-def _is_sound_number(key: str, value: Any) -> bool:
+def _is_sound_number(key: str, value: object) -> bool:
     """Return whether a value is the oldest version of a framework, or a number of devices."""
     if key == "devices":
         return value in range(2, framework_plan.VIRTUAL_DEVICES + 1)
@@ -180,7 +179,7 @@ def _is_sound_number(key: str, value: Any) -> bool:
 
 
 def _lint_proofs(steps: object, check_ids: set[str]) -> Complaints:
-    for step in items_of_type(steps, dict[str, Any]):
+    for step in items_of_type(steps, dict[str, object]):
         proof = step.get("proof")
         if proof is not None and proof not in check_ids:
             yield 1, f"there is no check `{proof}` to prove a step"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 from datetime import datetime, timezone
-from typing import Any
 
 from tpustarter.core import json_values, locations, state
 from tpustarter.core.problem import Problem
@@ -47,5 +46,5 @@ def save_bookmark(lesson_id: str, place: str | None) -> None:
         state.save_state(NAME, {"lessons": dict(newest)})
 
 
-def _entries() -> dict[str, dict[str, Any]]:
-    return json_values.entries_of_type(state.load_state(NAME).get("lessons"), dict[str, Any])
+def _entries() -> dict[str, dict[str, object]]:
+    return json_values.entries_of_type(state.load_state(NAME).get("lessons"), dict[str, object])

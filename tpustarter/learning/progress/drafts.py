@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from tpustarter.core import locations, state
 from tpustarter.core.json_values import entries_of_type
@@ -101,5 +100,5 @@ def _name(lesson_id: str) -> str:
     return f"{FOLDER}/{lesson_id.replace('/', '.')}"
 
 
-def _parse(stored: dict[str, Any]) -> dict[str, BlockDraft]:
+def _parse(stored: dict[str, object]) -> dict[str, BlockDraft]:
     return entries_of_type(stored.get("blocks"), BlockDraft)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import msgspec
 
@@ -328,7 +327,7 @@ def record_check(run: Run) -> None:
         state.save_state("last-named-check" if run.ids else "last-check", _summary(run))
 
 
-def _summary(run: Run) -> dict[str, Any]:
+def _summary(run: Run) -> dict[str, object]:
     from tpustarter.checking.results import headline, verdict
 
     python, known = run.target.get("shown", ""), read_last_check() or {}
@@ -354,7 +353,7 @@ def _summary(run: Run) -> dict[str, Any]:
     }
 
 
-def read_last_check() -> dict[str, Any] | None:
+def read_last_check() -> dict[str, object] | None:
     """Return the result of the last check: `when`, `level`, `python`, `summary`, and more.
 
     `before` is the last one in another Python. `headline` is the sentence that was shown then: for
@@ -363,6 +362,6 @@ def read_last_check() -> dict[str, Any] | None:
     return state.load_state("last-check") or None
 
 
-def read_last_named_check() -> dict[str, Any] | None:
+def read_last_named_check() -> dict[str, object] | None:
     """Return the summary of the last run of named checks; `ids` are the names as typed."""
     return state.load_state("last-named-check") or None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from datetime import datetime, timezone
-from typing import Any
 
 from tpustarter.core import locations, state
 from tpustarter.core.json_values import entries_of_type
@@ -19,7 +18,7 @@ SCHEMA = "tpustarter.progress/1"
 LOCK_WAIT_S = 5.0
 """Longest wait for another program that is writing; a write takes milliseconds."""
 
-Fields = dict[str, Any]
+Fields = dict[str, object]
 
 
 def read_lessons() -> dict[str, Fields]:
@@ -60,7 +59,7 @@ def parse_count(value: object) -> int | None:
     return value if isinstance(value, int) and value >= 0 else None
 
 
-def parse_lessons(value: dict[str, Any]) -> dict[str, Fields]:
+def parse_lessons(value: dict[str, object]) -> dict[str, Fields]:
     """Return the fields of each lesson in a file of progress, by id."""
     return parse_entries(value.get("lessons"))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from tpustarter.core import state
 from tpustarter.core.json_values import as_object
@@ -20,12 +19,12 @@ from tpustarter.learning.progress.progress_file import (
 )
 
 
-def make_progress_export() -> dict[str, Any]:
+def make_progress_export() -> Fields:
     """Return the progress in all lessons as JSON that `merge_export` accepts."""
     return {"schema": SCHEMA, "lessons": read_lessons()}
 
 
-def read_export(text: str) -> dict[str, Any]:
+def read_export(text: str) -> dict[str, object]:
     """Parse the text of an export; raise ValueError for another schema."""
     value = as_object(state.parse_json(text))
     if value.get("schema") != SCHEMA:
@@ -33,18 +32,18 @@ def read_export(text: str) -> dict[str, Any]:
     return value
 
 
-def merge_export(exported: dict[str, Any]) -> None:
+def merge_export(exported: dict[str, object]) -> None:
     """Merge exported progress into the progress on this machine."""
 
     def change(lessons: dict[str, Fields]) -> None:
-        both = merge_exports({"lessons": lessons}, exported)["lessons"]
+        both = merge_exports({"lessons": lessons}, exported)
         lessons.clear()
-        lessons.update(both)
+        lessons.update(parse_lessons(both))
 
     update_lessons(change)
 
 
-def merge_exports(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+def merge_exports(first: dict[str, object], second: dict[str, object]) -> dict[str, object]:
     """Merge two exports: done in either is done, and the newer entry of a block counts."""
     first_lessons, second_lessons = parse_lessons(first), parse_lessons(second)
     lessons: dict[str, Fields] = {}
@@ -52,7 +51,7 @@ def merge_exports(first: dict[str, Any], second: dict[str, Any]) -> dict[str, An
         pair = [side[name] for side in (first_lessons, second_lessons) if name in side]
         dates = [date for fields in pair if (date := parse_date(fields.get("done")))]
         combined = {key: value for fields in pair for key, value in fields.items()}
-        newest = {
+        newest: dict[str, object] = {
             kind: _newest(pair, kind)
             for kind in ("blocks", "edits", "exercises", "quizzes")
             if kind == "blocks" or kind in combined
@@ -63,7 +62,7 @@ def merge_exports(first: dict[str, Any], second: dict[str, Any]) -> dict[str, An
     return {"schema": SCHEMA, "lessons": lessons}
 
 
-def _newest(pair: Sequence[Fields], kind: str) -> Fields:
+def _newest(pair: Sequence[Fields], kind: str) -> dict[str, Fields]:
     newest: dict[str, Fields] = {}
     for fields in pair:
         for name, entry in parse_entries(fields.get(kind)).items():

@@ -22,7 +22,7 @@ def list_unsolved(lesson: Lesson, records: Records) -> list[str]:
     known, track = record.exercises if record else {}, lesson.id.partition("/")[0]
     return [
         f"{track}/{name}"
-        for name in _names(lesson)
+        for name in lesson.exercise_names
         if name not in known or known[name].status != "pass"
     ]
 
@@ -54,7 +54,7 @@ def describe_achievements(
         records: The progress in every lesson: those done today need not be on the path.
         today: The local date; None for that of now.
     """
-    count = sum(len(_names(lesson)) for lesson in lessons)
+    count = sum(len(lesson.exercise_names) for lesson in lessons)
     solved = count - sum(len(list_unsolved(lesson, records)) for lesson in lessons)
     day = today or datetime.now().astimezone().date()
     done_today = sum(_day(known.done) == day for known in records.values())
@@ -67,7 +67,7 @@ def describe_achievements(
     achieved = [phrases.format_count(number, noun) for number, noun in today_s if number]
     if not achieved and not any(lesson.id in records for lesson in lessons):
         return ""
-    has_met_one = any(_names(lesson) for lesson in lessons if lesson.id in records)
+    has_met_one = any(lesson.exercise_names for lesson in lessons if lesson.id in records)
     of_path = (
         f"{solved} of {phrases.format_count(count, 'exercise')} solved."
         if solved or has_met_one
@@ -75,10 +75,6 @@ def describe_achievements(
     )
     of_today = f"Today: {phrases.join_words(achieved)}." if achieved else ""
     return " ".join(filter(None, (of_path, of_today)))
-
-
-def _names(lesson: Lesson) -> list[str]:
-    return [str(name) for name in lesson.header.get("exercises") or ()]
 
 
 def _day(when: str | None) -> date | None:

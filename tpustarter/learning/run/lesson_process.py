@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeGuard
+from typing import TypedDict, TypeGuard
 
 from tpustarter.checking.plan import framework_plan
 from tpustarter.checking.results.results import BlockedFramework, Reason
@@ -67,6 +67,14 @@ class BlockPlots:
 def _is_output(event: Event | None) -> TypeGuard[Event]:
     """Return whether an event is output; a block can fake the event, but not its bytes."""
     return event is not None and isinstance(event.get("data"), bytes)
+
+
+class LessonSessionOptions(TypedDict, total=False):
+    """The machine and the choices of a user for a session."""
+
+    machine: host.Machine | None
+    python: str | None
+    devices: int | None
 
 
 class LessonSession:

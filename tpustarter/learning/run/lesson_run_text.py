@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tpustarter.checking.results.headline import format_closing, summarize_run
-from tpustarter.checking.results.results import LEARN_SCHEMA
+from tpustarter.checking.results.results import LEARN_SCHEMA, HostFields
 from tpustarter.checking.results.status_words import explain_no_tpu
 from tpustarter.checking.results.verdict import find_verified_device, is_verdict_missing
 from tpustarter.core.content import Lesson
@@ -97,7 +97,7 @@ def wrap_line(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
-def format_opening(target: Mapping[str, Any], host_facts: Mapping[str, Any]) -> str:
+def format_opening(target: Mapping[str, Any], host_facts: HostFields) -> str:
     """Return the Python that runs the blocks, and the devices it sees."""
     names = [f"{name} {version}" for name, version in target["frameworks"].items()]
     where = target["where"]
@@ -167,7 +167,7 @@ def format_reason(practice: BatchRun, code: ExitCode) -> str:
     return f"exit {int(code)}: {worst.id} {what} ({detail}). Next: {next_step}"
 
 
-def make_json_document(practice: BatchRun) -> dict[str, Any]:
+def make_json_document(practice: BatchRun) -> dict[str, object]:
     """Return the results of lessons and their blocks as the published document."""
     run = practice.run
     blocked = run.blocked
@@ -184,7 +184,7 @@ def make_json_document(practice: BatchRun) -> dict[str, Any]:
     }
 
 
-def _lesson_fields(lesson: Lesson, practice: BatchRun) -> dict[str, Any]:
+def _lesson_fields(lesson: Lesson, practice: BatchRun) -> dict[str, object]:
     results = practice.results[lesson.id]
     block_results = [
         results.get(block.id, BlockResult(block.id, "notrun"))
@@ -202,11 +202,11 @@ def _lesson_fields(lesson: Lesson, practice: BatchRun) -> dict[str, Any]:
             "skip",
         ),
         "blocks": [_block_fields(result) for result in block_results],
-        "exercises": [f"{track}/{name}" for name in lesson.header.get("exercises") or ()],
+        "exercises": [f"{track}/{name}" for name in lesson.exercise_names],
     }
 
 
-def _block_fields(result: BlockResult) -> dict[str, Any]:
+def _block_fields(result: BlockResult) -> dict[str, object]:
     return {
         "id": result.id,
         "status": result.status,

@@ -10,7 +10,7 @@ from typing import Any
 from tpustarter.checking.plan import framework_plan, interpreters
 from tpustarter.checking.plan.framework_plan import FrameworkPlan
 from tpustarter.checking.plan.interpreters import Interpreter
-from tpustarter.checking.results.results import BlockedFramework
+from tpustarter.checking.results.results import BlockedFramework, HostFields
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
@@ -28,7 +28,7 @@ class RunTarget:
     plan: FrameworkPlan
     target: dict[str, Any]
     """The Python and the devices in words, as `Run.target` has them."""
-    host: dict[str, Any]
+    host: HostFields
     blocked: BlockedFramework | None
     """The reason why no block of the lesson can run."""
 

@@ -9,7 +9,9 @@ import re
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from tpustarter.core import cache
 from tpustarter.learning.search import passages
@@ -26,6 +28,8 @@ from tpustarter.learning.search.passages import (
     SearchSources,
     Terms,
 )
+
+_Row = TypeVar("_Row")
 
 
 def has_fts5() -> bool:
@@ -67,6 +71,7 @@ class SearchIndex:
             f"FROM passages WHERE passages MATCH ? AND kind IN ({', '.join('?' * len(kinds))}) "
             "ORDER BY weight DESC LIMIT ?",
             (_expression(terms, every=every), *kinds, most),
+            tuple[Kind, str, str, str, str, str, str, float],
         )
         return [
             PassageMatch(row[0], row[1], tuple(row[2:6]), tuple(map(int, row[6].split())), row[7])
@@ -83,19 +88,21 @@ class SearchIndex:
             "SELECT term FROM vocabulary WHERE term LIKE ? OR term LIKE ? "
             "ORDER BY doc DESC LIMIT ?",
             (f"%{piece}%", f"%{stem}", MOST_TERMS),
+            tuple[str],
         )
         return [term for (term,) in found]
 
     def words(self) -> list[str]:
         """Return the words of titles and headings, for guesses at a mistyped word."""
-        texts = self._rows("SELECT title || ' ' || heading FROM passages", ())
+        texts = self._rows("SELECT title || ' ' || heading FROM passages", (), tuple[str])
         return sorted(
             {word for (text,) in texts for word in re.findall(r"\w{3,}", text.casefold())}
         )
 
-    def _rows(self, statement: str, values: tuple[object, ...]) -> list[Any]:
+    def _rows(self, statement: str, values: tuple[object, ...], kind: type[_Row]) -> list[_Row]:
         with self._lock:
-            return self._database.execute(statement, values).fetchall()
+            rows = self._database.execute(statement, values).fetchall()
+        return [msgspec.convert(row, kind) for row in rows]
 
 
 def open_index(sources: SearchSources) -> SearchIndex:

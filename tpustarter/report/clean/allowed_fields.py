@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from tpustarter.core.json_values import is_object
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 
-Shape = Callable[[Any, Cleaner], object]
+Shape = Callable[[object, Cleaner], object]
 """Takes a value and a cleaner, and returns what the report may contain; raises UncleanText for a
 value that it may not."""
 NOT_TOLD = "(not told)"
@@ -98,11 +99,11 @@ def clean_own_text(value: object, cleaner: Cleaner) -> str:
     return cleaner.require_clean(_string(value))
 
 
-def rows_shape(fields: Mapping[str, Shape]) -> Callable[[Any, Cleaner], list[dict[str, Any]]]:
+def rows_shape(fields: Mapping[str, Shape]) -> Callable[[object, Cleaner], list[dict[str, object]]]:
     """Return the shape of a list of rows; a missing field of a row becomes None."""
 
-    def told(value: Any, cleaner: Cleaner) -> list[dict[str, Any]]:
-        shown = (_told_or_not(row, fields, cleaner) for row in list(value)[:MOST])
+    def told(value: object, cleaner: Cleaner) -> list[dict[str, object]]:
+        shown = (_told_or_not(_mapping(row), fields, cleaner) for row in _items(value))
         return [row | {name: None for name in fields if name not in row} for row in shown]
 
     return told
@@ -110,29 +111,43 @@ def rows_shape(fields: Mapping[str, Shape]) -> Callable[[Any, Cleaner], list[dic
 
 def list_shape(shape: Shape) -> Shape:
     """Return the shape of a list whose items all have the same shape."""
-    return lambda value, cleaner: [shape(item, cleaner) for item in list(value)[:MOST]]
+    return lambda value, cleaner: [shape(item, cleaner) for item in _items(value)]
 
 
 def mapping_shape(keys: Mapping[str, Shape]) -> Shape:
     """Return the shape of a mapping of which only some keys are allowed."""
 
-    def told(value: Any, cleaner: Cleaner) -> dict[str, object]:
-        kept = {key: value[key] for key in keys if value.get(key) is not None}
+    def told(value: object, cleaner: Cleaner) -> dict[str, object]:
+        facts = _mapping(value)
+        kept = {key: facts[key] for key in keys if facts.get(key) is not None}
         return _told_or_not(kept, keys, cleaner)
 
     return told
 
 
+def _mapping(value: object) -> dict[str, object]:
+    if not is_object(value):
+        raise UncleanText("it is not a mapping")
+    return value
+
+
+def _items(value: object) -> list[object]:
+    if not isinstance(value, list | tuple):
+        raise UncleanText("it is not a list")
+    items: list[object] = [*value]
+    return items[:MOST]
+
+
 def _told_or_not(
     facts: Mapping[str, object], fields: Mapping[str, Shape], cleaner: Cleaner
-) -> dict[str, Any]:
+) -> dict[str, object]:
     told, left_out = select_allowed(facts, fields, cleaner)
     return told | {one.what: NOT_TOLD for one in left_out if one.what in fields}
 
 
 def select_allowed(
     facts: Mapping[str, object], allowed: Mapping[str, Shape], cleaner: Cleaner, prefix: str = ""
-) -> tuple[dict[str, Any], list[OmittedFact]]:
+) -> tuple[dict[str, object], list[OmittedFact]]:
     """Return the allowed facts, cleaned, and those that were left out, with the reason.
 
     Args:
@@ -141,7 +156,7 @@ def select_allowed(
         cleaner: Removes names and secrets.
         prefix: Text before a field's name in the list of those left out.
     """
-    told: dict[str, Any] = {}
+    told: dict[str, object] = {}
     left_out: list[OmittedFact] = []
     for name, value in facts.items():
         if name not in allowed:

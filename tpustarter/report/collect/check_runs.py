@@ -9,7 +9,6 @@ import contextlib
 import re
 import threading
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -19,7 +18,9 @@ from tpustarter.checking.results import run_comparison, saved_reports
 from tpustarter.checking.results.results import KINDS, STATUSES, FindingFields
 from tpustarter.checking.results.run_comparison import ValueChange
 from tpustarter.checking.results.saved_reports import SavedReport
+from tpustarter.checking.results.verdict import judge_run
 from tpustarter.core import state
+from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.machine import frameworks
@@ -39,7 +40,7 @@ from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.collect import software
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 
-Fields = dict[str, Any]
+Fields = dict[str, object]
 FRESH_S = 30.0
 _GOOD = ("healthy", "degraded")
 _QUOTING = ("HOST-ENVIRONMENT-",)
@@ -81,40 +82,40 @@ def run_host_checks(context: ReportContext) -> Fields:
     finally:
         timer.cancel()
     context.found.checks = check.run
-    made = run_document.make_json_document(check.run)
+    run = check.run
     return {
-        "verdict": made["verdict"],
-        "counts": made["counts"],
-        "frameworks": made["target"]["frameworks"],
-        "python_version": made["target"]["python_version"],
-        "blocked": made["blocked"]["what"] if made["blocked"] else None,
+        "verdict": judge_run(run),
+        "counts": run.count_statuses(),
+        "frameworks": run.target["frameworks"],
+        "python_version": run.target["python_version"],
+        "blocked": run.blocked.what if run.blocked else None,
         "findings": [
             {
-                "check": result["id"],
-                "status": result["status"],
+                "check": result.id,
+                "status": result.status,
                 "code": finding["code"],
                 "verdict": finding["verdict"],
                 "what": _in_words(finding),
                 "hint": finding["hint"],
             }
-            for result in made["results"]
-            for finding in result["findings"]
+            for result in run.results
+            for finding in result.findings
             if finding["verdict"] in _WORTH_TELLING
         ],
         "errors": [
             {
-                "check": result["id"],
-                "reason": result["reason"],
-                "what": result["detail"],
-                "log": result["log"],
+                "check": result.id,
+                "reason": result.reason,
+                "what": result.detail,
+                "log": result.log,
             }
-            for result in made["results"]
-            if result["status"] == "error"
+            for result in run.results
+            if result.status == "error"
         ],
     }
 
 
-def _in_words(finding: Fields) -> str:
+def _in_words(finding: FindingFields) -> str:
     if str(finding["code"]).startswith(_QUOTING):
         return str(finding["name"])
     found = f"{finding['name']}: found {finding['found']}"
@@ -195,13 +196,14 @@ def read_remembered_names() -> Fields:
     return state.load_state("report-names")
 
 
-def remember_names(names: Fields) -> None:
+def remember_names(names: Mapping[str, object]) -> None:
     """Save the pseudonyms in the state folder, for this user alone; raise Problem."""
-    state.save_state("report-names", names)
+    state.save_state("report-names", {**names})
 
 
-def _counts(value: Any, cleaner: Cleaner) -> dict[str, Any]:
-    return {name: clean_number(value.get(name, 0), cleaner) for name in STATUSES}
+def _counts(value: object, cleaner: Cleaner) -> dict[str, object]:
+    counts = as_object(value)
+    return {name: clean_number(counts.get(name, 0), cleaner) for name in STATUSES}
 
 
 _FRAMEWORKS = tuple(frameworks.DISTRIBUTIONS)

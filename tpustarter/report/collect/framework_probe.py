@@ -14,7 +14,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
 
 STACK_SIGNAL = signal.SIGUSR1
 MOST_ERROR = 8_000
@@ -25,8 +24,8 @@ METRICS = ("ici_link_health", "tpu_throttle_score", "hbm_capacity_usage", "hbm_c
 ASIDE = ("environment of JAX", "environment of PyTorch", "libtpu.sdk")
 """Steps that may fail without anything being wrong: PyTorch's own looks for pip, for instance."""
 
-Say = Callable[[Mapping[str, Any]], None]
-Step = Callable[[], Mapping[str, Any]]
+Say = Callable[[Mapping[str, object]], None]
+Step = Callable[[], Mapping[str, object]]
 
 
 def main(arguments: list[str]) -> int:
@@ -36,7 +35,7 @@ def main(arguments: list[str]) -> int:
     stream = open(answers, "a", encoding="utf-8", buffering=1)  # noqa: PTH123, SIM115
     faulthandler.register(STACK_SIGNAL, file=open(stacks, "wb", buffering=0), all_threads=True)  # noqa: PTH123, SIM115
 
-    def say(event: Mapping[str, Any]) -> None:
+    def say(event: Mapping[str, object]) -> None:
         stream.write(json.dumps(event, default=str) + "\n")
         stream.flush()
 
@@ -69,15 +68,15 @@ def _answered(name: str, step: Step, say: Say) -> bool:
     return True
 
 
-def _version(name: str) -> dict[str, Any]:
+def _version(name: str) -> dict[str, object]:
     module = importlib.import_module(name)
     return {"version": str(getattr(module, "__version__", "unknown"))}
 
 
-def _jax_devices() -> dict[str, Any]:
+def _jax_devices() -> dict[str, object]:
     jax = importlib.import_module("jax")
     devices = jax.local_devices()
-    facts = {
+    facts: dict[str, object] = {
         "platform": devices[0].platform,
         "kind": devices[0].device_kind,
         "local": len(devices),
@@ -91,18 +90,18 @@ def _jax_devices() -> dict[str, Any]:
     return facts
 
 
-def _jax_environment() -> dict[str, Any]:
+def _jax_environment() -> dict[str, object]:
     jax = importlib.import_module("jax")
     return {"environment_info": str(jax.print_environment_info(return_string=True))}
 
 
-def _jax_product() -> dict[str, Any]:
+def _jax_product() -> dict[str, object]:
     numpy = importlib.import_module("jax.numpy")
     ones = numpy.ones((128, 128))
     return {"sum_of_product": float((ones @ ones).sum())}
 
 
-def _torch_xla_version() -> dict[str, Any]:
+def _torch_xla_version() -> dict[str, object]:
     """Include the commits, by which its maintainers name a nightly build."""
     facts = _version("torch_xla")
     with contextlib.suppress(Exception):
@@ -111,16 +110,16 @@ def _torch_xla_version() -> dict[str, Any]:
     return facts
 
 
-def _tensorflow_version() -> dict[str, Any]:
+def _tensorflow_version() -> dict[str, object]:
     """Include the value that the command in its form prints: `tf.version.GIT_VERSION`."""
     facts = _version("tensorflow")
-    tensorflow: Any = sys.modules["tensorflow"]
+    tensorflow: object = sys.modules["tensorflow"]
     with contextlib.suppress(Exception):
         facts["built_from"] = str(tensorflow.version.GIT_VERSION)
     return facts
 
 
-def _tensorflow_devices() -> dict[str, Any]:
+def _tensorflow_devices() -> dict[str, object]:
     """Find the TPU of this VM in the way a training program begins."""
     tensorflow = importlib.import_module("tensorflow")
     resolver = tensorflow.distribute.cluster_resolver.TPUClusterResolver("local")
@@ -129,12 +128,12 @@ def _tensorflow_devices() -> dict[str, Any]:
     return {"platform": "tpu", "local": len(tensorflow.config.list_logical_devices("TPU"))}
 
 
-def _torch_environment() -> dict[str, Any]:
+def _torch_environment() -> dict[str, object]:
     collect = importlib.import_module("torch.utils.collect_env")
     return {"environment_info": str(collect.get_pretty_env_info())}
 
 
-def _torch_xla_devices() -> dict[str, Any]:
+def _torch_xla_devices() -> dict[str, object]:
     runtime = importlib.import_module("torch_xla.runtime")
     return {
         "platform": str(runtime.device_type()).lower(),
@@ -144,7 +143,7 @@ def _torch_xla_devices() -> dict[str, Any]:
     }
 
 
-def _torch_tpu_devices() -> dict[str, Any]:
+def _torch_tpu_devices() -> dict[str, object]:
     torch = importlib.import_module("torch")
     accelerator = torch.accelerator
     if not accelerator.is_available():
@@ -153,8 +152,8 @@ def _torch_tpu_devices() -> dict[str, Any]:
     return {"platform": str(platform), "local": accelerator.device_count()}
 
 
-def _sdk() -> dict[str, Any]:
-    told: dict[str, Any] = {}
+def _sdk() -> dict[str, object]:
+    told: dict[str, object] = {}
     try:
         monitoring = importlib.import_module("libtpu.sdk").tpumonitoring  # type: ignore[attr-defined]
     except ImportError:  # an older libtpu has none

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -41,7 +41,7 @@ from tpustarter.report.clean.allowed_fields import (
 from tpustarter.report.collect import framework_probe, machine_sections, software, stacks
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 from tpustarter.running import lease, probe_archive, run_folder
-from tpustarter.running.process import CappedLog, Probe, signal_name
+from tpustarter.running.process import CappedLog, Event, Probe, signal_name
 
 STEPS: Mapping[str, tuple[str, ...]] = {
     "jax": ("import jax", "jax.devices()", "environment of JAX", "a product in JAX", "libtpu.sdk"),
@@ -69,7 +69,7 @@ END_S = 60.0
 OUTPUT_LINES = 40
 _FLOOD_BYTES = 4 * 1024 * 1024
 
-Fields = dict[str, Any]
+Fields = dict[str, object]
 
 
 class ProbeAnswer(msgspec.Struct):
@@ -78,7 +78,7 @@ class ProbeAnswer(msgspec.Struct):
     event: Literal["ready", "begin", "end", "failed", "skipped"]
     step: str = ""
     seconds: float = 0.0
-    facts: dict[str, Any] = {}
+    facts: dict[str, object] = {}
     error: str = ""
 
 
@@ -88,7 +88,7 @@ class FrameworkAnswer:
 
     events: list[ProbeAnswer] = field(default_factory=list[ProbeAnswer])
     output: str = ""
-    gone: Mapping[str, Any] | None = None
+    gone: Event | None = None
     """How it ended by itself; null where it had to be ended."""
     is_working: bool = False
     """Whether it still computed or read from the disk when its time was over."""
@@ -159,10 +159,10 @@ def _ask(framework: str, context: ReportContext) -> Fields:
         ]
     )
     facts = _facts(framework, one, run_plan.platform, why)
-    if said := facts.get("environment_info"):
+    if isinstance(said := facts.get("environment_info"), str):
         facts["environment_info"] = _allowed_variables(said, context.machine.env)
     if unanswered := facts["hung_in"] or facts["unfinished_in"]:
-        context.found.hung[framework] = unanswered
+        context.found.hung[framework] = str(unanswered)
     return facts
 
 

@@ -10,7 +10,6 @@ import re
 import shutil
 import time
 from pathlib import Path
-from typing import Any
 
 from tpustarter.machine import host, memory
 from tpustarter.machine.generations import GENERATIONS
@@ -24,7 +23,7 @@ from tpustarter.report.clean.allowed_fields import (
     pattern_shape,
     rows_shape,
 )
-from tpustarter.report.clean.cleaner import Cleaner
+from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 
 LOG_FOLDER = "/tmp/tpu_logs"  # noqa: S108 -- where libtpu writes unless told otherwise; only read
@@ -221,9 +220,12 @@ def _tail(file: Path) -> str:
     return "\n".join(lines[1:] if size > _TAIL_BYTES else lines)
 
 
-def _of(value: Any, cleaner: Cleaner) -> str:
+def _of(value: object, cleaner: Cleaner) -> str:
     """Return the owner of a log: host and user as pseudonyms, then the time and process."""
-    names, _, rest = re.fullmatch(r"(.+?)((\.\d{8}-\d{6}\.\d+)?)", value).group(1, 2, 3)  # type: ignore[union-attr]
+    match = re.fullmatch(r"(.+?)(\.\d{8}-\d{6}\.\d+)?", str(value))
+    if match is None:
+        raise UncleanText("it is not the name of a log")
+    names, rest = match.group(1, 2)
     owner, _, user = names.rpartition(".")
     shown = [cleaner.clean_name("host", owner)] if owner else []
     shown.append(user if user == "root" else cleaner.clean_name("user", user))

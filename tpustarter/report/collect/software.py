@@ -15,8 +15,8 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from tpustarter.core.json_values import as_object
 from tpustarter.machine import frameworks
 from tpustarter.report.clean.allowed_fields import (
     choice_shape,
@@ -233,7 +233,7 @@ def _installed(claim: Path) -> tuple[str | None, str | None]:
         by = by if by in INSTALLERS else "another installer"
         if not (claim / "direct_url.json").is_file():
             return by, None
-        told: Any = json.loads((claim / "direct_url.json").read_bytes()[:65536])
+        told = as_object(json.loads((claim / "direct_url.json").read_bytes()[:65536]))
         if "vcs_info" in told:
             return by, "a repository"
         if "dir_info" in told:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import msgspec
 
@@ -85,7 +84,7 @@ class ReportComparison(msgspec.Struct):
     exit_code: int = 0
 
 
-def compare_reports(first: dict[str, Any], second: dict[str, Any]) -> ReportComparison:
+def compare_reports(first: dict[str, object], second: dict[str, object]) -> ReportComparison:
     """Return the comparison of two opened reports."""
     a, b = ReportView(first), ReportView(second)
     sections_a, sections_b = _sections(a), _sections(b)
@@ -132,7 +131,7 @@ def _answered(sections: Mapping[str, ReportSection], name: str) -> bool:
     return name in sections and sections[name].state == "answered"
 
 
-def _flat(value: Any, name: str = "") -> dict[str, Any]:
+def _flat(value: object, name: str = "") -> dict[str, object]:
     """Return facts by name; a row is named after its identifying fields, a word after itself."""
     if is_object(value):
         fields = value.items()
@@ -143,8 +142,8 @@ def _flat(value: Any, name: str = "") -> dict[str, Any]:
     return {} if value is None else {name: value}
 
 
-def _rows(rows: list[Any], name: str) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+def _rows(rows: list[object], name: str) -> dict[str, object]:
+    made: dict[str, object] = {}
     keys, shown = ROWS.get(name.rpartition(".")[2], ((), ()))
     for row in rows:
         if is_object(row):
@@ -160,10 +159,12 @@ def _rows(rows: list[Any], name: str) -> dict[str, Any]:
     return made
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     if is_array(value):
         return " ".join(map(str, value))
-    return {True: "yes", False: "no", None: "none"}.get(value, str(value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
 
 
 def _is_expected(name: str, one: object, other: object) -> bool:
@@ -175,7 +176,7 @@ def _is_expected(name: str, one: object, other: object) -> bool:
     return is_text and _NUMBERS.sub("#", one) == _NUMBERS.sub("#", other)
 
 
-def _follows(fact: str, first: dict[str, Any], second: dict[str, Any]) -> bool:
+def _follows(fact: str, first: dict[str, object], second: dict[str, object]) -> bool:
     """Return whether a fact is missing because the framework hung or died before it answered."""
     return any(
         (one.get("hung_in") or one.get("unfinished_in") or one.get("ended"))

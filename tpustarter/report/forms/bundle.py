@@ -13,9 +13,9 @@ import json
 import re
 import tarfile
 from pathlib import Path
-from typing import Any
 
 from tpustarter.core import locations
+from tpustarter.core.json_values import items_of_type
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.report.collect import check_runs
 from tpustarter.report.forms import markdown_form, reproducer_files
@@ -43,7 +43,7 @@ def make_bundle_files(report: BugReport) -> dict[str, bytes]:
         ],
         "sections": [
             {"name": one["name"], "state": one["state"], "seconds": one["seconds"]}
-            for one in document["sections"]
+            for one in items_of_type(document["sections"], dict[str, object])
         ],
         "left_out": document["left_out"],
         "replacements": document["replacements"],
@@ -52,9 +52,9 @@ def make_bundle_files(report: BugReport) -> dict[str, bytes]:
     return made
 
 
-def make_bundle_name(document: dict[str, Any]) -> str:
+def make_bundle_name(document: dict[str, object]) -> str:
     """Return the name of a report's folder, from the time when it was made."""
-    moment = re.sub(r"[^0-9T]", "", document["made"].partition("+")[0]).replace("T", "-")
+    moment = re.sub(r"[^0-9T]", "", str(document["made"]).partition("+")[0]).replace("T", "-")
     return f"tpustarter-report-{moment}"
 
 

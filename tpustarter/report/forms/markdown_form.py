@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import Any
 
 from tpustarter.report.forms import (
     fact_listing,
@@ -32,7 +31,7 @@ SHORT = 160
 """Characters of an error in one line."""
 
 
-def render_markdown(document: dict[str, Any], limit: int = LONGEST) -> str:
+def render_markdown(document: dict[str, object], limit: int = LONGEST) -> str:
     """Return the report in the form of its tracker, cut to about `limit` characters."""
     view = ReportView(document)
     before, _, after = "\n".join([*_before(view), *form_headings.fill_form(view)]).partition(

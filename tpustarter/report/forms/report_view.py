@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -14,7 +13,7 @@ from tpustarter.report.report_document import ReportDocument, read_facts
 class ReportView:
     """A report's document, with its facts by section and name."""
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, document: dict[str, object]) -> None:
         self.document = msgspec.convert(document, ReportDocument)
         self.first = self.document.first
         self.facts = read_facts(self.document.sections)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from tpustarter.core.json_values import as_object, entries_of_type, items_of_type
 from tpustarter.report import make_report, reproducers
@@ -93,7 +92,7 @@ def accept_sections(
     made: dict[str, ReportSection] = {}
     left_out: list[OmittedFact] = []
     strange: list[str] = []
-    for fields in items_of_type(given, dict[str, Any], MOST_SECTIONS):
+    for fields in items_of_type(given, dict[str, object], MOST_SECTIONS):
         name = fields.get("name")
         if not isinstance(name, str) or name not in asked:
             known_form = isinstance(name, str) and _NAME.fullmatch(name)
@@ -108,7 +107,7 @@ def accept_sections(
 
 
 def _section(
-    fields: Mapping[str, Any], asked: Collector, reader: ForeignText
+    fields: Mapping[str, object], asked: Collector, reader: ForeignText
 ) -> tuple[ReportSection, list[OmittedFact]]:
     state: State = "unanswered"
     for one in _STATES:
@@ -148,7 +147,7 @@ def read_replacements(given: object) -> dict[str, int]:
 
 def read_left_out(given: object, reader: ForeignText) -> Iterator[OmittedFact]:
     """Yield the fields that were left out when the report was made."""
-    for fields in items_of_type(given, dict[str, Any], MOST_SECTIONS):
+    for fields in items_of_type(given, dict[str, object], MOST_SECTIONS):
         what = fields.get("what")
         if isinstance(what, str) and re.fullmatch(r"[a-z][a-z0-9_]{0,40}(\.[a-z_ ]{1,40})?", what):
             yield OmittedFact(

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -34,7 +33,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text, wrap
 from tpustarter.version import __version__
 
-Fields = dict[str, Any]
+Fields = dict[str, object]
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{1,80}")
 
 
@@ -52,19 +51,19 @@ def open_report(path: Path) -> Fields:
 
 def render_report(document: Fields, limit: int) -> str:
     """Return an opened report for the terminal: the changes of the judgement, then the report."""
-    opened = document["opened"]
-    said = opened["differs"] or ["Today's rules come to the judgement that it had then."]
+    opened = msgspec.convert(document["opened"], OpenedReportNotes)
+    said = opened.differs or ["Today's rules come to the judgement that it had then."]
     made = (
-        f"`{opened['name']}` was made by tpustarter {document['tool']['version']} at "
-        f"{format_time(document)}, and is judged again by tpustarter {opened['by']}."
+        f"`{opened.name}` was made by tpustarter {as_object(document['tool'])['version']} at "
+        f"{format_time(document)}, and is judged again by tpustarter {opened.by}."
     )
-    lines = [row for one in (" ".join((made, *said)), *opened["notes"]) for row in wrap(one)]
+    lines = [row for one in (" ".join((made, *said)), *opened.notes) for row in wrap(one)]
     return "\n".join([*lines, "", markdown_form.render_markdown(document, limit=limit)])
 
 
 def format_time(document: Fields) -> str:
     """Return the time when a report was made, for people."""
-    return re.sub(r"(T[\d:]{5})[\d:.]*(Z|\+00:00)$", r"\1 UTC", document["made"]).replace(
+    return re.sub(r"(T[\d:]{5})[\d:.]*(Z|\+00:00)$", r"\1 UTC", str(document["made"])).replace(
         "T", " ", 1
     )
 
@@ -147,7 +146,7 @@ class _EarlierJudgement:
 
 
 def _then(given: object) -> _EarlierJudgement | None:
-    first = as_type(given, dict[str, Any])
+    first = as_type(given, dict[str, object])
     if first is None:
         return None
     tracker = next((one for one in issue_trackers.TRACKERS if one.id == first.get("tracker")), None)
@@ -165,7 +164,7 @@ def _then(given: object) -> _EarlierJudgement | None:
 
 
 def _each(first: Fields, name: str, key: str) -> Iterator[str]:
-    for row in items_of_type(first.get(name), dict[str, Any], allowed_fields.MOST):
+    for row in items_of_type(first.get(name), dict[str, object], allowed_fields.MOST):
         if isinstance(value := row.get(key), str):
             yield value
 

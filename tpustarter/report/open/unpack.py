@@ -12,7 +12,6 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -64,7 +63,7 @@ def read_bundle(path: Path) -> Bundle:
         ) from error
 
 
-def parse_object(data: bytes, name: str) -> dict[str, Any]:
+def parse_object(data: bytes, name: str) -> dict[str, object]:
     """Parse a JSON object; raise ValueError with a message that is safe to show."""
     if len(data) > MOST_JSON_BYTES:
         raise ValueError(f"{name} has {len(data):,} bytes, expected {MOST_JSON_BYTES:,} at most")

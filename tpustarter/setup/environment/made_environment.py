@@ -15,7 +15,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -73,7 +72,7 @@ def read_marker(folder: Path) -> SetupMarker | None:
     return marker if is_ours else None
 
 
-def _fields(folder: Path) -> dict[str, Any]:
+def _fields(folder: Path) -> dict[str, object]:
     return json.loads((folder / MARKER).read_text(encoding="utf-8"))
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from tpustarter.core import content, locations
 from tpustarter.core.content import Lesson
+from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import Problem
 from tpustarter.setup import server_commands
 from tpustarter.setup.environment.environment_facts import EnvironmentFacts
@@ -69,7 +70,7 @@ class _StepFields(msgspec.Struct, forbid_unknown_fields=True):
 def find_setup_lesson(profile: SetupProfile, lessons: Path | None = None) -> Lesson:
     """Return the lesson whose header holds the steps of a profile; raises Problem for none."""
     for lesson in content.read_lessons(lessons):
-        if profile.name in lesson.header.get("setups", {}):
+        if profile.name in as_object(lesson.header.get("setups")):
             return lesson
     raise Problem(f"no lesson holds the steps of the set-up profile `{profile.name}`")
 
@@ -80,7 +81,7 @@ def list_steps(lesson: Lesson, facts: EnvironmentFacts) -> list[SetupStep]:
         return [
             _make_step(fields, facts)
             for fields in msgspec.convert(
-                lesson.header["setups"][facts.profile.name], list[_StepFields]
+                as_object(lesson.header["setups"])[facts.profile.name], list[_StepFields]
             )
         ]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
 from tpustarter.core import state
+from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import Problem
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine.step_kind import Before
@@ -34,19 +34,19 @@ class ProvedStep(msgspec.Struct):
     said: str = ""
 
 
-_PARTS: dict[str, Any] = {
+_PARTS: dict[str, object] = {
     VALUES: dict[str, dict[str, str]],
     PROVED: dict[str, dict[str, ProvedStep]],
 }
 
 
-def _stored() -> dict[str, dict[str, Any]]:
+def _stored() -> dict[str, dict[str, object]]:
     why = "it is not of the form in which set-up writes it"
     try:
         stored = state.read_state_or_raise(STATE) or {}
         for name, part in stored.items():
             msgspec.convert(part, _PARTS.get(name, dict[str, Before]))
-        return stored
+        return msgspec.convert(stored, dict[str, dict[str, object]])
     except msgspec.ValidationError:
         pass
     except state.UnreadableError as error:
@@ -67,7 +67,7 @@ class RecordedChanges:
 
     def read_earlier_settings(self) -> dict[str, Before]:
         """Return the steps that were carried out here, each with the setting before it."""
-        return _stored().get(self.profile) or {}
+        return msgspec.convert(_stored().get(self.profile) or {}, dict[str, Before])
 
     def remember(self, step_id: str, before: Before, *, anew: bool = False) -> None:
         """Record the setting before a step's first change; with `anew`, replace the record."""
@@ -90,14 +90,14 @@ class RecordedChanges:
 
     def values(self) -> dict[str, str]:
         """Return the values that were given to this profile."""
-        return self._part(VALUES)
+        return msgspec.convert(self._part(VALUES), dict[str, str])
 
     def proved(self) -> dict[str, ProvedStep]:
         """Return the proofs of this profile that ended well, by step."""
         return msgspec.convert(self._part(PROVED), dict[str, ProvedStep])
 
-    def _part(self, name: str) -> dict[str, Any]:
-        return _stored().get(name, {}).get(self.profile, {})
+    def _part(self, name: str) -> dict[str, object]:
+        return as_object(_stored().get(name, {}).get(self.profile))
 
     def store_proof(self, step: SetupStep, above: Sequence[SetupStep], said: str) -> None:
         """Record a proof that ended well."""

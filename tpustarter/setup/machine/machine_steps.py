@@ -10,11 +10,11 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 
 from tpustarter.core.content import Lesson
+from tpustarter.core.json_values import as_object, items_of_type
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.setup import server_commands
@@ -75,7 +75,13 @@ class MachineSteps:
         self._undo: dict[str, list[str]] = {}
         """The header's own commands that undo a step."""
         try:
-            declared = select_steps(lesson.header["setups"][profile], only, profile)
+            declared = select_steps(
+                msgspec.convert(
+                    as_object(lesson.header["setups"])[profile], list[dict[str, object]]
+                ),
+                only,
+                profile,
+            )
             self.values = self._choose(
                 step_values.read_declared_values(lesson.header, declared), told
             )
@@ -121,7 +127,7 @@ class MachineSteps:
             **told,
         }
 
-    def _make_step(self, fields: Mapping[str, Any]) -> SetupStep:
+    def _make_step(self, fields: Mapping[str, object]) -> SetupStep:
         values = {name: step_values.fill_in_values(fields[name], self._texts) for name in fields}
         filled = msgspec.convert(values, _StepFields)
         self.after[filled.id] = filled.after
@@ -191,8 +197,8 @@ class MachineSteps:
 
 
 def select_steps(
-    declared: Sequence[dict[str, Any]], only: Sequence[str], profile: str
-) -> list[dict[str, Any]]:
+    declared: Sequence[dict[str, object]], only: Sequence[str], profile: str
+) -> list[dict[str, object]]:
     """Return the selected steps and those that come before them, in their order.
 
     Args:
@@ -214,5 +220,5 @@ def select_steps(
     while left:
         name = left.pop()
         names.add(name)
-        left += [one for one in by_id[name].get("after", []) if one not in names]
+        left += [one for one in items_of_type(by_id[name].get("after"), str) if one not in names]
     return [fields for name, fields in by_id.items() if name in names]

@@ -14,7 +14,6 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 GCLOUD, NONE, ABSENT = "gcloud", "none", "absent"
 """The sign-in of a host: by gcloud, by nothing, or by nothing because there is no such file."""
@@ -50,15 +49,15 @@ def remove_helper(path: Path, host: str, before: str) -> None:
             path.parent.rmdir()
 
 
-def _fields(text: str) -> dict[str, Any]:
-    fields: Any = json.loads(text)
+def _fields(text: str) -> dict[str, object]:
+    fields: object = json.loads(text)
     if not isinstance(fields, dict):
         raise ValueError("it is no JSON object")
     return {**fields}
 
 
-def _helpers(fields: dict[str, Any]) -> dict[str, str]:
-    helpers: Any = fields.get("credHelpers") or {}
+def _helpers(fields: dict[str, object]) -> dict[str, str]:
+    helpers: object = fields.get("credHelpers") or {}
     if not isinstance(helpers, dict):
         raise ValueError("its `credHelpers` are no JSON object")
     return {**helpers}

@@ -14,7 +14,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Generator, Mapping
 from email.message import Message
-from typing import Any
 
 import psutil
 
@@ -81,7 +80,7 @@ def is_answering(port: int) -> bool:
 
 
 def send_request(
-    port: int, method: str, path: str, headers: Mapping[str, str] | None = None, body: Any = None
+    port: int, method: str, path: str, headers: Mapping[str, str] | None = None, body: object = None
 ) -> tuple[int, Message, bytes]:
     """Send one request; return status, headers and body."""
     data = None if body is None else json.dumps(body).encode()

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 NAME = "tpustarter-proof"
 """Name of the image and of the container, including those left by an interrupted proof."""
@@ -73,7 +73,16 @@ def require_claim(holds: object, text: str) -> None:
     print(text, flush=True)
 
 
-def collect_facts() -> dict[str, Any]:
+class SeenDevices(TypedDict):
+    """The device nodes of chips, the network and the shared memory that a program sees."""
+
+    nodes: list[str]
+    network: str
+    shm_mib: int
+    in_container: bool
+
+
+def collect_facts() -> SeenDevices:
     """Return the device nodes of chips, the network and the shared memory that a program sees."""
     folders = [Path("/dev"), Path("/dev/vfio")]
     paths = [str(path) for folder in folders if folder.is_dir() for path in folder.iterdir()]
@@ -86,7 +95,7 @@ def collect_facts() -> dict[str, Any]:
     }
 
 
-def collect_facts_inside(*flags: str) -> dict[str, Any]:
+def collect_facts_inside(*flags: str) -> SeenDevices:
     """Return the result of `collect_facts` in a container that is started with these flags."""
     python = os.path.realpath(sys.executable)  # in a virtual environment, the one it was made with
     folders = ["/usr", "/bin", "/lib", "/lib64", sys.base_prefix, str(Path(__file__).parent)]

@@ -19,7 +19,6 @@ import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import psutil
 import websocket
@@ -129,7 +128,7 @@ def log_in(port: int, token: str) -> str:
     return "; ".join(f"{name}={cookie.value}" for name, cookie in cookies.items())
 
 
-def is_refused(url: str, **options: Any) -> bool:
+def is_refused(url: str, **options: object) -> bool:
     """Return whether the server answers a websocket with 403."""
     try:
         websocket.create_connection(url, timeout=30, **options).close()

@@ -15,9 +15,9 @@ Source: googlecloudsdk/command_lib/compute/tpus/tpu_vm/ssh.py of gcloud 528.0.0 
 
 from __future__ import annotations
 
-import json
 import shlex
-from typing import Any
+
+import msgspec
 
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
@@ -67,14 +67,18 @@ def format_count_command(request: StartRequest) -> tuple[str, ...]:
     return (*words, "--quiet", "--format=json(networkEndpoints,networkConfigs)")
 
 
+class _Node(msgspec.Struct, rename="camel"):
+    network_endpoints: list[object]
+    network_configs: list[object] | None = None
+
+
 def count_tpu_hosts(document: bytes) -> int | None:
     """Return the number of a TPU's hosts, which have an endpoint in each of its networks."""
     try:
-        node: Any = json.loads(document)
-        networks = len(node.get("networkConfigs") or ()) or 1
-        return len(node["networkEndpoints"]) // networks or None
-    except (ValueError, TypeError, KeyError, AttributeError):
+        node = msgspec.json.decode(document, type=_Node)
+    except ValueError:
         return None
+    return len(node.network_endpoints) // (len(node.network_configs or ()) or 1) or None
 
 
 def _tpu_vm(request: StartRequest, verb: str, name: str) -> tuple[str, ...]:

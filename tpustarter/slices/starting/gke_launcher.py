@@ -20,8 +20,8 @@ import math
 import re
 import zipfile
 from pathlib import Path
-from typing import Any
 
+from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting.start_request import StartRequest
 from tpustarter.text import phrases
@@ -57,7 +57,7 @@ def format_manifest(request: StartRequest) -> str:
     documents = [make_job_set(request), make_config_map(request)]
     if namespace:
         for one in documents:
-            one["metadata"]["namespace"] = namespace
+            as_object(one["metadata"])["namespace"] = namespace
     text = yaml.safe_dump_all(documents, sort_keys=False, width=math.inf)
     return "".join(f"# {step}\n" for step in steps) + text
 
@@ -67,7 +67,7 @@ def build_commands(request: StartRequest) -> str:
     return format_manifest(request)
 
 
-def make_job_set(request: StartRequest) -> dict[str, Any]:
+def make_job_set(request: StartRequest) -> dict[str, object]:
     """Return the JobSet: one job with a pod for each host, which is never repeated."""
     options = request.options
     missing = [key for key in ("image", "accelerator", "topology") if not options.get(key)]
@@ -130,7 +130,7 @@ def _hosts(topology: str, chips: int) -> int:
     return hosts
 
 
-def make_config_map(request: StartRequest) -> dict[str, Any]:
+def make_config_map(request: StartRequest) -> dict[str, object]:
     """Return the ConfigMap with the probe."""
     data = compress_archive(request.archive)
     if len(data) > MAX_BYTES:

@@ -8,7 +8,8 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from typing import Any
+
+from textual.driver import Driver
 
 from tpustarter.core.problem import ExitCode
 from tpustarter.tui.app.app import TpustarterApp
@@ -68,7 +69,7 @@ class TerminalApp(TpustarterApp):
     """The exit code of a signal or a lost terminal; None while the app stays."""
     _is_ready = False
 
-    def get_driver_class(self) -> type[TerminalDriver]:
+    def get_driver_class(self) -> type[Driver]:
         return TerminalDriver
 
     def choose(self, choices: Settings) -> None:
@@ -130,7 +131,7 @@ class TerminalApp(TpustarterApp):
 class BrowserApp(TerminalApp):
     """The app, shown in a browser."""
 
-    def get_driver_class(self) -> Any:
+    def get_driver_class(self) -> type[Driver]:
         from tpustarter.tui.terminal.browser_driver import BrowserDriver
 
         return BrowserDriver

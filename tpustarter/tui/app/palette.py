@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.app import ComposeResult
@@ -13,6 +13,7 @@ from textual.command import Command, CommandInput, CommandList
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.strip import Strip
+from textual.types import OptionListContent
 from textual.widgets import Input, LoadingIndicator, Static
 from textual.worker import WorkerCancelled
 
@@ -22,6 +23,9 @@ from tpustarter.tui.kit.row_list import mark_row
 from tpustarter.tui.kit.text_layout import LaidOutLines, TextLine, style_sentence, wrap_text
 from tpustarter.tui.lesson.page.lesson_commands import describe_shell
 from tpustarter.tui.terminal.widget_internals import SearchedPalette
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 FRAMED, CHROME = 14, 8
 """Lines from which the list has a frame, as in `app.VERTICAL_BREAKPOINTS`, and lines around it."""
@@ -34,7 +38,7 @@ WIDEST, SIDES = 102, 4
 class ActionList(CommandList):
     """The list of actions, each in one line with the command that does the same."""
 
-    def add_options(self, new_options: Iterable[Any]) -> Any:
+    def add_options(self, new_options: Iterable[OptionListContent]) -> Self:
         """Add actions in one line each, where Textual (8.2.8) has two."""
         return super().add_options(
             Command(ActionLine(option.prompt), option.hit, option.id)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from tpustarter.core import content
 from tpustarter.learning.content import exercises
@@ -96,7 +95,7 @@ class AnswerJudge:
         def make() -> LessonSession:
             return LessonSession(exercise.lesson, machine=app.machine, devices=app.choices.devices)
 
-        def play(block: Block) -> Iterator[Any]:
+        def play(block: Block) -> Iterator[object]:
             return app.live.run(_name(exercise), make, block, block.code, [])
 
         return exercises.judge_answer(exercise, play)

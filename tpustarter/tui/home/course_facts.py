@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import solved_exercises
@@ -34,7 +34,7 @@ class Course:
     """
     records: dict[str, LessonProgress] = field(default_factory=dict[str, "LessonProgress"])
     """The saved progress of each lesson."""
-    last: dict[str, Any] | None = None
+    last: dict[str, object] | None = None
     """The last check of this machine, as it was saved."""
     trouble: str = ""
     """The reason why lessons cannot be read; empty if they can."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from tpustarter.checking.results import headline
-from tpustarter.core.json_values import is_object
+from tpustarter.core.json_values import entries_of_type, is_object
 from tpustarter.learning.progress import solved_exercises
 from tpustarter.text import bars, phrases
 from tpustarter.text.terminal import escape_text
@@ -335,7 +335,7 @@ def machine_lines(facts: MachineFacts | None, indent: str = "") -> Iterator[Laid
         yield HangingText(f"{indent}{name:<{width}} ", text)
 
 
-def check_lines(check: dict[str, Any] | None, indent: str = "") -> Iterator[LaidOutLines]:
+def check_lines(check: dict[str, object] | None, indent: str = "") -> Iterator[LaidOutLines]:
     """Yield the result of the last check, and its time."""
     if check is None:
         yield HangingText(indent, "None yet. Press c to run one.")
@@ -346,24 +346,24 @@ def check_lines(check: dict[str, Any] | None, indent: str = "") -> Iterator[Laid
         yield from _came_to(before, indent)
 
 
-def _came_to(check: dict[str, Any], indent: str) -> Iterator[LaidOutLines]:
+def _came_to(check: dict[str, object], indent: str) -> Iterator[LaidOutLines]:
     if when := _when(check):
         yield HangingText(indent, when)
     yield HangingText(indent, style_sentence(_headline(check)))
 
 
-def _headline(check: dict[str, Any]) -> str:
+def _headline(check: dict[str, object]) -> str:
     """Return the headline of a check, with the names of the checks to look at if they are few."""
     summary, wrong = check.get("summary"), check.get("wrong")
     summary = headline.read_summary(summary) if is_object(summary) else None
     if summary is None:
         return str(check.get("headline", ""))
-    ids = wrong if is_object(wrong) else {}
+    ids = entries_of_type(wrong, list[str])
     named = {status: some for status, some in ids.items() if len(some) <= MOST_NAMED}
     return headline.format_run_summary(summary, named)
 
 
-def _when(check: dict[str, Any]) -> str:
+def _when(check: dict[str, object]) -> str:
     try:
         time = datetime.fromisoformat(str(check.get("when"))).astimezone()
     except ValueError:

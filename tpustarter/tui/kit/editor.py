@@ -38,7 +38,7 @@ _MARK = "mark"
 INDENT = "    "
 _MOST_COPIED = 40
 """Characters of the copied text that the toast repeats."""
-_LEXER: Any = PythonLexer(stripnl=False, ensurenl=False)
+_LEXER = PythonLexer(stripnl=False, ensurenl=False)
 
 
 class CodeEditor(HighlightedArea):

@@ -174,8 +174,8 @@ def mark_row(rows: OptionList, strip: Strip, *, is_in_use: bool) -> Strip:
 class DelayedRowList(RowList):
     """Rows that may arrive after the first keys; those keys act once there is a row."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  Textual's name
+        super().__init__(id=id)
         self._early: list[Callable[[], None]] = []
         self.is_moved = False
         """Whether a key has moved the mark."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
+from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import blocks, code_files, exercises
 from tpustarter.learning.content.blocks import LessonPart
@@ -74,7 +75,7 @@ class OpenedLesson:
     @property
     def setups(self) -> list[str]:
         """The profiles of the set-ups whose steps the lesson explains."""
-        return list(self.lesson.header.get("setups") or {})
+        return list(as_object(self.lesson.header.get("setups")))
 
     @property
     def next_exercise(self) -> Exercise | None:

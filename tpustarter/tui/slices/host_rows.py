@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from textual.content import Content
 
 from tpustarter.checking.machine_check import HostState, HostStateChanged
+from tpustarter.checking.results.results import SliceHostFields
 from tpustarter.slices.host_states import describe_host
 from tpustarter.slices.starting.start_request import HostCommand
 from tpustarter.text.terminal import escape_text
@@ -43,7 +43,7 @@ def make_host_row(seen: HostStateChanged) -> Row:
 
 
 def describe_host_details(
-    seen: HostStateChanged, facts: Mapping[str, Any] | None, command: HostCommand | None = None
+    seen: HostStateChanged, facts: SliceHostFields | None, command: HostCommand | None = None
 ) -> Iterator[LaidOutLines | Content]:
     """Yield all that is known of a host.
 

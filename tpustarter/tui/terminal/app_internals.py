@@ -34,7 +34,7 @@ class AppInternals(SequentialKeys, inherit_bindings=False):
             if toast.message == message:
                 self._unnotify(toast, refresh=False)
 
-    def call_in_loop(self, function: Callable[..., object], *arguments: Any) -> None:
+    def call_in_loop(self, function: Callable[..., object], *arguments: object) -> None:
         """Call a function in the event loop from any thread, if the loop runs."""
         if self._loop and self._loop.is_running():
             self._loop.call_soon_threadsafe(function, *arguments)

@@ -53,7 +53,7 @@ class ScreenStream:
     """
 
     def __init__(self) -> None:
-        stream: Any = sys.stderr
+        stream = sys.stderr
         self._write = getattr(stream, "draw", stream.write)
         """The raw `write`: a letter more or less than in the layout would leave others behind."""
         self.flush = stream.flush

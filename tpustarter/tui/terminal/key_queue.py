@@ -114,7 +114,7 @@ class SequentialKeys(App[None], inherit_bindings=False):
 
     def _queues(self) -> list[MessagePump]:
         """Return the queues on a key's way: the focused widget, its parents, the screen."""
-        node: Any = self.focused or self.screen
+        node = self.focused or self.screen
         return [ancestor for ancestor in node.ancestors_with_self if ancestor is not self]
 
 

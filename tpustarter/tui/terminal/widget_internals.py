@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from textual.command import CommandList, CommandPalette
 from textual.widgets import Input
@@ -13,7 +12,7 @@ from textual.worker import Worker
 class SearchedPalette(CommandPalette):
     """Textual's palette, with access to its searches."""
 
-    def unfinished_searches(self) -> Sequence[Worker[Any]]:
+    def unfinished_searches(self) -> Sequence[Worker[object]]:
         """Return the workers that still look for commands."""
         group = self._GATHER_COMMANDS_GROUP
         return [one for one in self.workers if one.group == group and not one.is_finished]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -52,9 +52,9 @@ class TypedField(SuggestingInput):
         ENTER,
     ]
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, id: str) -> None:  # noqa: A002  Textual's name
         self.offered = LastWordSuggester()
-        super().__init__(suggester=self.offered, **options)
+        super().__init__(suggester=self.offered, id=id)
         self.cursor_blink = False
 
     def set_suggestions(self, words: Sequence[str]) -> None:
@@ -94,8 +94,8 @@ class ChosenField(Static, can_focus=True):
     class Submitted(Message):
         """The user has pressed Enter in the field."""
 
-    def __init__(self, values: tuple[str, ...], **options: Any) -> None:
-        super().__init__("", **options)
+    def __init__(self, values: tuple[str, ...], *, id: str) -> None:  # noqa: A002  Textual's name
+        super().__init__("", id=id)
         self._values = values
         self.value = values[0]
 

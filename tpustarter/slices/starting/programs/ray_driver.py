@@ -20,8 +20,9 @@ import sys
 import tempfile
 import threading
 import time
+from argparse import Namespace
 from queue import Empty, SimpleQueue
-from typing import IO, Any
+from typing import IO, Any, TypedDict
 
 ACTOR_WAIT_S = 1.0
 FINISH_S = 8.0
@@ -136,7 +137,15 @@ def _exit(number: int, _frame: object) -> None:
     sys.exit(128 + number)
 
 
-def _nodes(nodes: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+class _RayNode(TypedDict):
+    Alive: bool
+    Labels: dict[str, str] | None
+    NodeID: str
+    NodeManagerAddress: str
+    Resources: dict[str, float]
+
+
+def _nodes(nodes: list[_RayNode], count: int) -> list[_RayNode]:
     """Return the hosts that take part, in the order of their numbers in the slice."""
     alive = [node for node in nodes if node["Alive"]]
     alive = [node for node in alive if node["Resources"].get(CHIPS)] or alive
@@ -144,8 +153,8 @@ def _nodes(nodes: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
     return alive[: count or None]
 
 
-def _number(node: dict[str, Any]) -> int:
-    labels: dict[str, str] = node.get("Labels") or {}
+def _number(node: _RayNode) -> int:
+    labels = node.get("Labels") or {}
     number = labels.get(NUMBER, "")
     return int(number) if number.isdigit() else sys.maxsize
 
@@ -160,7 +169,7 @@ def _read_stdin(size: int) -> bytes:
 class _Run:
     """The actors of one run."""
 
-    def __init__(self, ray: Any, nodes: list[dict[str, Any]], options: Any) -> None:
+    def __init__(self, ray: Any, nodes: list[_RayNode], options: Namespace) -> None:
         strategies = importlib.import_module("ray.util.scheduling_strategies")
         self._ray = ray
         self._options = options
@@ -169,7 +178,7 @@ class _Run:
         self._place += ["--hosts", str(len(nodes))]
         self._probe: Any = None
         self._actors: list[Any] = []
-        self._pending: dict[Any, tuple[str, int]] = {}
+        self._pending: dict[object, tuple[str, int]] = {}
         self._answered = dict[int, float]()
         for number, node in enumerate(nodes):
             chips = node["Resources"].get(CHIPS)
@@ -229,7 +238,7 @@ class _Run:
                 del self._pending[call]
                 self._fail(number, "Ray has had no answer from this host for a minute")
 
-    def _answer(self, call: Any, what: str, number: int) -> None:
+    def _answer(self, call: object, what: str, number: int) -> None:
         self._answered[number] = time.monotonic()
         try:
             answer = self._ray.get(call)
