@@ -336,5 +336,5 @@ def test_slice_is_drawn_with_worker_states(cloud: FakeCloud) -> None:
 
     assert "4 workers: 4 ready." in run("list").stdout
     shown = run("show", "llama").stdout
-    assert "        4 hosts with 4 chips each\n        worker 0  [####]  ready\n" in shown
+    assert "        4 hosts with 4 chips each, topology 4x4\n        worker 0  [####]  ready\n" in shown
     assert "        worker 3  [####]  ready\n" in shown

@@ -211,8 +211,8 @@ def _say(text: str) -> None:
 def _show_and_write(made: BugReport, folder: Path, *, yes: bool) -> None:
     import msgspec
 
-    from tpustarter.report.report_document import ReportDocument
     from tpustarter.report.forms import bundle, markdown_form
+    from tpustarter.report.report_document import ReportDocument
 
     document = msgspec.convert(made.document, ReportDocument)
     click.echo(markdown_form.render_markdown(made.document, limit=sys.maxsize), nl=False)
