@@ -336,5 +336,6 @@ def test_slice_is_drawn_with_worker_states(cloud: FakeCloud) -> None:
 
     assert "4 workers: 4 ready." in run("list").stdout
     shown = run("show", "llama").stdout
-    assert "        4 hosts with 4 chips each, topology 4x4\n        worker 0  [####]  ready\n" in shown
+    of_slice = "        4 hosts with 4 chips each, topology 4x4\n        "
+    assert f"{of_slice}worker 0  [####]  ready\n" in shown
     assert "        worker 3  [####]  ready\n" in shown
