@@ -225,14 +225,14 @@ def test_edited_file_is_not_grant(value: Any) -> None:
 )
 def test_typed_line_becomes_grant(text: str, expected: GrantLine) -> None:
     """A type counts its devices, as older e-mails do."""
-    assert expected == trc_grant.parse_grant_line(text)
+    assert expected == trc_grant.parse_allow_option(text)
 
 
 @given(st.text(max_size=60) | st.lists(st.text(max_size=9), min_size=4, max_size=4).map(":".join))
 def test_typed_line_is_parsed_or_problem(text: str) -> None:
     """Whatever it is."""
     try:
-        line = trc_grant.parse_grant_line(text)
+        line = trc_grant.parse_allow_option(text)
     except Problem:
         return
 

@@ -16,7 +16,7 @@ def test_every_block_of_a_lesson_becomes_a_file() -> None:
     for lesson in content.read_lessons():
         every = [one for one in blocks.list_blocks(lesson) if not one.is_try]
         for block in every:
-            text = reproducer_file.make_block_file(lesson, every, block, None, ON_CPU).text
+            text = reproducer_file.make_block_reproducer(lesson, every, block, None, ON_CPU).text
 
             assert text.endswith(block.code.strip("\n") + "\n")
             assert "tpustarter" not in imported(text)

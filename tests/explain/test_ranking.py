@@ -100,7 +100,7 @@ def seen_here(log: str, *findings: dict[str, object], has_tpu: bool = True) -> l
     matches = failure_ranking.rank_failures(
         FailureScanner(rows).scan(io.BytesIO(log.encode())), rows
     )
-    return machine_evidence.confirm_matches(matches, MachineEvidence(findings, has_tpu))
+    return machine_evidence.add_machine_evidence(matches, MachineEvidence(findings, has_tpu))
 
 
 def test_finding_on_this_machine_confirms_failure() -> None:
@@ -129,7 +129,7 @@ def test_missing_tpu_comes_first_in_explanation() -> None:
         matches = failure_ranking.rank_failures(
             FailureScanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,)
         )
-        match = machine_evidence.confirm_matches(matches, MachineEvidence((), has_tpu))[0]
+        match = machine_evidence.add_machine_evidence(matches, MachineEvidence((), has_tpu))[0]
         return match.here, explanation_text.list_fixes(match, "python3")[0]
 
     assert "this machine has no TPU" == first_fix(has_tpu=False)[0]
@@ -164,7 +164,7 @@ def test_fact_confirms_by_found_text_alone(found: str, verdict: str, confidence:
     matches = failure_ranking.rank_failures(
         FailureScanner((row,)).scan(io.BytesIO(b"no attribute")), (row,)
     )
-    seen = machine_evidence.confirm_matches(
+    seen = machine_evidence.add_machine_evidence(
         matches, MachineEvidence((finding("HOST-OLD", verdict, found),), False)
     )
 

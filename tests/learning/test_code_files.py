@@ -182,8 +182,8 @@ def test_reproducer_of_block_contains_needed_files(tmp_path: Path) -> None:
     """Modules are in it, texts beside it; it runs in isolation as the lesson did."""
     lesson = with_files(tmp_path)
     first, second = list_blocks(lesson)
-    made = reproducer_file.make_block_file(lesson, [first, second], first, None, ON_CPU)
-    alone = reproducer_file.make_block_file(lesson, [first, second], second, None, ON_CPU)
+    made = reproducer_file.make_block_reproducer(lesson, [first, second], first, None, ON_CPU)
+    alone = reproducer_file.make_block_reproducer(lesson, [first, second], second, None, ON_CPU)
     place = tmp_path / "run"
     place.mkdir()
     bench = ReproducerEnvironment(Path(sys.executable), place, {"PATH": "/usr/bin:/bin"})

@@ -48,7 +48,7 @@ TYPES: dict[type, tuple[str | int, ...]] = {
     result_fields.MatrixWork: (*REHEARSAL, "matrix"),
     result_fields.LowerBound: (*REHEARSAL, "bound"),
     result_fields.TimeLimit: (*REHEARSAL, "limit"),
-    result_fields.Peak: (*REHEARSAL, "peak"),
+    result_fields.DocumentedPeak: (*REHEARSAL, "peak"),
     result_fields.Utilization: (*REHEARSAL, "utilization"),
 }
 """By type: the package, the file of the schema, and the place in it."""

@@ -318,7 +318,7 @@ def test_block_includes_required_blocks(tmp_path: Path) -> None:
     failure = ReproducedFailure(
         "jax/sums:sum", "fail", detail="line 1: found `sum 4`, expected `sum 5`"
     )
-    made = reproducer_file.make_block_file(lesson, every, every[2], failure, ON_CPU)
+    made = reproducer_file.make_block_reproducer(lesson, every, every[2], failure, ON_CPU)
     outcome = tried(tmp_path, made, "return 0")
 
     assert "two = 2" in made.text

@@ -174,7 +174,9 @@ def add_evidence(found: Explanation) -> Explanation:
     except Problem as problem:
         click.echo(f"this machine was not looked at: {problem.full_text}", err=True)
         return found
-    return replace(found, matches=tuple(machine_evidence.confirm_matches(found.matches, machine)))
+    return replace(
+        found, matches=tuple(machine_evidence.add_machine_evidence(found.matches, machine))
+    )
 
 
 def remove_secrets(text: str) -> str:

@@ -76,7 +76,11 @@ def open_cache(name: str, reader: str) -> Generator[Cache]:
 def read_or_build(
     name: str, source: bytes, reader: str, build: Callable[[], bytes]
 ) -> bytes | None:
-    """Return the bytes that `build` makes of a source, cached, or None if they cannot be kept."""
+    """Return the bytes that `build` makes of a source, from the cache if they are there.
+
+    Returns None if they cannot be kept. `reader` is the file of the code that builds: when it
+    changes, so may the bytes.
+    """
     key = _hash(_salt(reader) + source).encode()
     known, _, body = (_load(name) or b"").partition(b"\n")
     if known == key:

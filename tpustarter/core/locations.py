@@ -246,7 +246,7 @@ def write_user_file(path: Path, text: str) -> None:
 
 
 def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Replace a file by another, all of it or nothing; raises OSError.
+    """Replace the content of a file, all of it or nothing; raises OSError.
 
     Args:
         path: The file; a link would be replaced itself.

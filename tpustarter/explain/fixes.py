@@ -97,7 +97,7 @@ def is_fixed(match: FailureMatch, python: str = "") -> bool:
     """
     before = replace(match, confidence="likely", here="", hint="")
     machine = machine_evidence.plan_host_checks(python).collect()
-    return machine_evidence.confirm_matches([before], machine)[0].confidence != "confirmed"
+    return machine_evidence.add_machine_evidence([before], machine)[0].confidence != "confirmed"
 
 
 def find_fixes(

@@ -79,7 +79,7 @@ def can_confirm(matches: Sequence[FailureMatch]) -> bool:
     return any(match.failure.confirm or match.failure.without_tpu for match in matches)
 
 
-def confirm_matches(
+def add_machine_evidence(
     matches: Sequence[FailureMatch], machine: MachineEvidence
 ) -> list[FailureMatch]:
     """Add the evidence of this machine to the matches, and sort them again.

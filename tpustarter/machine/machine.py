@@ -33,7 +33,7 @@ class Machine:
         return self.root / name.lstrip("/")
 
     def read_text(self, name: str, limit: int = 65536) -> str | None:
-        """Return up to `limit` bytes of a file of /proc, /sys or /etc, or None if not readable."""
+        """Return the text of a file of this machine, up to `limit` bytes, or None if unreadable."""
         try:
             with self.path(name).open("rb") as file:
                 return file.read(limit).decode("utf-8", "replace").strip()

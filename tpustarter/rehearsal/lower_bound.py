@@ -16,9 +16,9 @@ from tpustarter.machine.generations import Generation, SourcedFigure
 from tpustarter.machine.tpus import parse_type
 from tpustarter.rehearsal.result_fields import (
     CollectiveOperation,
+    DocumentedPeak,
     LowerBound,
     MatrixWork,
-    Peak,
     ProgramWork,
     ResultFields,
     TimeLimit,
@@ -89,7 +89,7 @@ def compute_utilization(
 
 
 def _bound_matrix(work: ProgramWork, generation: Generation) -> TimeLimit | None:
-    seconds, amount, peaks = 0.0, 0.0, dict[str, Peak]()
+    seconds, amount, peaks = 0.0, 0.0, dict[str, DocumentedPeak]()
     for one in work.matrix:
         peak = _peak(one, generation)
         if peak is None:
@@ -102,13 +102,13 @@ def _bound_matrix(work: ProgramWork, generation: Generation) -> TimeLimit | None
     return TimeLimit("matrix unit", amount, seconds, tuple(peaks.values())) if peaks else None
 
 
-def _peak(work: MatrixWork, generation: Generation) -> Peak | None:
+def _peak(work: MatrixWork, generation: Generation) -> DocumentedPeak | None:
     figure, name = _peak_figure(_faster_type(work, generation), generation)
     if figure is None or not generation.devices_per_chip:
         return None
     value, source = _highest(figure)
     unit = "TOP/s" if name.startswith("int") else "TFLOP/s"
-    return Peak(name, value / generation.devices_per_chip, unit, source)
+    return DocumentedPeak(name, value / generation.devices_per_chip, unit, source)
 
 
 def _faster_type(work: MatrixWork, generation: Generation) -> str:
@@ -139,7 +139,7 @@ def _bound_memory(
     if figure is None or written is None or not generation.devices_per_chip:
         return None
     value, source = _highest(figure)
-    peak = Peak("HBM", value / generation.devices_per_chip, "GB/s", source)
+    peak = DocumentedPeak("HBM", value / generation.devices_per_chip, "GB/s", source)
     amount = work.read_bytes + written
     return TimeLimit("HBM", amount, amount / (peak.value * 1e9), (peak,))
 
@@ -153,7 +153,7 @@ def _bound_links(
     if figure is None or not per_chip or not received:
         return None
     value, source = _highest(figure)
-    peak = Peak("links", value / 2, "GB/s received", source)
+    peak = DocumentedPeak("links", value / 2, "GB/s received", source)
     return TimeLimit("links", received, received / (peak.value * 1e9), (peak,))
 
 

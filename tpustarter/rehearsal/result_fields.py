@@ -101,7 +101,7 @@ class ProgramWork(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Peak:
+class DocumentedPeak:
     """A documented peak of one device."""
 
     name: str
@@ -119,7 +119,7 @@ class TimeLimit:
     amount: float
     """FLOPs or bytes of one device."""
     seconds: float
-    peaks: tuple[Peak, ...]
+    peaks: tuple[DocumentedPeak, ...]
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def tally(
 
 
 def target() -> SimpleNamespace:
-    """Return the expected devices, from the variables of the command above."""
+    """Stand in for `probe.target.target`: return the devices that the command above names."""
     platform = os.environ.get("EXPECTED_PLATFORM", "cpu")
     count = int(os.environ.get("EXPECTED_DEVICES", "0"))
     return SimpleNamespace(

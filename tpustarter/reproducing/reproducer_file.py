@@ -155,7 +155,7 @@ def _set_first(imports: str, env: Mapping[str, str]) -> Iterator[str]:
     yield imports
 
 
-def make_block_file(
+def make_block_reproducer(
     lesson: Lesson,
     blocks: Sequence[Block],
     block: Block,

@@ -34,7 +34,7 @@ def cloud(cloud: FakeCloud) -> FakeCloud:
 
 def grant(*lines: str) -> None:
     """Keep a grant."""
-    trc_grant.save_grant(trc_grant.Grant(tuple(map(trc_grant.parse_grant_line, lines))))
+    trc_grant.save_grant(trc_grant.Grant(tuple(map(trc_grant.parse_allow_option, lines))))
 
 
 def field(pilot: Pilot[None], name: str) -> TypedField:

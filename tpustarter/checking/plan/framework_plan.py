@@ -76,10 +76,10 @@ def make_plan(
     all_hosts: bool = False,
     gpu_plugin: bool = False,
 ) -> FrameworkPlan:
-    """Return the plan for this machine.
+    """Return the plan of a run on this machine: its platform, devices and hosts.
 
     Args:
-        machine: Where to look.
+        machine: The machine that is examined.
         require: The platform the user insists on, `tpu` or `gpu`.
         devices: Number of virtual CPU devices; on a machine with chips they are used only if
             this is given.

@@ -26,24 +26,24 @@ def run_lessons(
     from tpustarter.learning.run import lesson_run_text
     from tpustarter.learning.run.batch_run import BatchRun
 
-    practice = BatchRun(lessons, **options)
+    batch = BatchRun(lessons, **options)
     printer = lesson_run_text.LessonRunPrinter(click.echo, echo_lines, finished=not as_json)
-    with stop_at_signals(practice.stop):
-        for event in practice.events():
+    with stop_at_signals(batch.stop):
+        for event in batch.events():
             printer.print_event(event)
-    code = practice.exit_code()
+    code = batch.exit_code()
     if as_json:
-        print_result(lesson_run_text.make_json_document(practice))
+        print_result(lesson_run_text.make_json_document(batch))
     else:
-        echo_lines(lesson_run_text.format_headline(practice))
-        if len(lessons) == 1 and practice.run.results:
+        echo_lines(lesson_run_text.format_headline(batch))
+        if len(lessons) == 1 and batch.run.results:
             learn_next_step.print_end_of_run(lessons[0], all_passed=code == ExitCode.OK)
-    if practice.not_kept:
-        message = f"warning: what you did is not remembered: {practice.not_kept.full_text}"
+    if batch.not_kept:
+        message = f"warning: what you did is not remembered: {batch.not_kept.full_text}"
         click.echo(escape_text(message), err=True)
     if code != ExitCode.OK:
-        click.echo(lesson_run_text.format_reason(practice, code), err=True)
-    if broken := next((one for one in practice.run.results if one.status == "error"), None):
+        click.echo(lesson_run_text.format_reason(batch, code), err=True)
+    if broken := next((one for one in batch.run.results if one.status == "error"), None):
         command = f"tpustarter learn {broken.lesson} --run 2>&1 | tpustarter explain"
         click.echo(f"why: `{command}`", err=True)
     sys.exit(code)

@@ -109,7 +109,7 @@ def _find(file: str | None, *, paste: bool, allow: Sequence[str]) -> tuple[Grant
             "give the grant in one way only: a file, `--paste` or `--allow`", code=ExitCode.USAGE
         )
     if allow:
-        rows = [trc_grant.parse_grant_line(text) for text in allow[:MOST_ALLOWANCES]]
+        rows = [trc_grant.parse_allow_option(text) for text in allow[:MOST_ALLOWANCES]]
         return Grant(tuple({row.key: row for row in rows}.values())), ()
     kept = None if file is not None or paste else trc_grant.load_grant()
     if kept:

@@ -180,7 +180,7 @@ def _send_node(client: TpuClient, node: TpuNode) -> None:
 
 
 def find_or_add_entry(project: str, one: DeletionPlan) -> LedgerEntry:
-    """Return the ledger's entry of a plan, after adding one for a TPU created elsewhere."""
+    """Return the ledger's entry of the TPU to delete; one created elsewhere is added first."""
     known = _known(project, one)
     if known is not None:
         return known

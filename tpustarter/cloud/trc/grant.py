@@ -239,7 +239,7 @@ def require_coverage(
     )
 
 
-def parse_grant_line(text: str) -> GrantLine:
+def parse_allow_option(text: str) -> GrantLine:
     """Parse a line of a grant such as `v6e:64:spot:us-east1-d`; raises Problem for another form."""
     parts = [part.strip() for part in text.split(":")]
     if len(parts) != 4:

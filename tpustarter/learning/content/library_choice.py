@@ -131,7 +131,7 @@ def find_choice(question: LibraryQuestion, typed: str) -> QuestionChoice | None:
 
 
 def parse_answer(question: LibraryQuestion, typed: str) -> str:
-    """Return the id of the answer that a user typed; raise Problem with a list of the answers."""
+    """Return the id of the answer that a user typed; raise Problem if it is none of them."""
     found = find_choice(question, typed)
     if found:
         return found.id

@@ -125,14 +125,14 @@ def format_block_end(result: BlockResult) -> list[str]:
     return [f"{word}{', '.join(filter(None, (words, device, seconds)))}"]
 
 
-def format_headline(practice: BatchRun) -> str:
+def format_headline(batch: BatchRun) -> str:
     """Return the headline of a run of lessons: what passed and failed, in one or two sentences."""
-    run = practice.run
+    run = batch.run
     counts = run.count_statuses()
     total = len(run.results)
     summary = summarize_run(run)
-    clause = phrases.choose_plural(len(practice.lessons), "the lesson says", "their lessons say")
-    answers = sum(block.is_try for blocks in practice.blocks.values() for block in blocks)
+    clause = phrases.choose_plural(len(batch.lessons), "the lesson says", "their lessons say")
+    answers = sum(block.is_try for blocks in batch.blocks.values() for block in blocks)
     how = f", {answers} of them with the lesson's answer," if answers else ""
     text = f"{counts['pass']} of {total} blocks{how} do as {clause}"
     text += f" on {escape_text(summary.devices)}" if summary.devices else ""
@@ -144,9 +144,9 @@ def format_headline(practice: BatchRun) -> str:
     return "\n".join(["", *textwrap.wrap(text + format_closing(summary), WIDTH)])
 
 
-def format_reason(practice: BatchRun, code: ExitCode) -> str:
-    """Return one line for stderr: the problem, the reason, and the next command."""
-    run = practice.run
+def format_reason(batch: BatchRun, code: ExitCode) -> str:
+    """Return the line for stderr that says why a run of lessons ended with this exit code."""
+    run = batch.run
     blocked = run.blocked
     if blocked and blocked.code == code:
         following = f". Next: {blocked.hint}" if blocked.hint else ""
@@ -157,7 +157,7 @@ def format_reason(practice: BatchRun, code: ExitCode) -> str:
         result for result in run.results if is_verdict_missing(result)
     ]
     if run.stopped_by is not None or not unsuccessful:
-        what = practice.lessons[0].id if len(practice.lessons) == 1 else "--all"
+        what = batch.lessons[0].id if len(batch.lessons) == 1 else "--all"
         again = f"`tpustarter learn {what} --run` runs it again"
         return f"exit {int(code)}: stopped before the end. Next: {again}"
     worst = unsuccessful[0]
@@ -167,9 +167,9 @@ def format_reason(practice: BatchRun, code: ExitCode) -> str:
     return f"exit {int(code)}: {worst.id} {what} ({detail}). Next: {next_step}"
 
 
-def make_json_document(practice: BatchRun) -> dict[str, object]:
+def make_json_document(batch: BatchRun) -> dict[str, object]:
     """Return the results of lessons and their blocks as the published document."""
-    run = practice.run
+    run = batch.run
     blocked = run.blocked
     return {
         "schema": LEARN_SCHEMA,
@@ -177,18 +177,17 @@ def make_json_document(practice: BatchRun) -> dict[str, object]:
         "started": run.started,
         "seconds": round(run.seconds, 3),
         "target": run.target or None,
-        "lessons": [_lesson_fields(lesson, practice) for lesson in practice.lessons],
+        "lessons": [_lesson_fields(lesson, batch) for lesson in batch.lessons],
         "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,
         "verified_on": find_verified_device(run),
-        "exit_code": int(practice.exit_code()) if run.target else 0,
+        "exit_code": int(batch.exit_code()) if run.target else 0,
     }
 
 
-def _lesson_fields(lesson: Lesson, practice: BatchRun) -> dict[str, object]:
-    results = practice.results[lesson.id]
+def _lesson_fields(lesson: Lesson, batch: BatchRun) -> dict[str, object]:
+    results = batch.results[lesson.id]
     block_results = [
-        results.get(block.id, BlockResult(block.id, "notrun"))
-        for block in practice.blocks[lesson.id]
+        results.get(block.id, BlockResult(block.id, "notrun")) for block in batch.blocks[lesson.id]
     ]
     track = lesson.id.partition("/")[0]
     return {

@@ -55,7 +55,7 @@ def find_rows_to_change(code: str, answer: str) -> list[range]:
 
 
 def find_changed_lines(code: str, shipped: str) -> LearnerLines | None:
-    """Return the changed lines of the learner's code, or the first line still left to change."""
+    """Return the lines that the learner changed, else the first one to change, or None."""
     from difflib import SequenceMatcher  # needed for a wrong answer alone
 
     lines, former = code.rstrip().split("\n"), shipped.rstrip().split("\n")

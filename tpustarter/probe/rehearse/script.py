@@ -220,7 +220,7 @@ class JitWatch:
     def lower_call(
         self, jitted: Any, function: JittedFunction, arguments: _Pytree, named: _Pytree
     ) -> None:
-        """Lower a function for a TPU, with the shapes of the call that it is compiled for now."""
+        """Lower a jitted function for a TPU, with the shapes of the arguments of this call."""
         number = len(function.signatures)
         if number > MOST_SHAPES:
             return

@@ -34,7 +34,7 @@ class SliceVerdict(TypedDict):
 
 
 class EndCommand(SliceVerdict):
-    """Host 0's last message."""
+    """Host 0's last message to each of the others: the run is over, with this verdict."""
 
     do: Literal["end"]
 

@@ -59,7 +59,7 @@ def collect_known_failures(context: ReportContext) -> dict[str, object]:
                 "lines": scan.lines,
                 "last_error": explanation_text.find_last_error(scan.last) or None,
             }
-        found = machine_evidence.confirm_matches(
+        found = machine_evidence.add_machine_evidence(
             failure_ranking.rank_failures(scan, known_failures.read_known_failures()), machine
         )
         matches += [make_known_failure_row(one, source) for one in found[:MOST]]

@@ -113,7 +113,7 @@ def _of_block(
         failure = ReproducedFailure(name, record.status, record.reason or "", record.detail)
 
     def make(failure: ReproducedFailure | None, place: FailurePlace) -> ReproducerFile:
-        return reproducer_file.make_block_file(lesson, every, block, failure, place)
+        return reproducer_file.make_block_reproducer(lesson, every, block, failure, place)
 
     return WantedReproducer(
         name, record.when if record else "", failure, lesson.framework or "", make

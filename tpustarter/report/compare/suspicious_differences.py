@@ -45,7 +45,7 @@ class ReportDifference(msgspec.Struct):
 
 
 class SuspicionRule(NamedTuple):
-    """The group of facts whose names match a pattern, and the reason why a difference matters."""
+    """A group of facts whose names match a pattern, and why a difference in one matters."""
 
     pattern: str
     group: str

@@ -48,7 +48,7 @@ def rescan_failures(facts: ReportFacts) -> dict[str, object] | None:
         data = "\n".join(text.lines).encode("utf-8", "replace")
         scan = scanner.scan(io.BytesIO(data))
         searched.append(text.source)
-        matches = machine_evidence.confirm_matches(
+        matches = machine_evidence.add_machine_evidence(
             _with_then(scan, text), machine_evidence.MachineEvidence(findings, has_tpu=None)
         )
         rows += [_fields(one, text) for one in matches[: reported_failures.MOST]]

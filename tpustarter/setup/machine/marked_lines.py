@@ -82,7 +82,7 @@ def read_parts(path: Path, name: str) -> MarkedParts | None:
 
 
 def add_lines(path: Path, name: str, lines: Sequence[str]) -> None:
-    """Write the lines between the marks, which are added at the end of the file if necessary."""
+    """Write lines between marks called `name`, at the end of a file that has no such marks yet."""
     parts = read_parts(path, name) or MarkedParts("", None, "")
     begin, end = format_marks(name)
     ours = "".join(f"{line}\n" for line in (begin, *lines, end))
@@ -91,7 +91,13 @@ def add_lines(path: Path, name: str, lines: Sequence[str]) -> None:
 
 
 def remove_lines(path: Path, name: str, before: str) -> None:
-    """Remove the marks and the lines between them; a file that was absent goes, if empty."""
+    """Remove the lines that `add_lines` wrote, with their marks.
+
+    Args:
+        path: The file; it is deleted if nothing else is in it and it did not exist before.
+        name: The name in the marks.
+        before: The kind of the file before lines were added, such as `ABSENT`.
+    """
     parts = read_parts(path, name)
     if parts is None or parts.ours is None:
         return

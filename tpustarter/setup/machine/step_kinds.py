@@ -69,7 +69,7 @@ class PackageStep(StepKind):
         return StepState("todo", "", {"installed": packages.present_names})
 
     def command(self) -> tuple[str, ...]:
-        """Return the installation, which first completes an interrupted one."""
+        """Return the command that installs the packages; it first completes an interrupted one."""
         if dpkg.read_packages(self.machine).was_killed:
             script = f"dpkg --configure -a; {_INSTALL}"
             return ("sh", "-c", script, "apt-get", "--reinstall", *self.names)

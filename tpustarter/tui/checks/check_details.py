@@ -87,7 +87,7 @@ def describe_check(
         yield style_sentence(about.why)
 
 
-def format_full_text(
+def format_check_details(
     check: Check, found: Iterable[LaidOutLines | Content], about: CheckExplanation, log: str
 ) -> LaidOutLines:
     """Return the full text of a check: findings, method and reason, log, and code.

@@ -28,7 +28,7 @@ from tpustarter.tui.checks.check_details import (
     describe_check,
     describe_claim,
     describe_result,
-    format_full_text,
+    format_check_details,
 )
 from tpustarter.tui.checks.check_explanation import CheckExplanation
 from tpustarter.tui.checks.check_list import CheckList, MarkedCheck
@@ -228,7 +228,7 @@ class ChecksScreen(ListWithDetails):
             about = self._about.get(chosen, CheckExplanation())
             if self.has_class("-details"):
                 log = clean_text(result.log.rstrip("\n")) if result else ""
-                self.show_details(format_full_text(check, found, about, log))
+                self.show_details(format_check_details(check, found, about, log))
             elif self.size.width >= self.BESIDE:  # there is room for it
                 self.show_details(StackedText(describe_check(check, found, about)))
                 if chosen not in self._about:

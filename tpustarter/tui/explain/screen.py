@@ -133,7 +133,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             except Problem as problem:
                 yield found, f"This machine was not looked at: {problem.full_text}."
                 return
-            matches = tuple(machine_evidence.confirm_matches(found.matches, machine))
+            matches = tuple(machine_evidence.add_machine_evidence(found.matches, machine))
             shows = any(match.confidence == "confirmed" for match in matches)
             result = "it shows the same" if shows else "it shows no sign of this"
             yield replace(found, matches=matches), f"This machine was looked at, and {result}."

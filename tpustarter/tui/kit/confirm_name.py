@@ -29,7 +29,7 @@ class NameInput(Input):
 
 
 class ConfirmName(ModalScreen[bool]):
-    """The request that would be sent; the answer is True once the whole name was typed."""
+    """The window with a request to send; its result is True once the whole name is typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "answer", "send nothing", key_display="Esc", tooltip="change nothing"),

@@ -167,7 +167,7 @@ class StackedText(LaidOutLines):
 
 
 class TextLine(LaidOutLines):
-    """A line with text at the left, shortened to fit, a figure at the right, and pieces below."""
+    """A line: text at the left, shortened to fit, a number at the right, and more lines below."""
 
     def __init__(
         self,

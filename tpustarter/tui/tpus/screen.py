@@ -279,7 +279,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
     def _plan(self, asked: str, make: Callable[..., TpuPlan | str]) -> None:
         """Make a plan for the marked TPU, which then asks the user for its name."""
         if marked := self._marked:
-            project = tpu_work.find_project(marked)
+            project = tpu_work.find_project_of_row(marked)
             stopped = self._wait(f"Asking Google about `{escape_text(marked.name)}`: {asked} now.")
             self._find(project, partial(make, tpu=marked, project=project), stopped)
 
@@ -309,11 +309,11 @@ own credentials; before that, nothing is sent. The project is the one that gclou
 
     def action_command(self) -> None:
         if marked := self._marked:
-            self.tutor.push_screen(RunCommandScreen(marked, tpu_work.find_project(marked)))
+            self.tutor.push_screen(RunCommandScreen(marked, tpu_work.find_project_of_row(marked)))
 
     def action_check_hosts(self) -> None:
         if marked := self._marked:
-            project = tpu_work.find_project(marked)
+            project = tpu_work.find_project_of_row(marked)
             self.tutor.go.open_slice(tpu_plans.plan_slice_check(marked, project))
 
     def stop_work(self) -> bool:

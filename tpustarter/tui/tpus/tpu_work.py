@@ -93,7 +93,7 @@ def make_client(app: AppSession, project: str, stopped: threading.Event) -> tupl
     return TpuClient(project, clock=clock), clock
 
 
-def find_project(row: Tpu) -> Project:
+def find_project_of_row(row: Tpu) -> Project:
     """Return the project of a row, which may differ from gcloud's."""
     current = project_and_zone.find_project(None)
     if current and current.name == row.project:
@@ -118,7 +118,7 @@ def find_resources_of_row(client: TpuClient, row: Tpu) -> DeletionPlan:
 
 def make_watch_work(row: Tpu) -> TpuWork:
     """Make the work that follows the TPU or request of a row through its states."""
-    project, name = find_project(row), escape_text(row.name)
+    project, name = find_project_of_row(row), escape_text(row.name)
 
     def begin(client: TpuClient, clock: Clock) -> Happening:
         entry = _entry_of(client, row)

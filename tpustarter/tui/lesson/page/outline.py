@@ -67,7 +67,7 @@ class Outline(Static):
         self._shown: tuple[object, ...] = ()
 
     def show(self, page: LessonPage) -> None:
-        """Show the sections of a page."""
+        """List the sections of a lesson's page, to jump to."""
         self._sections = list(_sections(page.walk_children(Widget)))
         self.follow(page)
 
