@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import msgspec
+import numpy as np
 import pytest
 import yaml
 from jax.experimental import pallas as pl
@@ -19,6 +20,7 @@ from tests.support import llama
 from tests.support.places import TESTS
 from tpustarter.core.json_values import as_type
 from tpustarter.machine.tpus import parse_type
+from tpustarter.probe.rehearse.work import constant_masks
 from tpustarter.probe.rehearse.work.program_work import count_work
 from tpustarter.rehearsal import lower_bound
 from tpustarter.rehearsal.result_fields import ProgramWork
@@ -197,6 +199,78 @@ def test_attention_counts_scores_that_mask_leaves(name: str, backward: bool) -> 
 
     assert products * 2 * 2 * 4 * 16 * 64 * 64 == work.flops
     assert products * 2 * 2 * 4 * 16 * scores == pytest.approx(work.least_flops)
+
+
+COMBINED = ("add", "sub", "mul", "max", "min", "bitwise_and", "bitwise_or", "bitwise_xor",
+            "eq", "ne", "lt", "le", "gt", "ge")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMBINED)
+@pytest.mark.parametrize("kind", [jnp.int32, jnp.uint32])
+def test_combined_indices_are_those_of_numpy(name: str, kind: Any) -> None:
+    """Only the difference of two indices is the same along a diagonal."""
+
+    def hide(x: Any) -> Any:
+        rows = jax.lax.broadcasted_iota(kind, (8, 1), 0)
+        columns = jax.lax.broadcasted_iota(kind, (1, 8), 1)
+        sides = (jnp.broadcast_to(one, (8, 8)) for one in (rows, columns))
+        found = getattr(jax.lax, name)(*sides)
+        if name == "sub":
+            found = found < 3
+        return x @ jnp.where(found != 0, x, 0)
+
+    work = count(hide, array(8, 8, kind=jnp.float32))
+    row, column = np.arange(8, dtype=kind)[:, None], np.arange(8, dtype=kind)
+    numpy_name = {"sub": "subtract", "max": "maximum", "min": "minimum", "mul": "multiply",
+                  "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
+                  "gt": "greater", "ge": "greater_equal"}.get(name, name)  # fmt: skip
+    dense = getattr(np, numpy_name)(row, column)
+    stays = np.count_nonzero(dense < 3 if name == "sub" else dense)
+
+    assert P * stays / 64 == pytest.approx(work.least_flops)
+
+
+CONVERTED: dict[str, tuple[Callable[..., Any], float]] = {
+    # function of a mask of 8 positions, share of a product that it leaves
+    "negated": (lambda mask: -mask.astype(jnp.float32), 36 / 64),
+    "counted": (lambda mask: mask.astype(jnp.int8) + mask.astype(jnp.int8), 36 / 64),
+    "two of one": (lambda mask: ~(mask.astype(BF16) * 0.5).astype(jnp.bool_), 28 / 64),
+}
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+def test_converted_mask_has_its_new_type(name: str) -> None:
+    """NumPy's own true and false are neither negated nor added as numbers."""
+    function, share = CONVERTED[name]
+
+    def hide(x: Any) -> Any:
+        mask = jnp.arange(8)[:, None] >= jnp.arange(8)
+        return x @ (x * function(mask).astype(x.dtype))
+
+    work = count(hide, array(8, 8, kind=jnp.float32))
+
+    assert P * share == pytest.approx(work.least_flops)
+
+
+def test_long_iota_takes_no_memory() -> None:
+    """A range of a billion numbers is neither made nor known."""
+    fact = constant_masks.derive("iota", {"dimension": 0}, [], [], [2**30])
+
+    assert constant_masks.NOTHING == fact
+
+
+@pytest.mark.parametrize(("divisor", "stays"), [(8.0, 2 * CAUSAL), (1e6, CAUSAL + 64 * 64)])
+def test_large_divisor_lifts_low_scores(divisor: float, stays: float) -> None:
+    """The exponential of -1e5 / 1e6 isn't zero, so the second product needs all shares."""
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        scores = jnp.einsum("bthd,bshd->bhts", q, k)
+        scores = jnp.where(jnp.tril(jnp.ones((64, 64), bool)), scores, -1e5) / divisor
+        return jnp.einsum("bhts,bshd->bthd", jax.nn.softmax(scores), v)
+
+    x = array(2, 64, 4, 16, kind=jnp.float32)
+
+    assert 2 * 2 * 4 * 16 * stays == pytest.approx(count(attention, x, x, x).least_flops)
 
 
 def test_mask_of_data_leaves_every_score() -> None:

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 
 from tpustarter.core.json_values import as_type
 from tpustarter.machine.generations import Generation, SourcedFigure
-from tpustarter.machine.tpus import parse_type
+from tpustarter.machine.tpus import find_topology
 from tpustarter.rehearsal.result_fields import (
     CollectiveOperation,
     DocumentedPeak,
@@ -51,7 +51,7 @@ def add_bound(result: ResultFields, measured_s: float | None) -> ResultFields:
 
 def compute_bound(result: ResultFields, work: ProgramWork) -> LowerBound | None:
     """Return the lower bound for a program that compiles; None where no peak is documented."""
-    generation = parse_type(result["tpu"]).generation
+    generation = find_topology(result["tpu"]).type.generation
     found = (
         _bound_matrix(work, generation),
         _bound_memory(work, result.get("written_bytes"), generation),
@@ -70,7 +70,7 @@ def compute_utilization(
     """Return MFU and HFU of a measured time; None where no peak is documented."""
     if not work.flops or work.unknown:
         return None
-    generation = parse_type(result["tpu"]).generation
+    generation = find_topology(result["tpu"]).type.generation
     busiest = max(work.matrix, key=lambda one: one.flops)
     kind = _faster_type(busiest, generation)
     figure, name = _peak_figure(kind, generation)
