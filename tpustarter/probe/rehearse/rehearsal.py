@@ -150,7 +150,7 @@ class _Lowered:
         self.work = dict(work or {})
         """The work that was counted in its trace; empty where it has none."""
         self.written_shares: dict[str, float] = self.work.pop("written_shares", {})
-        """The share of a result that is written, by its number, where that is not all of it."""
+        """The share of each result that is written, by its number."""
 
 
 def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[str, Lower]]:
@@ -228,7 +228,8 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
         if lowering_errors.is_refusal(error):
             return result | _refusal(error)
         return result | {"reason": format_compiler_error(error), "detail": error_message(error)}
-    shares = json.dumps(lowered.written_shares, sort_keys=True) if lowered.written_shares else ""
+    parts = {number: share for number, share in lowered.written_shares.items() if share < 1}
+    shares = json.dumps(parts, sort_keys=True) if parts else ""
     program = f"{command.get('check')} {name}{shares}"
     result["key"] = key = _key(lowered.text, topology, program)
     result["devices"] = lowered.devices
@@ -358,8 +359,8 @@ def _facts(executable: Any, lowered: _Lowered) -> dict[str, Any]:
 
 
 def _written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, float]) -> float:
-    # The compiler may leave out a result that is an argument: then its numbers mean nothing here.
-    if any(int(number) >= len(outputs) for number in shares):
+    # A result that is an argument may be left out: then the numbers mean nothing here.
+    if len(shares) != len(outputs) and any(share < 1 for share in shares.values()):
         return 0.0
     return sum(
         value.asked_bytes * shares.get(str(number), 1.0) for number, value in enumerate(outputs)

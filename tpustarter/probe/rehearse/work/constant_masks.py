@@ -91,6 +91,30 @@ def measure_share(mask: Numbers) -> float:
     return int(count) / max(1, mask.size)
 
 
+def measure_terms(
+    left: Fact, right: Fact, left_axes: Sequence[int], right_axes: Sequence[int]
+) -> float:
+    """Return the share of a product's terms in which both factors may differ from zero, or less.
+
+    Args:
+        left: The fact about the left operand.
+        right: The fact about the right operand.
+        left_axes: Axes of the left operand that meet one of the right operand.
+        right_axes: Those that they meet, in the same order.
+    """
+    if left.nonzero is None or right.nonzero is None:
+        return min(left.support, right.support)
+    sums: list[Array] = []
+    for mask, axes in ((left.nonzero, left_axes), (right.nonzero, right_axes)):
+        if mask.ndim <= max(axes, default=-1) or mask.size > MOST:
+            return max(0.0, left.support + right.support - 1)
+        dense = mask.make_dense() if isinstance(mask, Banded) else mask
+        free = tuple(axis for axis in range(dense.ndim) if axis not in axes)
+        order = sorted(axes)
+        sums.append(dense.mean(axis=free).transpose([order.index(axis) for axis in axes]))
+    return float((sums[0] * sums[1]).mean())
+
+
 def make_known(value: object) -> Fact:
     """Return the fact of a constant; nothing for one that is large or no number."""
     numpy = importlib.import_module("numpy")
