@@ -24,7 +24,7 @@ from tpustarter.probe.finding import describe_error, error_message, shorten_for_
 from tpustarter.probe.rehearse import hlo, lowering_errors
 from tpustarter.probe.rehearse.work.program_work import count_work
 
-FORMAT = 6
+FORMAT = 7
 """Version of stored results; to be raised when one would differ from a fresh result."""
 LARGEST = 8
 """Most values in memory that are named, biggest first."""
@@ -349,7 +349,7 @@ def _facts(executable: Any, lowered: _Lowered) -> dict[str, Any]:
         "dots": [asdict(dot) for dot in read.dots],
         "loops": read.loops,
         "kernels": list(read.kernels),
-        "written_bytes": _written_bytes(read.outputs, lowered.written_shares),
+        "written_bytes": count_written_bytes(read.outputs, lowered.written_shares),
         "flops": cost.get("flops"),
         "bytes_accessed": cost.get("bytes accessed"),
         "compiler_model_seconds": seconds,
@@ -358,7 +358,13 @@ def _facts(executable: Any, lowered: _Lowered) -> dict[str, Any]:
     }
 
 
-def _written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, float]) -> float:
+def count_written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, float]) -> float:
+    """Return the bytes that one device has to write at least, or 0 where nobody knows which.
+
+    Args:
+        outputs: The results that the compiler left in the program.
+        shares: The share of each result of the trace that is written, by its number.
+    """
     # A result that is an argument may be left out: then the numbers mean nothing here.
     if len(shares) != len(outputs) and any(share < 1 for share in shares.values()):
         return 0.0
