@@ -113,6 +113,10 @@ def executable(text: str) -> Any:
     )
 
 
+LOWERED: Any = SimpleNamespace(devices=1, written_shares={"0": 0.5, "7": 0.1})
+"""What stands for a lowered program, whose results are no more than the text names."""
+
+
 def render(**fields: Any) -> str:
     """Return the report about one program."""
     topology = tpus.find_topology("v5e-8")
@@ -148,7 +152,7 @@ def render(**fields: Any) -> str:
 def test_any_text_gives_report(text: str) -> None:
     """Parts of real texts in any order break neither the reader nor the report."""
     program = read(text)
-    facts = probe._facts(executable(text), 1)
+    facts = probe._facts(executable(text), LOWERED)
     report = render(status="compiles", **facts)
 
     assert all(value.asked_bytes >= 0 <= value.laid_out_bytes for value in program.values)
