@@ -249,6 +249,20 @@ def test_limit_ends_a_script_that_never_ends(typed: str, tmp_path: Path, stub: s
     assert calls in (None, len(printed.split()) + 1)
 
 
+def test_script_that_catches_all_computes_no_more(tmp_path: Path, stub: str) -> None:
+    """It may catch the end of it as well, but no further call is computed."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import jax\nstep = jax.jit(lambda x: x + 1)\nx = 0.0\n"
+        "for _ in range(9):\n    try:\n        x = step(x)\n    except BaseException:\n"
+        "        pass\nprint(int(x))\n"
+    )
+    rehearsal, printed = rehearse(stub, script=(str(script),), until=ScriptLimit(most_calls=3))
+
+    assert b"2\n" == printed
+    assert rehearsal.script_ended_early
+
+
 def test_zeros_keep_types_and_shardings(tmp_path: Path, stub: str) -> None:
     """Nothing is computed, and no shape is met that the real run would not meet."""
     script = tmp_path / "train.py"

@@ -81,7 +81,7 @@ def rehearse_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
                     emit({"event": "called", "function": function.as_fields()})
             if answers.asked.platform:
                 emit({"event": "asked", "places": answers.asked.places})
-    return {"outcome": "done"}
+    return {"outcome": "done", "ended_early": watch.is_at_limit()}
 
 
 class _LimitReached(BaseException):
@@ -195,6 +195,10 @@ class JitWatch:
         self._exported = 0
         self._titles: dict[str, str] = {}
         self._signatures: dict[Any, set[tuple[str, ...]]] = {}
+
+    def is_at_limit(self) -> bool:
+        """Return whether the last call was one too many; a script may catch that and go on."""
+        return self.most_calls is not None and self.calls >= self.most_calls
 
     def list_signatures(self, fun: Any, options: Mapping[str, Any]) -> set[tuple[str, ...]]:
         """Return the signatures a function was compiled for; JAX keeps them across new jits."""
@@ -330,7 +334,7 @@ class WatchedFunction:
             function.signatures.append(signature)
             self._watch.lower_call(self._jitted, function, arguments, named)
         self._watch.calls += 1
-        if self._watch.calls == self._watch.most_calls:
+        if self._watch.is_at_limit():
             raise _LimitReached
         return signature
 
