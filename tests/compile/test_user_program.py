@@ -286,6 +286,25 @@ def test_zeros_keep_types_and_shardings(tmp_path: Path, stub: str) -> None:
     assert [(1, 1), (1, 1), (9, 1)] == calls
 
 
+def test_zeros_outlive_donation_by_compiled_function(tmp_path: Path, stub: str) -> None:
+    """A function that the script compiles itself computes, and deletes what others would get."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import jax, jax.numpy as jnp\n"
+        "make = jax.jit(lambda x: {'w': x + 1})\n"
+        "other = jax.jit(lambda x: x + 2)\n"
+        "donating = jax.jit(lambda x: x + 3, donate_argnums=0)\n"
+        "state = make(jnp.ones(8))\n"
+        "computed = donating.lower(state['w']).compile()(state['w'])\n"
+        "values = computed, make(jnp.ones(8))['w'], other(jnp.ones(8))\n"
+        "print(state['w'].is_deleted(), *(int(value[0]) for value in values))\n"
+    )
+    rehearsal, printed = rehearse(stub, script=(str(script),), until=ScriptLimit(zeros=True))
+
+    assert None is rehearsal.script_error
+    assert b"True 3 0 0\n" == printed
+
+
 @pytest.mark.parametrize("typed", ["", "0", "calls", "-1", "1.5 calls", "ten", "1" * 10])
 def test_what_is_no_limit_is_refused(typed: str) -> None:
     """With what would be one."""
