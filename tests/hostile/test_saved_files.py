@@ -15,9 +15,10 @@ import pytest
 
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.probe.rehearse.rehearsal import format_folder_name
 from tpustarter.rehearsal.saved_files import SavedFiles
 
-CHECKS = ["/etc/x", "../../x", "..", ".", "a/../../../x", "x\0y", "\udcff", "\n"]
+CHECKS = ["/etc/x", "../../x", "..", ".", "a/../../../x", "x\0y", "\udcff", "\n", "a" * 9000]
 
 
 def result(check: str | None = None, program: str = "step") -> dict[str, Any]:
@@ -25,15 +26,30 @@ def result(check: str | None = None, program: str = "step") -> dict[str, Any]:
     return {"tpu": "v5e-8", "check": check, "program": program}
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=ascii)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda name: ascii(name[:20]))
 def test_no_name_leaves_the_folder(check: str, tmp_path: Path) -> None:
-    """Neither of a check nor of a program: a path, or a folder above."""
+    """Neither of a check nor of a program: a path, a folder above, or more than fits."""
     files = SavedFiles(str(tmp_path / "kept"))
     folder = files.make_tpu_folder("v5e-8", check)
     files.write_program(result(check, program=check), "memory")
 
     assert tmp_path / "kept/v5e-8" == folder.parent
     assert [folder] == [path.parents[1] for path in tmp_path.rglob("*") if path.is_file()]
+
+
+NAMES = [
+    *("a/b", "a-b", "a b", "-a-b", "a:b", "step(f32[8,8])", "step(f32[8 8])", "step.f32.8.8"),
+    *("", ".", "..", "/", "program", "a" * 60, "a" * 9000, "a" * 9001, "\U0001d4d0" * 90, "\udcff"),
+]
+
+
+def test_each_name_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    """Names that differ in a sign no folder has, or beyond what fits; a plain one stays."""
+    folders = {name: format_folder_name(name) for name in NAMES}
+    for folder in folders.values():
+        (tmp_path / folder).mkdir()
+
+    assert {"a-b", "step.f32.8.8", "program", "a" * 60} == {*NAMES} & {*folders.values()}
 
 
 LINKS: dict[str, Callable[[Path], Path]] = {
