@@ -62,19 +62,25 @@ LINKS: dict[str, Callable[[Path], Path]] = {
 
 
 @pytest.mark.parametrize("case", LINKS)
-def test_no_link_is_followed(case: str, tmp_path: Path) -> None:
-    """Nothing appears where it leads to, and the file there stays."""
+def test_no_link_is_followed(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing appears where it leads to, and nothing there gets another owner."""
     kept, outside = tmp_path / "kept", tmp_path / "outside"
     files = SavedFiles(str(kept))
     outside.mkdir()
     link = LINKS[case](kept)
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(outside)
-    with pytest.raises(Problem) as problem:
-        files.make_tpu_folder("v5e-8", "jax.a")
+    owned: set[object] = set()
+    monkeypatch.setattr(locations, "chown_to_caller", owned.add)
+    for write in (
+        partial(files.make_tpu_folder, "v5e-8", "jax.a"),
+        partial(files.write_program, result("jax.a"), ""),
+    ):
+        with pytest.raises(Problem) as problem:
+            write()
+        assert ExitCode.OUTPUT == problem.value.code
 
-    assert ExitCode.OUTPUT == problem.value.code
-    assert [] == list(outside.iterdir())
+    assert [] == [*owned, *outside.iterdir()]
 
 
 @pytest.mark.parametrize("name", ["rehearsal.json", "rehearsal.md", "v5e-8/step/memory.txt"])

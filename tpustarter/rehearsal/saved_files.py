@@ -58,6 +58,8 @@ class SavedFiles:
         """
         folder = self._find_tpu_folder(result["tpu"], result["check"])
         folder /= format_folder_name(result["program"])
+        with locations.convert_output_errors(folder):
+            self._refuse_links(folder)
         for path in (folder, folder / "before.mlir", folder / "after.hlo"):
             locations.chown_to_caller(path)
         if memory:
