@@ -257,8 +257,8 @@ def _count_runs(computations: Computations, entry: str) -> dict[str, int | None]
         name = left.pop()
         for called, trips in calls.get(name, ()):
             before, more = runs.get(called, 0), _multiply((runs[name], trips))
-            known = before is not None and more is not None and before + more <= _MOST
-            runs[called] = before + more if known else None
+            total = None if before is None or more is None else before + more
+            runs[called] = None if total is None or total > _MOST else total
             callers[called] -= 1
             left += [called] if callers[called] == 0 else []
     return runs
