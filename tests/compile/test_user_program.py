@@ -249,6 +249,20 @@ def test_limit_ends_a_script_that_never_ends(typed: str, tmp_path: Path, stub: s
     assert calls in (None, len(printed.split()) + 1)
 
 
+def test_script_that_catches_all_computes_no_more(tmp_path: Path, stub: str) -> None:
+    """It may catch the end of it as well, but no further call is computed."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import jax\nstep = jax.jit(lambda x: x + 1)\nx = 0.0\n"
+        "for _ in range(9):\n    try:\n        x = step(x)\n    except BaseException:\n"
+        "        pass\nprint(int(x))\n"
+    )
+    rehearsal, printed = rehearse(stub, script=(str(script),), until=ScriptLimit(most_calls=3))
+
+    assert b"2\n" == printed
+    assert rehearsal.script_ended_early
+
+
 def test_zeros_keep_types_and_shardings(tmp_path: Path, stub: str) -> None:
     """Nothing is computed, and no shape is met that the real run would not meet."""
     script = tmp_path / "train.py"
@@ -270,6 +284,25 @@ def test_zeros_keep_types_and_shardings(tmp_path: Path, stub: str) -> None:
     assert 1 == len(script_text.list_remarks(rehearsal))
     assert b"0.0 PartitionSpec('d',) float32" == printed.strip().replace(b"P(", b"PartitionSpec(")
     assert [(1, 1), (1, 1), (9, 1)] == calls
+
+
+def test_zeros_outlive_donation_by_compiled_function(tmp_path: Path, stub: str) -> None:
+    """A function that the script compiles itself computes, and deletes what others would get."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import jax, jax.numpy as jnp\n"
+        "make = jax.jit(lambda x: {'w': x + 1})\n"
+        "other = jax.jit(lambda x: x + 2)\n"
+        "donating = jax.jit(lambda x: x + 3, donate_argnums=0)\n"
+        "state = make(jnp.ones(8))\n"
+        "computed = donating.lower(state['w']).compile()(state['w'])\n"
+        "values = computed, make(jnp.ones(8))['w'], other(jnp.ones(8))\n"
+        "print(state['w'].is_deleted(), *(int(value[0]) for value in values))\n"
+    )
+    rehearsal, printed = rehearse(stub, script=(str(script),), until=ScriptLimit(zeros=True))
+
+    assert None is rehearsal.script_error
+    assert b"True 3 0 0\n" == printed
 
 
 @pytest.mark.parametrize("typed", ["", "0", "calls", "-1", "1.5 calls", "ten", "1" * 10])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.places import TESTS
 from tpustarter.machine import tpus
-from tpustarter.probe.rehearse import hlo
+from tpustarter.probe.rehearse import collectives, hlo
 from tpustarter.probe.rehearse import rehearsal as probe
 from tpustarter.rehearsal.compile import memory_report
 from tpustarter.rehearsal.text import rehearsal_text
@@ -41,6 +42,14 @@ PIECES = st.sampled_from(
         '  %k = f32[2] custom-call(%a), custom_call_target="tpu_custom_call", metadata={}\n',
         "f32[",
         "  %r = f32[4] all-reduce-done(%r), channel_id=1\n",
+        "  %t = pred[] compare(%i, %w), direction=LT\n",
+        "  %i = s32[] get-tuple-element(%w), index=",
+        "  %c = s32[] constant(",
+        *(
+            f"  %{letter} = s32[] add(%{next_}, %{next_})\n"
+            for letter, next_ in pairwise("iabcdfr")
+        ),
+        "9" * 5000,
         "{",
         "}",
         "(",
@@ -102,6 +111,87 @@ def test_a_text_without_its_head_is_incomplete(name: str, data: st.DataObject) -
     assert not read(text[data.draw(st.integers(1, len(text))) :]).complete
 
 
+DIGITS = "9" * 5000
+CHAIN = "".join(f"  %v{n} = s32[] add(%v{n - 1}, %v{n - 1})\n" for n in range(1, 60))
+NESTED = "".join(
+    f"%f{n} (p: s32[]) {{\n  %p = s32[] parameter(0)\n"
+    f"  %a = s32[] fusion(%p), calls=%f{n - 1}\n  ROOT %b = s32[] add(%a, %a)\n}}\n\n"
+    for n in range(1, 60)
+)
+CALLS = "".join(
+    f"%f{n} (p: f32[]) {{\n  %p = f32[] parameter(0)\n  %a = f32[] call(%p), to_apply=%f{n - 1}\n"
+    f"  %b = f32[] call(%a), to_apply=%f{n - 1}\n}}\n\n"
+    for n in range(1, 200)
+)
+LOOP = """HloModule m
+
+%f0 (p: s32[]) {{
+  %p = s32[] parameter(0)
+  ROOT %r = f32[{dims}] reduce-scatter(%p), replica_groups={groups}
+}}
+
+{more}%body (p: (s32[])) {{
+  %p = (s32[]) parameter(0)
+  %v0 = s32[] get-tuple-element(%p), index={index}
+{lines}  ROOT %out = (s32[]) tuple({last})
+}}
+
+%condition (p: (s32[])) {{
+  %p = (s32[]) parameter(0)
+  %i = s32[] get-tuple-element(%p), index=0
+  %end = s32[] constant(9)
+  ROOT %test = pred[] compare(%i, %end), direction=LT
+}}
+
+ENTRY %e (x: s32[]) {{
+  %zero = s32[] constant(0)
+  %in = (s32[]) tuple(%zero)
+  %w = (s32[]) while(%in), condition=%condition, body=%body
+  ROOT %y = f32[] fusion(%w), calls={called}
+}}
+"""
+PLAIN = {
+    "dims": "8",
+    "groups": "{{0,1}}",
+    "more": "",
+    "index": 0,
+    "lines": "",
+    "last": "%v0",
+    "called": "%f0",
+}
+HOSTILE: dict[str, dict[str, Any]] = {
+    "an element of 5,000 digits": {"index": DIGITS},
+    "a parameter of 5,000 digits": {
+        "more": f"%f1 (p: s32[]) {{\n  ROOT %p = s32[] parameter({DIGITS})\n}}\n\n",
+        "lines": "  %s = s32[] fusion(%v0), calls=%f1\n",
+        "last": "%s",
+    },
+    "sizes beyond a float": {"dims": ",".join(["9" * 38] * 30)},
+    "groups beyond a float": {
+        "groups": "mesh[" + "'x'=" + "9" * 38 + "] {" + ",".join(["'x'"] * 30) + "}"
+    },
+    "sums of sums": {"lines": CHAIN, "last": "%v30"},
+    "sums within sums": {
+        "more": NESTED,
+        "lines": "  %s = s32[] fusion(%v0), calls=%f30\n",
+        "last": "%s",
+    },
+    "calls of calls": {"more": CALLS, "called": "%f199"},
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_figures_without_limit_are_unknown(case: str) -> None:
+    """Numbers that Python refuses to read or to divide, and work that doubles with each line."""
+    text = LOOP.format(**PLAIN | HOSTILE[case])
+    read(text)
+
+    for one in collectives.list_collectives(text):
+        assert 0 <= one.bytes < 2**63
+        assert (one.received_bytes or 0) < 2**127
+        assert (one.runs or 0) < 2**63
+
+
 def executable(text: str) -> Any:
     """Return what stands for a compiled program with such a text."""
     names = ("argument", "output", "alias", "temp", "generated_code")
@@ -111,6 +201,10 @@ def executable(text: str) -> Any:
         hlo_modules=lambda: [SimpleNamespace(to_string=lambda: text)],
         cost_analysis=lambda: {"optimal_seconds": 1.0, "flops": 1e9, "bytes accessed": 1e9},
     )
+
+
+LOWERED: Any = SimpleNamespace(devices=1, written_shares={"0": 0.5, "7": 0.1})
+"""What stands for a lowered program, whose results are no more than the text names."""
 
 
 def render(**fields: Any) -> str:
@@ -148,7 +242,7 @@ def render(**fields: Any) -> str:
 def test_any_text_gives_report(text: str) -> None:
     """Parts of real texts in any order break neither the reader nor the report."""
     program = read(text)
-    facts = probe._facts(executable(text), 1)
+    facts = probe._facts(executable(text), LOWERED)
     report = render(status="compiles", **facts)
 
     assert all(value.asked_bytes >= 0 <= value.laid_out_bytes for value in program.values)

@@ -364,7 +364,7 @@ class Rehearsal:
     def _saving(self, topology: tpus.Topology, check: str | None) -> dict[str, str]:
         if self.saved_files is None:
             return {}
-        return {"save": str(self.saved_files.tpu_folder(topology.name, check))}
+        return {"save": str(self.saved_files.make_tpu_folder(topology.name, check))}
 
     def _remember_probe(self, probe: Probe) -> None:
         self._lowering = probe

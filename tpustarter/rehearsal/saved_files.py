@@ -7,6 +7,7 @@ that of its TPU, with `before.mlir` (StableHLO), `after.hlo` (what the compiler 
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -28,29 +29,61 @@ class SavedFiles:
             Problem: it cannot be made.
         """
         self.folder = locations.expand_path(name).absolute()
-        if self.folder.exists() and not self.folder.is_dir():
-            raise Problem(f"`{name}` is no folder, as `--save` needs", code=ExitCode.USAGE)
-        with locations.convert_write_errors(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-        locations.chown_to_caller(self.folder)
+        with locations.convert_output_errors(self.folder):
+            if self.folder.exists() and not self.folder.is_dir():
+                raise Problem(f"`{name}` is no folder, as `--save` needs", code=ExitCode.USAGE)
+            locations.make_missing_folders(self.folder)
 
-    def tpu_folder(self, tpu: str, check: str | None) -> Path:
-        """Return the folder for the files of one TPU, or of one check on that TPU."""
-        folder = self.folder / format_folder_name(tpu)
-        return folder / check if check else folder
+    def make_tpu_folder(self, tpu: str, check: str | None) -> Path:
+        """Make the folder for the files of one TPU, or of one check on that TPU.
 
-    def write_memory(self, result: Fields, text: str) -> None:
-        """Write the memory of one program beside its texts."""
-        folder = self.tpu_folder(result["tpu"], result["check"])
-        self._write(folder / format_folder_name(result["program"]) / "memory.txt", text)
+        Raises:
+            Problem: it cannot be made, or a link in it would lead elsewhere.
+        """
+        folder = self._find_tpu_folder(tpu, check)
+        with locations.convert_output_errors(folder):
+            self._refuse_links(folder)
+            locations.make_missing_folders(folder)
+        return folder
+
+    def write_program(self, result: Fields, memory: str) -> None:
+        """Write the memory of one program beside its texts, which become the caller's own.
+
+        Args:
+            result: The compiler's answer.
+            memory: Its memory as text; empty if it is unknown.
+
+        Raises:
+            Problem: it cannot be written.
+        """
+        folder = self._find_tpu_folder(result["tpu"], result["check"])
+        folder /= format_folder_name(result["program"])
+        with locations.convert_output_errors(folder):
+            self._refuse_links(folder)
+        for path in (folder, folder / "before.mlir", folder / "after.hlo"):
+            locations.chown_to_caller(path)
+        if memory:
+            self._write(folder / "memory.txt", memory)
 
     def write_report(self, document: Fields, table: str) -> None:
-        """Write the JSON document, and the table in Markdown."""
+        """Write the JSON document, and the table in Markdown; raises Problem."""
         self._write(self.folder / "rehearsal.json", json.dumps(document, indent=1) + "\n")
         self._write(self.folder / "rehearsal.md", table)
 
+    def _find_tpu_folder(self, tpu: str, check: str | None) -> Path:
+        # The name of a check may come from the process that runs the user's code.
+        folder = self.folder / tpu.replace(":", "-")
+        return folder / format_folder_name(check) if check else folder
+
     def _write(self, path: Path, text: str) -> None:
-        with locations.convert_write_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        locations.chown_to_caller(path)
+        with locations.convert_output_errors(path):
+            self._refuse_links(path)
+            locations.make_missing_folders(path.parent)
+        locations.write_user_file(path, text)
+
+    def _refuse_links(self, path: Path) -> None:
+        # Under sudo, a link that the user's code made would lead root to any file.
+        above = [path, *path.parents][: len(path.relative_to(self.folder).parts)]
+        for one in (*above, *path.rglob("*")):
+            if one.is_symlink():
+                raise OSError(errno.ELOOP, f"`{one.relative_to(self.folder)}` is a link")

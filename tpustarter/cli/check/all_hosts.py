@@ -110,7 +110,8 @@ def refuse_contradictions(request: CheckRequest, given: SliceOptions) -> None:
     start, names = given.start, _names(given)
     if not given.all_hosts:
         for name in _ONLY:
-            if getattr(given, name) not in (None, False, ()):
+            value = getattr(given, name)
+            if value is not None and value is not False and value != ():  # `--host 0` is given
                 option = "--set" if name == "settings" else f"--{name}"
                 raise click.UsageError(f"{option} only works with --all-hosts")
         return

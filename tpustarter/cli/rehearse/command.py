@@ -62,7 +62,8 @@ function that the script passes to jax.jit, once for each set of shapes. It does
 operations outside jit, or functions that call back into Python. The output of the script goes
 to stderr. --until ends the script early, as one that trains for hours needs: before its first
 call is computed, or after some calls or seconds. With --zeros its jitted functions return zeros
-of the right shape and sharding, and compute nothing.
+of the right shape and sharding, and compute nothing, unless the script compiles one itself
+with .lower(...).compile().
 
 Your functions are lowered as on a TPU, so they see the backend and the kind of device of a
 TPU, and a note tells you if they read them. A script itself runs on a CPU, and the report says

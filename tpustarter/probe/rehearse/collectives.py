@@ -8,7 +8,6 @@ and libtpu 0.0.50.1 and 0.0.52.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,6 +27,8 @@ _SAME_VALUE = ("bitcast", "convert", "copy", "copy-done", "copy-start", "reshape
 _CALLERS = ("calls", "to_apply")
 _DEPTH = 40
 """Most instructions through which a value is followed."""
+_MOST = 2**62
+"""Largest number of devices, bytes or runs that is believed; a larger one is unknown."""
 
 # These are linear: a repeat ends at a character it cannot match.
 _BRACKET = re.compile(r"[()\[\]{}]")
@@ -106,7 +107,7 @@ def list_collectives(text: str) -> list[Collective]:
 def count_partitions(header: str) -> int | None:
     """Return the devices that the first line of a module names, or None if it names none."""
     number = _after(header, "num_partitions=") or _after(header, "replica_count=")
-    return int(number) if number.isdecimal() and len(number) < _DEPTH else None
+    return _parse_number(number)
 
 
 def parse_lines(body: Iterable[str]) -> dict[str, HloInstruction]:
@@ -201,17 +202,29 @@ def _group_size(rest: str, partitions: int | None) -> int | None:
     if groups.startswith("{}"):
         return partitions
     if groups.startswith("["):
-        size = groups.partition("]")[0].rpartition(",")[2]
-        return int(size) if size.isdecimal() and len(size) < _DEPTH else None
+        return _parse_number(groups.partition("]")[0].rpartition(",")[2])
     if groups.startswith("mesh["):
         mesh, _, axes = groups.partition("] {")
         sizes = {name: size for name, size, _ in _AXIS.findall(mesh)}
         chosen = [
             part or sizes.get(name) for name, _, part in _AXIS.findall(axes.partition("}")[0])
         ]
-        whole = [int(size) for size in chosen if size and len(size) < _DEPTH]
-        return math.prod(whole) if len(whole) == len(chosen) else None
+        return _multiply(_parse_number(size or "") for size in chosen)
     return None
+
+
+def _parse_number(text: str) -> int | None:
+    number = int(text) if text.isdecimal() and len(text) <= len(str(_MOST)) else None
+    return None if number is None or number > _MOST else number
+
+
+def _multiply(numbers: Iterable[int | None]) -> int | None:
+    product = 1
+    for number in numbers:
+        if number is None or number * product > _MOST:
+            return None
+        product *= number
+    return product
 
 
 def _count_slices(rest: str) -> int | None:
@@ -224,9 +237,8 @@ def _count_slices(rest: str) -> int | None:
 def _count_bytes(kind: str, dims: str) -> int:
     digits = "".join(letter if letter.isdecimal() else " " for letter in kind).split()
     width = int(digits[0]) if digits and len(digits[0]) <= len("128") else 8 * (kind == "pred")
-    sizes = dims.replace("<=", "").split(",", _DEPTH)
-    known = all(size.isdecimal() and len(size) < _DEPTH for size in sizes) or not dims
-    return -(-math.prod(int(size) for size in sizes if size) * width // 8) if known else 0
+    sizes = dims.replace("<=", "").split(",") if dims else []
+    return -(-(_multiply([width, *map(_parse_number, sizes)]) or 0) // 8)
 
 
 def _count_runs(computations: Computations, entry: str) -> dict[str, int | None]:
@@ -244,11 +256,9 @@ def _count_runs(computations: Computations, entry: str) -> dict[str, int | None]
     while left:  # each computation after all of its callers
         name = left.pop()
         for called, trips in calls.get(name, ()):
-            before, each = runs.get(called, 0), runs[name]
-            if before is None or each is None or trips is None:
-                runs[called] = None
-            else:
-                runs[called] = before + each * trips
+            before, more = runs.get(called, 0), _multiply((runs[name], trips))
+            total = None if before is None or more is None else before + more
+            runs[called] = None if total is None or total > _MOST else total
             callers[called] -= 1
             left += [called] if callers[called] == 0 else []
     return runs
@@ -300,7 +310,8 @@ def _count_trips(
     root, values = _open_fusion(computations, _Values(condition, None), _root(condition))
     if root.op != "compare":
         return None
-    sides = [_evaluate(computations, values, name) for name in _NAME.findall(root.operands)[:2]]
+    evaluate = _Evaluation(computations).evaluate
+    sides = [evaluate(values, name) for name in _NAME.findall(root.operands)[:2]]
     direction = _after(root.rest, " direction=")
     if isinstance(sides[0], int):
         sides.reverse()
@@ -308,8 +319,8 @@ def _count_trips(
     counter, limit = [*sides, None, None][:2]
     if not isinstance(counter, _Item) or not isinstance(limit, int):
         return None
-    step = _evaluate(computations, _Values(body, None), _root(body).name, counter.position)
-    first = _evaluate(computations, _Values(outside, None), loop.name, counter.position)
+    step = evaluate(_Values(body, None), _root(body).name, counter.position)
+    first = evaluate(_Values(outside, None), loop.name, counter.position)
     if not (isinstance(step, _Item) and isinstance(first, int)) or step[0] != counter[0]:
         return None
     far = limit - counter.added - first
@@ -334,47 +345,56 @@ def _open_fusion(
     return _root(inside), _Values(inside, tuple((values, name) for name in names))
 
 
-def _evaluate(
-    computations: Computations,
-    values: _Values,
-    name: str,
-    index: int | None = None,
-    left: int = _DEPTH,
-) -> int | _Item | None:
-    """Return an integer, an element of a loop's values with what is added, or None.
+class _Evaluation:
+    """Values of instructions, each of which is followed once, however many others use it."""
 
-    `index` chooses an element of a tuple.
-    """
-    line = values.lines.get(name)
-    if line is None or not left:
+    def __init__(self, computations: Computations) -> None:
+        self._computations = computations
+        # The values themselves are kept too, because otherwise another might get the same id.
+        self._known: dict[tuple[int, str, int | None], tuple[_Values, int | _Item | None]] = {}
+
+    def evaluate(
+        self, values: _Values, name: str, index: int | None = None, left: int = _DEPTH
+    ) -> int | _Item | None:
+        """Return an integer, an element of a loop's values with what is added, or None.
+
+        `index` chooses an element of a tuple.
+        """
+        key = id(values), name, index
+        if left and name in values.lines and key not in self._known:
+            self._known[key] = values, None  # a text may lead back here
+            self._known[key] = values, self._follow(values, name, index, left - 1)
+        return self._known[key][1] if key in self._known else None
+
+    def _follow(
+        self, values: _Values, name: str, index: int | None, left: int
+    ) -> int | _Item | None:
+        line, values = _open_fusion(self._computations, values, values.lines[name])
+        names = _NAME.findall(line.operands)
+
+        def go(operand: str, item: int | None = None) -> int | _Item | None:
+            return self.evaluate(values, operand, item, left)
+
+        if line.op == "constant" and index is None:
+            number = _parse_number(line.operands.removeprefix("-"))
+            return -number if number and line.operands.startswith("-") else number
+        if line.op == "parameter":
+            if values.arguments is None:
+                return None if index is None else _Item(index, 0)
+            number = _parse_number(line.operands)
+            if number is None or number >= len(values.arguments):
+                return None
+            return self.evaluate(*values.arguments[number], index, left)
+        if line.op == "get-tuple-element" and names:
+            item = _parse_number(_after(line.rest, " index="))
+            return None if item is None or index is not None else go(names[0], item)
+        if line.op == "tuple" and index is not None:
+            return go(names[index]) if index < len(names) else None
+        if line.op in (*_SAME_VALUE, "while") and names:
+            return go(names[0], index)
+        if line.op in ("add", "subtract") and len(names) == 2 and index is None:
+            return _add(go(names[0]), go(names[1]), -1 if line.op == "subtract" else 1)
         return None
-    line, values = _open_fusion(computations, values, line)
-    names = _NAME.findall(line.operands)
-
-    def go(operand: str, item: int | None = None) -> int | _Item | None:
-        return _evaluate(computations, values, operand, item, left - 1)
-
-    if line.op == "constant" and index is None:
-        number = line.operands.removeprefix("-")
-        return int(line.operands) if number.isdecimal() and len(number) < _DEPTH else None
-    if line.op == "parameter":
-        if values.arguments is None:
-            return None if index is None else _Item(index, 0)
-        number = int(line.operands) if line.operands.isdecimal() else len(values.arguments)
-        if number >= len(values.arguments):
-            return None
-        outside, operand = values.arguments[number]
-        return _evaluate(computations, outside, operand, index, left - 1)
-    if line.op == "get-tuple-element" and names:
-        item = _after(line.rest, " index=")
-        return go(names[0], int(item)) if item.isdecimal() and index is None else None
-    if line.op == "tuple" and index is not None:
-        return go(names[index]) if index < len(names) else None
-    if line.op in (*_SAME_VALUE, "while") and names:
-        return go(names[0], index)
-    if line.op in ("add", "subtract") and len(names) == 2 and index is None:
-        return _add(go(names[0]), go(names[1]), -1 if line.op == "subtract" else 1)
-    return None
 
 
 def _add(left: int | _Item | None, right: int | _Item | None, sign: int) -> int | _Item | None:

@@ -28,6 +28,8 @@ FORMAT = 7
 """Version of stored results; to be raised when one would differ from a fresh result."""
 LARGEST = 8
 """Most values in memory that are named, biggest first."""
+LONGEST_FOLDER = 60
+"""Most letters of the name of a folder, of four bytes each; a file system takes 255 bytes."""
 
 ENDS_EARLY = "the compiler's text of the program ends early"
 MISSING = f"{ENDS_EARLY}: arrays, collectives, loops and kernels may be missing here"
@@ -255,8 +257,12 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
 
 
 def format_folder_name(name: str) -> str:
-    """Return a name as that of a folder."""
-    return re.sub(r"[^\w.-]+", "-", name).strip(".-") or "program"
+    """Return a name as that of a folder; one that must differ ends in a hash of the name."""
+    folder = re.sub(r"[^\w.-]+", "-", name).strip(".-")[:LONGEST_FOLDER]
+    if folder == name and name:
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{folder or 'program'}-{digest[:8]}"
 
 
 def _write(path: Path, text: str) -> None:

@@ -81,7 +81,7 @@ def rehearse_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
                     emit({"event": "called", "function": function.as_fields()})
             if answers.asked.platform:
                 emit({"event": "asked", "places": answers.asked.places})
-    return {"outcome": "done"}
+    return {"outcome": "done", "ended_early": watch.is_at_limit()}
 
 
 class _LimitReached(BaseException):
@@ -112,7 +112,10 @@ class _Zeros:
     def __init__(self, jax: Any) -> None:
         self._jax = jax
         self._arrays: dict[tuple[object, ...], _Sharded] = {}
-        self._results: dict[tuple[object, ...], tuple[object, _Pytree]] = {}
+        self._results: dict[
+            tuple[object, ...], tuple[object, list[tuple[_Sharded, _Sharded]], _Pytree]
+        ] = {}
+        """For each call the function, the type and sharding of each array, and the structure."""
 
     def make_result(
         self, jitted: Any, signature: tuple[str, ...], arguments: _Pytree, named: _Pytree
@@ -122,28 +125,31 @@ class _Zeros:
         Random keys are no numbers, so a function that returns any is called.
         """
         key = id(jitted), signature
-        if key in self._results:
-            return self._results[key][1]
-        types, structure = self._jax.tree_util.tree_flatten(
-            self._jax.eval_shape(jitted, *arguments, **named)
-        )
-        extended = self._jax.dtypes.extended
-        if any(self._jax.dtypes.issubdtype(one.dtype, extended) for one in types):
-            return jitted(*arguments, **named)
-        compiled = jitted.lower(*arguments, **named).compile()
-        shardings = self._jax.tree_util.tree_leaves(compiled.output_shardings)
-        zeros = [self._make_zeros(*pair) for pair in zip(types, shardings, strict=True)]
-        result = self._jax.tree_util.tree_unflatten(structure, zeros)
-        if len(self._results) > MOST_KNOWN:
-            self._results.clear()
-        self._results[key] = jitted, result  # with the function, so that no other gets its id
-        return result
+        if key not in self._results:
+            types, structure = self._jax.tree_util.tree_flatten(
+                self._jax.eval_shape(jitted, *arguments, **named)
+            )
+            extended = self._jax.dtypes.extended
+            if any(self._jax.dtypes.issubdtype(one.dtype, extended) for one in types):
+                return jitted(*arguments, **named)
+            compiled = jitted.lower(*arguments, **named).compile()
+            shardings = self._jax.tree_util.tree_leaves(compiled.output_shardings)
+            if len(self._results) > MOST_KNOWN:
+                self._results.clear()
+            leaves = [*zip(types, shardings, strict=True)]
+            # With the function, so that no other gets its id.
+            self._results[key] = jitted, leaves, structure
+        _, leaves, structure = self._results[key]
+        zeros = [self._make_zeros(*leaf) for leaf in leaves]
+        return self._jax.tree_util.tree_unflatten(structure, zeros)
 
     def _make_zeros(self, leaf: _Sharded, sharding: _Sharded) -> _Sharded:
         key = leaf.shape, str(leaf.dtype), sharding
-        if key not in self._arrays:
-            self._arrays[key] = self._jax.numpy.zeros(leaf.shape, leaf.dtype, device=sharding)
-        return self._arrays[key]
+        zeros = self._arrays.get(key)
+        if zeros is None or zeros.is_deleted():  # what the script compiles itself may be given it
+            zeros = self._jax.numpy.zeros(leaf.shape, leaf.dtype, device=sharding)
+            self._arrays[key] = zeros
+        return zeros
 
 
 class JittedFunction:
@@ -195,6 +201,10 @@ class JitWatch:
         self._exported = 0
         self._titles: dict[str, str] = {}
         self._signatures: dict[Any, set[tuple[str, ...]]] = {}
+
+    def is_at_limit(self) -> bool:
+        """Return whether the last call was one too many; a script may catch that and go on."""
+        return self.most_calls is not None and self.calls >= self.most_calls
 
     def list_signatures(self, fun: Any, options: Mapping[str, Any]) -> set[tuple[str, ...]]:
         """Return the signatures a function was compiled for; JAX keeps them across new jits."""
@@ -330,7 +340,7 @@ class WatchedFunction:
             function.signatures.append(signature)
             self._watch.lower_call(self._jitted, function, arguments, named)
         self._watch.calls += 1
-        if self._watch.calls == self._watch.most_calls:
+        if self._watch.is_at_limit():
             raise _LimitReached
         return signature
 

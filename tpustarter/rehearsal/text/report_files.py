@@ -39,8 +39,8 @@ def write_report(rehearsal: Rehearsal, files: SavedFiles) -> None:
     """
     files.write_report(rehearsal.document(), format_markdown(rehearsal.results))
     for result in rehearsal.results:
-        if "hbm_bytes" in result:
-            files.write_memory(result, "\n".join(_memory_lines(result)) + "\n")
+        lines = _memory_lines(result) if "hbm_bytes" in result else ()
+        files.write_program(result, "".join(f"{line}\n" for line in lines))
 
 
 def format_markdown(results: Sequence[Fields]) -> str:

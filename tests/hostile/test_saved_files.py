@@ -1,0 +1,116 @@
+"""Names and links from the process of the user, which must not lead out of the folder of `--save`.
+
+Under sudo, that process may have fewer rights than the one that writes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.probe.rehearse.rehearsal import format_folder_name
+from tpustarter.rehearsal.saved_files import SavedFiles
+
+CHECKS = ["/etc/x", "../../x", "..", ".", "a/../../../x", "x\0y", "\udcff", "\n", "a" * 9000]
+
+
+def result(check: str | None = None, program: str = "step") -> dict[str, Any]:
+    """Return the fields of an answer that say where its files go."""
+    return {"tpu": "v5e-8", "check": check, "program": program}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda name: ascii(name[:20]))
+def test_no_name_leaves_the_folder(check: str, tmp_path: Path) -> None:
+    """Neither of a check nor of a program: a path, a folder above, or more than fits."""
+    files = SavedFiles(str(tmp_path / "kept"))
+    folder = files.make_tpu_folder("v5e-8", check)
+    files.write_program(result(check, program=check), "memory")
+
+    assert tmp_path / "kept/v5e-8" == folder.parent
+    assert [folder] == [path.parents[1] for path in tmp_path.rglob("*") if path.is_file()]
+
+
+NAMES = [
+    *("a/b", "a-b", "a b", "-a-b", "a:b", "step(f32[8,8])", "step(f32[8 8])", "step.f32.8.8"),
+    *("", ".", "..", "/", "program", "a" * 60, "a" * 9000, "a" * 9001, "\U0001d4d0" * 90, "\udcff"),
+]
+
+
+def test_each_name_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    """Names that differ in a sign no folder has, or beyond what fits; a plain one stays."""
+    folders = {name: format_folder_name(name) for name in NAMES}
+    for folder in folders.values():
+        (tmp_path / folder).mkdir()
+
+    assert {"a-b", "step.f32.8.8", "program", "a" * 60} == {*NAMES} & {*folders.values()}
+
+
+LINKS: dict[str, Callable[[Path], Path]] = {
+    "a TPU": lambda kept: kept / "v5e-8",
+    "a check": lambda kept: kept / "v5e-8/jax.a",
+    "a program": lambda kept: kept / "v5e-8/jax.a/step",
+    "a file": lambda kept: kept / "v5e-8/jax.a/step/memory.txt",
+    "a text of the compiler": lambda kept: kept / "v5e-8/jax.a/step/before.mlir",
+}
+
+
+@pytest.mark.parametrize("case", LINKS)
+def test_no_link_is_followed(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing appears where it leads to, and nothing there gets another owner."""
+    kept, outside = tmp_path / "kept", tmp_path / "outside"
+    files = SavedFiles(str(kept))
+    outside.mkdir()
+    link = LINKS[case](kept)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(outside)
+    owned: set[object] = set()
+    monkeypatch.setattr(locations, "chown_to_caller", owned.add)
+    for write in (
+        partial(files.make_tpu_folder, "v5e-8", "jax.a"),
+        partial(files.write_program, result("jax.a"), ""),
+    ):
+        with pytest.raises(Problem) as problem:
+            write()
+        assert ExitCode.OUTPUT == problem.value.code
+
+    assert [] == [*owned, *outside.iterdir()]
+
+
+@pytest.mark.parametrize("name", ["rehearsal.json", "rehearsal.md", "v5e-8/step/memory.txt"])
+def test_no_linked_file_is_replaced(name: str, tmp_path: Path) -> None:
+    """The link may have been made after the compiler wrote."""
+    files, other = SavedFiles(str(tmp_path / "kept")), tmp_path / "other"
+    other.write_text("keep")
+    (tmp_path / "kept" / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "kept" / name).symlink_to(other)
+    write = partial(files.write_report, {}, "table")
+    if "memory" in name:
+        write = partial(files.write_program, result(), "memory")
+    with pytest.raises(Problem) as problem:
+        write()
+
+    assert ExitCode.OUTPUT == problem.value.code
+    assert "keep" == other.read_text()
+
+
+def test_texts_of_compiler_become_the_callers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under sudo root's process makes them, also of a program whose memory is unknown."""
+    owned: set[Path] = set()
+    monkeypatch.setattr(locations, "find_sudo_caller", lambda: (1000, 1000))
+    monkeypatch.setattr(os, "chown", lambda path, *_, **__: owned.add(Path(path)))
+    files = SavedFiles(str(tmp_path / "new/kept"))
+    folder = files.make_tpu_folder("v5e-8", None) / "step"
+    folder.mkdir()
+    (folder / "before.mlir").touch()
+    files.write_program(result(), "")
+
+    assert {*tmp_path.rglob("*")} <= owned
