@@ -323,6 +323,14 @@ def test_large_divisor_lifts_low_scores(divisor: float, stays: float) -> None:
     assert 2 * 2 * 4 * 16 * stays == pytest.approx(count(attention, x, x, x).least_flops)
 
 
+def test_forgotten_masks_are_derived_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace with many masks must not keep them all in memory."""
+    monkeypatch.setattr(jaxpr, "MOST_KEPT", 10)
+    x = array(2, 64, 4, 16, kind=jnp.float32)
+
+    assert 2 * 2 * 2 * 4 * 16 * CAUSAL == pytest.approx(count(masked, x, x, x).least_flops)
+
+
 def test_mask_of_data_leaves_every_score() -> None:
     """Nobody knows before the run what an argument hides."""
 

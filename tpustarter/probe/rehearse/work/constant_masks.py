@@ -190,7 +190,11 @@ def _convert(fact: Fact, kind: object) -> Fact:
         return fact if target.kind == "f" else Fact(nonzero=fact.nonzero)
     if fact.known.dtype.kind == "f" and target.kind in "iu":  # rounds, or leaves the range
         return Fact(nonzero=fact.nonzero)
-    return _with_masks(banded.apply(lambda array: array.astype(target), fact.known))
+
+    def change(array: Numbers) -> Numbers:
+        return array.astype(target)
+
+    return _with_masks(banded.apply(change, fact.known))
 
 
 def _compute(

@@ -96,17 +96,13 @@ def read_body(params: Mapping[str, Any]) -> object | None:
     return next((params[name] for name in _BODIES if name in params), None)
 
 
-def holds_program(params: Mapping[str, Any]) -> bool:
+def holds_program(equation: Equation) -> bool:
     """Return whether an operation runs a program on arrays; that of a reduction has numbers."""
-    every = (
-        item
-        for value in params.values()
-        for item in (value if isinstance(value, (tuple, list)) else (value,))
-    )
+    params = equation.params
     return any(
         count_elements(var) != 1
-        for item in every
-        if hasattr(jaxpr := open_program(item), "eqns")
+        for called in (*params.values(), *params.get("branches", ()))
+        if hasattr(jaxpr := open_program(called), "eqns")
         for var in (*jaxpr.invars, *jaxpr.outvars)
     )
 

@@ -208,7 +208,7 @@ def _count_elements(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     if name in _UNPRICED:
         step.leave_out(f"`{name}`")
         return list[float](sizes)
-    if holds_program(step.params):
+    if holds_program(step.equation):
         return step.leave_out(f"`{name}`")
     if step.tally is not None and name not in _MOVES:
         elements = max([*sizes, *(count_elements(var) for var in step.equation.outvars)], default=0)

@@ -10,12 +10,13 @@ devices together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tpustarter.probe.rehearse.work import constant_masks
 from tpustarter.probe.rehearse.work.jaxpr import (
     CALLS,
+    Equation,
     Jaxpr,
     TraceTooLargeError,
     TraceValue,
@@ -139,7 +140,7 @@ def _find_origins(jaxpr: Jaxpr) -> list[Origin]:
                     found[var] = number, changed
         elif name == "scan":
             given = [of(var) for var in equation.invars]
-            found |= zip(equation.outvars, _find_carries(params, given), strict=False)
+            found |= zip(equation.outvars, _find_carries(equation, given), strict=False)
         elif name in _COMPUTING and not any(map(is_literal, equation.invars)):
             found[equation.outvars[0]] = _COMPUTED, 0
         elif name in (*constant_masks.PASSING, "optimization_barrier") and (
@@ -151,11 +152,11 @@ def _find_origins(jaxpr: Jaxpr) -> list[Origin]:
     return [of(var) for var in jaxpr.outvars]
 
 
-def _find_carries(params: Mapping[str, Any], given: Sequence[Origin]) -> Iterator[Origin]:
+def _find_carries(equation: Equation, given: Sequence[Origin]) -> Iterator[Origin]:
     # A carry that is updated in place in each turn stays where it was.
-    first: int = params["num_consts"]
-    carries: int = params["num_carry"]
-    inside = _find_origins(open_program(params["jaxpr"]))
+    first: int = equation.params["num_consts"]
+    carries: int = equation.params["num_carry"]
+    inside = _find_origins(open_program(equation.params["jaxpr"]))
     for number, (origin, changed) in enumerate(inside[:carries], first):
         if origin == number:
             yield given[number][0], given[number][1] + changed
