@@ -73,7 +73,7 @@ CALLS = {
 """Operations that run another program once."""
 LOOPS = ("scan", "while", "cond", "shard_map", "xla_pmap")
 """Operations that run other programs several times, in part, or on several devices."""
-MOST_EQUATIONS = 300_000
+MOST_EQUATIONS = 200_000
 """Equations that are looked at, a called program's at each call: half a minute at most."""
 MOST_KEPT = 2**26
 """Elements of results that are remembered."""
