@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -174,6 +175,14 @@ def test_flops_are_closed_form(name: str) -> None:
     work = count(function, *args)
 
     assert (full, least, complete) == (work.flops, work.least_flops, not work.unknown)
+
+
+def test_operands_of_scan_are_counted_in_each_jax() -> None:
+    """JAX has written their numbers, and from 0.12 on a tree."""
+    tree = SimpleNamespace(unpack=lambda: ("ab", "c", "def"))
+
+    assert (2, 1) == jaxpr.count_scan_operands({"ft_in": tree})
+    assert (2, 1) == jaxpr.count_scan_operands({"num_consts": 2, "num_carry": 1})
 
 
 def test_rematerialized_flops_are_counted_apart() -> None:

@@ -1,6 +1,6 @@
 """A jaxpr as its attributes show it, and what is known about its values before anything runs.
 
-Only attributes that every JAX since 0.6.2 has are named here.
+Only attributes that JAX has from 0.6.2 to 0.12 are named here.
 """
 
 from __future__ import annotations
@@ -94,6 +94,14 @@ def is_literal(value: TraceValue) -> bool:
 def read_body(params: Mapping[str, Any]) -> object | None:
     """Return the program that an operation calls; None where it calls none."""
     return next((params[name] for name in _BODIES if name in params), None)
+
+
+def count_scan_operands(params: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the numbers of constants and of carries of a scan; its slices follow them."""
+    if "ft_in" not in params:
+        return params["num_consts"], params["num_carry"]
+    constants, carries, _ = params["ft_in"].unpack()  # from JAX 0.12 on, a tree of operands
+    return len(constants), len(carries)
 
 
 def holds_program(equation: Equation) -> bool:
@@ -260,7 +268,7 @@ def _shape(value: TraceValue) -> tuple[int, ...]:
 
 def _stacked_facts(body: TraceFrame, params: Mapping[str, Any]) -> list[Fact]:
     # A mask hides the same elements of a result in every turn.
-    carries: int = params["num_carry"]
+    _, carries = count_scan_operands(params)
     facts = [body.read_fact(value) for value in body.jaxpr.outvars[carries:]]
     return [NOTHING] * carries + [constant_masks.add_axis(fact) for fact in facts]
 
@@ -276,7 +284,7 @@ def _list_levels(frame: TraceFrame, equation: Equation) -> list[list[int]]:
         return [level if before is after else inside for before, after, level in pairs]
 
     if name == "scan":
-        first, carries = params["num_consts"], params["num_carry"]
+        first, carries = count_scan_operands(params)
         body = open_program(params["jaxpr"])
         own = carry(body, first, levels[first : first + carries])
         return [levels[:first] + own + [inside] * (len(levels) - first - carries)]
@@ -294,7 +302,7 @@ def _list_bodies(
 ) -> list[tuple[object, Sequence[Fact]]]:
     # Only what is the same in every turn of a loop is known inside.
     if name == "scan":
-        constants, carries = params["num_consts"], params["num_carry"]
+        constants, carries = count_scan_operands(params)
         slices = [constant_masks.take_slice(fact) for fact in facts[constants + carries :]]
         return [(params["jaxpr"], [*facts[:constants], *[NOTHING] * carries, *slices])]
     if name == "while":

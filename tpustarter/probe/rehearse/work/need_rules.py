@@ -24,6 +24,7 @@ from tpustarter.probe.rehearse.work.jaxpr import (
     TraceFrame,
     TraceValue,
     count_elements,
+    count_scan_operands,
     holds_program,
     is_literal,
 )
@@ -359,8 +360,8 @@ def _count_call(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
 
 def _count_scan(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
     (body,) = inner
-    length, first = step.params["length"], step.params["num_consts"]
-    carries = step.params["num_carry"]
+    length: int = step.params["length"]
+    first, carries = count_scan_operands(step.params)
     stacked = [math.ceil(count / max(1, length)) for count in step.wanted[carries:]]
     carry = _settle_carry(step, body, step.wanted[:carries], first, stacked)
     tally = WorkTally()

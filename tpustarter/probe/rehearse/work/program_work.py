@@ -21,6 +21,7 @@ from tpustarter.probe.rehearse.work.jaxpr import (
     TraceTooLargeError,
     TraceValue,
     count_elements,
+    count_scan_operands,
     is_literal,
     make_frame,
     open_program,
@@ -154,8 +155,7 @@ def _find_origins(jaxpr: Jaxpr) -> list[Origin]:
 
 def _find_carries(equation: Equation, given: Sequence[Origin]) -> Iterator[Origin]:
     # A carry that is updated in place in each turn stays where it was.
-    first: int = equation.params["num_consts"]
-    carries: int = equation.params["num_carry"]
+    first, carries = count_scan_operands(equation.params)
     inside = _find_origins(open_program(equation.params["jaxpr"]))
     for number, (origin, changed) in enumerate(inside[:carries], first):
         if origin == number:
