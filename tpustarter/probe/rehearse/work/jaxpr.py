@@ -256,7 +256,9 @@ def _derive_results(frame: TraceFrame, number: int, equation: Equation) -> Seque
         frame.inner[number] = [
             make_frame(body, given, known, changed, depth) for (body, given), changed in bodies
         ]
-        return _stacked_facts(frame.inner[number][0], params) if name == "scan" else ()
+        if name == "scan":
+            return _stacked_facts(frame.inner[number][0], count_scan_operands(params)[1])
+        return ()
     if len(equation.outvars) != 1:
         return operands if name == "optimization_barrier" else ()
     return (known.derive(equation, operands),)
@@ -266,9 +268,8 @@ def _shape(value: TraceValue) -> tuple[int, ...]:
     return getattr(value.aval, "shape", ())
 
 
-def _stacked_facts(body: TraceFrame, params: Mapping[str, Any]) -> list[Fact]:
+def _stacked_facts(body: TraceFrame, carries: int) -> list[Fact]:
     # A mask hides the same elements of a result in every turn.
-    _, carries = count_scan_operands(params)
     facts = [body.read_fact(value) for value in body.jaxpr.outvars[carries:]]
     return [NOTHING] * carries + [constant_masks.add_axis(fact) for fact in facts]
 
