@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import msgspec
+import numpy as np
 import pytest
 import yaml
+from jax.custom_derivatives import linear_call
 from jax.experimental import pallas as pl
+from jax.experimental.custom_partitioning import custom_partitioning
 from jax.sharding import AbstractMesh, PartitionSpec
 
 from tests.support import llama
 from tests.support.places import TESTS
 from tpustarter.core.json_values import as_type
 from tpustarter.machine.tpus import parse_type
+from tpustarter.probe.rehearse.work import constant_masks, jaxpr
 from tpustarter.probe.rehearse.work.program_work import count_work
 from tpustarter.rehearsal import lower_bound
 from tpustarter.rehearsal.result_fields import ProgramWork
@@ -85,6 +90,40 @@ def sharded(x: Any, y: Any) -> Any:
     )(x, y)
 
 
+def called(x: Any, how: str) -> Any:
+    """Return a square by one of the operations that run a program."""
+    if how == "composite":
+        return jax.lax.composite(squared, "a.square")(x)
+    if how == "exported":
+        shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return jax.export.export(jax.jit(squared), platforms=["tpu"])(shape).call(x)
+    if how == "linear_call":
+        return linear_call(lambda _, y: squared(y), lambda _, y: y, (), x)
+    return custom_partitioning(squared)(x)
+
+
+def nested(x: Any, w: Any, *, inner: bool) -> Any:
+    """Return sums of a product that is the same in each of five turns, or of three times five."""
+
+    def turns(start: Any, y: Any) -> Any:
+        return jax.lax.fori_loop(0, 5, lambda _, c: c + y @ w, start)
+
+    return jax.lax.fori_loop(0, 3, lambda _, c: turns(c, c if inner else x), x)
+
+
+def dead_carry(x: Any) -> Any:
+    """Return one of two carries of a while loop; the other one has a product."""
+    start = (0, x, x)
+    return jax.lax.while_loop(
+        lambda c: c[0] < 5, lambda c: (c[0] + 1, c[1] + 1, c[2] @ c[2]), start
+    )[1]
+
+
+def lower(x: Any) -> Any:
+    """Return a matrix with zeros above its diagonal."""
+    return x * jnp.tril(jnp.ones((8, 8), BF16))
+
+
 X = array(8, 8)
 P = 2 * 8**3
 ESTIMATE = pl.CostEstimate(flops=123, bytes_accessed=0, transcendentals=0)
@@ -107,9 +146,23 @@ FLOPS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], float, float, bool]]
     "custom rule": (by_rule, (X,), P, P, True),
     "shard_map": (sharded, (array(8, 16), array(16, 32)), 8192, 8192, True),
     "kernel": (lambda x: doubled(x, None), (array(8, 128),), 0, 0, False),
-    "kernel with cost": (lambda x: doubled(x, ESTIMATE), (array(8, 128),), 123, 123, True),
+    "kernel with cost": (lambda x: doubled(x, ESTIMATE), (array(8, 128),), 123, 0, True),
     "ragged product": (jax.lax.ragged_dot, (array(64, 16), array(4, 16, 32),
                        array(4, kind=jnp.int32)), 65536, 65536, True),
+    "composite": (lambda x: called(x, "composite"), (X,), P, P, True),
+    "linear call": (lambda x: called(x, "linear_call"), (X,), P, P, True),
+    "exported program": (lambda x: called(x, "exported"), (X,), 0, 0, False),
+    "same product in each turn": (lambda x, w: jax.lax.fori_loop(
+        0, 100, lambda _, c: c + x @ w, x), (X, X), 100 * P, P, True),
+    "same product in nested turns": (lambda x, w: nested(x, w, inner=False), (X, X), 15 * P, P,
+                                     True),
+    "product that outer turns change": (lambda x, w: nested(x, w, inner=True), (X, X), 15 * P,
+                                        3 * P, True),
+    "carry that nothing needs": (dead_carry, (X,), 0, 0, True),
+    "triangles": (lambda x, y: lower(x) @ lower(y), (X, X), P, 2 * 120, True),
+    "half of a triangle": (lambda x, y: (lower(x) @ y)[:4], (X, X), P, P * (1 / 2 + 36 / 64 - 1),
+                           True),
+    "padded product": (lambda x: jnp.pad(x @ x, ((0, 24), (0, 0)))[8:], (X,), 0, 0, True),
     "decomposition": (jnp.linalg.cholesky, (array(8, 8, kind=jnp.float32),), 0, 0, False),
 }  # fmt: skip
 
@@ -122,6 +175,14 @@ def test_flops_are_closed_form(name: str) -> None:
     work = count(function, *args)
 
     assert (full, least, complete) == (work.flops, work.least_flops, not work.unknown)
+
+
+def test_operands_of_scan_are_counted_in_each_jax() -> None:
+    """JAX has written their numbers, and from 0.12 on a tree."""
+    tree = SimpleNamespace(unpack=lambda: ("ab", "c", "def"))
+
+    assert (2, 1) == jaxpr.count_scan_operands({"ft_in": tree})
+    assert (2, 1) == jaxpr.count_scan_operands({"num_consts": 2, "num_carry": 1})
 
 
 def test_rematerialized_flops_are_counted_apart() -> None:
@@ -197,6 +258,86 @@ def test_attention_counts_scores_that_mask_leaves(name: str, backward: bool) -> 
 
     assert products * 2 * 2 * 4 * 16 * 64 * 64 == work.flops
     assert products * 2 * 2 * 4 * 16 * scores == pytest.approx(work.least_flops)
+
+
+COMBINED = ("add", "sub", "mul", "max", "min", "bitwise_and", "bitwise_or", "bitwise_xor",
+            "eq", "ne", "lt", "le", "gt", "ge")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMBINED)
+@pytest.mark.parametrize("kind", [jnp.int32, jnp.uint32])
+def test_combined_indices_are_those_of_numpy(name: str, kind: Any) -> None:
+    """Only the difference of two indices is the same along a diagonal."""
+
+    def hide(x: Any) -> Any:
+        rows = jax.lax.broadcasted_iota(kind, (8, 1), 0)
+        columns = jax.lax.broadcasted_iota(kind, (1, 8), 1)
+        sides = (jnp.broadcast_to(one, (8, 8)) for one in (rows, columns))
+        found = getattr(jax.lax, name)(*sides)
+        if name == "sub":
+            found = found < 3
+        return x @ jnp.where(found != 0, x, 0)
+
+    work = count(hide, array(8, 8, kind=jnp.float32))
+    row, column = np.arange(8, dtype=kind)[:, None], np.arange(8, dtype=kind)
+    numpy_name = {"sub": "subtract", "max": "maximum", "min": "minimum", "mul": "multiply",
+                  "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
+                  "gt": "greater", "ge": "greater_equal"}.get(name, name)  # fmt: skip
+    dense = getattr(np, numpy_name)(row, column)
+    stays = np.count_nonzero(dense < 3 if name == "sub" else dense)
+
+    assert P * stays / 64 == pytest.approx(work.least_flops)
+
+
+CONVERTED: dict[str, tuple[Callable[..., Any], float]] = {
+    # function of a mask of 8 positions, share of a product that it leaves
+    "negated": (lambda mask: -mask.astype(jnp.float32), 36 / 64),
+    "counted": (lambda mask: mask.astype(jnp.int8) + mask.astype(jnp.int8), 36 / 64),
+    "two of one": (lambda mask: ~(mask.astype(BF16) * 0.5).astype(jnp.bool_), 28 / 64),
+}
+
+
+@pytest.mark.parametrize("name", CONVERTED)
+def test_converted_mask_has_its_new_type(name: str) -> None:
+    """NumPy's own true and false are neither negated nor added as numbers."""
+    function, share = CONVERTED[name]
+
+    def hide(x: Any) -> Any:
+        mask = jnp.arange(8)[:, None] >= jnp.arange(8)
+        return x @ (x * function(mask).astype(x.dtype))
+
+    work = count(hide, array(8, 8, kind=jnp.float32))
+
+    assert P * share == pytest.approx(work.least_flops)
+
+
+def test_long_iota_takes_no_memory() -> None:
+    """A range of a billion numbers is neither made nor known."""
+    fact = constant_masks.derive("iota", {"dimension": 0}, [], [], [2**30])
+
+    assert constant_masks.NOTHING == fact
+
+
+@pytest.mark.parametrize(("divisor", "stays"), [(8.0, 2 * CAUSAL), (1e6, CAUSAL + 64 * 64)])
+def test_large_divisor_lifts_low_scores(divisor: float, stays: float) -> None:
+    """The exponential of -1e5 / 1e6 isn't zero, so the second product needs all shares."""
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        scores = jnp.einsum("bthd,bshd->bhts", q, k)
+        scores = jnp.where(jnp.tril(jnp.ones((64, 64), bool)), scores, -1e5) / divisor
+        return jnp.einsum("bhts,bshd->bthd", jax.nn.softmax(scores), v)
+
+    x = array(2, 64, 4, 16, kind=jnp.float32)
+
+    assert 2 * 2 * 4 * 16 * stays == pytest.approx(count(attention, x, x, x).least_flops)
+
+
+def test_forgotten_masks_are_derived_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace with many masks must not keep them all in memory."""
+    monkeypatch.setattr(jaxpr, "MOST_KEPT", 10)
+    x = array(2, 64, 4, 16, kind=jnp.float32)
+
+    assert 2 * 2 * 2 * 4 * 16 * CAUSAL == pytest.approx(count(masked, x, x, x).least_flops)
 
 
 def test_mask_of_data_leaves_every_score() -> None:
@@ -298,8 +439,78 @@ def test_donated_result_is_written_where_it_changed() -> None:
         donated = count(function, table, row, index, donate_argnums=0)
         copied = count(function, table, row, index)
 
-        assert ({"0": 0.001}, {}) == (donated.written_shares, copied.written_shares)
+        assert ({"0": 0.001}, {"0": 1.0}) == (donated.written_shares, copied.written_shares)
         assert donated.read_bytes < 1000 < copied.read_bytes
+
+
+MOVED: dict[str, Callable[..., Any]] = {
+    # an update of a donated cache of 1,000 rows
+    "reshaped": lambda cache, new, at: cache.reshape(1000, 8, 8).at[at].set(new.reshape(8, 8))
+                .reshape(1000, 64),
+    "in a branch": lambda cache, new, at: jax.lax.cond(
+        at > 0, lambda c: c.at[at].set(new), lambda c: c, cache),
+    "in a while loop": lambda cache, new, at: jax.lax.while_loop(
+        lambda c: c[0] < at, lambda c: (c[0] + 1, c[1].at[c[0]].set(new)), (0, cache))[1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_donated_result_of_unknown_update_writes_nothing(name: str) -> None:
+    """Nobody follows the update through other operations, and a bound claims none then."""
+    args = array(1000, 64), array(64), array(kind=jnp.int32)
+
+    assert {"0": 0.0} == count(MOVED[name], *args, donate_argnums=0).written_shares
+    assert {"0": 1.0} == count(MOVED[name], *args).written_shares
+
+
+def test_donated_parameters_are_written_whole() -> None:
+    """An optimizer's step computes each of them."""
+    step = jax.grad(lambda w, x: ((x @ w) ** 2).sum())
+    x = array(8, 8, kind=jnp.float32)
+
+    work = count(lambda w, x: w - 0.1 * step(w, x), x, x, donate_argnums=0)
+
+    assert {"0": 1.0} == work.written_shares
+
+
+def test_replicated_argument_is_read_once_by_all() -> None:
+    """Each device may need another part, and an array without a mesh may be cut, too."""
+    mesh = AbstractMesh((8,), ("data",))
+    everywhere = jax.sharding.NamedSharding(mesh, PartitionSpec())
+    replicated = jax.ShapeDtypeStruct((1000, 64), BF16, sharding=everywhere)
+    uncommitted = jnp.ones((1000, 64), BF16)
+
+    for argument in (replicated, uncommitted):
+        traced = jax.jit(lambda x: x + 1).trace(argument)
+        assert 2 * 64 * 1000 / 8 == count_work(traced, [argument], 8)["read_bytes"]
+
+
+def test_scatter_of_any_kind_reads_no_replaced_rows() -> None:
+    """Their names differ between versions of JAX."""
+    table, row, index = array(1000, 64), array(64), array(kind=jnp.int32)
+
+    for name in ("set", "add", "multiply", "min", "max"):
+        work = count(lambda t, r, i, n=name: getattr(t.at[i], n)(r), table, row, index)
+        assert 2 * 64 * 1000 + 4 == work.read_bytes, name
+
+
+def test_padding_reads_no_more_than_is_left() -> None:
+    """The last 900 of 1,000 rows may be those of the padding."""
+    work = count(lambda x: jnp.pad(x, ((0, 900), (0, 0)))[100:] + 1, array(100, 64))
+
+    assert 0 == work.read_bytes
+
+
+def test_calls_within_calls_end_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten levels, each of which calls the level below twice, are a thousand calls."""
+    monkeypatch.setattr(jaxpr, "MOST_EQUATIONS", 500)
+    function = jnp.sin
+    for _ in range(10):
+        function = jax.jit(lambda x, inner=function: inner(inner(x)))
+
+    traced = jax.jit(function).trace(array(8))
+
+    assert ["reason"] == list(count_work(traced, [array(8)], 1))
 
 
 def test_unknown_trace_costs_only_its_work() -> None:

@@ -11,6 +11,8 @@ import pytest
 from tests.rehearsal.test_rehearsal_text import made
 from tests.support.places import TESTS
 from tpustarter.machine.generations import GENERATIONS
+from tpustarter.probe.rehearse import hlo
+from tpustarter.probe.rehearse.rehearsal import count_written_bytes
 from tpustarter.rehearsal import lower_bound
 from tpustarter.rehearsal.text import bound_text, roofline
 
@@ -20,7 +22,7 @@ WORK = {"devices": 1, "matrix": [MATRIX], "read_bytes": 4.295e8}
 
 def bounded(tpu: str = "v5e-8", measured_s: float | None = None, **more: Any) -> dict[str, Any]:
     """Return a result with its bound."""
-    fields = {"work": WORK, "written_bytes": 0.0, **more}
+    fields = {"work": WORK, "written_bytes": 0.0, "flops": None, **more}
     return lower_bound.add_bound(made("step", tpu, **fields), measured_s)
 
 
@@ -50,6 +52,8 @@ PEAKS = [
     ("v2-8", "s8", "s8", 1, 23),
     ("tpu7x-8", "f8e5m2", "f8e5m2", 1, 2307),
     ("tpu7x-8", "s4", "s4", 1, 2307),
+    ("2xv5e-8", "bf16", "bf16", 1, 197),
+    ("v5p:4x4x16", "bf16", "bf16", 1, 459),
 ]
 
 
@@ -109,6 +113,82 @@ def test_unknown_runs_bound_no_link() -> None:
     }
 
 
+CAPS = [
+    # the compiler's answer, seconds of the matrix units at 197 TFLOP/s
+    ({"flops": 1.97e10}, 1e-4),
+    ({"flops": 3e12}, 1e-2),
+    ({"flops": 0.0}, 1e-2),
+    ({"flops": 1.97e10, "loops": 1}, 1e-2),
+    ({"flops": 1.97e10, "kernels": ["flash"]}, 1e-2),
+]
+
+
+@pytest.mark.parametrize(("answer", "seconds"), CAPS)
+def test_compiler_may_need_fewer_flops(answer: dict[str, Any], seconds: float) -> None:
+    """It computes a product once that is written twice; loops and kernels it doesn't count."""
+    limits = {one["name"]: one["seconds"] for one in bounded(**answer)["bound"]["limits"]}
+
+    assert pytest.approx(seconds) == limits["matrix unit"]
+
+
+def test_kernels_are_not_in_the_bound() -> None:
+    """Their own estimates may count what they skip, so HBM is all that limits."""
+    claimed = {"matrix": [MATRIX | {"least_flops": 0.0}], "kernel_flops": 1.97e12}
+    result = bounded(work={**WORK, **claimed}, measured_s=0.02)
+
+    assert ["HBM"] == [one["name"] for one in result["bound"]["limits"]]
+    assert pytest.approx((0.5, 0.5)) == (
+        result["utilization"]["mfu"],
+        result["utilization"]["mfu_unmasked"],
+    )
+
+
+@pytest.mark.parametrize(
+    "work", [None, {"reason": "its trace could not be read"}, {**WORK, "unknown": ["`lu`"]},
+             {**WORK, "matrix": []}]
+)  # fmt: skip
+def test_measured_time_without_utilization_has_its_reason(work: Any) -> None:
+    """Nobody types a time for nothing."""
+    result = bounded(work=work, measured_s=0.02, notes=["first"])
+
+    assert ("first", 2) == (result["notes"][0], len(result["notes"]))
+    assert "utilization" not in result
+
+
+def test_measured_time_of_several_programs_gives_none() -> None:
+    """Nobody knows of which of them it is, and each says so once."""
+    first = bounded(measured_s=0.02)
+    lower_bound.withdraw_utilization([first])
+    assert first["utilization"]["mfu"]
+
+    results = [first, bounded(measured_s=0.02) | {"program": "other"}]
+    for _ in range(2):
+        lower_bound.withdraw_utilization(results)
+
+    assert [1, 1] == [len(one["notes"]) for one in results]
+    assert not any("utilization" in one for one in results)
+
+
+FORWARDED = [
+    # results in the compiled program, shares of those in the trace, bytes that are written
+    (2, {"0": 0.5, "1": 1.0}, 150.0),
+    (2, {}, 200.0),
+    (1, {"0": 0.5, "1": 1.0}, 0.0),
+    (1, {"0": 1.0, "1": 1.0}, 100.0),
+    (2, {"0": 0.0, "1": 1.0, "2": 1.0}, 0.0),
+]
+
+
+@pytest.mark.parametrize(("left", "shares", "written"), FORWARDED)
+def test_forwarded_results_shift_no_shares(
+    left: int, shares: dict[str, float], written: float
+) -> None:
+    """A result that is an argument may be missing, and then nobody knows which are left."""
+    value = hlo.HloValue("x", "output", "f32[25]", "", 100, 512, "", "")
+
+    assert written == count_written_bytes([value] * left, shares)
+
+
 def test_bound_needs_counted_work() -> None:
     """A program that does not fit, and one without a trace, have none."""
     assert "bound" not in bounded(work=None)
@@ -117,7 +197,16 @@ def test_bound_needs_counted_work() -> None:
 
 
 @pytest.mark.parametrize(
-    "odd", [{"devices": 0}, {"read_bytes": -1}, {"read_bytes": float("nan")}, {"matrix": [{}]}, []]
+    "odd",
+    [
+        {"devices": 0},
+        {"read_bytes": -1},
+        {"read_bytes": float("nan")},
+        {"matrix": [{}]},
+        {"written_shares": {"x": 0.5}},
+        {"written_shares": {"0": 1.5}},
+        [],
+    ],
 )
 def test_odd_work_is_no_work(odd: Any) -> None:
     """A user's process counts it, and may send anything."""
@@ -160,6 +249,7 @@ NOTES: dict[str, dict[str, Any]] = {
             "assumes": ["the branch of a `cond` with most FLOPs is taken"],
         },
     },
+    "simplified": {"verbose": True, "flops": 1.97e10, "written_bytes": 1e8},
     "measured": {"measured_s": 0.02},
     "measured too fast": {"measured_s": 1e-3},
     "no trace": {"work": None, "verbose": True},
@@ -196,6 +286,7 @@ def test_drawing_is_as_wide_as_asked(width: int) -> None:
 def test_no_bytes_draw_nothing() -> None:
     """A program without FLOPs, or without bytes, has no place on a roofline."""
     assert [] == roofline.draw_roofline(bounded(work={**WORK, "read_bytes": 0.0}), 80)
+    assert [] == roofline.draw_roofline(bounded(work={**WORK, "read_bytes": 1e-300}), 80)
     assert [] == roofline.draw_roofline(bounded(work={**WORK, "matrix": []}), 80)
     assert [] == roofline.draw_roofline(bounded(), 20)
 

@@ -3,7 +3,8 @@
 No TPU is faster than its data sheet, so a program takes at least as long as its FLOPs need at the
 peak of the matrix units, as its bytes need at the bandwidth of the memory, and as what it receives
 needs at the bandwidth of the links. Where sources differ, the highest peak counts. All of this is
-arithmetic, nothing is measured, and a real run takes longer.
+arithmetic, and nothing is measured. A compiler that simplifies a program may do with less work than
+was counted, so where its own count holds, the bound has no more FLOPs than that.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import asdict, replace
 
 from tpustarter.core.json_values import as_type
 from tpustarter.machine.generations import Generation, SourcedFigure
-from tpustarter.machine.tpus import parse_type
+from tpustarter.machine.tpus import find_topology
 from tpustarter.rehearsal.result_fields import (
     CollectiveOperation,
     DocumentedPeak,
@@ -31,6 +32,9 @@ _NARROW = {"f8": ("fp8_tflops",), "s8": ("int8_tops",), "u8": ("int8_tops",)} | 
 """Fields of `Generation` with the peaks of types that may be faster than bfloat16."""
 
 
+_SEVERAL = "no MFU, because the measured time is that of one program, and this run has several"
+
+
 def read_work(result: ResultFields) -> ProgramWork | None:
     """Return the work of a result; None where nothing was counted."""
     return as_type(result.get("work"), ProgramWork)
@@ -38,22 +42,50 @@ def read_work(result: ResultFields) -> ProgramWork | None:
 
 def add_bound(result: ResultFields, measured_s: float | None) -> ResultFields:
     """Return a result with the `bound` of its program, and the `utilization` of a measured run."""
-    work = read_work(result)
-    if work is None or work.reason is not None or result["status"] != "compiles":
+    if result["status"] != "compiles":
         return result
     added: ResultFields = {}
-    if bound := compute_bound(result, work):
+    work = read_work(result)
+    counted = None if work is None or work.reason is not None else work
+    if counted and (bound := compute_bound(result, counted)):
         added["bound"] = asdict(bound)
-    if measured_s is not None and (found := compute_utilization(result, work, measured_s)):
-        added["utilization"] = asdict(found)
+    if measured_s is not None:
+        found = compute_utilization(result, counted, measured_s) if counted else None
+        if found:
+            added["utilization"] = asdict(found)
+        else:
+            added["notes"] = [*result.get("notes", ()), f"no MFU, because {describe_gap(work)}"]
     return {**result, **added}
+
+
+def withdraw_utilization(results: Sequence[ResultFields]) -> None:
+    """Replace the utilization by its reason where results are of several programs.
+
+    A measured time is that of one of them, and nobody knows of which.
+    """
+    if len({(one.get("check"), one["program"]) for one in results}) < 2:
+        return
+    for one in results:
+        if one.pop("utilization", None):
+            one["notes"] = [*one.get("notes", ()), _SEVERAL]
+
+
+def describe_gap(work: ProgramWork | None) -> str:
+    """Return the reason why a program that compiles has no bound, or no utilization."""
+    if work is None:
+        return "FLOPs are counted in a trace of JAX, and this program came without one"
+    if work.reason is not None:
+        return work.reason
+    if work.unknown:
+        return f"FLOPs are not known of {', '.join(work.unknown)}"
+    return "no peak of this TPU is documented" if work.flops else "it has no matrix products"
 
 
 def compute_bound(result: ResultFields, work: ProgramWork) -> LowerBound | None:
     """Return the lower bound for a program that compiles; None where no peak is documented."""
-    generation = parse_type(result["tpu"]).generation
+    generation = find_topology(result["tpu"]).type.generation
     found = (
-        _bound_matrix(work, generation),
+        _bound_matrix(result, work, generation),
         _bound_memory(work, result.get("written_bytes"), generation),
         _bound_links(result["collectives"], generation),
     )
@@ -70,7 +102,7 @@ def compute_utilization(
     """Return MFU and HFU of a measured time; None where no peak is documented."""
     if not work.flops or work.unknown:
         return None
-    generation = parse_type(result["tpu"]).generation
+    generation = find_topology(result["tpu"]).type.generation
     busiest = max(work.matrix, key=lambda one: one.flops)
     kind = _faster_type(busiest, generation)
     figure, name = _peak_figure(kind, generation)
@@ -82,15 +114,27 @@ def compute_utilization(
     return Utilization(
         measured_s,
         mfu=(work.flops - again) / per_second,
-        mfu_unmasked=work.least_flops * (1 - share) / per_second,
+        mfu_unmasked=(work.least_flops + work.kernel_flops) * (1 - share) / per_second,
         hfu=work.flops / per_second,
         peak_type=name,
     )
 
 
-def _bound_matrix(work: ProgramWork, generation: Generation) -> TimeLimit | None:
+def count_compiler_flops(result: ResultFields) -> float | None:
+    """Return the compiler's FLOPs of one device; None where loops or kernels hide some from it."""
+    flops = result.get("flops")
+    if not flops or flops < 0 or result["loops"] or result["kernels"]:
+        return None
+    return float(flops)
+
+
+def _bound_matrix(
+    result: ResultFields, work: ProgramWork, generation: Generation
+) -> TimeLimit | None:
     seconds, amount, peaks = 0.0, 0.0, dict[str, DocumentedPeak]()
     for one in work.matrix:
+        if not one.least_flops:
+            continue
         peak = _peak(one, generation)
         if peak is None:
             return None
@@ -99,7 +143,11 @@ def _bound_matrix(work: ProgramWork, generation: Generation) -> TimeLimit | None
         flops = one.least_flops / work.devices
         amount += flops
         seconds += one.passes * flops / (peak.value * 1e12)
-    return TimeLimit("matrix unit", amount, seconds, tuple(peaks.values())) if peaks else None
+    if not peaks:
+        return None
+    most = count_compiler_flops(result)
+    share = 1.0 if most is None else min(1.0, most / amount)
+    return TimeLimit("matrix unit", share * amount, share * seconds, tuple(peaks.values()))
 
 
 def _peak(work: MatrixWork, generation: Generation) -> DocumentedPeak | None:

@@ -11,6 +11,8 @@ ResultFields = dict[str, Any]
 """A result with all its fields, as the document publishes it."""
 Amount = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
 """A number that a user's process counted, so it may be anything else."""
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+ResultNumber = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,9}$")]
 LimitName = Literal["matrix unit", "HBM", "links"]
 
 
@@ -66,7 +68,7 @@ class MatrixWork(msgspec.Struct, frozen=True):
     flops: Amount
     """FLOPs of the program as it is written."""
     least_flops: Amount
-    """FLOPs without scores that a constant mask hides, and of the cheapest branches."""
+    """FLOPs without kernels and scores that a constant mask hides, of the cheapest branches."""
 
 
 class ProgramWork(msgspec.Struct, frozen=True):
@@ -77,7 +79,7 @@ class ProgramWork(msgspec.Struct, frozen=True):
     rematerialized_flops: Amount = 0.0
     """FLOPs that `jax.checkpoint` computes again; they are among the others."""
     kernel_flops: Amount = 0.0
-    """FLOPs that kernels claim in their cost estimates; they are among the others."""
+    """FLOPs that kernels claim in their cost estimates; they are among those of `matrix`."""
     other_operations: Amount = 0.0
     """Elements that all other operations compute."""
     unknown: tuple[str, ...] = ()
@@ -85,8 +87,8 @@ class ProgramWork(msgspec.Struct, frozen=True):
     assumes: tuple[str, ...] = ()
     read_bytes: Amount = 0.0
     """Bytes of the arguments that one device has to read."""
-    written_shares: dict[str, Amount] = {}
-    """The share of a result that has to be written, by its number, where that is not all."""
+    written_shares: dict[ResultNumber, Share] = {}
+    """The share of each result that has to be written, by its number."""
     reason: str | None = None
 
     @property
@@ -96,7 +98,7 @@ class ProgramWork(msgspec.Struct, frozen=True):
 
     @property
     def least_flops(self) -> float:
-        """The same without masked scores, and of the cheapest branches."""
+        """The same without kernels and masked scores, and of the cheapest branches."""
         return sum(one.least_flops for one in self.matrix)
 
 
@@ -140,7 +142,7 @@ class Utilization:
     mfu: float
     """Of the FLOPs that the model needs: those that are computed again are left out."""
     mfu_unmasked: float
-    """The same, where scores that a constant mask hides are left out, too."""
+    """The same without masked scores, dearer branches, and what a loop repeats unchanged."""
     hfu: float
     """Of all FLOPs of the program as it is written."""
     peak_type: str

@@ -384,6 +384,7 @@ class Rehearsal:
             answer_cache.save_compiler_answer(event.result)
             event = RehearsalAnswer(lower_bound.add_bound(event.result, self._request.measured_s))
             self.results.append(event.result)
+            lower_bound.withdraw_utilization(self.results)
         elif isinstance(event, JittedPlace):
             self.functions.append(event)
         elif isinstance(event, DeviceQuestionsFound):

@@ -24,7 +24,7 @@ from tpustarter.probe.finding import describe_error, error_message, shorten_for_
 from tpustarter.probe.rehearse import hlo, lowering_errors
 from tpustarter.probe.rehearse.work.program_work import count_work
 
-FORMAT = 6
+FORMAT = 7
 """Version of stored results; to be raised when one would differ from a fresh result."""
 LARGEST = 8
 """Most values in memory that are named, biggest first."""
@@ -152,7 +152,7 @@ class _Lowered:
         self.work = dict(work or {})
         """The work that was counted in its trace; empty where it has none."""
         self.written_shares: dict[str, float] = self.work.pop("written_shares", {})
-        """The share of a result that is written, by its number, where that is not all of it."""
+        """The share of each result that is written, by its number."""
 
 
 def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[str, Lower]]:
@@ -230,7 +230,8 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
         if lowering_errors.is_refusal(error):
             return result | _refusal(error)
         return result | {"reason": format_compiler_error(error), "detail": error_message(error)}
-    shares = json.dumps(lowered.written_shares, sort_keys=True) if lowered.written_shares else ""
+    parts = {number: share for number, share in lowered.written_shares.items() if share < 1}
+    shares = json.dumps(parts, sort_keys=True) if parts else ""
     program = f"{command.get('check')} {name}{shares}"
     result["key"] = key = _key(lowered.text, topology, program)
     result["devices"] = lowered.devices
@@ -354,7 +355,7 @@ def _facts(executable: Any, lowered: _Lowered) -> dict[str, Any]:
         "dots": [asdict(dot) for dot in read.dots],
         "loops": read.loops,
         "kernels": list(read.kernels),
-        "written_bytes": _written_bytes(read.outputs, lowered.written_shares),
+        "written_bytes": count_written_bytes(read.outputs, lowered.written_shares),
         "flops": cost.get("flops"),
         "bytes_accessed": cost.get("bytes accessed"),
         "compiler_model_seconds": seconds,
@@ -363,9 +364,15 @@ def _facts(executable: Any, lowered: _Lowered) -> dict[str, Any]:
     }
 
 
-def _written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, float]) -> float:
-    # The compiler may leave out a result that is an argument: then its numbers mean nothing here.
-    if any(int(number) >= len(outputs) for number in shares):
+def count_written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, float]) -> float:
+    """Return the bytes that one device has to write at least, or 0 where nobody knows which.
+
+    Args:
+        outputs: The results that the compiler left in the program.
+        shares: The share of each result of the trace that is written, by its number.
+    """
+    # A result that is an argument may be left out: then the numbers mean nothing here.
+    if len(shares) != len(outputs) and any(share < 1 for share in shares.values()):
         return 0.0
     return sum(
         value.asked_bytes * shares.get(str(number), 1.0) for number, value in enumerate(outputs)

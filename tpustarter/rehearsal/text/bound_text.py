@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpustarter.core.json_values import as_type
-from tpustarter.rehearsal.lower_bound import read_work
+from tpustarter.rehearsal.lower_bound import count_compiler_flops, describe_gap, read_work
 from tpustarter.rehearsal.result_fields import (
     LowerBound,
     ProgramWork,
@@ -23,6 +23,8 @@ _LIMITS = {
     "links": ("the links to other chips", "B"),
 }
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
+
+_NOT_LEAST = "masked scores, dearer branches and products that a loop repeats unchanged"
 
 BoundNote = tuple[str, str]
 """A label and a text."""
@@ -63,22 +65,17 @@ def list_bound_notes(result: ResultFields, *, verbose: bool = False) -> Iterator
         what, unit = _LIMITS[largest.name]
         amount = format_amount(largest.amount, unit)
         text = f"{format_time(bound.seconds)} a run, limited by {what}: {amount} a device at "
-        without = f", without {phrases.join_words(work.unknown, most=2)}" if work.unknown else ""
+        left_out = [*work.unknown, *(["what kernels compute"] if work.kernel_flops else [])]
+        without = f", without {phrases.join_words(left_out, most=2)}" if left_out else ""
         text += f"{_peaks(largest)}{without}. A lower bound from documented peaks, not measured"
         yield AT_BEST, text
         if verbose:
             yield from _details(result, work, bound)
     elif verbose and result["status"] == "compiles":
-        yield AT_BEST, f"no bound, because {_missing(work)}"
+        yield AT_BEST, f"no bound, because {describe_gap(work)}"
     utilization = as_type(result.get("utilization"), Utilization)
-    if utilization and work:
-        yield MFU, _utilization(utilization, work, bound)
-
-
-def _missing(work: ProgramWork | None) -> str:
-    if work is None:
-        return "FLOPs are counted in a trace of JAX, and this program came without one"
-    return work.reason or "no peak of this TPU is documented"
+    if utilization:
+        yield MFU, _utilization(utilization, bound)
 
 
 def _peaks(limit: TimeLimit) -> str:
@@ -98,13 +95,16 @@ def _details(result: ResultFields, work: ProgramWork, bound: LowerBound) -> Iter
     yield from ((FLOPS, f"taken as true: {text}") for text in work.assumes)
     if result.get("flops") and work.devices:
         yield FLOPS, _compare(result, work)
+    most = count_compiler_flops(result)
+    if most is not None and most < work.least_flops / work.devices:
+        yield FLOPS, "the compiler simplified the program, so the bound has the compiler's count"
 
 
 def _count_text(work: ProgramWork) -> str:
     parts = [
         (work.rematerialized_flops, "what jax.checkpoint computes again"),
-        (work.flops - work.least_flops, "masked scores and dearer branches, not in the bound"),
-        (work.kernel_flops, "what kernels claim"),
+        (work.flops - work.least_flops - work.kernel_flops, f"{_NOT_LEAST}, not in the bound"),
+        (work.kernel_flops, "what kernels claim, not in the bound"),
     ]
     listed = [f"{100 * part / work.flops:.0f} % are {what}" for part, what in parts if part > 0]
     listed.insert(0, f"{format_amount(work.flops, 'FLOP')} in matrix products of all devices")
@@ -126,21 +126,20 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
-def _utilization(found: Utilization, work: ProgramWork, bound: LowerBound | None) -> str:
-    least = "at least " if work.unknown else ""
+def _utilization(found: Utilization, bound: LowerBound | None) -> str:
     text = (
-        f"{least}{_percent(found.mfu)} of the {found.peak_type} peak of all devices at "
+        f"{_percent(found.mfu)} of the {found.peak_type} peak of all devices at "
         f"{format_time(found.measured_seconds)} a run"
     )
     more = [
-        (found.mfu_unmasked, "without scores that a mask hides"),
+        (found.mfu_unmasked, f"without {_NOT_LEAST}"),
         (found.hfu, "with what is computed again (HFU)"),
     ]
     others = [f"{_percent(share)} {what}" for share, what in more if share != found.mfu]
     text += f" ({', '.join(others)})" if others else ""
     if bound and found.measured_seconds < bound.seconds:
         text += (
-            ". That is faster than the bound allows, so the time is not that of one whole run: "
-            "wait for the result with `block_until_ready`"
+            ". That is faster than the bound allows: either the time is not that of one whole run, "
+            "which ends with `block_until_ready`, or the compiler simplified the program"
         )
     return text

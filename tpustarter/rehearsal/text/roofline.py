@@ -57,7 +57,8 @@ class RooflinePoint:
 def find_point(result: ResultFields) -> RooflinePoint | None:
     """Return the place of a program; None for one without FLOPs or without bytes."""
     bound = read_bound(result)
-    limits = {one.name: one for one in bound.limits if one.seconds > 0} if bound else {}
+    # Of less than one FLOP or byte the logarithms leave the range of a float.
+    limits = {one.name: one for one in bound.limits if one.amount >= 1} if bound else {}
     if bound is None or not {"matrix unit", "HBM"} <= limits.keys():
         return None
     matrix, memory = limits["matrix unit"], limits["HBM"]

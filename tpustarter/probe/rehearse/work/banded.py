@@ -133,10 +133,10 @@ def apply(function: Callable[..., Array], *inputs: Array) -> Array:
 
 
 def compare_indices(function: Callable[..., Array], left: Array, right: Array) -> Banded | None:
-    """Return the comparison of a row index with a column index; None for other operands.
+    """Return the comparison or difference of a row and a column index; None for other operands.
 
     Args:
-        function: One of NumPy's comparisons.
+        function: One of NumPy's comparisons, or its `subtract`.
         left: Numbers that grow by one along one axis.
         right: Numbers that grow by one along another axis.
     """
@@ -146,7 +146,7 @@ def compare_indices(function: Callable[..., Array], left: Array, right: Array) -
         wide = [axis for axis, size in enumerate(one.shape) if size != 1]
         if isinstance(one, Banded) or len(wide) != 1 or one.dtype.kind not in "iu":
             return None
-        if not (numpy.diff(one.reshape(-1)) == 1).all():
+        if not (numpy.diff(one.reshape(-1).astype("int64")) == 1).all():
             return None
         axes.append(wide[0])
     if axes[0] == axes[1] or left.ndim != right.ndim:
@@ -156,4 +156,6 @@ def compare_indices(function: Callable[..., Array], left: Array, right: Array) -
     rows, columns = (left.size, right.size) if first else (right.size, left.size)
     difference = numpy.arange(1 - columns, rows, dtype="int64")
     offset = int(left.reshape(-1)[0]) - int(right.reshape(-1)[0])
-    return Banded(function(difference + offset if first else offset - difference, 0), shape)
+    table = function(difference + offset if first else offset - difference, 0)
+    # A difference has the type of the indices, and wraps where that has no sign.
+    return Banded(table if table.dtype.kind == "b" else table.astype(left.dtype), shape)

@@ -41,6 +41,8 @@ _NUMPY = {
     "not": "invert",
 }
 """Operations on numbers that are known, by the name of their primitive in JAX."""
+_OF_DIFFERENCES = {"eq", "ne", "lt", "le", "gt", "ge", "sub"}
+"""Those whose result for two indices depends on the difference of the indices alone."""
 PASSING = {
     "convert_element_type",
     "copy",
@@ -89,6 +91,30 @@ def measure_share(mask: Numbers) -> float:
     return int(count) / max(1, mask.size)
 
 
+def measure_terms(
+    left: Fact, right: Fact, left_axes: Sequence[int], right_axes: Sequence[int]
+) -> float:
+    """Return the share of a product's terms in which both factors may differ from zero, or less.
+
+    Args:
+        left: The fact about the left operand.
+        right: The fact about the right operand.
+        left_axes: Axes of the left operand that meet one of the right operand.
+        right_axes: Those that they meet, in the same order.
+    """
+    if left.nonzero is None or right.nonzero is None:
+        return min(left.support, right.support)
+    sums: list[Array] = []
+    for mask, axes in ((left.nonzero, left_axes), (right.nonzero, right_axes)):
+        if mask.ndim <= max(axes, default=-1) or mask.size > MOST:
+            return max(0.0, left.support + right.support - 1)
+        dense = mask.make_dense() if isinstance(mask, Banded) else mask
+        free = tuple(axis for axis in range(dense.ndim) if axis not in axes)
+        order = sorted(axes)
+        sums.append(dense.mean(axis=free).transpose([order.index(axis) for axis in axes]))
+    return float((sums[0] * sums[1]).mean())
+
+
 def make_known(value: object) -> Fact:
     """Return the fact of a constant; nothing for one that is large or no number."""
     numpy = importlib.import_module("numpy")
@@ -121,7 +147,7 @@ def derive(
     """
     try:
         found = _derive(name, params, facts, shapes, shape)
-    except ValueError:  # a mask of a shape that is not followed
+    except (ValueError, TypeError, OverflowError):  # a shape or a type that is not followed
         return NOTHING
     return NOTHING if all(one is None for one in found) else found
 
@@ -136,12 +162,17 @@ def _derive(
     numpy = importlib.import_module("numpy")
     if name == "iota":
         axis = params["dimension"]
+        if shape[axis] > MOST:
+            return NOTHING
         sizes = [1] * len(shape)
         sizes[axis] = shape[axis]
-        return Fact(known=numpy.arange(shape[axis], dtype="int32").reshape(sizes))
-    numbers = [fact.known for fact in facts if fact.known is not None]
-    if numbers and name in _NUMPY and len(numbers) == len(facts):
-        return _compute(getattr(numpy, _NUMPY[name]), numbers)
+        numbers = numpy.arange(shape[axis], dtype="int32").reshape(sizes)
+        return _convert(Fact(known=numbers), params.get("dtype", "int32"))
+    known = [fact.known for fact in facts if fact.known is not None]
+    if known and name in _NUMPY and len(known) == len(facts):
+        return _compute(getattr(numpy, _NUMPY[name]), known, indices=name in _OF_DIFFERENCES)
+    if name == "convert_element_type":
+        return _convert(facts[0], params.get("new_dtype"))
     if name in PASSING:
         return facts[0]
     if name in ("broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose"):
@@ -151,9 +182,26 @@ def _derive(
     return _pass_masks(name, facts)
 
 
-def _compute(function: Callable[..., Numbers], numbers: Sequence[Numbers]) -> Fact:
+def _convert(fact: Fact, kind: object) -> Fact:
+    # JAX's small floats are no numbers of NumPy's own.
     numpy = importlib.import_module("numpy")
-    if len(numbers) == 2 and (mask := compare_indices(function, *numbers)) is not None:
+    target = numpy.dtype(kind if numpy.dtype(kind).kind in "biu" else "float32")
+    if fact.known is None:
+        return fact if target.kind == "f" else Fact(nonzero=fact.nonzero)
+    if fact.known.dtype.kind == "f" and target.kind in "iu":  # rounds, or leaves the range
+        return Fact(nonzero=fact.nonzero)
+
+    def change(array: Numbers) -> Numbers:
+        return array.astype(target)
+
+    return _with_masks(banded.apply(change, fact.known))
+
+
+def _compute(
+    function: Callable[..., Numbers], numbers: Sequence[Numbers], *, indices: bool = False
+) -> Fact:
+    numpy = importlib.import_module("numpy")
+    if indices and (mask := compare_indices(function, *numbers)) is not None:
         return _with_masks(mask)
     wide = [one for one in numbers if one.size != 1]
     if any(isinstance(one, Banded) for one in wide) and len({one.shape for one in wide}) == 1:
@@ -195,9 +243,10 @@ def _pass_masks(name: str, facts: Sequence[Fact]) -> Fact:
     if name in _KEEP_ZERO:
         return Fact(nonzero=facts[0].nonzero)
     if name == "mul":
-        return Fact(nonzero=_both(facts[0].nonzero, facts[1].nonzero), high=_scaled(facts))
+        high = _scaled(facts, least=0.01)
+        return Fact(nonzero=_both(facts[0].nonzero, facts[1].nonzero), high=high)
     if name == "div":
-        return Fact(nonzero=facts[0].nonzero, high=_scaled(facts))
+        return Fact(nonzero=facts[0].nonzero, high=_scaled(facts, most=100))
     if name in ("add", "add_any"):
         return Fact(nonzero=_either(facts), high=_both(facts[0].high, facts[1].high))
     if name == "sub":
@@ -205,10 +254,14 @@ def _pass_masks(name: str, facts: Sequence[Fact]) -> Fact:
     return NOTHING
 
 
-def _scaled(facts: Sequence[Fact]) -> Numbers | None:
-    # A low number stays low when it is multiplied with one that is no less than 0.01.
+def _scaled(facts: Sequence[Fact], least: float = 0.0, most: float = math.inf) -> Numbers | None:
+    # A low number stays low when it becomes 100 times smaller at most, and keeps its sign.
+    numpy = importlib.import_module("numpy")
     high, other = facts[0].high, facts[1].known
-    return high if high is not None and other is not None and (other >= 0.01).all() else None
+    if high is None or other is None or not (numpy.minimum(other, least) >= least).all():
+        return None
+    inside = numpy.logical_and(numpy.greater(other, 0), numpy.less_equal(other, most))
+    return high if inside.all() else None
 
 
 def _both(first: Numbers | None, second: Numbers | None) -> Numbers | None:

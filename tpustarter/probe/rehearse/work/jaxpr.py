@@ -1,6 +1,6 @@
 """A jaxpr as its attributes show it, and what is known about its values before anything runs.
 
-Only attributes that every JAX since 0.6.2 has are named here.
+Only attributes that JAX has from 0.6.2 to 0.12 are named here.
 """
 
 from __future__ import annotations
@@ -53,6 +53,12 @@ class Jaxpr(Protocol):
 
 
 CALLS = {
+    "call",
+    "composite",
+    "custom_partitioning",
+    "custom_vmap_call",
+    "eval_jaxpr",
+    "linear_call",
     "jit",
     "pjit",
     "closed_call",
@@ -67,7 +73,11 @@ CALLS = {
 """Operations that run another program once."""
 LOOPS = ("scan", "while", "cond", "shard_map", "xla_pmap")
 """Operations that run other programs several times, in part, or on several devices."""
-_BODIES = ("jaxpr", "call_jaxpr", "fun_jaxpr")
+MOST_EQUATIONS = 200_000
+"""Equations that are looked at, a called program's at each call: half a minute at most."""
+MOST_KEPT = 2**26
+"""Elements of results that are remembered."""
+_BODIES = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee")
 """Parameters with the program that an operation calls."""
 
 
@@ -81,19 +91,38 @@ def is_literal(value: TraceValue) -> bool:
     return hasattr(value, "val")
 
 
-class CalledProgram(Protocol):
-    """A jaxpr that an operation calls, with or without constants of its own."""
-
-
-def read_body(params: Mapping[str, Any]) -> CalledProgram | None:
+def read_body(params: Mapping[str, Any]) -> object | None:
     """Return the program that an operation calls; None where it calls none."""
     return next((params[name] for name in _BODIES if name in params), None)
 
 
-def open_program(called: CalledProgram) -> Jaxpr:
+def count_scan_operands(params: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the numbers of constants and of carries of a scan; its slices follow them."""
+    if "ft_in" not in params:
+        return params["num_consts"], params["num_carry"]
+    constants, carries, _ = params["ft_in"].unpack()  # from JAX 0.12 on, a tree of operands
+    return len(constants), len(carries)
+
+
+def holds_program(equation: Equation) -> bool:
+    """Return whether an operation runs a program on arrays; that of a reduction has numbers."""
+    params = equation.params
+    return any(
+        count_elements(var) != 1
+        for called in (*params.values(), *params.get("branches", ()))
+        if hasattr(jaxpr := open_program(called), "eqns")
+        for var in (*jaxpr.invars, *jaxpr.outvars)
+    )
+
+
+def open_program(called: object) -> Jaxpr:
     """Return the jaxpr of a program, which may be closed over constants."""
     inner: Any = getattr(called, "jaxpr", called)
     return inner
+
+
+class TraceTooLargeError(Exception):
+    """A trace in which more equations are looked at than can be waited for."""
 
 
 class KnownResults:
@@ -101,6 +130,26 @@ class KnownResults:
 
     def __init__(self) -> None:
         self._results: dict[tuple[object, ...], tuple[Fact, Sequence[Fact]]] = {}
+        self._kept = 0
+        self._looked_at = 0
+
+    def look_at_equations(self, count: int) -> None:
+        """Count equations that are looked at, again at each call and in each pass over a loop.
+
+        Raises:
+            TraceTooLargeError: they are more than `MOST_EQUATIONS`.
+        """
+        self._looked_at += count
+        if self._looked_at > MOST_EQUATIONS:
+            raise TraceTooLargeError
+
+    def _keep(self, key: tuple[object, ...], fact: Fact, operands: Sequence[Fact]) -> None:
+        # The operands are kept, as their ids are the key.
+        self._kept += sum(one.size for one in fact if one is not None)
+        if self._kept > MOST_KEPT:
+            self._results.clear()
+            self._kept = 0
+        self._results[key] = fact, operands
 
     def derive(self, equation: Equation, facts: Sequence[Fact]) -> Fact:
         """Return the fact about the one result of an equation."""
@@ -109,28 +158,34 @@ class KnownResults:
             return NOTHING
         shapes = tuple(_shape(value) for value in equation.invars)
         shape = _shape(equation.outvars[0])
-        decisive = [params.get(key) for key in ("dimension", "broadcast_dimensions", "permutation")]
+        names = ("dimension", "broadcast_dimensions", "permutation", "new_dtype", "dtype")
+        decisive = [params.get(key) for key in names]
         key = (name, str(decisive), shapes, shape, *map(id, facts))
         if key not in self._results:
-            result = constant_masks.derive(name, params, facts, shapes, shape)
-            self._results[key] = result, facts  # the operands are kept, as their ids are the key
+            self._keep(key, constant_masks.derive(name, params, facts, shapes, shape), facts)
         return self._results[key][0]
 
     def read_literal(self, value: object) -> Fact:
         """Return the fact about a number that stands in the program."""
         key = ("literal", str(getattr(value, "dtype", type(value))), str(value))
         if key not in self._results:
-            self._results[key] = constant_masks.make_known(value), ()
+            self._keep(key, constant_masks.make_known(value), ())
         return self._results[key][0]
 
 
 class TraceFrame:
     """A jaxpr in one place where it is called, with the facts that hold there."""
 
-    def __init__(self, jaxpr: Jaxpr, facts: dict[TraceValue, Fact], known: KnownResults) -> None:
+    def __init__(
+        self, jaxpr: Jaxpr, facts: dict[TraceValue, Fact], known: KnownResults, depth: int
+    ) -> None:
         self.jaxpr = jaxpr
         self.facts = facts
         self.known = known
+        self.depth = depth
+        """The number of loops around it."""
+        self.levels: dict[TraceValue, int] = {}
+        """The innermost loop that changes a value, as the number of loops from the outermost."""
         self.inner: dict[int, list[TraceFrame]] = {}
         """The programs that an equation calls, by the number of the equation."""
 
@@ -140,9 +195,17 @@ class TraceFrame:
             return self.known.read_literal(getattr(value, "val"))  # noqa: B009  of literals alone
         return self.facts.get(value, NOTHING)
 
+    def read_level(self, value: TraceValue) -> int:
+        """Return the innermost loop that changes a value; 0 for none."""
+        return 0 if is_literal(value) else self.levels.get(value, 0)
 
-def look_at(
-    called: CalledProgram, facts: Sequence[Fact] = (), results: KnownResults | None = None
+
+def make_frame(
+    called: object,
+    facts: Sequence[Fact] = (),
+    results: KnownResults | None = None,
+    levels: Sequence[int] = (),
+    depth: int = 0,
 ) -> TraceFrame:
     """Return the frame of a program, and of all that it calls.
 
@@ -150,6 +213,11 @@ def look_at(
         called: The program.
         facts: Facts about its arguments; empty where nothing is known.
         results: Results that were derived already; None for a program that nothing calls.
+        levels: The innermost loop that changes each argument; empty for the one around it.
+        depth: The number of loops around it.
+
+    Raises:
+        TraceTooLargeError: it has too many equations.
     """
     jaxpr = open_program(called)
     given = facts if len(facts) == len(jaxpr.invars) else [NOTHING] * len(jaxpr.invars)
@@ -157,8 +225,13 @@ def look_at(
     for value, constant in zip(jaxpr.constvars, getattr(called, "consts", ()), strict=False):
         if str(getattr(constant, "dtype", "")).startswith(("bool", "int")):  # a mask, no weight
             known[value] = constant_masks.make_known(constant)
-    frame = TraceFrame(jaxpr, known, results or KnownResults())
+    frame = TraceFrame(jaxpr, known, results or KnownResults(), depth)
+    frame.known.look_at_equations(len(jaxpr.eqns))
+    changed = levels if len(levels) == len(jaxpr.invars) else [depth] * len(jaxpr.invars)
+    frame.levels |= zip(jaxpr.invars, changed, strict=True)
     for number, equation in enumerate(jaxpr.eqns):
+        level = max((frame.read_level(value) for value in equation.invars), default=0)
+        frame.levels |= dict.fromkeys(equation.outvars, level)
         derived = _derive_results(frame, number, equation)
         for value, fact in zip(equation.outvars, derived, strict=False):
             if fact is not NOTHING:
@@ -170,13 +243,22 @@ def _derive_results(frame: TraceFrame, number: int, equation: Equation) -> Seque
     name, params, known = equation.primitive.name, equation.params, frame.known
     operands = [frame.read_fact(value) for value in equation.invars]
     if name in CALLS and (body := read_body(params)):
-        inner = look_at(body, operands, known)
+        levels = [frame.read_level(value) for value in equation.invars]
+        inner = make_frame(body, operands, known, levels, frame.depth)
         frame.inner[number] = [inner]
+        inside = (inner.read_level(value) for value in inner.jaxpr.outvars)
+        frame.levels |= zip(equation.outvars, inside, strict=False)
         return [inner.read_fact(value) for value in inner.jaxpr.outvars]
     if name in LOOPS:
-        bodies = _list_bodies(name, params, operands)
-        frame.inner[number] = [look_at(body, given, known) for body, given in bodies]
-        return _stacked_facts(frame.inner[number][0], params) if name == "scan" else ()
+        levels = _list_levels(frame, equation)
+        depth = frame.depth + (name in ("scan", "while"))
+        bodies = zip(_list_bodies(name, params, operands), levels, strict=True)
+        frame.inner[number] = [
+            make_frame(body, given, known, changed, depth) for (body, given), changed in bodies
+        ]
+        if name == "scan":
+            return _stacked_facts(frame.inner[number][0], count_scan_operands(params)[1])
+        return ()
     if len(equation.outvars) != 1:
         return operands if name == "optimization_barrier" else ()
     return (known.derive(equation, operands),)
@@ -186,19 +268,42 @@ def _shape(value: TraceValue) -> tuple[int, ...]:
     return getattr(value.aval, "shape", ())
 
 
-def _stacked_facts(body: TraceFrame, params: Mapping[str, Any]) -> list[Fact]:
+def _stacked_facts(body: TraceFrame, carries: int) -> list[Fact]:
     # A mask hides the same elements of a result in every turn.
-    carries: int = params["num_carry"]
     facts = [body.read_fact(value) for value in body.jaxpr.outvars[carries:]]
     return [NOTHING] * carries + [constant_masks.add_axis(fact) for fact in facts]
 
 
+def _list_levels(frame: TraceFrame, equation: Equation) -> list[list[int]]:
+    # A carry that the body hands on is that of the loop's start.
+    name, params = equation.primitive.name, equation.params
+    levels = [frame.read_level(value) for value in equation.invars]
+    inside = frame.depth + 1
+
+    def carry(body: Jaxpr, first: int, start: Sequence[int]) -> list[int]:
+        pairs = zip(body.invars[first:], body.outvars, start, strict=False)
+        return [level if before is after else inside for before, after, level in pairs]
+
+    if name == "scan":
+        first, carries = count_scan_operands(params)
+        body = open_program(params["jaxpr"])
+        own = carry(body, first, levels[first : first + carries])
+        return [levels[:first] + own + [inside] * (len(levels) - first - carries)]
+    if name == "while":
+        first, second = params["cond_nconsts"], params["body_nconsts"]
+        own = carry(open_program(params["body_jaxpr"]), second, levels[first + second :])
+        return [levels[:first] + own, levels[first : first + second] + own]
+    if name == "cond":
+        return [levels[1:] for _ in params["branches"]]
+    return [levels] if read_body(params) else []
+
+
 def _list_bodies(
     name: str, params: Mapping[str, Any], facts: Sequence[Fact]
-) -> list[tuple[CalledProgram, Sequence[Fact]]]:
+) -> list[tuple[object, Sequence[Fact]]]:
     # Only what is the same in every turn of a loop is known inside.
     if name == "scan":
-        constants, carries = params["num_consts"], params["num_carry"]
+        constants, carries = count_scan_operands(params)
         slices = [constant_masks.take_slice(fact) for fact in facts[constants + carries :]]
         return [(params["jaxpr"], [*facts[:constants], *[NOTHING] * carries, *slices])]
     if name == "while":

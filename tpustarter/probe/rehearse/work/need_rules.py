@@ -24,6 +24,8 @@ from tpustarter.probe.rehearse.work.jaxpr import (
     TraceFrame,
     TraceValue,
     count_elements,
+    count_scan_operands,
+    holds_program,
     is_literal,
 )
 from tpustarter.probe.rehearse.work.tally import MatrixType, WorkTally
@@ -60,6 +62,7 @@ _MOVES = {
 """Operations that compute nothing."""
 _UNPRICED = {
     "approx_top_k",
+    "call_exported",
     "cholesky",
     "custom_linear_solve",
     "eig",
@@ -73,6 +76,9 @@ _UNPRICED = {
     "lu",
     "pure_callback",
     "qr",
+    "scaled_dot",
+    "scaled_matmul",
+    "scaled_matmul_wrapper",
     "schur",
     "svd",
     "tpu_custom_call",
@@ -87,7 +93,11 @@ _PRECISIONS = {"HIGH": 3, "HIGHEST": 6, "BF16_BF16_F32_X3": 3, "BF16_BF16_F32_X6
 
 
 class Spread(float):
-    """A need of elements in every row and every column, such as a causal mask leaves."""
+    """A need of elements in every row and every column, such as a causal mask leaves.
+
+    The half of the scores that a causal mask leaves needs all queries and all keys; half of the
+    scores without this may be those of half the queries.
+    """
 
 
 def trace_needs(
@@ -111,6 +121,7 @@ def trace_needs(
 
     for var, count in zip(frame.jaxpr.outvars, results, strict=True):
         require(var, count)
+    frame.known.look_at_equations(len(frame.jaxpr.eqns))
     for number in reversed(range(len(frame.jaxpr.eqns))):
         equation = frame.jaxpr.eqns[number]
         wanted = [needs.get(var, 0.0) for var in equation.outvars]
@@ -118,7 +129,7 @@ def trace_needs(
             continue
         scope = str(getattr(equation.source_info, "name_stack", ""))
         step = _Step(frame, equation, wanted, tally, again=again or _REMATERIALIZED in scope)
-        rule = _RULES.get(equation.primitive.name, _count_elements)
+        rule = _find_rule(equation.primitive.name)
         inner = frame.inner.get(number, [])
         for var, count in zip(equation.invars, rule(step, inner), strict=True):
             require(var, count)
@@ -164,7 +175,11 @@ class _Step:
             return
         key = types or self._types()
         self.tally.full[key] += full
-        self.tally.least[key] += least
+        level = max((self.frame.read_level(var) for var in self.equation.invars), default=0)
+        if level < self.frame.depth:
+            self.tally.hoisted[level, key] += least
+        else:
+            self.tally.least[key] += least
         self.tally.rematerialized += full if self.again else 0
 
     def _types(self) -> MatrixType:
@@ -194,6 +209,8 @@ def _count_elements(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     if name in _UNPRICED:
         step.leave_out(f"`{name}`")
         return list[float](sizes)
+    if holds_program(step.equation):
+        return step.leave_out(f"`{name}`")
     if step.tally is not None and name not in _MOVES:
         elements = max([*sizes, *(count_elements(var) for var in step.equation.outvars)], default=0)
         step.tally.other += step.share * elements
@@ -217,19 +234,27 @@ def _limit(fact: Fact, share: float, size: int, *, spread: bool) -> float:
 
 
 def _count_dot(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
-    (contracted, _), _ = step.params["dimension_numbers"]
+    contracted, batch = step.params["dimension_numbers"]
     shape = step.equation.invars[0].aval.shape
-    terms = math.prod(shape[int(axis)] for axis in contracted)
+    terms = math.prod(shape[int(axis)] for axis in contracted[0])
     elements = count_elements(step.equation.outvars[0])
     facts = step.fact(0), step.fact(1)
     full = 2.0 * terms * elements
-    step.count_products(full, full * step.share * min(fact.support for fact in facts))
+    pairs = zip(batch, contracted, strict=True)
+    axes = [[*map(int, both), *map(int, summed)] for both, summed in pairs]
+    left = constant_masks.measure_terms(*facts, *axes)
+    step.count_products(full, full * _share_of_both(step.share, left))
     needs: list[float] = []
     for own, other, size in zip(facts, facts[::-1], step.sizes, strict=True):
-        hidden = own.support * (1.0 if other.is_everywhere else other.support)
-        count = step.row_share * size * hidden
+        met = 1.0 if other.is_everywhere else other.support
+        count = size * _share_of_both(step.row_share, _share_of_both(own.support, met))
         needs.append(Spread(count) if own.support < 1 and own.is_everywhere else count)
     return needs
+
+
+def _share_of_both(first: float, second: float) -> float:
+    # The least share that is in two parts, wherever they are.
+    return max(0.0, first + second - 1.0)
 
 
 def _count_ragged_dot(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
@@ -313,13 +338,14 @@ def _count_kernel(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
     name = getattr(info, "name", info) or "without a name"
     if estimate is None:
         return step.leave_out(f"the kernel `{name}`, which gives no cost estimate")
-    kinds = [format_kind(var.aval.dtype) for var in step.equation.invars]
-    kind = next((one for one in kinds if one.startswith(("f", "bf"))), "bf16")
+    # An estimate may count what the kernel skips, and other operations than matrix products.
+    largest = max(step.equation.invars, key=count_elements, default=None)
+    kind = format_kind(largest.aval.dtype) if largest else "bf16"
     flops = float(estimate.flops)
-    step.count_products(flops, flops, (kind, kind, 1))
+    step.count_products(flops, 0.0, (kind, kind, 1))
     if step.tally is not None:
         step.tally.kernels += flops
-        step.tally.notes.add(f"the kernel `{name}` needs the FLOPs of its own cost estimate")
+        step.tally.notes.add(f"the kernel `{name}` has the FLOPs of its own cost estimate")
     return [_ALIVE for _ in step.equation.invars]
 
 
@@ -334,44 +360,57 @@ def _count_call(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
 
 def _count_scan(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
     (body,) = inner
-    length, first = step.params["length"], step.params["num_consts"]
-    carries = step.params["num_carry"]
+    length: int = step.params["length"]
+    first, carries = count_scan_operands(step.params)
     stacked = [math.ceil(count / max(1, length)) for count in step.wanted[carries:]]
-    carry = list(step.wanted[:carries])
-    for _ in range(MOST_PASSES):
-        needs = step.run(body, [*carry, *stacked], None)
-        grown = [max(pair) for pair in zip(carry, needs[first : first + carries], strict=True)]
-        if grown == carry:
-            break
-        carry = grown
+    carry = _settle_carry(step, body, step.wanted[:carries], first, stacked)
     tally = WorkTally()
     needs = step.run(body, [*carry, *stacked], tally)
     if step.tally is not None:
-        step.tally.add_part(tally, length)
+        step.tally.add_loop(tally, length, step.frame.depth)
     if not length:
         return [0.0] * first + [*step.wanted[:carries]] + [0.0] * len(needs)
     end = first + carries
     return [*map(float, needs[:end]), *(float(length * count) for count in needs[end:])]
 
 
+def _settle_carry(
+    step: _Step,
+    body: TraceFrame,
+    wanted: Sequence[float],
+    first: int,
+    stacked: Sequence[float] = (),
+) -> list[float]:
+    # What a turn needs of its carry, the turn before has to make.
+    carry = list(wanted)
+    for _ in range(MOST_PASSES):
+        needs = step.run(body, [*carry, *stacked], None)
+        grown = [max(pair) for pair in zip(carry, needs[first : first + len(carry)], strict=True)]
+        if grown == carry:
+            break
+        carry = grown
+    return carry
+
+
 def _count_while(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
     test, body = inner
-    trips = _trips(step, test.jaxpr, body.jaxpr)
+    trips = _count_trips(step, test.jaxpr, body.jaxpr)
     first, second = step.params["cond_nconsts"], step.params["body_nconsts"]
     if trips is None:
         step.leave_out("a while loop, whose number of turns only the run decides")
-    tally = WorkTally()
-    sizes = [count_elements(var) for var in step.equation.outvars]
-    needs = step.run(body, sizes, tally)
-    if step.tally is not None and trips:
-        step.tally.add_part(tally, trips)
     tested = step.run(test, [1], None)
+    wanted = [max(pair) for pair in zip(step.wanted, tested[first:], strict=True)]
+    carry = _settle_carry(step, body, wanted, second)
+    tally = WorkTally()
+    needs = step.run(body, carry, tally)
+    if step.tally is not None and trips:
+        step.tally.add_loop(tally, trips, step.frame.depth)
     constants = needs[:second] if trips else [min(_ALIVE, count) for count in needs[:second]]
-    carry = [min(_ALIVE, size) for size in sizes]
-    return [float(count) for count in (*tested[:first], *constants, *carry)]
+    start = [min(_ALIVE, count) for count in carry]
+    return [float(count) for count in (*tested[:first], *constants, *start)]
 
 
-def _trips(step: _Step, test: Jaxpr, body: Jaxpr) -> int | None:
+def _count_trips(step: _Step, test: Jaxpr, body: Jaxpr) -> int | None:
     """Return how often a loop runs that counts up to a limit, as `fori_loop` makes one."""
     first, second = step.params["cond_nconsts"], step.params["body_nconsts"]
     if len(test.eqns) != 1 or test.eqns[0].primitive.name not in ("lt", "gt"):
@@ -422,10 +461,10 @@ def _count_cond(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
     needs = [step.run(frame, step.wanted, tally) for frame, tally in pairs]
     if step.tally is not None:
         dearest = max(tallies, key=lambda one: sum(one.full.values()))
-        cheapest = min(tallies, key=lambda one: sum(one.least.values()))
+        cheapest = min(tallies, key=lambda one: sum(one.least.values()) + sum(one.hoisted.values()))
         if any(one.full != dearest.full for one in tallies):
             dearest.notes.add(DEAREST)
-        step.tally.add_part(replace(dearest, least=cheapest.least))
+        step.tally.add_part(replace(dearest, least=cheapest.least, hoisted=cheapest.hoisted))
     least = [min(columns) for columns in zip(*needs, strict=True)]
     read = [any(columns) for columns in zip(*needs, strict=True)]
     return [1.0, *(float(max(a, b)) for a, b in zip(least, read, strict=True))]
@@ -457,10 +496,10 @@ def _count_shards(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
 
 
 def _need_pad(step: _Step, inner: Sequence[TraceFrame]) -> list[float]:
-    # Negative padding removes elements.
+    # Negative padding removes elements, and those that are not needed may all be of the operand.
     if any(low < 0 or high < 0 for low, high, _ in step.params["padding_config"]):
         return [_ALIVE, _ALIVE]
-    return _count_elements(step, inner)
+    return _need_parts(step, inner)
 
 
 def _need_slice(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
@@ -500,19 +539,7 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(CALLS, _count_call),
     **dict.fromkeys(("shard_map", "xla_pmap"), _count_shards),
     **dict.fromkeys(("slice", "dynamic_slice"), _need_slice),
-    **dict.fromkeys(
-        (
-            "dynamic_update_slice",
-            "scatter",
-            "scatter-add",
-            "scatter_add",
-            "scatter_mul",
-            "scatter_min",
-            "scatter_max",
-            "scatter-update",
-        ),
-        _need_update,
-    ),
+    "dynamic_update_slice": _need_update,
     **dict.fromkeys(("ragged_dot", "ragged_dot_general"), _count_ragged_dot),
     "dot_general": _count_dot,
     "conv_general_dilated": _count_convolution,
@@ -526,3 +553,8 @@ _RULES: dict[str, Rule] = {
     "optimization_barrier": _need_each,
     "split": _need_sum,
 }
+
+
+def _find_rule(name: str) -> Rule:
+    # `scatter`, `scatter-add`, `scatter_max` and others, by the version of JAX.
+    return _need_update if name.startswith("scatter") else _RULES.get(name, _count_elements)

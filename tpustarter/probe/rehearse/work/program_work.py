@@ -1,30 +1,39 @@
 """The work of a program, counted in its trace: FLOPs by type, and the bytes it has to move.
 
 Two figures are counted at once. The full one is the program as it is written: of a `cond` the
-branch with most FLOPs, of attention every score. The least one is what no compiler can leave out:
-the branch with fewest, and only scores that a constant mask leaves. Operations whose result nothing
-needs count in neither. Counts are of all devices together.
+branch with most FLOPs, of attention every score. The least one is what the results need: the branch
+with fewest, only scores that a constant mask leaves, once what every turn of a loop computes alike,
+and nothing of kernels. A compiler that simplifies the program, as by computing a repeated product
+once, may do with less. Operations whose result nothing needs count in neither. Counts are of all
+devices together.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tpustarter.probe.rehearse.work import constant_masks
 from tpustarter.probe.rehearse.work.jaxpr import (
     CALLS,
+    Equation,
     Jaxpr,
+    TraceTooLargeError,
     TraceValue,
     count_elements,
+    count_scan_operands,
     is_literal,
-    look_at,
+    make_frame,
     open_program,
     read_body,
 )
 from tpustarter.probe.rehearse.work.need_rules import trace_needs
 from tpustarter.probe.rehearse.work.tally import WorkTally
+
+_COMPUTED = "computed"
+"""The origin of a result whose elements are all written."""
+_COMPUTING = {"add", "add_any", "sub", "mul", "div", "dot_general", "convert_element_type"}
+"""Operations that write each element of their result, as an optimizer's last ones do."""
 
 
 def count_work(traced: object, leaves: Sequence[object], devices: int) -> dict[str, Any]:
@@ -34,17 +43,19 @@ def count_work(traced: object, leaves: Sequence[object], devices: int) -> dict[s
 
     Args:
         traced: The result of `jax.jit(f).trace(...)`.
-        leaves: Its arguments, flat; their shardings say how much of each a device holds.
+        leaves: Its arguments, flat; their shardings say which are in the memory of the host.
         devices: The number of devices.
     """
     try:
         return _count(traced, leaves, devices)
+    except TraceTooLargeError:
+        return {"reason": "its trace has too many operations, counted at each call"}
     except Exception as error:  # noqa: BLE001  a trace of another JAX may be anything
         return {"reason": f"its trace could not be read: {type(error).__name__}: {error}"[:200]}
 
 
 def _count(traced: Any, leaves: Sequence[object], devices: int) -> dict[str, Any]:
-    frame = look_at(traced.jaxpr)
+    frame = make_frame(traced.jaxpr)
     arguments, results = frame.jaxpr.invars, frame.jaxpr.outvars
     if len(leaves) != len(arguments):  # static arguments are among them
         leaves = [None] * len(arguments)
@@ -63,7 +74,6 @@ def _count(traced: Any, leaves: Sequence[object], devices: int) -> dict[str, Any
         "written_shares": {
             str(number): float(count / max(1, count_elements(value)))
             for number, (value, count) in enumerate(zip(results, written, strict=True))
-            if count < count_elements(value)
         },
     }
 
@@ -77,34 +87,42 @@ def _list_donated(traced: Any, count: int) -> set[int]:
 
 
 def _device_bytes(value: TraceValue, leaf: object, need: float, devices: int) -> float:
-    # Without a sharding the compiler may choose one, and at best each device has its own part.
+    # Even of a replicated argument a device may need only a part, but each part is read by one.
     sharding = getattr(leaf, "sharding", None)
     if getattr(sharding, "memory_kind", None) not in (None, "device", "unpinned_host"):
         return 0.0
-    share, elements = 1 / devices, count_elements(value)
-    if sharding is not None and elements:
-        share = math.prod(sharding.shard_shape(tuple(value.aval.shape))) / elements
-    return need * share * getattr(value.aval.dtype, "itemsize", 0)
+    return need / devices * getattr(value.aval.dtype, "itemsize", 0)
 
 
 def _count_written(jaxpr: Jaxpr, donated: set[int]) -> list[int]:
     # A result that takes the memory of an argument is written only where it differs.
-    origins = _find_origins(jaxpr)
-    return [
-        min(changed, count_elements(value))
-        if origin in donated or (origin is not None and not changed)
-        else count_elements(value)
-        for value, (origin, changed) in zip(jaxpr.outvars, origins, strict=True)
-    ]
+    given = {_format_type(jaxpr.invars[number]) for number in donated}
+    counts: list[int] = []
+    for value, (origin, changed) in zip(jaxpr.outvars, _find_origins(jaxpr), strict=True):
+        count = count_elements(value)
+        if origin in donated or (isinstance(origin, int) and not changed):
+            count = min(changed, count)
+        elif origin is None and _format_type(value) in given:
+            count = 0
+        counts.append(count)
+    return counts
 
 
-def _find_origins(jaxpr: Jaxpr) -> list[tuple[int | None, int]]:
+def _format_type(value: TraceValue) -> str:
+    return f"{getattr(value.aval, 'dtype', '')}{getattr(value.aval, 'shape', ())}"
+
+
+Origin = tuple[int | str | None, int]
+"""The number of an argument, `_COMPUTED` or None for unknown, and the elements replaced in it."""
+
+
+def _find_origins(jaxpr: Jaxpr) -> list[Origin]:
     """Return for each result the argument that it is, and the elements that updates replace."""
-    found: dict[TraceValue, tuple[int | None, int]] = {
+    found: dict[TraceValue, Origin] = {
         value: (number, 0) for number, value in enumerate(jaxpr.invars)
     }
 
-    def of(var: TraceValue) -> tuple[int | None, int]:
+    def of(var: TraceValue) -> Origin:
         return (None, 0) if is_literal(var) else found.get(var, (None, 0))
 
     for equation in jaxpr.eqns:
@@ -117,18 +135,15 @@ def _find_origins(jaxpr: Jaxpr) -> list[tuple[int | None, int]]:
             given = [of(var) for var in equation.invars]
             inside = _find_origins(open_program(body))
             for var, (number, changed) in zip(equation.outvars, inside, strict=True):
-                if number is not None:
+                if isinstance(number, int):
                     found[var] = given[number][0], given[number][1] + changed
+                else:
+                    found[var] = number, changed
         elif name == "scan":
-            # A carry that is updated in place in each turn stays where it was.
-            first: int = params["num_consts"]
-            carries: int = params["num_carry"]
-            inside = _find_origins(open_program(params["jaxpr"]))
-            for number in range(carries):
-                origin, changed = inside[number]
-                if origin == first + number:
-                    before = of(equation.invars[first + number])
-                    found[equation.outvars[number]] = before[0], before[1] + changed
+            given = [of(var) for var in equation.invars]
+            found |= zip(equation.outvars, _find_carries(equation, given), strict=False)
+        elif name in _COMPUTING and not any(map(is_literal, equation.invars)):
+            found[equation.outvars[0]] = _COMPUTED, 0
         elif name in (*constant_masks.PASSING, "optimization_barrier") and (
             name != "convert_element_type"
         ):
@@ -136,3 +151,14 @@ def _find_origins(jaxpr: Jaxpr) -> list[tuple[int | None, int]]:
                 out: of(var) for out, var in zip(equation.outvars, equation.invars, strict=True)
             }
     return [of(var) for var in jaxpr.outvars]
+
+
+def _find_carries(equation: Equation, given: Sequence[Origin]) -> Iterator[Origin]:
+    # A carry that is updated in place in each turn stays where it was.
+    first, carries = count_scan_operands(equation.params)
+    inside = _find_origins(open_program(equation.params["jaxpr"]))
+    for number, (origin, changed) in enumerate(inside[:carries], first):
+        if origin == number:
+            yield given[number][0], given[number][1] + changed
+        else:
+            yield _COMPUTED if origin == _COMPUTED else None, 0
