@@ -97,14 +97,14 @@ LANES = (
         name="numerics",
         tries="each fault that a check of arithmetic, speed or links must name, in depth",
         command=f"{PYTEST} tests/numerics",
-        seconds=60,
+        seconds=130,
         is_prepared=True,
     ),
     Lane(
         name="hostile",
         tries="streams, signals, kills, limits, terminals, canaries, fuzzing",
         command=f"{PYTEST} tests/hostile",
-        seconds=230,
+        seconds=330,
         is_prepared=True,
     ),
     Lane(
@@ -188,6 +188,6 @@ LANES = (
         name="suite",
         tries="the command of the README",
         command=PYTEST,
-        seconds=400,
+        seconds=230,
     ),
 )
