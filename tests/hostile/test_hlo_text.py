@@ -204,7 +204,7 @@ def executable(text: str) -> Any:
 
 
 LOWERED: Any = SimpleNamespace(devices=1, written_shares={"0": 0.5, "7": 0.1})
-"""What stands for a lowered program, whose results are no more than the text names."""
+"""Stands for a lowered program whose results are no more than the text names."""
 
 
 def render(**fields: Any) -> str:

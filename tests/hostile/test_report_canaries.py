@@ -23,7 +23,7 @@ def test_report_of_any_collector_pair_has_no_canary(context: ReportContext) -> N
 def test_no_canary_in_report_for_any_device_failure(
     devices: str, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a framework prints, says and raises is searched too, and so is the stack of a hang."""
+    """All that a framework prints and raises is searched too, and so is the stack of a hang."""
     for telling_machine in make_contexts(tmp_path, home, monkeypatch, None, devices):
         report = make_report.make_report(telling_machine)
         asked = next(one for one in report.document["sections"] if one["name"] == "jax")

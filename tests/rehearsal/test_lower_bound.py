@@ -96,7 +96,7 @@ COLLECTIVES = [
 def test_links_are_bound_by_least_bytes(
     op: str, tpu: str, group: int | None, link: str, share: float
 ) -> None:
-    """What devices of one chip exchange needs no link, nor what goes between slices."""
+    """Exchange within one chip, or between slices, needs no link."""
     collectives = [exchange(op, 7e8, group, link)]
     limits = bounded(tpu, collectives=collectives)["bound"]["limits"]
     amounts = [one["amount"] for one in limits if one["name"] == "links"]
@@ -214,7 +214,7 @@ def test_odd_work_is_no_work(odd: Any) -> None:
 
 
 def test_measured_time_gives_utilization() -> None:
-    """What is computed again is no work of the model, and masked scores may be left out."""
+    """Recomputation is no work of the model, and masked scores may be left out."""
     work = {
         **WORK,
         "matrix": [MATRIX | {"flops": 4e12, "least_flops": 3e12}],
