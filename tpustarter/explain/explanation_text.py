@@ -196,7 +196,7 @@ class ExplanationPart:
 
     @property
     def is_literal(self) -> bool:
-        """Whether the part must be copied exactly, such as a command or an address."""
+        """True if the part must be copied exactly, such as a command or an address."""
         return self.kind in (PartKind.COMMAND, PartKind.LESSON, PartKind.SOURCE)
 
 

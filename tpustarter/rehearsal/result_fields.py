@@ -39,7 +39,7 @@ class CollectiveOperation(TypedDict):
     op_name: str
     source: str
     runs: int | None
-    """How often they run in all; None where a loop has no static count."""
+    """Number of times that they run in all; None where a loop has no static count."""
     group_size: int | None
     """Devices that exchange with each other, or slices if `link` is `dcn`."""
     link: str

@@ -62,7 +62,7 @@ class Tpu:
 
     @property
     def is_slice(self) -> bool:
-        """Whether the row is a single, ready slice of several hosts."""
+        """True if the row is a single, ready slice of several hosts."""
         node = self.nodes[0] if len(self.nodes) == 1 else None
         return node is not None and node.workers > 1 and node.state == "READY"
 

@@ -81,7 +81,7 @@ class CollectiveGroup:
     op_name: str
     source: str
     runs: int | None
-    """How often they run in all, by the counts of loops; None where one is not static."""
+    """Number of times that they run in all, by the counts of loops; None where one is not static."""
     group_size: int | None
     """Devices that exchange with each other, or slices if `link` is `dcn`; None is unknown."""
     link: str

@@ -83,7 +83,7 @@ class Roster:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the wait for hosts is over, for any reason."""
+        """True if the wait for hosts is over, for any reason."""
         is_full = len(self.members) + len(self.strangers) >= self.hosts
         return is_full or self.unreachable.issuperset(self.missing)
 

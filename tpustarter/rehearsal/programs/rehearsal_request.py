@@ -21,7 +21,7 @@ class ScriptLimit:
     most_calls: int | None = None
     most_s: float | None = None
     zeros: bool = False
-    """Whether its jitted functions return zeros, and compute nothing."""
+    """True if its jitted functions return zeros, and compute nothing."""
 
 
 def parse_limit(text: str) -> ScriptLimit:

@@ -157,7 +157,7 @@ class ScriptEnded:
     place: str = ""
     """The line of the script that the error came through, `train.py:12`."""
     ended_early: bool = False
-    """Whether a limit of the request ended it."""
+    """True if a limit of the request ended it."""
 
 
 def names_python_code(text: str) -> bool:

@@ -73,7 +73,7 @@ class Fact(NamedTuple):
 
     @property
     def is_everywhere(self) -> bool:
-        """Whether every index along every axis has an element that may differ from zero."""
+        """True if every index along every axis has an element that may differ from zero."""
         mask = self.nonzero
         if mask is None or isinstance(mask, Banded):
             return mask is None or mask.is_everywhere()
