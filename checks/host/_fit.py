@@ -1,4 +1,4 @@
-"""Whether installed frameworks fit each other, judged by what their own metadata requires."""
+"""True if installed frameworks fit each other, judged by what their own metadata requires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether TensorFlow fits this machine and what stands beside it, and what old code misses."""
+"""True if TensorFlow fits this machine and what stands beside it, and what old code misses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the packages of PyTorch fit each other: each is built for versions of the others."""
+"""True if the packages of PyTorch fit each other: each is built for versions of the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether torchax is still what its own record says: torch_xla brings a folder of that name."""
+"""True if torchax is still what its own record says: torch_xla brings a folder of that name."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex12
 """What 64-bit types become without x64."""
 
 WRAPS = np.lib.NumpyVersion(np.__version__) < "2.0.0"
-"""Whether NumPy itself cuts a Python number that is too large for its type, in silence."""
+"""True if NumPy itself cuts a Python number that is too large for its type, in silence."""
 
 IN_RANGE = {
     "float64": [0.0, 1 / 3, -1e30, 1e-30],

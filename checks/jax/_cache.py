@@ -44,11 +44,11 @@ class Trial(NamedTuple):
     ways: dict[str, Compiled]
     """Each way to it: `compiled`, `from the folder`, `broken entry`, `no folder`."""
     kept: bool
-    """Whether the first time left an entry in the folder."""
+    """True if the first time left an entry in the folder."""
     same: bool
-    """Whether the second time left the folder as it was."""
+    """True if the second time left the folder as it was."""
     still_broken: bool
-    """Whether a broken entry stayed broken."""
+    """True if a broken entry stayed broken."""
 
 
 def trial(program, x):

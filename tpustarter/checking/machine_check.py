@@ -134,7 +134,7 @@ class MachineCheck:
 
     @property
     def is_over(self) -> bool:
-        """Whether every check has ended."""
+        """True if every check has ended."""
         return self._planned == len(self.run.results)
 
     def events(self) -> Iterator[Event]:

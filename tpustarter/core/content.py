@@ -62,7 +62,7 @@ class Check:
     env: dict[str, str] = field(default_factory=dict[str, str])
     optional: bool = False
     has_programs: bool = False
-    """Whether it lists programs that run on a device, for rehearsal."""
+    """True if it lists programs that run on a device, for rehearsal."""
     broken: str | None = None
     """Why the file cannot be used, with its line; None for a sound one."""
 

@@ -65,17 +65,17 @@ class Explanation:
     library: LibraryError | None = None
     """The library that raised the error, where no known failure explains it; else None."""
     has_failed: bool = False
-    """Whether the program broke off, as a traceback or its exit code shows."""
+    """True if the program broke off, as a traceback or its exit code shows."""
     has_own_error: bool = False
-    """Whether it raised `last_error` before it lost another process, as the matches say."""
+    """True if it raised `last_error` before it lost another process, as the matches say."""
     framework: str = ""
     """The one that the log names last, `jax`, `torch_xla` or `tensorflow`; else empty."""
     is_cut: bool = False
-    """Whether its last traceback is cut off before the error."""
+    """True if its last traceback is cut off before the error."""
 
     @property
     def is_explained(self) -> bool:
-        """Whether something known matches; a notice explains no program that broke off."""
+        """True if something known matches; a notice explains no program that broke off."""
         if self.has_own_error:
             return False
         if not self.has_failed:

@@ -32,7 +32,7 @@ class MachineEvidence:
     has_tpu: bool | None
     """None where that is not known, as from a report."""
     of_program: bool = True
-    """Whether the Python that was looked at is the one that ran the program."""
+    """True if the Python that was looked at is the one that ran the program."""
 
 
 @dataclass(frozen=True)

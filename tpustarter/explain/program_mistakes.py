@@ -45,7 +45,7 @@ class ProgramMistake(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     """The title of the lesson that it comes from; empty for a row of `mistakes.yml`."""
     general: bool = False
-    """Whether more is known of an error that has a row of its own in a lesson."""
+    """True if more is known of an error that has a row of its own in a lesson."""
     line: re.Pattern[str] | None = None
     """Found in the line that raised it, where the same words have another cause elsewhere."""
     raised_in: re.Pattern[str] | None = None
@@ -77,7 +77,7 @@ class FoundMistake:
     """The first advice: a command, or a sentence where the user's Python is not known; empty for
     none."""
     is_own: bool = False
-    """Whether a file of the program raised the error, and no library did."""
+    """True if a file of the program raised the error, and no library did."""
 
 
 @functools.cache

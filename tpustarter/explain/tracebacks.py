@@ -77,9 +77,9 @@ class Traceback:
     line: int
     """The number of that line in the log, counted from 1."""
     hides_jax: bool = False
-    """Whether JAX has left out its own frames, so that the last frame did not raise the error."""
+    """True if JAX has left out its own frames, so that the last frame did not raise the error."""
     is_cut: bool = False
-    """Whether the log breaks off before the error."""
+    """True if the log breaks off before the error."""
 
 
 def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:

@@ -69,7 +69,7 @@ class JobExplanation:
     first: WorkerEnd | None
     """The worker that failed first; None where the logs do not tell."""
     is_shared: bool
-    """Whether every worker shows the same error."""
+    """True if every worker shows the same error."""
     found: Explanation
     """The explanation of its failure; where no worker is first, of what all have seen."""
     workers: tuple[WorkerEnd, ...]

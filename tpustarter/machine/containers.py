@@ -16,7 +16,7 @@ class Container:
 
     kind: Literal["docker", "podman", "kubernetes", "other"]
     host_network: bool | None
-    """Whether it shares the host's network; None when that is unknown."""
+    """True if it shares the host's network; None when that is unknown."""
     shm_gib: float | None
     """Size of /dev/shm in GiB."""
 

@@ -55,7 +55,7 @@ class Framework(NamedTuple):
     counts: tuple[str, ...] = ()
     """Variables that take the number of CPU devices."""
     on_cpu: bool = True
-    """Whether it also computes without an accelerator."""
+    """True if it also computes without an accelerator."""
     beside: tuple[str, ...] = ()
     """Frameworks it computes with, which must be installed beside it."""
     quiet: Mapping[str, str] = {}

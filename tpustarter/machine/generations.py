@@ -101,9 +101,9 @@ class Generation:
     image_family: str | None = None
     """Compute Engine image family in the project `ubuntu-os-accelerator-images`."""
     cloud_tpu_api: bool | None = None
-    """Whether `gcloud compute tpus` can create it."""
+    """True if `gcloud compute tpus` can create it."""
     compute_engine: bool | None = None
-    """Whether `gcloud compute instances create` can create it."""
+    """True if `gcloud compute instances create` can create it."""
 
 
 _FP8 = ("float32", "bfloat16", "float8_e5m2", "float8_e4m3fn")

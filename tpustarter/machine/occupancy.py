@@ -29,7 +29,7 @@ class TpuProcess:
     age_s: float | None
     """Seconds since it started."""
     zombie: bool
-    """Whether its first thread has ended, while another one still keeps the node open."""
+    """True if its first thread has ended, while another one still keeps the node open."""
     nodes: tuple[str, ...]
 
 

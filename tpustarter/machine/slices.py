@@ -29,7 +29,7 @@ class HostCountMismatch:
     expected: int
     """The number of hosts that the type usually has."""
     confines: bool
-    """Whether it was set in a variable, which may confine this process to its own host on
+    """True if it was set in a variable, which may confine this process to its own host on
     purpose."""
 
 
@@ -50,7 +50,7 @@ class Slice:
     host_chips: int | None
     """Chips of this host, by its type."""
     waits: bool
-    """Whether a framework started on this host alone would wait for the others."""
+    """True if a framework started on this host alone would wait for the others."""
     chips_per_host_bounds: str | None
     """Arrangement of the chips of this host, such as `2,2,1`."""
     sources: Mapping[str, str] = field(default_factory=empty_mapping)

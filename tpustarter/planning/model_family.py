@@ -28,7 +28,7 @@ class ModelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: Text
     """The definition of the model that the row follows."""
     latent: bool = False
-    """Whether keys and values are compressed into one vector a token (multi-head latent
+    """True if keys and values are compressed into one vector a token (multi-head latent
     attention)."""
     qkv_bias: str = "never"
     """`never`, `always`, or the key that says whether query, key and value have a bias."""
@@ -36,9 +36,9 @@ class ModelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mlp_bias: str = "never"
     norms_per_layer: int = 2
     head_norms: bool = False
-    """Whether queries and keys are normalised, by a scale of the size of a head."""
+    """True if queries and keys are normalised, by a scale of the size of a head."""
     sinks: bool = False
-    """Whether each head has a learned attention sink."""
+    """True if each head has a learned attention sink."""
     windows: Windows = "none"
     """The layers with a sliding window, where the file has no `layer_types`."""
     experts: tuple[str, ...] = ()

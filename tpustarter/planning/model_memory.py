@@ -51,7 +51,7 @@ class PlanOptions:
     cache: str = "bf16"
     remat: Remat = "full"
     scores: bool = False
-    """Whether attention makes a matrix of scores, as it does without a flash kernel."""
+    """True if attention makes a matrix of scores, as it does without a flash kernel."""
 
 
 @dataclass(frozen=True)

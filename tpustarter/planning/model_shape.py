@@ -90,7 +90,7 @@ class ModelShape:
     context: int
     """The longest sequence that the model is made for."""
     tied: bool
-    """Whether one array is both embedding and unembedding."""
+    """True if one array is both embedding and unembedding."""
     qkv_bias: bool
     output_bias: bool
     mlp_bias: bool

@@ -64,7 +64,7 @@ class TpuFit:
 
     @property
     def fits(self) -> bool:
-        """Whether one device has so much."""
+        """True if one device has so much."""
         return self.needed <= self.hbm
 
 

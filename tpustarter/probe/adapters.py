@@ -35,7 +35,7 @@ class FrameworkAdapter(NamedTuple):
     devices: Callable[[], tuple[str, str, int] | None]
     """Platform, kind and count of the devices of this process; None where there are none."""
     is_initialised: Callable[[], bool]
-    """Whether its devices were started, in a process where it was imported; starts nothing."""
+    """True if its devices were started, in a process where it was imported; starts nothing."""
 
 
 def _jax_devices() -> tuple[str, str, int]:

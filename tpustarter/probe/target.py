@@ -21,7 +21,7 @@ class Target:
     generation: str | None = None
     """The TPU generation, a name from `generations.py`; None without a TPU or when unknown."""
     virtual: bool = False
-    """Whether they are virtual CPU devices."""
+    """True if they are virtual CPU devices."""
     root: Path = Path("/")
     """Root of the machine's file system; another folder for a fake machine of a test."""
     minutes: float | None = None

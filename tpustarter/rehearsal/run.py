@@ -122,7 +122,7 @@ class Rehearsal:
         """Places where a script asks for its device, outside of jitted code."""
         self.script_error: str | None = None
         self.script_ended_early = False
-        """Whether the script was ended by the limit of the request."""
+        """True if the script was ended by the limit of the request."""
         self.script_missing = ""
         """The module that a script imported in vain."""
         self.script_place = ""

@@ -83,7 +83,7 @@ class LineLog(CappedLog):
         self._redact = redact
         self._pending = b""
         self._in_key = False
-        """Whether a private key has begun and not ended: its lines have no shape of their own."""
+        """True if a private key has begun and not ended: its lines have no shape of their own."""
         self.fresh: deque[str] = deque(maxlen=MAX_FRESH_LINES)
         """Lines that were not taken yet; in a flood the oldest are dropped here, but not in the
         file."""

@@ -73,7 +73,7 @@ class RemoteEventSource:
         self._failing: dict[int, str] = {}
         """Why a host that still tries did not reach host 0 so far."""
         self._has_waited = False
-        """Whether host 0 waits for nobody any more."""
+        """True if host 0 waits for nobody any more."""
         self.tail: list[str] = []
         """The last lines of host 0 that are no events."""
         self.hosts = HostStates(commands)

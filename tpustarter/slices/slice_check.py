@@ -110,7 +110,7 @@ class _Place(NamedTuple):
 
     @property
     def leads(self) -> bool:
-        """Whether it is host 0, or not known to be another."""
+        """True if it is host 0, or not known to be another."""
         return self.host <= 0
 
 

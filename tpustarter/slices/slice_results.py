@@ -58,9 +58,9 @@ class SliceResults:
         self.unreached: Mapping[int, str] = {}
         """Why a host did not arrive, by its number, where this program started it."""
         self.is_complete = False
-        """Whether every check of the run has ended by itself."""
+        """True if every check of the run has ended by itself."""
         self.is_over = False
-        """Whether there is nothing more to read."""
+        """True if there is nothing more to read."""
         self._run = run
         self._redact = redact
         self._hosts: dict[int | None, Result] = {}

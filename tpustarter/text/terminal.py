@@ -242,9 +242,9 @@ class DataStream(io.TextIOWrapper):
     """The stream for data; its error names stdout as what failed, which an OSError does not."""
 
     begun = False
-    """Whether anything was written to it."""
+    """True if anything was written to it."""
     _is_in_line = False
-    """Whether the last line that was written has no end yet."""
+    """True if the last line that was written has no end yet."""
 
     def end_line(self, stream: io.TextIOWrapper) -> None:
         """End a line that was begun on the same terminal as `stream`; raises UnwrittenError."""

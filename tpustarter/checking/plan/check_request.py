@@ -16,7 +16,7 @@ class CheckRequest:
     devices: int | None = None
     this_host: bool = False
     all_hosts: bool = False
-    """Whether every host of the slice takes part."""
+    """True if every host of the slice takes part."""
     require: str | None = None
     isolate: bool = False
     minutes: float = 10.0

@@ -31,7 +31,7 @@ class Noise(NamedTuple):
     """Ratio of the larger to the smaller figure up to which nothing counts as changed."""
     why: str
     whole: bool = True
-    """Whether whole numbers are treated as measurements too; otherwise they are counts, and
+    """True if whole numbers are treated as measurements too; otherwise they are counts, and
     exact."""
 
 

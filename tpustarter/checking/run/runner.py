@@ -89,7 +89,7 @@ class CheckRunner:
         self._probe: Probe | None = None
         self._log: CappedLog | None = None
         self._with_settings = True
-        """Whether the process runs with the user's settings."""
+        """True if the process runs with the user's settings."""
         self._changed_by_settings = 0
         self.stopped_by: int | None = None
         self._stops = 0

@@ -37,7 +37,7 @@ class CheckProgress:
         self._selfcheck = selfcheck
         self._stream = stream or sys.stderr
         self.rewrites = can_rewrite_line(self._stream)
-        """Whether there is one line, which is rewritten at each event."""
+        """True if there is one line, which is rewritten at each event."""
         self._shown = 0
         """Columns of the line on the screen; 0 for none."""
         self._progress = RunProgress(selfcheck.checks)

@@ -24,7 +24,7 @@ class Project:
     source: str
     """The place where it was found: `--project`, a variable, gcloud's configuration."""
     gcloud_knows: bool = False
-    """Whether gcloud uses the same one by default."""
+    """True if gcloud uses the same one by default."""
 
 
 PLACEHOLDER = Project("PROJECT", "nowhere: replace PROJECT by your own")

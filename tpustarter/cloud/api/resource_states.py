@@ -37,9 +37,9 @@ class StateMeaning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     usually: str = ""
     """The usual time until then in public reports; empty where there are none."""
     billed: bool = True
-    """Whether the chips are billed in this state."""
+    """True if the chips are billed in this state."""
     held: bool = True
-    """Whether it keeps its name and its share of the quota."""
+    """True if it keeps its name and its share of the quota."""
     sources: tuple[Text, ...] = ()
 
 

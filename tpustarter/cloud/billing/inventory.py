@@ -55,7 +55,7 @@ class Tpu:
     """Google's text on the failure; empty where there is none."""
     is_leftover: bool
     made_here: bool
-    """Whether the ledger has it, because this program requested it."""
+    """True if the ledger has it, because this program requested it."""
     note: str = ""
     """The note in the ledger."""
     project: str = ""

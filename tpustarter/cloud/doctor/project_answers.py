@@ -38,7 +38,7 @@ class ProjectQuestion:
     command: Callable[[WantedTpu], str]
     """The gcloud command that finds out, for a question without an answer."""
     matters: bool = True
-    """Whether it can keep a TPU from being created, so that an unknown answer leaves a doubt."""
+    """True if it can keep a TPU from being created, so that an unknown answer leaves a doubt."""
 
 
 @dataclass(frozen=True)

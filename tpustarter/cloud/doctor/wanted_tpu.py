@@ -33,7 +33,7 @@ class WantedTpu:
     zone: str | None = None
     type: TpuType | None = None
     show_names: bool = False
-    """Whether ids, numbers and addresses may be shown."""
+    """True if ids, numbers and addresses may be shown."""
 
     @property
     def id(self) -> str:

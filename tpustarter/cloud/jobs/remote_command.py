@@ -66,9 +66,9 @@ class WorkerEnded:
     what: str
     """The end in words, such as `ended with 1`."""
     reached: bool = True
-    """Whether there was a connection until the end, as far as that is known."""
+    """True if there was a connection until the end, as far as that is known."""
     cut_short: bool = False
-    """Whether this program ended the connection, so that the command may still be running."""
+    """True if this program ended the connection, so that the command may still be running."""
     fixes: tuple[str, ...] = ()
     """Remedies for a worker that was not reached."""
     left_out: int = 0

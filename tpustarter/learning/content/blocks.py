@@ -42,7 +42,7 @@ class Block:
     timeout_s: float
     expected: tuple[ExpectedOutput, ...]
     alone: bool = False
-    """Whether it shares no names with blocks that ran before it."""
+    """True if it shares no names with blocks that ran before it."""
     file: str = ""
     """The file name in tracebacks; empty for a block of a lesson."""
     answer: str | None = None
@@ -55,7 +55,7 @@ class Block:
     show: tuple[str, ...] = ()
     """Arrays whose layout over devices is drawn."""
     is_optional: bool = False
-    """Whether the lesson can be read without it, because it is folded or asks to be changed."""
+    """True if the lesson can be read without it, because it is folded or asks to be changed."""
     number: int = 0
     """Its number among the lesson's blocks, from 1 on; 0 for one in a folded part."""
 
@@ -108,7 +108,7 @@ class Figure:
     file: str
     """The path of the picture, as the lesson's Markdown has it."""
     by_hand: bool
-    """Whether the picture was drawn by hand; others are made from the text."""
+    """True if the picture was drawn by hand; others are made from the text."""
     line: int
     """Line of its image in the lesson's file."""
 

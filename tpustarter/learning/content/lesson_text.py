@@ -47,7 +47,7 @@ class _RenderState:
     markers: list[str] = field(default_factory=list[str])
     """The sign of each list it is in; the innermost one last."""
     is_new_item: bool = False
-    """Whether a list item has begun and nothing of it has been written."""
+    """True if a list item has begun and nothing of it has been written."""
     heading_prefix: str = ""
     cells: list[str] = field(default_factory=list[str])
     columns: list[str] = field(default_factory=list[str])

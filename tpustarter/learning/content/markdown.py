@@ -82,7 +82,7 @@ class MarkdownLine:
     """The text without marks of Markdown; code between fences is unchanged."""
     kind: Literal["heading", "prose", "code"]
     begins: bool = False
-    """Whether it begins an element, such as an item of a list or a row of a table."""
+    """True if it begins an element, such as an item of a list or a row of a table."""
 
 
 def plain_lines(lesson: Lesson) -> Iterator[MarkdownLine]:

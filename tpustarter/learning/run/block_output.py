@@ -47,7 +47,7 @@ class _End:
         self._pieces: deque[tuple[int, str]] = deque()
         self._length = 0
         self.is_cut = False
-        """Whether older output was dropped."""
+        """True if older output was dropped."""
 
     def add(self, number: int, text: str) -> None:
         self._pieces.append((number, text))

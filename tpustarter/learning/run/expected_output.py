@@ -31,7 +31,7 @@ class ExpectedOutput:
     label: str = ""
     """The lesson's words on where it holds, such as `On a TPU, as reported in 2022`."""
     allows_more: bool = False
-    """Whether other lines may be between its lines, because the learner has changed the code."""
+    """True if other lines may be between its lines, because the learner has changed the code."""
 
     @property
     def platform_text(self) -> str:
@@ -56,9 +56,9 @@ class OutputDifference:
     lines: int
     """The number of lines of the longer text."""
     is_only: bool
-    """Whether no other line differs."""
+    """True if no other line differs."""
     prints_nothing: bool = False
-    """Whether nothing was printed at all, or empty lines alone."""
+    """True if nothing was printed at all, or empty lines alone."""
 
     @property
     def absence(self) -> str:

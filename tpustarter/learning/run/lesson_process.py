@@ -95,7 +95,7 @@ class LessonSession:
     ) -> None:
         self.lesson = lesson
         self._growing = growing
-        """Whether plots are drawn while they grow: `run` yields `BlockPlots` then."""
+        """True if plots are drawn while they grow: `run` yields `BlockPlots` then."""
         self._placement = run_target.choose_target(
             lesson, machine or host.Machine(), python=python, devices=devices
         )
@@ -148,7 +148,7 @@ class LessonSession:
 
     @property
     def _takes_accelerator(self) -> bool:
-        """Whether the process takes one as soon as a block asks for devices."""
+        """True if the process takes one as soon as a block asks for devices."""
         return bool(self.lesson.framework) and self._placement.plan.platform != "cpu"
 
     @property

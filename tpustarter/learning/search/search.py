@@ -84,7 +84,7 @@ class SearchHit:
     spots: tuple[FoundLine, ...] = ()
     """The lines of a lesson to read."""
     is_whole: bool = True
-    """Whether it holds every word of the search."""
+    """True if it holds every word of the search."""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ class Collective(NamedTuple):
     link: str
     """`ici` within a slice, or `dcn` between slices."""
     runs: int | None
-    """Number of times that the program does it; None in a branch, or in a loop without a static count."""
+    """Number of runs; None in a branch, or in a loop without a static count."""
     instruction: HloInstruction
     """The instruction that has the result."""
 

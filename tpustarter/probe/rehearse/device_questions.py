@@ -45,9 +45,9 @@ class DeviceQuestions:
 
     device: TpuDevice | None = None
     platform: bool = False
-    """Whether the program asked for its platform."""
+    """True if the program asked for its platform."""
     kind: bool = False
-    """Whether it asked for a property that differs between TPUs."""
+    """True if it asked for a property that differs between TPUs."""
     places: list[str] = field(default_factory=list[str])
     """`file:line` of the questions that had a true answer."""
 

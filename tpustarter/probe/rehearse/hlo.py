@@ -81,7 +81,7 @@ class CollectiveGroup:
     op_name: str
     source: str
     runs: int | None
-    """Number of times that they run in all, by the counts of loops; None where one is not static."""
+    """Number of times that they run in all; None where a loop has no static count."""
     group_size: int | None
     """Devices that exchange with each other, or slices if `link` is `dcn`; None is unknown."""
     link: str
@@ -118,7 +118,7 @@ class HloProgram:
     kernels: tuple[str, ...]
     """Targets of the custom calls that are hand-written kernels, each once."""
     complete: bool = False
-    """Whether the text was complete: something missing from a truncated text may still be in the
+    """True if the text was complete: something missing from a truncated text may still be in the
     program."""
 
 

@@ -88,9 +88,9 @@ class _File:
         self._loading = DeviceQuestions()
         self._files = 0
         self.is_running = False
-        """Whether the file itself runs, which happens before a function of it is known."""
+        """True if the file itself runs, which happens before a function of it is known."""
         self.told_tpu = False
-        """Whether the file asked for its device, outside of a program."""
+        """True if the file asked for its device, outside of a program."""
 
     def lower_all(self) -> None:
         """Lower all programs, once for each number of devices, and for each kind if it matters."""

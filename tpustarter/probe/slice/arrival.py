@@ -100,7 +100,7 @@ class Roster:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every host has arrived, and nobody else."""
+        """True if every host has arrived, and nobody else."""
         return not self.missing and not self.strangers
 
     def everyone(self) -> list[ArrivalFacts]:

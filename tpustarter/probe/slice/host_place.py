@@ -22,7 +22,7 @@ class HostPlace:
     coordinator: str
     """Address of host 0, `NAME:PORT`, as all hosts know it."""
     detected: bool
-    """Whether JAX detected it, at least in part."""
+    """True if JAX detected it, at least in part."""
 
     @property
     def name(self) -> str:

@@ -44,7 +44,7 @@ class _Work:
         default_factory=queue.SimpleQueue["JobEvent | None"]
     )
     complete: bool = False
-    """Whether no task will be added."""
+    """True if no task will be added."""
     running: int = 0
     """Threads that have not reported their end."""
 

@@ -325,7 +325,7 @@ class LoweringProblem(Problem):
         summary = f"`{name}` cannot be lowered: {reason}"
         super().__init__(summary, hint=hint, code=ExitCode.INCONCLUSIVE)
         self.narrows = event.get("narrows") is True
-        """Whether JAX would make a type of the arguments half as wide."""
+        """True if JAX would make a type of the arguments half as wide."""
 
 
 def torch_hint(name: str) -> str:

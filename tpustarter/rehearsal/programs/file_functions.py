@@ -41,7 +41,7 @@ class FileFunction:
     """Arguments that are not arrays, named by `static_argnums` and `static_argnames`."""
     jitted: bool = False
     certain: bool = True
-    """Whether the file shows its parameters for certain; an unknown decorator may change them."""
+    """True if the file shows its parameters for certain; an unknown decorator may change them."""
 
     @property
     def lists_programs(self) -> bool:
@@ -58,13 +58,13 @@ class FileSource:
     bound: frozenset[str]
     """Every name that the file may bind, not only those of functions."""
     complete: bool
-    """Whether `bound` is all: no `from ... import *`, and nothing that writes `globals()`."""
+    """True if `bound` is all: no `from ... import *`, and nothing that writes `globals()`."""
     imports: frozenset[str]
     """Names of the packages that it imports."""
     jits: bool
-    """Whether it names `jit`."""
+    """True if it names `jit`."""
     runs: bool
-    """Whether running it does something, besides defining and importing."""
+    """True if running it does something, besides defining and importing."""
 
     def find_function(self, name: str) -> FileFunction | None:
         """Return a function by its name, or None for an unknown one."""

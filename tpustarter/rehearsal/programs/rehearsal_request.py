@@ -69,9 +69,9 @@ class RehearsalRequest:
     measured_s: float | None = None
     """Seconds that one run of the program took on a TPU; None where nobody measured it."""
     fresh: bool = False
-    """Whether to compile again where an answer is stored."""
+    """True if to compile again where an answer is stored."""
     beside_tpu: bool = False
-    """Whether to continue on a machine that has TPU chips."""
+    """True if to continue on a machine that has TPU chips."""
     save: str | None = None
     """The folder that gets the texts of the programs and the report; None for none."""
     memory_limit_bytes: int | None = None

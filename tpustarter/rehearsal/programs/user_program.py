@@ -96,7 +96,7 @@ class LoweredProgram:
     """`artifact`, `program` and `lowered`, as the compiler takes them."""
     error: str | None = None
     refused: bool = False
-    """Whether JAX itself refuses to lower it for a TPU."""
+    """True if JAX itself refuses to lower it for a TPU."""
     notes: tuple[str, ...] = ()
     """Remarks that go with the compiler's answer."""
     check: str | None = None

@@ -46,7 +46,7 @@ class RehearsalProgress:
     """Tasks: the programs of a check, or one of the user, each for one TPU."""
     done: int = 0
     all_given: bool = False
-    """Whether no task will be added; there is no estimate before."""
+    """True if no task will be added; there is no estimate before."""
     began: float | None = field(default=None)
     """Clock time at which the first task was given."""
     _waiting: Counter[Key] = field(default_factory=Counter[Key])

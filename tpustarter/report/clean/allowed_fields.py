@@ -29,7 +29,7 @@ class OmittedFact(NamedTuple):
     """The section, or the section and the field with a dot between."""
     why: str
     is_unknown: bool = False
-    """Whether this version does not know the field."""
+    """True if this version does not know the field."""
 
 
 def clean_number(value: object, _: Cleaner) -> float:

@@ -91,7 +91,7 @@ class FrameworkAnswer:
     gone: Event | None = None
     """How it ended by itself; null where it had to be ended."""
     is_working: bool = False
-    """Whether it still computed or read from the disk when its time was over."""
+    """True if it still computed or read from the disk when its time was over."""
     waited_s: float = 0.0
     device_log: str = ""
     """The last lines that libtpu wrote in this run's own folder."""

@@ -37,7 +37,7 @@ class EnvironmentFacts:
     occupied: str | None
     """Why the environment may not be made there; None where it may."""
     half_made: bool
-    """Whether an environment of set-up is there without a Python that could be started."""
+    """True if an environment of set-up is there without a Python that could be started."""
     uv: Path | None
     python: Path | None
     """A Python on this machine that the profile can be made with."""

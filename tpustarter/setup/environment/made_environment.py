@@ -53,7 +53,7 @@ class SetupMarker(msgspec.Struct):
     """Steps whose command ended well."""
     profile: str | None = None
     made_folder: bool = False
-    """Whether the folder itself was not there before."""
+    """True if the folder itself was not there before."""
     wheel: str | None = None
     packages: list[str] | None = None
     proof: RecordedProof | None = None

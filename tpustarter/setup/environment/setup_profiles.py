@@ -39,7 +39,7 @@ class SetupProfile:
     remembered: str
     """The effect of remembering it, as a sentence."""
     activated: bool
-    """Whether people activate it in their own shell."""
+    """True if people activate it in their own shell."""
     supports: str
     """The purpose of the Pythons in `versions`, in a few words."""
     versions: tuple[str, ...] = ("3.12", "3.13")

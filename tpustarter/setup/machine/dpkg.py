@@ -34,7 +34,7 @@ class DpkgPackages:
     by_apt: frozenset[str]
     """Packages that apt installed only because others need them."""
     was_killed: bool
-    """Whether an installation was interrupted."""
+    """True if an installation was interrupted."""
 
     @property
     def installed(self) -> list[str]:

@@ -22,7 +22,7 @@ NOT_ALLOWED = "it needs root, which `--root` allows once you have read its comma
 NOT_SEEN = "it needs root, and its command is not the one that you said yes to"
 
 Leave = bool | Collection[tuple[str, ...]]
-"""Whether commands may run as root; or the commands that may, each word for word."""
+"""True if commands may run as root; or the commands that may, each word for word."""
 
 
 def find_user() -> dict[str, str]:

@@ -93,7 +93,7 @@ class HostProcess:
         self._end_by: float | None = None
         self._stops = 0
         self.has_more = False
-        """Whether `read` left something."""
+        """True if `read` left something."""
         self._connector = frozenset[int]()
         self._lost_at: float | None = None
 
@@ -104,7 +104,7 @@ class HostProcess:
 
     @property
     def ended(self) -> bool:
-        """Whether the command has ended and all of its output was read."""
+        """True if the command has ended and all of its output was read."""
         return self._gone is not None
 
     @property
@@ -114,18 +114,18 @@ class HostProcess:
 
     @property
     def connecting(self) -> bool:
-        """Whether the command is still connecting, which only so many commands do at a time."""
+        """True if the command is still connecting, which only so many commands do at a time."""
         young = time.monotonic() - self._began < CONNECTED_AFTER_S
         return young and self._command.marks and self._stage is HostStage.STARTED
 
     @property
     def leads(self) -> bool:
-        """Whether the other commands wait until this command has reached its host."""
+        """True if the other commands wait until this command has reached its host."""
         return self._command.leads and self._stage is HostStage.STARTED
 
     @property
     def sending(self) -> bool:
-        """Whether a part of the probe is still to be sent."""
+        """True if a part of the probe is still to be sent."""
         return self._may_send and len(self._unsent) > 0 and self._end_by is None
 
     @property

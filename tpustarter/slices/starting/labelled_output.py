@@ -23,7 +23,7 @@ class LabelFormat:
     pattern: re.Pattern[bytes]
     """A label; its first group is the host's number."""
     within: bool = False
-    """Whether one may stand in the middle of a line, too."""
+    """True if one may stand in the middle of a line, too."""
     wrap: int | None = None
     """Bytes behind the label after which a line is cut and goes on in the next one."""
 

@@ -57,12 +57,12 @@ class HostCommand:
     archive: Path | None = None
     """File that its stdin begins with, before the lifeline; None for a command without stdin."""
     marks: bool = False
-    """Whether the host prints `REACHED` and `PLACED`."""
+    """True if the host prints `REACHED` and `PLACED`."""
     reconnects: bool = False
-    """Whether its program starts another one that connects, and starts that again where the
+    """True if its program starts another one that connects, and starts that again where the
     connection is lost."""
     leads: bool = False
-    """Whether the others wait until its host was reached: it may make a key that they need."""
+    """True if the others wait until its host was reached: it may make a key that they need."""
     labels: LabelFormat | None = None
     """The labels of a command that starts all hosts."""
 
@@ -128,11 +128,11 @@ class HostLine:
     """None where it is the engine's own, or the host is not known."""
     text: str
     is_error: bool
-    """Whether it came on stderr."""
+    """True if it came on stderr."""
 
     @property
     def is_event(self) -> bool:
-        """Whether it is an event of the probe, and not log."""
+        """True if it is an event of the probe, and not log."""
         return not self.is_error and self.text.startswith(EVENT)
 
 
@@ -158,12 +158,12 @@ class HostEnded:
 
     @property
     def is_unreached(self) -> bool:
-        """Whether no shell ran on the host, as far as the engine tells."""
+        """True if no shell ran on the host, as far as the engine tells."""
         return self.command.marks and self.stage is HostStage.STARTED
 
     @property
     def is_lost(self) -> bool:
-        """Whether the connection to the host was lost."""
+        """True if the connection to the host was lost."""
         was_there = self.command.marks and not self.is_unreached
         ended = self.ending is EndReason.EXITED and self.code == NOT_CONNECTED
         return was_there and (ended or self.ending is EndReason.LOST)

@@ -51,7 +51,7 @@ class DeviceUse:
         self._keep_running = True
         """False once the running block has been asked to stop."""
         self.lacks_tpu = False
-        """Whether the process asks for a TPU that this machine lacks, so that it holds none."""
+        """True if the process asks for a TPU that this machine lacks, so that it holds none."""
         self._condition = threading.Condition()
 
     @property
@@ -61,12 +61,12 @@ class DeviceUse:
 
     @property
     def is_running(self) -> bool:
-        """Whether a block is running."""
+        """True if a block is running."""
         return self._busy
 
     @property
     def is_warm(self) -> bool:
-        """Whether a process has been started and waits for a block."""
+        """True if a process has been started and waits for a block."""
         session = self._session
         return session is not None and session.is_warm
 
@@ -90,7 +90,7 @@ class DeviceUse:
 
     @property
     def owns_accelerator(self) -> bool:
-        """Whether a process of this app may hold the TPU or GPU."""
+        """True if a process of this app may hold the TPU or GPU."""
         holder = self.holder
         return holder is not None and holder.accelerator is not None
 

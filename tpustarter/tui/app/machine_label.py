@@ -18,7 +18,7 @@ class MachineLabel:
     parts: tuple[str, ...] = ()
     """The rest, such as `8 chips`."""
     is_tpu: bool = False
-    """Whether it is a TPU, or a process that holds one."""
+    """True if it is a TPU, or a process that holds one."""
 
     def texts(self) -> list[str]:
         """Return the label and shorter forms of it for narrow screens, the longest first."""

@@ -159,10 +159,10 @@ class AppSession(AppInternals, inherit_bindings=False):
         self.where = MachineLabel()
         self.holder: DeviceHolder | None = None
         self.on_tpu: bool | None = None
-        """Whether lessons and checks run on a TPU; None until the machine was looked at."""
+        """True if lessons and checks run on a TPU; None until the machine was looked at."""
         self._idle_timer: Timer | None = None
         self._on_light: bool | None = None
-        """Whether the terminal's background is light; None while the terminal has not answered."""
+        """True if the terminal's background is light; None while the terminal has not answered."""
         for known in theme.CHOICES.values():
             self.register_theme(known)
         self.choose(settings.read_settings())
@@ -175,7 +175,7 @@ class AppSession(AppInternals, inherit_bindings=False):
 
     @property
     def has_colours(self) -> bool:
-        """Whether colours are shown: the terminal has some, and the user did not turn them off."""
+        """True if colours are shown: the terminal has some, and the user did not turn them off."""
         return bool(self.console.color_system) and not (self.choices.plain or self.no_color)
 
     def _choose_theme(self) -> None:
@@ -202,7 +202,7 @@ class AppSession(AppInternals, inherit_bindings=False):
 
     @property
     def needs_background(self) -> bool:
-        """Whether the theme depends on the terminal's background colour."""
+        """True if the theme depends on the terminal's background colour."""
         is_free = not (self.choices.theme or self.choices.plain)
         return is_free and self.theme != theme.TERMINAL.name
 

@@ -18,13 +18,13 @@ class Settings:
     devices: int | None = None
     """Virtual CPU devices to use, even beside a TPU; None for what the machine has."""
     plain: bool = False
-    """Whether the app shows no colours."""
+    """True if the app shows no colours."""
     path: str | None = None
     """The path shown on the home screen; None for the one that suits the machine."""
     theme: str | None = None
     """The colours, a name of `theme.CHOICES`; None for those that suit the terminal."""
     mouse: bool = True
-    """Whether the app gets the mouse's clicks; otherwise the terminal selects text with it."""
+    """True if the app gets the mouse's clicks; otherwise the terminal selects text with it."""
 
 
 def read_settings() -> Settings:

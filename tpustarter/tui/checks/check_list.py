@@ -32,7 +32,7 @@ class CheckList(RunProgress):
         self.run: Run | None = None
         """The run that is over; None during a run."""
         self.lists_all = False
-        """Whether folded checks are listed one by one."""
+        """True if folded checks are listed one by one."""
 
     def begin(self) -> None:
         """Prepare for a run, and keep the results of the last run."""

@@ -43,13 +43,13 @@ class AnswerJudge:
         self.judged: AnswerVerdict | None = None
         """The verdict on the last answer; None before there is one."""
         self.has_process = False
-        """Whether an answer ran: its process is up until the page is left."""
+        """True if an answer ran: its process is up until the page is left."""
         self._is_next = False
-        """Whether the file is judged again when the running answer has ended."""
+        """True if the file is judged again when the running answer has ended."""
 
     @property
     def is_busy(self) -> bool:
-        """Whether an answer is running and being judged."""
+        """True if an answer is running and being judged."""
         return self._run.is_busy
 
     @property
@@ -64,7 +64,7 @@ class AnswerJudge:
 
     @property
     def is_due(self) -> bool:
-        """Whether the file is to be judged again, because no answer runs any more."""
+        """True if the file is to be judged again, because no answer runs any more."""
         return self._is_next and not self.is_busy
 
     def comes_next(self) -> bool:

@@ -82,7 +82,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         self._saved: tuple[int, int] | None = None
         self._judging = AnswerJudge(self)
         self._is_typed = False
-        """Whether something was typed since the last verdict, so that its lines may be others."""
+        """True if something was typed since the last verdict, so that its lines may be others."""
         self._clock: Timer | None = None
         self._writing: Timer | None = None
         """The timer that writes the typed text, with any keys that follow until then."""
@@ -384,7 +384,7 @@ The lines below `# Judged below` are written again each time, so changing them h
 
     @property
     def can_stop(self) -> bool:
-        """Whether an answer is running and being judged."""
+        """True if an answer is running and being judged."""
         return self._judging.is_busy
 
     def stop_work(self) -> bool:

@@ -60,9 +60,9 @@ class FailedRun:
     lesson: str = ""
     """The lesson that explains the failure, or in which it happened; empty where none is named."""
     is_in_lesson: bool = False
-    """Whether that lesson is open, and has a section on failures."""
+    """True if that lesson is open, and has a section on failures."""
     is_crash: bool = False
-    """Whether `ended` says how a process ended."""
+    """True if `ended` says how a process ended."""
     words: str = ""
     """The framework and the platform, which a log often leaves out."""
 

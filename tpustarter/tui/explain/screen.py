@@ -271,7 +271,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
     @property
     def _is_section(self) -> bool:
-        """Whether the open lesson explains the failure, in a section of its own."""
+        """True if the open lesson explains the failure, in a section of its own."""
         return self._failed.is_in_lesson and self._lesson == self._failed.lesson
 
     def action_page_down(self) -> None:

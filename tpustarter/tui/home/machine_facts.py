@@ -34,7 +34,7 @@ class MachineFacts:
     """The devices in a few words, for the heading."""
     on_tpu: bool
     has_framework: bool
-    """Whether the Python under test has a framework."""
+    """True if the Python under test has a framework."""
     suggestion: tuple[str, str] = ("", "")
     """The id of the path that suits this machine, and the reason."""
     candidates: tuple[Interpreter, ...] = ()
@@ -42,7 +42,7 @@ class MachineFacts:
     chips: int = 0
     """TPU chips of this machine, or the virtual devices that stand in for them."""
     lacks_tpu: bool = False
-    """Whether `JAX_PLATFORMS` asks for a TPU where none is found."""
+    """True if `JAX_PLATFORMS` asks for a TPU where none is found."""
 
 
 def collect_facts(machine: host.Machine, settings: Settings) -> MachineFacts:

@@ -93,7 +93,7 @@ the mark as the arrow keys do.
         """The next lesson; when it changes, the mark moves to it."""
         self._chooser: PathsScreen | None = None
         self._awaits_suggestion = False
-        """Whether to follow the path that suits this machine as soon as that is known."""
+        """True if to follow the path that suits this machine as soon as that is known."""
         self._settling: Timer | None = None
         """The timer that runs while the window may still change its size."""
 

@@ -96,11 +96,11 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         self.to_change_at: Selection | None = None
         """The place of the line to change, if there is one."""
         self.is_done = False
-        """Whether the typed code is all that was asked for, so that Enter goes on."""
+        """True if the typed code is all that was asked for, so that Enter goes on."""
         self.offered = ""
         """The code that typing replaces, selected since the editor opened."""
         self._is_copied = False
-        """Whether the selection has been copied."""
+        """True if the selection has been copied."""
         self._was_laid_out = False
         super().__init__(
             code,
@@ -218,7 +218,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
 
     @property
     def _is_untouched(self) -> bool:
-        """Whether the line to change is untouched: then Enter is meant to read on."""
+        """True if the line to change is untouched: then Enter is meant to read on."""
         is_there = self.to_change_at is not None and self.selection == self.to_change_at
         is_line = is_there and (self.selected_text or not self.cursor_at_end_of_line)
         return bool(is_line) and self.text == self._first_code  # else Enter begins a line

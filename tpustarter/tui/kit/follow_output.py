@@ -40,7 +40,7 @@ class OutputFollower:
 
     @property
     def is_place_kept(self) -> bool:
-        """Whether the page moves with output above the block that is to run."""
+        """True if the page moves with output above the block that is to run."""
         return self._kept is not None and self._nobody_scrolled
 
     def _top(self) -> float:
@@ -70,7 +70,7 @@ class OutputFollower:
 
     @property
     def _is_scrolling(self) -> bool:
-        """Whether a scroll was asked for that Textual has not done yet."""
+        """True if a scroll was asked for that Textual has not done yet."""
         return round(self._page.scroll_target_y) != self._page.scroll_offset.y
 
     def follow_soon(self) -> None:

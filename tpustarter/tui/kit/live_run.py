@@ -42,16 +42,16 @@ class LiveRun(Generic[Event]):
         self.stopped = threading.Event()
         """Set once the user has stopped the run; a worker may wait for it."""
         self.is_busy = False
-        """Whether something runs, or its last events have not been taken yet."""
+        """True if something runs, or its last events have not been taken yet."""
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the user has stopped the run, which may not have ended yet."""
+        """True if the user has stopped the run, which may not have ended yet."""
         return self.stopped.is_set()
 
     @property
     def can_stop(self) -> bool:
-        """Whether something runs that was not stopped yet."""
+        """True if something runs that was not stopped yet."""
         return self.is_busy and not self.is_stopped
 
     @property

@@ -81,7 +81,7 @@ class Page(WholeScreen):
     If there is something, the key that ends the process asks first: it may be a stray letter.
     """
     is_ready = True
-    """Whether keys act on what is seen; they wait until the screen is laid out, see `take_keys`."""
+    """True if keys act on what is seen; they wait until the screen is laid out, see `take_keys`."""
     ready_at = 0.0
     """The time since which they do, by the clock of the keys' time stamps."""
     live_run: LiveRun[Any] | None = None
@@ -151,7 +151,7 @@ class Page(WholeScreen):
 
     @property
     def can_stop(self) -> bool:
-        """Whether something runs that was not stopped yet."""
+        """True if something runs that was not stopped yet."""
         return self.live_run is not None and self.live_run.can_stop
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

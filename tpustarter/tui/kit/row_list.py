@@ -178,7 +178,7 @@ class DelayedRowList(RowList):
         super().__init__(id=id)
         self._early: list[Callable[[], None]] = []
         self.is_moved = False
-        """Whether a key has moved the mark."""
+        """True if a key has moved the mark."""
 
     def show(self, rows: Iterable[Row], *, highlight: str | None = None) -> None:
         """Replace all rows, and act on the keys that came before there were any."""

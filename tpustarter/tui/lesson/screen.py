@@ -41,7 +41,7 @@ class LessonRunScreen(LessonScreen):
         self._offered_for: tuple[object, ...] = ()
         """The marked block and its state when keys were last offered."""
         self._goes_on = False
-        """Whether keys move on to the block after the running one, once that has passed."""
+        """True if keys move on to the block after the running one, once that has passed."""
 
     def first_line(self) -> Heading:
         return Heading(self._heading, wraps=True)

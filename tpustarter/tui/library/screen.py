@@ -58,7 +58,7 @@ class SearchLine(Input):
     ]
 
     is_meant = False
-    """Whether Enter searches for the suggested word, because nothing was found."""
+    """True if Enter searches for the suggested word, because nothing was found."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer for Enter the one of its two actions that applies now."""
@@ -111,7 +111,7 @@ opens the marked one.
         """The titles of exercises, by id."""
         self._filter = "all"
         self._is_readable = True
-        """Whether a search can end, because its texts were read or are being read."""
+        """True if a search can end, because its texts were read or are being read."""
         self._wanted: Callable[[], object] | None = None
         """The action of a key that waits for the search of the typed text."""
         self.is_ready = find
@@ -235,7 +235,7 @@ opens the marked one.
 
     @property
     def _is_found(self) -> bool:
-        """Whether the results shown are those of the typed text."""
+        """True if the results shown are those of the typed text."""
         return self.query_one(Input).value.strip() == (self._found.text if self._found else "")
 
     def _wait(self, wanted: Callable[[], object]) -> None:

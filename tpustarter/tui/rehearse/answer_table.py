@@ -47,9 +47,9 @@ class RehearsalAnswers:
         self.skipped: list[dict[str, str]] = []
         """Programs left out, each with `name`, `tpu` and `reason`."""
         self.busy = True
-        """Whether answers are still to come."""
+        """True if answers are still to come."""
         self.is_whole = False
-        """Whether the rehearsal ran to its end, so that a cell without an answer had no turn."""
+        """True if the rehearsal ran to its end, so that a cell without an answer had no turn."""
         self._rows: dict[Program, dict[str, ResultFields]] = {program: {} for program in programs}
         self._checks = [check for check, _ in self._rows]
         self._seconds: dict[tuple[Program, str], float] = {}

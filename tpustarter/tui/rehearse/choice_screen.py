@@ -50,7 +50,7 @@ class AvailablePrograms:
     own: tuple[TypedProgram, ...]
     """The programs found in the files of this folder."""
     has_torch: bool
-    """Whether a Python here can lower the programs of torch_xla."""
+    """True if a Python here can lower the programs of torch_xla."""
 
 
 class ChoiceRows(RowList):
@@ -108,7 +108,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._typing = ""
         """The key of `OWN` whose text is typed."""
         self._has_words = False
-        """Whether the input line began with text to change."""
+        """True if the input line began with text to change."""
         self._offered: AmbiguousPrograms | None = None
         """The programs of the typed file, while one of them is to be chosen."""
 

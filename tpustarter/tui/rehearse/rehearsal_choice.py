@@ -28,7 +28,7 @@ class RehearsalChoice:
 
     checks: Sequence[Check] = ()
     has_compiler: bool = True
-    """Whether an environment with the TPU compiler was found; true before the search."""
+    """True if an environment with the TPU compiler was found; true before the search."""
     wanted: set[str] = field(default_factory=set[str])
     """The ids of the selected checks."""
     tpus: set[str] = field(default_factory=lambda: set(EVERY_GENERATION))
@@ -60,12 +60,12 @@ class RehearsalChoice:
 
     @property
     def is_complete(self) -> bool:
-        """Whether at least one program and one TPU are selected."""
+        """True if at least one program and one TPU are selected."""
         return bool(self.tpus) and bool(self.own or self.chosen_checks)
 
     @property
     def has_every_generation(self) -> bool:
-        """Whether the TPUs are the initial ones, one of each generation."""
+        """True if the TPUs are the initial ones, one of each generation."""
         return self.tpus == {*EVERY_GENERATION}
 
     def tpu_count(self) -> str:

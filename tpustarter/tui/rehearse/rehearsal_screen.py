@@ -296,7 +296,7 @@ class RehearsalScreen(ListWithDetails):
 
     @property
     def _has_room_to_compare(self) -> bool:
-        """Whether the comparison of TPUs is shown below the marked answer without a key."""
+        """True if the comparison of TPUs is shown below the marked answer without a key."""
         return self.has_class("-airy") and len(self._answers.tpus) > 1 and not self._answers.busy
 
     def _words(self) -> str:

@@ -68,7 +68,7 @@ class TypedProgram:
 
     @property
     def needs_shapes(self) -> bool:
-        """Whether the program is a function of arrays, whose shapes the user chooses."""
+        """True if the program is a function of arrays, whose shapes the user chooses."""
         return self.kind == FUNCTION and len(self.words) > 1
 
     @property

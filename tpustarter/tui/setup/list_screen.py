@@ -52,11 +52,11 @@ class ListedSetup:
     trouble: str = ""
     """The reason why no plan could be made; empty for none."""
     is_on_path: bool = False
-    """Whether a lesson of the user's path computes in it; servers are not counted."""
+    """True if a lesson of the user's path computes in it; servers are not counted."""
 
     @property
     def is_machine(self) -> bool:
-        """Whether the set-up changes this machine and makes no environment."""
+        """True if the set-up changes this machine and makes no environment."""
         return self.profile.name in MACHINE
 
     @property

@@ -23,7 +23,7 @@ class WholeCompositor(Compositor):
         self._laid_out: CompositorMap = {}
         """The map of the last layout."""
         self._differs = False
-        """Whether the map was rebuilt since, and differs from what was painted."""
+        """True if the map was rebuilt since, and differs from what was painted."""
 
     @property
     def full_map(self) -> CompositorMap:

@@ -36,7 +36,7 @@ class AppOnTerminal(Protocol):
     """The part of the app that the driver uses."""
 
     needs_background: bool
-    """Whether the app's colours depend on the terminal's background."""
+    """True if the app's colours depend on the terminal's background."""
 
     def hang_up(self) -> None:
         """Leave because the terminal is gone."""

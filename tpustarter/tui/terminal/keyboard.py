@@ -64,7 +64,7 @@ class Keyboard:
     """The input of one terminal; `feed` gets the bytes read, `pause` is for a time without any."""
 
     has_mouse = False
-    """Whether the terminal was asked for mouse events."""
+    """True if the terminal was asked for mouse events."""
 
     def __init__(self) -> None:
         self._mouse = XTermParser()
@@ -77,7 +77,7 @@ class Keyboard:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether something has begun, such as the Escape key or a sequence."""
+        """True if something has begun, such as the Escape key or a sequence."""
         return bool(self._rest)
 
     def feed(self, data: bytes) -> Iterator[Message]:

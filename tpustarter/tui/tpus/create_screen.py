@@ -340,7 +340,7 @@ scripts and several slices.
 
     @property
     def can_stop(self) -> bool:
-        """Whether Google is being asked how much of the grant is in use."""
+        """True if Google is being asked how much of the grant is in use."""
         return self._judging is not None and not self._judging.is_set()
 
     def on_unmount(self) -> None:

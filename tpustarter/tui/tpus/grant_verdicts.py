@@ -25,12 +25,12 @@ class GrantVerdicts:
 
     @property
     def is_covered(self) -> bool:
-        """Whether the grant covers all requests, so that their chips are free of charge."""
+        """True if the grant covers all requests, so that their chips are free of charge."""
         return bool(self.judgements) and all(one.is_free for one in self.judgements)
 
     @property
     def is_outside(self) -> bool:
-        """Whether there is a grant, and it does not cover one of the requests."""
+        """True if there is a grant, and it does not cover one of the requests."""
         return any(not one.is_free for one in self.judgements)
 
     def notes(self) -> Iterator[str]:

@@ -64,7 +64,7 @@ class TpuDraft:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether Compute Engine, not the Cloud TPU API, makes this TPU, so nothing can be sent."""
+        """True if Compute Engine, not the Cloud TPU API, makes this TPU, so nothing can be sent."""
         return self.tpu is not None and compute_engine.is_needed(self.tpu)
 
     def errors(self) -> dict[str, str]:

@@ -67,7 +67,7 @@ class KnownTpus:
     unreadable: tuple[Path, ...] = ()
     """Ledgers that can't be read."""
     needs_project: bool = False
-    """Whether Google could not be asked because no project is known."""
+    """True if Google could not be asked because no project is known."""
 
     def find_tpu(self, key: str | None) -> Tpu | None:
         """Return the TPU of a row, or None if the row has none."""

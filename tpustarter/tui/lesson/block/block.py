@@ -63,7 +63,7 @@ class BlockView(Vertical, can_focus=True):
         """Its number among the lesson's blocks: `Block 2 of 9`."""
         self.border_title = f"{self.label}: your turn" if block.is_try else self.label
         self._is_predicted = is_predicted
-        """Whether its expected output is hidden until it ran."""
+        """True if its expected output is hidden until it ran."""
         self._shown_words: BlockText | None = None
         self.code = BlockCode(block, draft)
         earlier = EarlierResult(before, draft, draft_before, printed_before)
@@ -182,7 +182,7 @@ class BlockView(Vertical, can_focus=True):
 
     @property
     def has_output(self) -> bool:
-        """Whether the present run has printed or drawn anything yet."""
+        """True if the present run has printed or drawn anything yet."""
         return bool(self.output_tail) or self.query_one(".drawing").display
 
     @property
@@ -227,7 +227,7 @@ class BlockView(Vertical, can_focus=True):
 
     @property
     def is_done(self) -> bool:
-        """Whether the block has passed, in this session or an earlier one."""
+        """True if the block has passed, in this session or an earlier one."""
         return self.state.is_done
 
     def follow(self, *, has_run: bool) -> bool:

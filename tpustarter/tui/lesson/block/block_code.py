@@ -30,7 +30,7 @@ class BlockCode(Vertical):
         self._typed_at: Selection | None = None
         """The selection in the editor when it was closed last."""
         self._is_numbered = False
-        """Whether an error has named a line: from then on line numbers stay, because the code would
+        """True if an error has named a line: from then on line numbers stay, because the code would
         move as they come and go."""
         self.taken_back: str | None = None
         """The user's code before the last reset."""
@@ -52,7 +52,7 @@ class BlockCode(Vertical):
 
     @property
     def is_edited(self) -> bool:
-        """Whether the user has changed the lesson's code."""
+        """True if the user has changed the lesson's code."""
         return self.text.rstrip() not in (
             self._block.code.rstrip(),
             plain_source(self._block.code).rstrip(),  # as the editor shows it
@@ -60,17 +60,17 @@ class BlockCode(Vertical):
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the lesson's code has changed since the user edited it."""
+        """True if the lesson's code has changed since the user edited it."""
         return self.is_edited and self._is_old_draft
 
     @property
     def waits_for_change(self) -> bool:
-        """Whether the code is that of a task, and the user has not changed it yet."""
+        """True if the code is that of a task, and the user has not changed it yet."""
         return self._block.is_try and not self.is_edited
 
     @property
     def has_gap(self) -> bool:
-        """Whether the code has a gap to fill before it can run."""
+        """True if the code has a gap to fill before it can run."""
         return self.waits_for_change and self._has_gap
 
     @property
@@ -108,7 +108,7 @@ class BlockCode(Vertical):
 
     @property
     def can_restore(self) -> bool:
-        """Whether there is code to restore, and nothing was typed since the reset."""
+        """True if there is code to restore, and nothing was typed since the reset."""
         return self.taken_back is not None and not self.is_edited and not self.is_editing
 
     def _show(self) -> None:

@@ -36,27 +36,27 @@ class PresentCode(Protocol):
 
     @property
     def is_edited(self) -> bool:
-        """Whether the user has changed the lesson's code."""
+        """True if the user has changed the lesson's code."""
         ...
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the lesson's code has changed since the user edited it."""
+        """True if the lesson's code has changed since the user edited it."""
         ...
 
     @property
     def waits_for_change(self) -> bool:
-        """Whether the code is that of a task, and the user has not changed it yet."""
+        """True if the code is that of a task, and the user has not changed it yet."""
         ...
 
     @property
     def has_gap(self) -> bool:
-        """Whether the code has a gap to fill before it can run."""
+        """True if the code has a gap to fill before it can run."""
         ...
 
     @property
     def is_editing(self) -> bool:
-        """Whether an editor is open."""
+        """True if an editor is open."""
         ...
 
 
@@ -78,7 +78,7 @@ class EarlierResult:
 
     @property
     def has_passed(self) -> bool:
-        """Whether the block has passed, earlier or since."""
+        """True if the block has passed, earlier or since."""
         return self.own_status == "pass"
 
     def record_result(self, result: BlockResult, code: PresentCode) -> None:
@@ -123,9 +123,9 @@ class BlockState:
         """The code that the result belongs to."""
         self.is_busy = False
         self.is_gone = False
-        """Whether the process that it ran in has ended."""
+        """True if the process that it ran in has ended."""
         self.was_left = False
-        """Whether the user has left a task unchanged: reading on then skips it."""
+        """True if the user has left a task unchanged: reading on then skips it."""
 
     def begin(self) -> None:
         """Record that the present code runs now."""
@@ -149,27 +149,27 @@ class BlockState:
 
     @property
     def is_other_code(self) -> bool:
-        """Whether the present code is not the code that was executed last."""
+        """True if the present code is not the code that was executed last."""
         return self._executed_code != self.code.exact_code
 
     @property
     def is_typed_in(self) -> bool:
-        """Whether the code in the open editor has changed since the present run began."""
+        """True if the code in the open editor has changed since the present run began."""
         return self.code.is_editing and self.is_busy and self.is_other_code
 
     @property
     def has_passed(self) -> bool:
-        """Whether the block's present code has passed."""
+        """True if the block's present code has passed."""
         return self._status == "pass"
 
     @property
     def has_ended(self) -> bool:
-        """Whether the block's present code has run to an end; a stopped run does not count."""
+        """True if the block's present code has run to an end; a stopped run does not count."""
         return self._status not in (None, "notrun")
 
     @property
     def has_failed(self) -> bool:
-        """Whether the block's present code broke, if it is unedited and no task."""
+        """True if the block's present code broke, if it is unedited and no task."""
         is_answer = self.block.is_try or self.code.is_edited
         return self._status == "error" or (self._status == "fail" and not is_answer)
 
@@ -180,12 +180,12 @@ class BlockState:
 
     @property
     def is_done(self) -> bool:
-        """Whether the block has passed, in this session or an earlier one."""
+        """True if the block has passed, in this session or an earlier one."""
         return self.has_passed or self.earlier.has_passed
 
     @property
     def is_passable(self) -> bool:
-        """Whether the reader may move on: the code has run, or the task is done or was skipped."""
+        """True if the reader may move on: the code has run, or the task is done or was skipped."""
         is_over = self.code.waits_for_change and self.is_done
         return self.has_ended or self.was_left or is_over
 
@@ -197,13 +197,13 @@ class BlockState:
 
     @property
     def catches_error(self) -> bool:
-        """Whether the block's expected output begins with an exception."""
+        """True if the block's expected output begins with an exception."""
         expected = self.block.expected_on(self.platform or "any")
         return bool(expected and _EXCEPTION.match(expected.text))
 
     @property
     def _made_names(self) -> bool:
-        """Whether its code has run, to the end or until it was stopped."""
+        """True if its code has run, to the end or until it was stopped."""
         result = self.result
         if result is None:
             return False

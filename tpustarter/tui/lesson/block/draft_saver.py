@@ -35,7 +35,7 @@ class DraftSaver:
         """Held while drafts are written, so that the last one typed is written last."""
         self._timer: Timer | None = None
         self._was_told = False
-        """Whether the user was told that nothing can be written."""
+        """True if the user was told that nothing can be written."""
 
     def put(self, block: Block, code: str | None) -> None:
         """Save the code of a block; None stands for the lesson's own."""

@@ -40,7 +40,7 @@ class PrintedOutput(Static):
         """Called before more is shown."""
         self._tail = OutputTail()
         self._has_more = False
-        """Whether there is output that is not shown yet."""
+        """True if there is output that is not shown yet."""
         self._shown_height: int | None = None
         """Lines of the shown output; None if one of them is wrapped."""
         self._pause: Timer | None = None

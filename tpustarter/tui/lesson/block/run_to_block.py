@@ -48,12 +48,12 @@ class RunToBlock:
         """How many blocks above run first, the running one included."""
         self._began = time.monotonic()
         self._fresh = fresh
-        """Whether the running block had to start the process."""
+        """True if the running block had to start the process."""
         self.asked.begin()
 
     @property
     def has_run_above(self) -> bool:
-        """Whether blocks above the requested one have run in this run."""
+        """True if blocks above the requested one have run in this run."""
         return self._last_above is not None or self.asked is not self.here
 
     @property
@@ -78,7 +78,7 @@ class RunToBlock:
 
     @property
     def _has_run_through(self) -> bool:
-        """Whether all blocks that can run did: none broke, and none was stopped."""
+        """True if all blocks that can run did: none broke, and none was stopped."""
         result = self.asked.state.result
         return self.is_over and result is not None and result.status in ("pass", "fail")
 

@@ -32,7 +32,7 @@ class LessonEndView(Static):
         super().__init__(id="ending")
         self._opened = opened
         self.was_seen = False
-        """Whether it was in sight since the lesson was opened."""
+        """True if it was in sight since the lesson was opened."""
         self.is_done = False
         self.has_open_exercise = False
         self.border_title = "The end of this lesson"

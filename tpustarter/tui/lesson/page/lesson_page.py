@@ -38,7 +38,7 @@ class OpenItem:
 
     view: BlockView | QuestionView
     is_above: bool
-    """Whether it is above the reader's place, because nothing is open below."""
+    """True if it is above the reader's place, because nothing is open below."""
 
 
 class LessonPage(VerticalScroll):
@@ -107,7 +107,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def is_done_typing(self) -> bool:
-        """Whether the code in the open editor has passed its task."""
+        """True if the code in the open editor has passed its task."""
         return (
             self.edited_block is not None
             and self.edited_block.block.is_try
@@ -152,7 +152,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def has_open_question(self) -> bool:
-        """Whether a question has no right answer yet, in sight or not."""
+        """True if a question has no right answer yet, in sight or not."""
         return any(not view.is_done for view in self._questions)
 
     @property
@@ -203,7 +203,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def has_open(self) -> bool:
-        """Whether a block has not passed, or a question has no right answer."""
+        """True if a block has not passed, or a question has no right answer."""
         return any(not view.is_done for view in self._tasks())
 
     def _tasks(self) -> list[BlockView | QuestionView]:
@@ -267,7 +267,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def end_was_seen(self) -> bool:
-        """Whether the reader has come to the end of the lesson."""
+        """True if the reader has come to the end of the lesson."""
         ending = self._ending
         return bool(ending and (ending.was_seen or self.region.overlaps(ending.region)))
 
@@ -279,7 +279,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def is_at_end(self) -> bool:
-        """Whether the reader has come to the end, and it is in sight."""
+        """True if the reader has come to the end, and it is in sight."""
         was_seen = self._ending is not None and self._ending.was_seen
         return was_seen and self.scroll_offset.y >= self.max_scroll_y
 
@@ -291,7 +291,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def has_open_exercise(self) -> bool:
-        """Whether an exercise of the lesson is not solved."""
+        """True if an exercise of the lesson is not solved."""
         return self._ending is not None and self._ending.has_open_exercise
 
     @property

@@ -36,7 +36,7 @@ class QuestionView(Static):
         super().__init__(classes="question")
         self.quiz = quiz
         self.was_left = False
-        """Whether the reader was shown how to answer it: the next Enter reads on."""
+        """True if the reader was shown how to answer it: the next Enter reads on."""
         numbered = list(enumerate(quiz.answers, 1))
         self._chosen = {number for number, answer in numbered if answer.text in known.answers}
         if known.right:
@@ -45,7 +45,7 @@ class QuestionView(Static):
 
     @property
     def is_done(self) -> bool:
-        """Whether the right answer was given."""
+        """True if the right answer was given."""
         return self.quiz.right_number in self._chosen
 
     @property
