@@ -97,7 +97,7 @@ LANES = (
         name="numerics",
         tries="each fault that a check of arithmetic, speed or links must name, in depth",
         command=f"{PYTEST} tests/numerics",
-        seconds=130,
+        seconds=70,
         is_prepared=True,
     ),
     Lane(
