@@ -142,6 +142,7 @@ VERB_SCHEMAS = {
     "versions": "offers",
     "cost": "cost",
     "doctor": "doctor",
+    "job": "jobs",
 }
 """Name of the document of a verb of `tpu`, where it differs."""
 

@@ -1,0 +1,85 @@
+"""The end of a job: the TPU is given back once its results are safe, and never another one."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.tpu_client import TpuClient
+from tpustarter.cloud.create.events import Event
+from tpustarter.cloud.delete import removal
+from tpustarter.cloud.delete.removal import DeletionPlan
+from tpustarter.cloud.jobs import job_records
+from tpustarter.cloud.jobs.job_records import JobRecord
+from tpustarter.cloud.jobs.job_run import WorkerState
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text import phrases
+
+
+def require_safe_results(record: JobRecord, states: Sequence[WorkerState], fetched: int) -> None:
+    """Raise Problem where something on the TPU may still be wanted, so that it is kept.
+
+    Args:
+        record: The job.
+        states: The states of its workers.
+        fetched: The number of results that are here.
+    """
+    missing = len(record.workers) - len(states)
+    running = sum(one.state in ("running", "placed") for one in states)
+    if missing or running:
+        count = phrases.format_count(missing or running, "worker")
+        raise _kept(record, f"{count} may still run its job")
+    if record.fetch and not fetched and all(one.code == 0 for one in states):
+        patterns = phrases.join_words([f"`{one}`" for one in record.fetch], "or")
+        raise _kept(record, f"the job has ended well, and no file on it matches {patterns}")
+
+
+def _kept(record: JobRecord, why: str) -> Problem:
+    return Problem(
+        f"`{record.tpu}` was not given back, because {why}",
+        hint=f"it is still billed: fetch what you need with `tpustarter tpu job fetch {record.tpu} "
+        f"PATTERN`, then run `tpustarter tpu delete {record.tpu}`",
+        code=ExitCode.INCONCLUSIVE,
+    )
+
+
+def find_deletion_plan(client: TpuClient, record: JobRecord) -> DeletionPlan | None:
+    """Return the plan for the TPU of a job, or None where it is gone.
+
+    Raises:
+        Problem: another TPU has its name now.
+    """
+    queued, nodes = client.queued_resources(record.zone), client.nodes(record.zone)
+    plans = removal.find_deletion_plans(queued.items, nodes.items, record.tpu)
+    if not plans:
+        return None
+    (plan,) = plans
+    created = {node.created.isoformat() for node in plan.nodes if node.created}
+    if plan.nodes and record.created and record.created not in created:
+        raise Problem(
+            f"`{record.tpu}` is not the TPU that the job ran on, so it was not deleted",
+            hint="`tpustarter tpu list` shows it",
+            code=ExitCode.INCONCLUSIVE,
+        )
+    return plan
+
+
+def give_back(
+    client: TpuClient, record: JobRecord, clock: Clock
+) -> Generator[Event, None, JobRecord]:
+    """Delete the TPU of a job, and yield the events; returns the record of what was given back.
+
+    Raises:
+        Problem: Google still lists it.
+    """
+    plan = find_deletion_plan(client, record)
+    if plan is not None:
+        is_gone = yield from removal.carry_out_plan(client, plan, clock)
+        if not is_gone:
+            raise Problem(
+                f"`{record.tpu}` is still listed by Google",
+                hint="`tpustarter tpu list` shows it until it is gone",
+                code=ExitCode.INCONCLUSIVE,
+            )
+    return job_records.save_job(replace(record, phase="given-back"))
