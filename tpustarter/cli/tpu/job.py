@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -21,7 +22,12 @@ from tpustarter.cli.tpu.job_connection import (
     open_job,
     route_options,
 )
-from tpustarter.cli.tpu.job_end import follow_job, print_states
+from tpustarter.cli.tpu.job_end import (
+    fetch_results,
+    follow_job,
+    print_log_lines,
+    print_states,
+)
 from tpustarter.cli.tpu.options import (
     choose_project,
     command_lines,
@@ -54,6 +60,7 @@ from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest
+from tpustarter.running.line_splitter import LineSplitter
 from tpustarter.setup.environment.setup_profiles import PROFILES
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
@@ -510,24 +517,19 @@ def logs_command(
         return
     client = connect_to_google(named)
     job = open_job(client, named, name, id_, TypedRoute(**where))
-    for log, label in zip(job.record.logs, job.record.workers, strict=True):
-        _print_known_log(log, label)
     if not job.workers:
+        for log, label in zip(job.record.logs, job.record.workers, strict=True):
+            _print_known_log(log, label)
         echo_lines(wrap(f"`{name}` is not there any more; these are the logs that are here."))
         return
     code = follow_job(client, named, job, until_end=follow)
     sys.exit(code if follow else 0)
 
 
-def _print_known_log(log: Path, label: str) -> None:
-    from tpustarter.cli.tpu.job_end import print_log_lines
-    from tpustarter.running.line_splitter import LineSplitter
-
+def _print_known_log(path: Path, label: str) -> None:
     splitter = LineSplitter()
-    if not log.exists():
-        return
-    with log.open("rb") as file:
-        while data := file.read(1 << 20):
+    with contextlib.closing(job_records.JobLog(path)) as log:
+        for data in log.read_known():
             print_log_lines(label, splitter.feed(data))
     print_log_lines(label, splitter.take_rest())
 
@@ -600,8 +602,6 @@ def fetch_command(
     client = connect_to_google(named)
     job = _open_reachable_job(client, named, name, id_, TypedRoute(**where))
     target = to or Path(job.record.id)
-    from tpustarter.cli.tpu.job_end import fetch_results
-
     if not fetch_results(job, patterns, target):
         raise Problem(
             f"no file of `{job.record.id}` matches {phrases.join_words(patterns, 'or')}",

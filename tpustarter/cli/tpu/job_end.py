@@ -90,7 +90,9 @@ def _show_event(event: FollowEvent) -> None:
     if isinstance(event, LogLines):
         print_log_lines(event.worker, event.lines)
     elif isinstance(event, Connection):
-        text = f"{event.lost}; trying again" if event.lost else "is connected again"
+        text = "is connected again"
+        if event.lost:
+            text = event.lost if event.is_final else f"{event.lost}; trying again"
         for line in wrap(escape_text(f"{event.worker} {text}")):
             click.echo(line, err=True)
 
@@ -128,7 +130,9 @@ def _end(client: TpuClient, project: Project, job: TpuJob, states: Sequence[Work
     for command in plan.commands(project) if plan else ():
         for line in command_lines(command):
             click.echo(escape_text(line), err=True)
-    print_events(job_end.give_back(client, record, WallClock()))
+    if spent := job_end.describe_spending(plan, job_text.now()):
+        echo_lines(wrap(spent))
+    print_events(job_end.give_back(client, record, plan, WallClock()))
     echo_lines(f"`{record.tpu}` was given back.")
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.tpu_client import TpuClient
+from tpustarter.cloud.billing import cost
 from tpustarter.cloud.create.events import Event
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.cloud.jobs import job_records
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import WorkerState
+from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
 
@@ -54,9 +57,8 @@ def find_deletion_plan(client: TpuClient, record: JobRecord) -> DeletionPlan | N
     plans = removal.find_deletion_plans(queued.items, nodes.items, record.tpu)
     if not plans:
         return None
-    (plan,) = plans
-    created = {node.created.isoformat() for node in plan.nodes if node.created}
-    if plan.nodes and record.created and record.created not in created:
+    (plan, *others) = plans
+    if others or not _is_of_job(plan, record):
         raise Problem(
             f"`{record.tpu}` is not the TPU that the job ran on, so it was not deleted",
             hint="`tpustarter tpu list` shows it",
@@ -65,15 +67,35 @@ def find_deletion_plan(client: TpuClient, record: JobRecord) -> DeletionPlan | N
     return plan
 
 
+def _is_of_job(plan: DeletionPlan, record: JobRecord) -> bool:
+    """Return whether the TPU of a plan is the one that the job ran on, by its time of creation."""
+    if not record.created:
+        return True
+    created = [node.created.isoformat() for node in plan.nodes if node.created]
+    if plan.nodes:
+        return record.created in created
+    # The nodes of a pre-empted TPU are gone, and the request for them is older than they were.
+    asked = plan.queued_resource and plan.queued_resource.created
+    return not asked or asked <= datetime.fromisoformat(record.created)
+
+
+def describe_spending(plan: DeletionPlan | None, now: datetime) -> str:
+    """Return what the TPU of a job has cost until now; empty where that is not known."""
+    estimates = cost.estimate_costs(plan.nodes, now, trc_grant.find_grant()) if plan else []
+    known = [one.usd for one in estimates if one.usd is not None]
+    if not known or len(known) < len(estimates):
+        return ""
+    return f"It has cost at most {sum(known):,.2f} USD for chips."
+
+
 def give_back(
-    client: TpuClient, record: JobRecord, clock: Clock
+    client: TpuClient, record: JobRecord, plan: DeletionPlan | None, clock: Clock
 ) -> Generator[Event, None, JobRecord]:
     """Delete the TPU of a job, and yield the events; returns the record of what was given back.
 
     Raises:
         Problem: Google still lists it.
     """
-    plan = find_deletion_plan(client, record)
     if plan is not None:
         is_gone = yield from removal.carry_out_plan(client, plan, clock)
         if not is_gone:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from tpustarter.core.problem import ExitCode, Problem
 STATE = "jobs"
 LOCK_WAIT_S = 10.0
 KEPT = 100
-"""Records that are kept; those of jobs that are not over stay in any case."""
+"""Records that are kept, with their logs; those of jobs that are not over stay in any case."""
 
 Phase = Literal["starting", "running", "ended", "given-back"]
 
@@ -95,6 +95,10 @@ def save_job(record: JobRecord) -> JobRecord:
 def forget_job(record: JobRecord) -> None:
     """Remove a job that was never started; raises Problem."""
     _change(lambda rows: [row for row in rows if not _is_of(row, record)])
+    _remove_logs(record)
+
+
+def _remove_logs(record: JobRecord) -> None:
     for path in record.logs:
         path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
@@ -129,9 +133,13 @@ def _change(change: Callable[[list[object]], Sequence[object]]) -> None:
     path = locations.make_state_folder() / f"{STATE}.lock"
     with locations.hold_lock(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True):
         rows = change(_rows())
-        over = [row for row in rows if as_object(row).get("phase") == "given-back"]
-        dropped = over[: max(0, len(rows) - KEPT)]
-        state.save_state(STATE, {"jobs": [row for row in rows if row not in dropped]})
+        over = [row for row in map(_read, rows) if row and row.phase in ("ended", "given-back")]
+        dropped = {row.id: row for row in over[: max(0, len(rows) - KEPT)]}
+        state.save_state(
+            STATE, {"jobs": [row for row in rows if as_object(row).get("id") not in dropped]}
+        )
+    for record in dropped.values():
+        _remove_logs(record)
 
 
 class JobLog:
@@ -152,6 +160,15 @@ class JobLog:
             while data:
                 written = os.pwrite(self._descriptor, data, offset)
                 data, offset = data[written:], offset + written
+
+    def read_known(self) -> Iterator[bytes]:
+        """Yield what was here when it was opened; raises Problem."""
+        offset = 0
+        with locations.convert_write_errors(self.path):
+            while offset < self.size:
+                data = os.pread(self._descriptor, min(1 << 20, self.size - offset), offset)
+                offset += len(data)
+                yield data
 
     def close(self) -> None:
         """Close it, with all that was written on the disk."""

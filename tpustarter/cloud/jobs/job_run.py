@@ -102,6 +102,8 @@ class Connection:
     worker: str
     lost: str = ""
     """Words that follow the worker's name; empty once it is there again."""
+    is_final: bool = False
+    """True if no further attempt is made."""
 
 
 @dataclass(frozen=True)
@@ -275,7 +277,7 @@ class TpuJob:
     def follow(
         self, client: TpuClient | None, *, until_end: bool = True
     ) -> Generator[FollowEvent, None, list[WorkerState]]:
-        """Yield the log of all workers, as far as it isn't here yet, and their ends.
+        """Yield the log of all workers, first what is here of it, and their ends.
 
         Args:
             client: Google's client, which says whether a worker that is not reached is gone.
@@ -283,45 +285,19 @@ class TpuJob:
 
         Returns the states of all workers that have one.
         """
-        states: dict[Worker, WorkerState] = {}
-        logs = {
-            worker: JobLog(path)
-            for worker, path in zip(self.workers, self.record.logs, strict=True)
-        }
-        splitters = {worker: LineSplitter() for worker in self.workers}
-        offsets = {worker: log.size for worker, log in logs.items()}
-        task = _FollowTask(self, client, offsets, until_end=until_end)
+        logs = _FollowedLogs(self)
+        task = _FollowTask(self, client, logs.sizes(), until_end=until_end)
         with contextlib.ExitStack() as stack:
-            for log in logs.values():
-                stack.callback(log.close)
+            stack.callback(logs.close)
+            yield from logs.read_known()
             tasks = stack.enter_context(self._running(task, at_a_time=len(self.workers)))
             events = stack.enter_context(contextlib.closing(tasks.events()))
             for event in events:
-                worker = event.worker
-                if isinstance(event, WorkerDone):
-                    if event.error and worker not in states:
-                        yield Connection(worker.label, event.error.what)
-                    continue
-                frame = event.frame
-                if frame.event == "log":
-                    logs[worker].write_at(int(str(frame.fields["at"])), frame.data)
-                    if lines := splitters[worker].feed(frame.data):
-                        yield LogLines(worker.label, tuple(lines))
-                elif frame.event in ("lost", "back"):
-                    yield Connection(worker.label, str(frame.fields.get("what", "")))
-                elif frame.event in ("end", "gone"):
-                    if rest := splitters[worker].take_rest():
-                        yield LogLines(worker.label, tuple(rest))
-                    states[worker] = self._end_state(worker, frame)
-                    if until_end:
-                        yield WorkerJobEnded(states[worker])
-        return [states[worker] for worker in self.workers if worker in states]
-
-    def _end_state(self, worker: Worker, frame: Frame) -> WorkerState:
-        if frame.event == "end":
-            return parse_state(worker, frame.fields)
-        why = str(frame.fields["what"])
-        return WorkerState(worker.label, self.record.id, self.record.tpu, "gone", why=why)
+                if isinstance(event, WorkerFrame):
+                    yield from logs.take(event.worker, event.frame, is_end=until_end)
+                elif event.error and not tasks.stopping.is_set():
+                    yield Connection(event.worker.label, event.error.what, is_final=True)
+        return [logs.states[worker] for worker in self.workers if worker in logs.states]
 
     def read_states(self) -> tuple[list[WorkerState], dict[Worker, CallError]]:
         """Return the jobs that the workers know, oldest first, and the workers not reached."""
@@ -356,6 +332,55 @@ class TpuJob:
                 )
         what = f"the results of `{self.record.id}` could not be fetched from every worker"
         worker_calls.raise_for_workers(errors, what, None)
+
+
+class _FollowedLogs:
+    """The logs of a job here, and what the workers add to them."""
+
+    def __init__(self, job: TpuJob) -> None:
+        self._record = job.record
+        self._logs = {
+            worker: JobLog(path) for worker, path in zip(job.workers, job.record.logs, strict=True)
+        }
+        self._splitters = {worker: LineSplitter() for worker in job.workers}
+        self.states: dict[Worker, WorkerState] = {}
+
+    def sizes(self) -> dict[Worker, int]:
+        """Return the sizes of what is here."""
+        return {worker: log.size for worker, log in self._logs.items()}
+
+    def close(self) -> None:
+        """Close the files."""
+        for log in self._logs.values():
+            log.close()
+
+    def read_known(self) -> Iterator[LogLines]:
+        """Yield the lines that are here; one without an end waits for the rest of it."""
+        for worker, log in self._logs.items():
+            for data in log.read_known():
+                if lines := self._splitters[worker].feed(data):
+                    yield LogLines(worker.label, tuple(lines))
+
+    def take(self, worker: Worker, frame: Frame, *, is_end: bool) -> Iterator[FollowEvent]:
+        """Keep what a worker has sent, and yield what it means."""
+        if frame.event == "log":
+            self._logs[worker].write_at(int(str(frame.fields["at"])), frame.data)
+            if lines := self._splitters[worker].feed(frame.data):
+                yield LogLines(worker.label, tuple(lines))
+        elif frame.event in ("lost", "back"):
+            yield Connection(worker.label, str(frame.fields.get("what", "")))
+        elif frame.event in ("end", "gone"):
+            if rest := self._splitters[worker].take_rest():
+                yield LogLines(worker.label, tuple(rest))
+            self.states[worker] = self._end_state(worker, frame)
+            if is_end:
+                yield WorkerJobEnded(self.states[worker])
+
+    def _end_state(self, worker: Worker, frame: Frame) -> WorkerState:
+        if frame.event == "end":
+            return parse_state(worker, frame.fields)
+        why = str(frame.fields["what"])
+        return WorkerState(worker.label, self._record.id, self._record.tpu, "gone", why=why)
 
 
 class _FollowTask:

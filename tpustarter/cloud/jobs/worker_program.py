@@ -247,16 +247,13 @@ def find_uv() -> str:
 
 def run_step(command: list[str]) -> None:
     """Run a command of the set-up; its output goes to the one who called."""
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    send("output", done.stdout)
-    if done.returncode:
-        raise RefusedError(f"`{' '.join(command)}` ended with {done.returncode}")
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        for line in process.stdout or ():
+            send("output", line)
+    if process.returncode:
+        raise RefusedError(f"`{' '.join(command)}` ended with {process.returncode}")
 
 
 def begin(call: Fields, _: BinaryIO) -> None:
