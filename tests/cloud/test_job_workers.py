@@ -10,19 +10,24 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 from google.cloud import tpu_v2
 
 from tests.slices.engines.network import NETWORK, Hosts, network
-from tests.support.fake_cloud import FakeCloud, serving
+from tests.support.fake_cloud import FakeCloud, Made, serving
 from tests.support.fake_remote import node
 from tests.support.places import SUPPORT
 from tests.support.processes import HANG_S, until
+from tpustarter.cloud.api import message_conversion
+from tpustarter.cloud.api.clock import WallClock
+from tpustarter.cloud.create import tpu_request
+from tpustarter.cloud.create.tpu_request import TpuRequest
 
 pytestmark = [
     *NETWORK,
@@ -45,6 +50,23 @@ if sys.argv[2] == "wait":
 if sys.argv[2] == "fail" and me == "1":
     raise ValueError("the batch size must be divisible by the number of devices")
 """
+
+
+@dataclass
+class WorkersCloud(FakeCloud):
+    """A service whose queued resources become nodes with these workers."""
+
+    addresses: list[str] = field(default_factory=list[str])
+
+    def _node(self, *words: Any) -> Any:
+        made = super()._node(*words)
+        made.network_endpoints = [
+            tpu_v2.NetworkEndpoint(
+                ip_address="10.0.0.2", access_config=tpu_v2.AccessConfig(external_ip=address)
+            )
+            for address in self.addresses
+        ]
+        return made
 
 
 @dataclass
@@ -74,21 +96,23 @@ class Site:
         assert code == done.returncode, done.stdout + done.stderr
         return done
 
-    def begin(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start it."""
-        return subprocess.Popen(
-            self.words(*arguments),
-            cwd=self.folder,
-            env=self.env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
     def on_worker(self, number: int, *parts: str) -> Path:
         """Return a path in the only job's folder on a worker."""
         (job,) = (self.hosts[number].folder / "tpustarter-jobs").iterdir()
         return job.joinpath(*parts)
+
+    def queue_spot_tpu(self) -> None:
+        """Let the TPU be one of a queued resource, and the next one be there at once."""
+        self.cloud.nodes.clear()
+        name = "projects/my-project/locations/us-central1-b/queuedResources/bert"
+        request = TpuRequest(
+            "bert", tpu_request.parse_type("v6e-8"), "us-central1-b", "v2-alpha-tpuv6e", tier="spot"
+        )
+        message = message_conversion.make_queued_resource_message(request, "my-project")
+        message.name = name
+        at_once = ((0.0, "ACTIVE"),)
+        self.cloud.made[name] = Made(message, self.cloud.clock.now(), at_once)
+        self.cloud.scripts["us-central1-b"] = [(at_once, None)]
 
     def let_go(self) -> None:
         """Let a job that waits end."""
@@ -118,7 +142,8 @@ def site(two_hosts: Hosts, home: Path, tmp_path: Path) -> Iterator[Site]:
     ssh.chmod(0o755)
     (home / ".ssh").mkdir()
     (home / ".ssh/google_compute_engine").touch()
-    with serving() as cloud:
+    addresses = [host.address for host in two_hosts]
+    with serving(WorkersCloud(clock=WallClock(), delete_s=0.0, addresses=addresses)) as cloud:
         one = node(workers=2)
         for endpoint, host in zip(one.network_endpoints, two_hosts, strict=True):
             endpoint.access_config = tpu_v2.AccessConfig(external_ip=host.address)
@@ -167,29 +192,28 @@ def test_job_runs_and_results_are_equal(site: Site) -> None:
 def test_cut_connection_loses_no_line(site: Site) -> None:
     """60,000 lines of each worker, with a link cut in the middle, are all here and in order."""
     site.job("bert", "--via", "ssh", "--", "python3", "train.py", "30000", "wait")
-    following = site.begin("logs", "-f", "bert")
-    output, errors = [], []
+    output, errors = site.folder / "output", site.folder / "errors"
+    with output.open("w") as out, errors.open("w") as err:
+        following = subprocess.Popen(
+            site.words("logs", "-f", "bert"), cwd=site.folder, env=site.env, stdout=out, stderr=err
+        )
     try:
-        assert following.stdout is not None
-        assert following.stderr is not None
-        while len(output) < 20_000:
-            output.append(following.stdout.readline())
+        until(lambda: output.read_bytes().count(b"\n") > 20_000, "lines of both")
         cut = site.hosts[1]
         cut.cut()
         for pid in connections(following.pid, cut.address):
             os.kill(pid, signal.SIGKILL)  # as ssh ends itself after a minute and a half
-        while "trying again" not in "".join(errors):
-            errors.append(following.stderr.readline())
-            assert errors[-1]
+        until(lambda: "trying again" in errors.read_text(), errors.read_text)
         site.let_go()
         cut.mend()
-        rest = following.communicate(timeout=HANG_S)
+        code = following.wait(HANG_S)
     finally:
         following.kill()
+        following.wait()
 
-    text = "".join(output) + rest[0]
-    assert 0 == following.returncode, rest[1]
-    assert "connected again" in rest[1]
+    text = output.read_text()
+    assert 0 == code, errors.read_text()
+    assert "connected again" in errors.read_text()
     for number in range(2):
         assert lines_of(number, 0, 60_000) == shown(text, number)
         (log,) = Path(site.env["TPUSTARTER_HOME"]).glob(f"tpu-jobs/*/w{number}.log")
@@ -280,6 +304,53 @@ def test_pre_empted_worker_ends_the_job(site: Site) -> None:
             host.start()
 
     assert "PREEMPTED" in done.stderr
+
+
+def test_job_starts_again_after_a_preemption(site: Site) -> None:
+    """On a new TPU, with the same folder, and as often as it was allowed; then it is given back."""
+    site.queue_spot_tpu()
+    following = subprocess.Popen(
+        site.words(
+            *("bert", "--via", "ssh", "--again", "1", "--give-back", "--yes"),
+            *("--", "python3", "train.py", "3", "wait"),
+        ),
+        cwd=site.folder,
+        env=site.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        until(lambda: all(waiting(host.folder) == 1 for host in site.hosts), "the first TPU")
+        (site.folder / "train.py").write_text("raise SystemExit('not what was sent')")
+        site.cloud.preempt("us-central1-b", "bert")
+        for host in site.hosts:
+            host.stop_server()
+            host.clear()
+        until(lambda: site.cloud.called("DeleteQueuedResource"), "the deletion of the first one")
+        for host in site.hosts:
+            host.start()
+        until(lambda: all(waiting(host.folder) == 2 for host in site.hosts), "the second TPU")
+        for host in site.hosts:
+            for path in host.folder.glob("tpustarter-jobs/*/code/waits"):
+                path.with_name("go").touch()
+        output = following.communicate(timeout=HANG_S)[0]
+    finally:
+        following.kill()
+        for host in site.hosts:
+            if host.server is None:
+                host.start()
+
+    assert 0 == following.returncode, output
+    assert 2 == len(site.cloud.called("DeleteQueuedResource"))
+    assert {} == site.cloud.existing()
+    assert lines_of(1, 0, 6) == shown(output, 1)[-6:]
+    assert "USD until now" in output
+
+
+def waiting(home: Path) -> int:
+    """Return the number of jobs on a worker whose program has come to its wait."""
+    return len([*home.glob("tpustarter-jobs/*/code/waits")])
 
 
 INTERRUPTING = """#!/bin/sh

@@ -6,13 +6,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from tpustarter.cli.command_end import print_errors_as_json, print_result, stop_at_signals
+from tpustarter.cli.command_end import print_errors_as_json, print_result
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.job_connection import (
@@ -28,6 +28,7 @@ from tpustarter.cli.tpu.job_end import (
     print_log_lines,
     print_states,
 )
+from tpustarter.cli.tpu.job_start import make_environment, start_job
 from tpustarter.cli.tpu.options import (
     choose_project,
     command_lines,
@@ -45,6 +46,7 @@ from tpustarter.cloud.billing import cost
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import (
+    job_end,
     job_files,
     job_records,
     job_run,
@@ -54,7 +56,7 @@ from tpustarter.cloud.jobs import (
 )
 from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import Environment, TpuJob, WorkerState
+from tpustarter.cloud.jobs.job_run import TpuJob, WorkerState
 from tpustarter.cloud.jobs.worker_calls import Route
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.core.problem import ExitCode, Problem
@@ -118,6 +120,7 @@ class StartOptions:
     fetch: tuple[str, ...]
     fetch_to: Path | None
     give_back: bool
+    again: int
     yes: bool
     via: str | None
     iap: bool
@@ -131,16 +134,6 @@ class StartOptions:
         """Return the options about the way to the workers."""
         zone = project_and_zone.find_zone(self.zone)
         return TypedRoute(zone, self.via or "gcloud", self.iap, self.user)
-
-    @property
-    def environment(self) -> Environment | None:
-        """Return the environment that the workers make, or None without a profile."""
-        if self.profile is None:
-            return None
-        one = PROFILES[self.profile]
-        return Environment(
-            one.name, one.folder, tuple(one.tpu_wheel.split()), one.packages, one.versions[0]
-        )
 
 
 @job_command.command(
@@ -198,7 +191,17 @@ class StartOptions:
 )
 @route_options
 @common_options()
-@click.option("--yes", is_flag=True, help="Don't ask me to type the name with --give-back.")
+@click.option(
+    "--again",
+    type=click.IntRange(0, 100),
+    default=0,
+    metavar="N",
+    help="After a pre-emption, ask for the TPU anew and start the job again, N times at most. "
+    "Follows it.",
+)
+@click.option(
+    "--yes", is_flag=True, help="Don't ask me to type the name with --give-back and --again."
+)
 def start_command(**typed: Any) -> None:
     """Send a folder to all workers of the TPU NAME, and start COMMAND there on all of them.
 
@@ -244,11 +247,14 @@ def start_command(**typed: Any) -> None:
     record = _make_record(options, workers)
     job = TpuJob(record, workers, route)
     job_run.require_no_running_job(job)
-    if options.give_back:
-        question = f"The TPU is deleted at the end, with its disks. To start, type `{options.name}`"
+    if options.again:
+        job_end.find_request(client, job)
+    if options.give_back or options.again:
+        question = f"This deletes the TPU as shown, with its disks. To start, type `{options.name}`"
         confirm(question, options.name, "--yes", yes=options.yes)
-    _start(job, files, options.environment)
-    if options.follow or options.fetch or options.give_back:
+    job.pack(files)
+    start_job(job, make_environment(options.profile))
+    if options.follow or options.fetch or options.give_back or options.again:
         sys.exit(follow_job(client, project, job))
     click.echo("")
     for use, command in (
@@ -276,6 +282,8 @@ def _make_record(options: StartOptions, workers: Sequence[Worker]) -> JobRecord:
         iap=options.iap,
         user=options.user,
         give_back=options.give_back,
+        profile=options.profile,
+        again=options.again,
         fetch=options.fetch,
         fetch_to=str((options.fetch_to or Path(id_)).absolute()) if follows else "",
     )
@@ -290,8 +298,7 @@ def _announce(
     rows = [("sends", line) for line in job_text.describe_files(files)]
     where = f"{where}: {phrases.format_count(len(workers), 'worker')}"
     rows += [("to", "every worker of " + options.name if options.dry_run else where)]
-    if options.environment:
-        one = options.environment
+    if one := make_environment(options.profile):
         rows.append(("sets up", f"{' '.join(one.wheel)} in ~/{one.folder}, or finds it there"))
     rows.append(("runs", job_text.format_command(options.words)))
     if not options.dry_run:
@@ -300,6 +307,11 @@ def _announce(
         rows.append(("fetches", ", ".join(options.fetch)))
     if options.give_back:
         rows.append(("deletes", f"{options.name}, at the end"))
+    if options.again:
+        times = phrases.format_count(options.again, "time")
+        rows.append(
+            ("again", f"deletes {options.name} and asks for it anew after a pre-emption, {times}")
+        )
     last = ""
     for name, text in rows:
         shown = "" if name == last else name
@@ -321,56 +333,6 @@ def _describe_cost(nodes: Sequence[TpuNode]) -> str:
     if not sum(known):
         return "nothing for chips, which the TRC grant covers"
     return f"at most {sum(known):,.2f} USD for chips with every hour until the TPU is deleted"
-
-
-def _start(job: TpuJob, files: JobFiles, environment: Environment | None) -> None:
-    """Send the folder and start the command on all workers, or on none."""
-    signals: list[int] = []
-    keepers: list[str] = []
-    is_begun = False
-
-    def stop(number: int) -> None:
-        signals.append(number)
-        # A command that is being started is ended once it is known on which workers it runs.
-        if not is_begun or len(signals) > 1:
-            job.stop_calls()
-
-    job_records.save_job(job.record)
-    with stop_at_signals(stop):
-        try:
-            folder = job.place(files)
-            click.echo(f"sent to {escape_text(folder)}")
-            for output in job.prepare(environment) if environment else ():
-                for line in output.text.splitlines():
-                    click.echo(escape_text(f"{output.worker} | {line}"))
-            is_begun = not signals
-            keepers = job.begin(environment) if is_begun else []
-        except Problem:
-            _withdraw(job)
-            if not signals:
-                raise
-        if signals:
-            _withdraw(job)
-            raise Problem(
-                "stopped, and the job was ended on every worker that was reached",
-                hint=f"`tpustarter tpu job list {job.record.tpu}` shows what the workers say",
-                code=ExitCode.INTERRUPTED if signals[0] == 2 else ExitCode.TERMINATED,  # SIGINT
-            )
-        job_records.save_job(replace(job.record, phase="running"))
-    kept = phrases.join_words(sorted(set(keepers)))
-    count = phrases.format_count(len(job.workers), "worker")
-    click.echo(f"{job.record.id} runs on {count}, kept by {kept}")
-
-
-def _withdraw(job: TpuJob) -> None:
-    """End a job that did not start as a whole; one that cannot be reached stays in the list."""
-    try:
-        job.end()
-    except Problem:
-        states, errors = job.read_states()
-        if errors or any(one.state == "running" for one in states):
-            return
-    job_records.forget_job(job.record)
 
 
 @job_command.command(
@@ -411,9 +373,12 @@ def list_command(
         rows: list[_Row] = []
         unreached: list[str] = []
         seen: set[str] = set()
-        for job in connect_tpus(client, where, name, TypedRoute(zone, **route)):
+        for tpu, job in connect_tpus(client, where, name, TypedRoute(zone, **route)):
+            if isinstance(job, Problem):
+                unreached.append(f"{tpu}: {job.summary}")
+                continue
             states, errors = job.read_states()
-            unreached += (f"{job.record.tpu} {one.label} {why.what}" for one, why in errors.items())
+            unreached += (f"{tpu} {one.label} {why.what}" for one, why in errors.items())
             for id_ in dict.fromkeys(one.job for one in states):
                 mine = [one for one in states if one.job == id_]
                 seen.add(id_)

@@ -145,17 +145,18 @@ def _adopt(
 
 def connect_tpus(
     client: TpuClient, project: Project, name: str | None, typed: TypedRoute
-) -> Iterator[TpuJob]:
-    """Yield a TPU with its workers, or each that is READY, for a look at its jobs."""
+) -> Iterator[tuple[str, TpuJob | Problem]]:
+    """Yield a TPU with its workers, or each that is READY, or the reason why they aren't asked."""
     for one in [name] if name else list(_ready_names(client, typed.zone)):
         known = job_records.find_job(client.project, one)
         try:
             chosen, route = find_workers(client, project, one, typed.complete(known))
-        except Problem:
+        except Problem as problem:
             if name and known is None:
                 raise
-            continue
-        yield TpuJob(_blank_record(client, chosen, route, one), chosen, route)
+            yield one, problem
+        else:
+            yield one, TpuJob(_blank_record(client, chosen, route, one), chosen, route)
 
 
 def _ready_names(client: TpuClient, zone: str | None) -> Iterator[str]:

@@ -11,10 +11,15 @@ import click
 from tpustarter.cli.command_end import format_path, stop_at_signals
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.explain import explain_worker_logs
+from tpustarter.cli.tpu.job_start import make_environment, start_job
 from tpustarter.cli.tpu.options import command_lines, print_events
+from tpustarter.cli.tpu.options import stop_at_signals as wait_until_signal
+from tpustarter.cloud.api import workers
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.tpu_client import TpuClient
+from tpustarter.cloud.create.tpu_creation import TpuCreation
+from tpustarter.cloud.delete import removal
 from tpustarter.cloud.jobs import job_end, job_run, job_text
 from tpustarter.cloud.jobs.job_run import (
     Connection,
@@ -53,6 +58,16 @@ def follow_job(client: TpuClient, project: Project, job: TpuJob, *, until_end: b
     Raises:
         Problem: it was stopped, or something at its end could not be done.
     """
+    while True:
+        states, code = _follow_once(client, project, job, until_end=until_end)
+        if not (until_end and job.record.again and job_end.is_pre_empted(states)):
+            return code
+        job = _start_again(client, project, job)
+
+
+def _follow_once(
+    client: TpuClient, project: Project, job: TpuJob, *, until_end: bool
+) -> tuple[list[WorkerState], int]:
     signals: list[int] = []
 
     def stop(number: int) -> None:
@@ -65,15 +80,39 @@ def follow_job(client: TpuClient, project: Project, job: TpuJob, *, until_end: b
             raise _make_interruption(job, signals[0])
         print_states(states)
         if not until_end:
-            return 0
+            return states, 0
         code = job_run.UNREACHED
         if len(states) == len(job.workers) and all(one.state != "placed" for one in states):
             job.record = job_run.save_end(job.record, states)
             code = job_run.worst_code(states)
-        _end(client, project, job, states)
+        if not (job.record.again and job_end.is_pre_empted(states)):
+            _end(client, project, job, states)
         if signals:
             raise _make_interruption(job, signals[0])
-    return code
+    return states, code
+
+
+def _start_again(client: TpuClient, project: Project, job: TpuJob) -> TpuJob:
+    """Start a job on a new TPU in place of one that was taken away; raises Problem."""
+    record = job.record
+    usd = job_end.estimate_spending([worker.node for worker in job.workers], job_text.now())
+    request = job_end.find_request(client, job)
+    for text in (
+        job_end.describe_spending(record, usd),
+        f"`{record.tpu}` is asked for anew; after that {record.again - 1} more times at most.",
+    ):
+        echo_lines(wrap(text))
+    with wait_until_signal(
+        f"`tpustarter tpu list` shows what is there of `{record.tpu}`; its job is not running"
+    ):
+        plan = job_end.find_deletion_plan(client, record)
+        if plan and not print_events(removal.carry_out_plan(client, plan, WallClock())):
+            raise Problem(f"`{record.tpu}` is still listed by Google", code=ExitCode.INCONCLUSIVE)
+        print_events(TpuCreation(client, project, WallClock()).run([request]))
+    new = workers.choose_workers(workers.find_nodes(client, record.tpu, record.zone))
+    again = job_end.prepare_again(job, new)
+    start_job(again, make_environment(record.profile))
+    return again
 
 
 def _show(job: TpuJob, client: TpuClient, *, until_end: bool) -> list[WorkerState]:
@@ -130,8 +169,8 @@ def _end(client: TpuClient, project: Project, job: TpuJob, states: Sequence[Work
     for command in plan.commands(project) if plan else ():
         for line in command_lines(command):
             click.echo(escape_text(line), err=True)
-    if spent := job_end.describe_spending(plan, job_text.now()):
-        echo_lines(wrap(spent))
+    usd = job_end.estimate_spending([worker.node for worker in job.workers], job_text.now())
+    echo_lines(wrap(job_end.describe_spending(record, usd)))
     print_events(job_end.give_back(client, record, plan, WallClock()))
     echo_lines(f"`{record.tpu}` was given back.")
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timezone
 
 from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.tpu_client import TpuClient
+from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing import cost
 from tpustarter.cloud.create.events import Event
+from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.cloud.jobs import job_records
 from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import WorkerState
+from tpustarter.cloud.jobs.job_run import TpuJob, WorkerState
 from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
 
@@ -79,13 +83,61 @@ def _is_of_job(plan: DeletionPlan, record: JobRecord) -> bool:
     return not asked or asked <= datetime.fromisoformat(record.created)
 
 
-def describe_spending(plan: DeletionPlan | None, now: datetime) -> str:
-    """Return what the TPU of a job has cost until now; empty where that is not known."""
-    estimates = cost.estimate_costs(plan.nodes, now, trc_grant.find_grant()) if plan else []
+def estimate_spending(nodes: Sequence[TpuNode], now: datetime) -> float | None:
+    """Return the most that the chips of a TPU have cost until now, in USD; None if not known."""
+    # A pre-empted node costs nothing any more; until it was seen as that it counts as there.
+    there = [replace(node, state="READY") for node in dict.fromkeys(nodes)]
+    estimates = cost.estimate_costs(there, now, trc_grant.find_grant())
     known = [one.usd for one in estimates if one.usd is not None]
-    if not known or len(known) < len(estimates):
-        return ""
-    return f"It has cost at most {sum(known):,.2f} USD for chips."
+    return sum(known) if known and len(known) == len(estimates) else None
+
+
+def describe_spending(record: JobRecord, usd: float | None) -> str:
+    """Return what the job has cost until now, on this TPU and on those before it."""
+    if usd is None:
+        return "What its chips have cost is not known here; `tpustarter tpu cost` says why."
+    return f"Its chips have cost at most {record.spent_usd + usd:,.2f} USD until now."
+
+
+def find_request(client: TpuClient, job: TpuJob) -> TpuRequest:
+    """Return the request that asks for the TPU of a job once more; raises Problem for none."""
+    node = job.workers[0].node
+    request = client.request_of(node.zone, node.queued_resource) if node.queued_resource else None
+    if request is None:
+        raise Problem(
+            f"`{job.record.tpu}` was not made by a queued resource that is still there, so it "
+            "cannot be asked for again",
+            hint="`tpustarter tpu create` makes one that can",
+            code=ExitCode.USAGE,
+        )
+    return request
+
+
+def is_pre_empted(states: Sequence[WorkerState]) -> bool:
+    """Return whether the TPU was taken away while the job ran."""
+    return any(one.state == "gone" for one in states)
+
+
+def prepare_again(job: TpuJob, new: Sequence[Worker]) -> TpuJob:
+    """Return the same job on a new TPU, and save it; what was sent is sent again."""
+    began, before = datetime.now(timezone.utc), job.record
+    node = new[0].node
+    usd = estimate_spending([worker.node for worker in job.workers], began) or 0.0
+    record = replace(
+        before,
+        id=f"{before.tpu}-{began:%Y%m%d-%H%M%S}",
+        workers=tuple(worker.label for worker in new),
+        created=node.created.isoformat() if node.created else "",
+        began=began.isoformat(timespec="seconds"),
+        phase="starting",
+        code=None,
+        again=before.again - 1,
+        spent_usd=before.spent_usd + usd,
+    )
+    locations.make_folder(record.log_folder)
+    with locations.convert_write_errors(record.archive):
+        before.archive.replace(record.archive)
+    return TpuJob(job_records.save_job(record), new, job.route)
 
 
 def give_back(

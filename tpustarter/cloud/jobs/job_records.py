@@ -55,11 +55,22 @@ class JobRecord:
     fetch: tuple[str, ...] = ()
     """Patterns of results that are fetched at its end."""
     fetch_to: str = ""
+    profile: str | None = None
+    """The set-up profile whose environment it runs in."""
+    again: int = 0
+    """How often it may still be started on a new TPU after a pre-emption."""
+    spent_usd: float = 0.0
+    """The most that the chips of the TPUs before this one have cost, where that is known."""
 
     @property
     def log_folder(self) -> Path:
         """Return the folder of its logs here."""
         return locations.state_folder_path() / "tpu-jobs" / self.id
+
+    @property
+    def archive(self) -> Path:
+        """Return the file of what is sent; it stays as long as it may be sent again."""
+        return self.log_folder / "code.tar.gz"
 
     @property
     def logs(self) -> list[Path]:
@@ -99,7 +110,7 @@ def forget_job(record: JobRecord) -> None:
 
 
 def _remove_logs(record: JobRecord) -> None:
-    for path in record.logs:
+    for path in (*record.logs, record.archive):
         path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         record.log_folder.rmdir()

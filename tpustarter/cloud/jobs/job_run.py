@@ -211,28 +211,34 @@ class TpuJob:
                     errors[event.worker] = event.error
         worker_calls.raise_for_workers(errors, what, hint)
 
-    def place(self, files: JobFiles) -> str:
-        """Send the folder to all workers; returns where it is there. Raises Problem."""
-        record, folder = self.record, ""
-        archive = locations.make_folder(record.log_folder) / "code.tar.gz"
-        try:
-            with locations.convert_write_errors(archive), archive.open("wb") as file:
-                digest = job_files.write_archive(files, file)
-            frames = self._call_all(
-                "place",
-                f"the folder could not be sent to every worker of `{record.tpu}`",
-                archive,
-                tpu=record.tpu,
-                workers=len(self.workers),
-                command=record.command,
-                bytes=archive.stat().st_size,
-                sha256=digest,
-            )
-            for one in frames:
-                folder = str(one.frame.fields["folder"])
-        finally:
-            archive.unlink(missing_ok=True)
-        return folder
+    def pack(self, files: JobFiles) -> None:
+        """Write what is sent into a file; raises Problem."""
+        path = self.record.archive
+        locations.make_folder(path.parent)
+        with locations.convert_write_errors(path), path.open("wb") as file:
+            job_files.write_archive(files, file)
+
+    def place(self) -> str:
+        """Send what was packed to all workers; returns where it is there. Raises Problem."""
+        record, archive = self.record, self.record.archive
+        hashed = hashlib.sha256()
+        with locations.convert_write_errors(archive), archive.open("rb") as file:
+            while data := file.read(1 << 20):
+                hashed.update(data)
+        frames = self._call_all(
+            "place",
+            f"the folder could not be sent to every worker of `{record.tpu}`",
+            archive,
+            tpu=record.tpu,
+            workers=len(self.workers),
+            command=record.command,
+            bytes=archive.stat().st_size,
+            sha256=hashed.hexdigest(),
+        )
+        folders = [str(one.frame.fields["folder"]) for one in frames]
+        if not record.again:
+            archive.unlink()
+        return folders[0]
 
     def prepare(self, environment: Environment) -> Generator[SetupOutput, None, None]:
         """Make the environment on all workers, or find it there; raises Problem."""
