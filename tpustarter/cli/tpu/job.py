@@ -82,11 +82,12 @@ class _JobGroup(click.Group):
         if args and args[0] not in self.commands:
             near = find_nearest(args[0], self.commands)
             if near and "--" not in args:
-                raise Problem(
-                    f"there is no command `tpu job {args[0]}`",
-                    hint=f"did you mean `tpustarter tpu job {near[0]}`?",
-                    code=ExitCode.USAGE,
-                )
+                with print_errors_as_json(SCHEMA, wanted="--json" in args):
+                    raise Problem(
+                        f"there is no command `tpu job {args[0]}`",
+                        hint=f"did you mean `tpustarter tpu job {near[0]}`?",
+                        code=ExitCode.USAGE,
+                    )
             args = ["start", *args]
         return super().resolve_command(ctx, args)
 
@@ -313,15 +314,16 @@ def _announce(
             ("again", f"deletes {options.name} and asks for it anew after a pre-emption, {times}")
         )
     last = ""
+    is_error = not options.dry_run  # stdout is for the logs
     for name, text in rows:
         shown = "" if name == last else name
         last = name
         for line in wrap(escape_text(text), shown.ljust(NAME_WIDTH + 2), " " * (NAME_WIDTH + 2)):
-            click.echo(line)
-    click.echo("")
-    click.echo("Every call of a worker is this command, with the rest on its stdin:")
+            click.echo(line, err=is_error)
+    click.echo("", err=is_error)
+    click.echo("Every call of a worker is this command, with the rest on its stdin:", err=is_error)
     for line in command_lines(route.command(workers[0])):
-        click.echo(escape_text(line))
+        click.echo(escape_text(line), err=is_error)
 
 
 def _describe_cost(nodes: Sequence[TpuNode]) -> str:

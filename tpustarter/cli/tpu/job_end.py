@@ -86,8 +86,12 @@ def _follow_once(
             job.record = job_run.save_end(job.record, states)
             code = job_run.worst_code(states)
         if not (job.record.again and job_end.is_pre_empted(states)):
-            _end(client, project, job, states)
-        if signals:
+            try:
+                _end(client, project, job, states)
+            except Problem:
+                if not signals:
+                    raise
+        if signals and job.record.phase != "given-back":
             raise _make_interruption(job, signals[0])
     return states, code
 
@@ -171,7 +175,7 @@ def _end(client: TpuClient, project: Project, job: TpuJob, states: Sequence[Work
             click.echo(escape_text(line), err=True)
     usd = job_end.estimate_spending([worker.node for worker in job.workers], job_text.now())
     echo_lines(wrap(job_end.describe_spending(record, usd)))
-    print_events(job_end.give_back(client, record, plan, WallClock()))
+    job.record = print_events(job_end.give_back(client, record, plan, WallClock()))
     echo_lines(f"`{record.tpu}` was given back.")
 
 

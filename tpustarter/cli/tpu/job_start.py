@@ -40,10 +40,10 @@ def start_job(job: TpuJob, environment: Environment | None) -> None:
     with stop_at_signals(stop):
         try:
             folder = job.place()
-            click.echo(f"sent to {escape_text(folder)}")
+            click.echo(f"sent to {escape_text(folder)}", err=True)
             for output in job.prepare(environment) if environment else ():
                 for line in output.text.splitlines():
-                    click.echo(escape_text(f"{output.worker} | {line}"))
+                    click.echo(escape_text(f"{output.worker} | {line}"), err=True)
             is_begun = not signals
             keepers = job.begin(environment) if is_begun else []
         except Problem:
@@ -60,7 +60,7 @@ def start_job(job: TpuJob, environment: Environment | None) -> None:
         job_records.save_job(replace(job.record, phase="running"))
     kept = phrases.join_words(sorted(set(keepers)))
     count = phrases.format_count(len(job.workers), "worker")
-    click.echo(f"{job.record.id} runs on {count}, kept by {kept}")
+    click.echo(f"{job.record.id} runs on {count}, kept by {kept}", err=True)
 
 
 def withdraw_job(job: TpuJob) -> None:

@@ -278,6 +278,7 @@ class TpuJob:
         """End the command on all workers, and return its states; raises Problem."""
         what = f"the job `{self.record.id}` could not be ended on every worker"
         frames = [*self._call_all("stop", what, hint="run the command again for those")]
+        frames.sort(key=lambda one: self._number(one.worker))
         return [parse_state(one.worker, one.frame.fields) for one in frames]
 
     def follow(
@@ -307,7 +308,7 @@ class TpuJob:
 
     def read_states(self) -> tuple[list[WorkerState], dict[Worker, CallError]]:
         """Return the jobs that the workers know, oldest first, and the workers not reached."""
-        found: list[WorkerState] = []
+        found: list[tuple[str, int, WorkerState]] = []
         errors: dict[Worker, CallError] = {}
         task = worker_calls.call_once(self._fields("status"))
         with self._running(task) as tasks, contextlib.closing(tasks.events()) as events:
@@ -316,8 +317,10 @@ class TpuJob:
                     if event.error:
                         errors[event.worker] = event.error
                 elif event.frame.event == "job":
-                    found.append(parse_state(event.worker, event.frame.fields))
-        return sorted(found, key=lambda one: (one.job, one.worker)), errors
+                    state = parse_state(event.worker, event.frame.fields)
+                    found.append((state.job, self._number(event.worker), state))
+        found.sort(key=lambda row: row[:2])
+        return [state for _, _, state in found], errors
 
     def fetch(self, patterns: Sequence[str], target: Path) -> Generator[FetchedFile, None, None]:
         """Fetch the files that match patterns, into a folder per worker; raises Problem."""

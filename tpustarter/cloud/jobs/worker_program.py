@@ -31,7 +31,7 @@ HELLO = b"tpustarter-job 1\n"
 FOLDER = "tpustarter-jobs"
 """Folder of all jobs, in the worker's home."""
 MARK = "TPUSTARTER_JOB"
-"""Variable by which the processes of a job are known: `JOB/N`."""
+"""Variable by which the processes of a job are known: the folder of the job's worker."""
 NO_CODE = b"    "
 """Content of the file `exit` until there is a code, which is written over it: a full disk must not
 lose it."""
@@ -57,10 +57,10 @@ class WorkerFiles:
     """The files of one job on one worker."""
 
     def __init__(self, job: str, number: int) -> None:
-        self.mark = f"{job}/{number}"
         self.root = Path.home() / FOLDER / job
         self.code = self.root / "code"
         self.own = self.root / f"w{number}"
+        self.mark = str(self.own)
         self.description = self.own / "job.json"
         self.log = self.own / "log"
         self.exit = self.own / "exit"
