@@ -10,6 +10,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
+from pathlib import Path
 
 from tpustarter.cloud.jobs import remote_command_text
 from tpustarter.cloud.jobs.job_files import JobFiles
@@ -31,9 +32,12 @@ def format_size(size: int) -> str:
 
 def describe_files(files: JobFiles) -> Iterator[str]:
     """Yield what is sent, and each reason for what is left out."""
-    why = "git's files" if files.is_git else "all files, because it is in no git repository,"
+    why = "those that git knows or doesn't ignore"
+    if not files.is_git:
+        why = "all, because it is in no git repository"
     count = phrases.format_count(len(files.paths), "file")
-    yield f"{count} ({format_size(files.bytes)}), {why} of {files.folder}"
+    folder = "this folder" if files.folder == Path() else files.folder
+    yield f"{count} ({format_size(files.bytes)}) of {folder}: {why}"
     reasons = Counter(one.why for one in files.left_out)
     for reason, number in reasons.items():
         names = [one.path for one in files.left_out if one.why == reason]

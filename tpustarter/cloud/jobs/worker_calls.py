@@ -34,10 +34,7 @@ CONNECTING = 8
 END_S = 5.0
 """Seconds between TERM and KILL for gcloud or ssh."""
 LOOK_S = 1.0
-TEXT = (
-    "python3 -Ic 'import sys; i = sys.stdin.buffer; exec(compile(i.read(int(i.readline())), "
-    '"worker_program.py", "exec"))\''
-)
+TEXT = 'python3 -Ic "import sys; i = sys.stdin.buffer; exec(i.read(int(i.readline())))"'
 """Command for the worker's shell: it reads the length of a program, the program, and runs it."""
 _GREETING_BYTES = 1 << 20
 """The most that a login script may write before an answer."""
