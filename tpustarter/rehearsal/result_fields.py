@@ -136,7 +136,7 @@ class LowerBound:
 
 @dataclass(frozen=True)
 class Utilization:
-    """Shares of the peak of all devices that a measured time stands for; 1 is the peak."""
+    """Shares of the peak of the program's devices that a measured time stands for; 1 is the peak."""
 
     measured_seconds: float
     mfu: float

@@ -197,6 +197,8 @@ class Rehearsal:
             self.progress.all_given = True
             jobs.complete()
             yield from map(self._keep, jobs.read_events())
+        if (measured_s := self._request.measured_s) is not None:
+            self.results = lower_bound.add_utilization(self.results, measured_s)
 
     @property
     def runs_script(self) -> bool:
@@ -382,9 +384,8 @@ class Rehearsal:
         self.progress.follow(event)
         if isinstance(event, RehearsalAnswer):
             answer_cache.save_compiler_answer(event.result)
-            event = RehearsalAnswer(lower_bound.add_bound(event.result, self._request.measured_s))
+            event = RehearsalAnswer(lower_bound.add_bound(event.result))
             self.results.append(event.result)
-            lower_bound.withdraw_utilization(self.results)
         elif isinstance(event, JittedPlace):
             self.functions.append(event)
         elif isinstance(event, DeviceQuestionsFound):
