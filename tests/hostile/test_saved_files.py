@@ -18,6 +18,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.probe.rehearse.rehearsal import format_folder_name
 from tpustarter.rehearsal.saved_files import SavedFiles
 
+
 def find_path(descriptor: int) -> Path:
     """Return the path of an open file or folder."""
     return Path(f"/proc/self/fd/{descriptor}").readlink()
