@@ -12,8 +12,8 @@ from tpustarter.text.terminal import escape_text, wrap
 
 _INDENT = " " * 6
 ABOVE = (
-    "Every size named here was compiled. One above the next may fit again, where the compiler "
-    "finds a better layout for it."
+    "Every size here was compiled. A larger one may fit again, where the compiler finds a better "
+    "layout for it."
 )
 
 
