@@ -195,3 +195,16 @@ class ComparedProgram:
     best: bool
     """True for the least bound of those that fit; of equal ones the fewest bytes received, and then
     the least memory."""
+
+
+@dataclass(frozen=True)
+class Donation:
+    """Arguments of a function that could be donated, and are not; sizes are bytes on one device."""
+
+    arguments: tuple[str, ...]
+    """Their names, as `donate_argnames` takes them."""
+    most_bytes: int | None
+    """What it saves at most: the bytes of arguments that match a result in shape, type and layout.
+    None for a program that does not fit."""
+    hbm_bytes: int | None
+    """What the program needs when it is compiled with them donated; None if it was not."""

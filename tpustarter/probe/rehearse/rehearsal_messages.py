@@ -67,16 +67,13 @@ class ArtifactFields(TypedDict):
     free_outputs: list[bool] | None
 
 
-class DonatingArtifactFields(ArtifactFields, total=False):
-    """The same, of a function that JAX lowered."""
+class AliasedArtifactFields(ArtifactFields, total=False):
+    """The same, with what not every artifact has."""
 
-    function: str
-    """Its name, where its arguments can be donated by their names."""
-
-
-class AliasedArtifactFields(DonatingArtifactFields, total=False):
-    """The same, of an artifact that does not say itself which outputs replace arguments."""
-
+    named: bool
+    """True if `jax.jit` can donate the arguments by the names in the artifact."""
+    donated: list[int]
+    """Numbers of arguments to donate in addition."""
     aliases: list[list[int]]
     """Pairs of an argument and the output that takes its memory."""
 

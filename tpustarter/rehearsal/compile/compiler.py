@@ -205,6 +205,7 @@ class Compiler:
             "topology": dict(task.topology),
             "cache": self._cache,
             "done": done,
+            "explain": task.explains_memory,
             **task.source,
         }
 
@@ -226,7 +227,7 @@ class Compiler:
             yield result
             return
         flags = f"{self._session.env.get('LIBTPU_INIT_ARGS', '')} {FLAGS}".strip()
-        changed = {"only": [result["program"]], "cache": None, "save": None}
+        changed = {"only": [result["program"]], "cache": None, "save": None, "explain": False}
         command = self._command(task, []) | changed
         self._memory_probe, log = start_probe(
             self._session, {**OUTSPOKEN, "LIBTPU_INIT_ARGS": flags}, stream=True

@@ -328,6 +328,7 @@ def _exported(event: Event, session: ProbeSession) -> LoweredProgram:
     free = {key: [bool(one) for one in lowered[key]] for key in ("free_arguments", "free_outputs")}
     aliases = [[int(argument), int(output)] for argument, output in lowered.get("aliases", ())]
     fields = fields | free | ({"aliases": aliases} if aliases else {})
+    fields |= {"named": True} if lowered.get("named") is True else {}
     source = {"artifact": str(event["artifact"]), "lowered": fields, "program": name}
     work = as_type(session.redact.redact_value(event.get("work")), ProgramWork)
     return LoweredProgram(name, names, source, notes=notes, check=check, work=work)

@@ -23,6 +23,7 @@ from tpustarter.rehearsal.text import (
     model_estimate,
     script_text,
 )
+from tpustarter.rehearsal.text.donation_text import DONATE, describe_donation
 from tpustarter.rehearsal.text.memory_size import format_size, format_sizes
 from tpustarter.rehearsal.text.rehearsal_headline import (
     NOT_RUN,
@@ -168,6 +169,8 @@ def _group(group: list[ResultFields], paint: Paint, *, facts: bool, verbose: boo
         if status == "does-not-fit":
             lines += memory_bars(group, _INDENT)
             lines += wrap(_ADVICE[status], f"{_INDENT}try   ", hang=_INDENT)
+            for text in dict.fromkeys(map(describe_donation, group)):
+                lines += wrap(escape_text(text), f"{_INDENT}or    ", hang=_INDENT) if text else []
         lines += _noted(group)
         if verbose and first.get("detail"):
             lines += [
@@ -313,6 +316,8 @@ def list_notes(
         where = _origin(largest)
         text = f"{format_size(largest['laid_out_bytes'])}  {largest['shape']}, by {where}"
         lines.append(ProgramNote(LARGEST, text))
+    if donated := describe_donation(result):
+        lines.append(ProgramNote(DONATE, donated))
     lines += _collectives(result["collectives"], verbose=verbose)
     lines += _products(result["dots"], verbose=verbose)
     wide = sorted({b["shape"].split("[")[0] for b in result["buffers"]} & {"f64", "c128"})

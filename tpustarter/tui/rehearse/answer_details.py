@@ -15,6 +15,7 @@ from tpustarter.rehearsal.text import (
     rehearsal_text,
     roofline,
 )
+from tpustarter.rehearsal.text.donation_text import describe_donation
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.explain.failed_run import FailedRun
 from tpustarter.tui.explain.failed_run import make_program_failure as of_program
@@ -78,6 +79,8 @@ def describe_answer_cell(
             yield HangingText(_dim_label("padding"), style_sentence(line))
     if result["status"] == "does-not-fit":
         yield HangingText(_dim_label("try"), ADVICE)
+        if donated := describe_donation(result):
+            yield HangingText(_dim_label("or"), style_sentence(donated))
         least = max(result["hbm_bytes"], (result.get("hbm_limit_bytes") or 0) + 1)
         if best := rehearsal_headline.find_larger_tpu(least, result.get("devices", 1)):
             text = f"{best.name} has {best.hbm_gib_per_device:.4g} GiB on a device"

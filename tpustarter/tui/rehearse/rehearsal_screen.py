@@ -19,6 +19,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.probe.finding import Hint
 from tpustarter.rehearsal.compile.compiler import StillCompiling, TaskDone
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
+from tpustarter.rehearsal.result_fields import FittingSize
 from tpustarter.rehearsal.run import (
     Event,
     Rehearsal,
@@ -212,7 +213,7 @@ class RehearsalScreen(ListWithDetails):
             self._answers.record_answer(event.result)
         elif isinstance(event, list):
             self._answers.record_skipped(event)
-        elif not isinstance(event, TaskDone):
+        elif not isinstance(event, TaskDone | FittingSize):
             self._script.follow(event)
 
     def _finish(self) -> None:
