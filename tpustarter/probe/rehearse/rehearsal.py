@@ -15,7 +15,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -295,10 +295,11 @@ def _rehearse(name: str, lower: Lower, command: CompileCommand) -> dict[str, obj
         refused = _refusal(error) | {"seconds": time.monotonic() - began}
         if "hbm_bytes" not in refused:
             return result | refused
-        names = lowered.names()
-        tried = lowered.donating and command.get("explain") and lowered.donating.try_all(names)
-        donated = {"donation": tried} if tried and tried["hbm_bytes"] < refused["hbm_bytes"] else {}
-        return result | refused | {"argument_names": names} | donated
+        refused["argument_names"] = names = lowered.names()
+        if lowered.donating and command.get("explain"):
+            tried = lowered.donating.try_all(names)
+            refused |= {"donation": tried} if tried else {}
+        return result | refused
     seconds = time.monotonic() - began
     if save:
         _write(save / "after.hlo", executable.hlo_modules()[0].to_string())

@@ -41,8 +41,8 @@ def check_dimension(request: RehearsalRequest, code: UserFunction | None) -> Non
         meant = f"`--fit {others[0]}` searches the largest `{others[0]}`; else " if others else ""
         raise _problem(
             f"`{shown}` in `{code.file.name}` has no parameter `{name}`",
-            f"{meant}write `def {function.name}(devices, {name}):`, and use `{name}` in the shapes of "
-            "the arguments",
+            f"{meant}write `def {function.name}(devices, {name}):`, and use `{name}` in the shapes "
+            "of the arguments",
         )
 
 
