@@ -330,7 +330,7 @@ def test_job_starts_again_after_a_preemption(site: Site) -> None:
         until(lambda: site.cloud.called("DeleteQueuedResource"), "the deletion of the first one")
         for host in site.hosts:
             host.start()
-        until(lambda: all(waiting(host.folder) == 2 for host in site.hosts), "the second TPU")
+        until(lambda: all(waiting(host.folder) == 2 for host in site.hosts), "a second TPU", 600.0)
         for host in site.hosts:
             for path in host.folder.glob("tpustarter-jobs/*/code/waits"):
                 path.with_name("go").touch()

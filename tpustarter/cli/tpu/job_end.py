@@ -113,8 +113,9 @@ def _start_again(client: TpuClient, project: Project, job: TpuJob) -> TpuJob:
         if plan and not print_events(removal.carry_out_plan(client, plan, WallClock())):
             raise Problem(f"`{record.tpu}` is still listed by Google", code=ExitCode.INCONCLUSIVE)
         print_events(TpuCreation(client, project, WallClock()).run([request]))
-    new = workers.choose_workers(workers.find_nodes(client, record.tpu, record.zone))
-    again = job_end.prepare_again(job, new)
+        new = workers.choose_workers(workers.find_nodes(client, record.tpu, record.zone))
+        again = job_end.prepare_again(job, new)
+        job_end.wait_until_reached(again, WallClock())
     start_job(again, make_environment(record.profile))
     return again
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.resources import TpuNode
@@ -18,10 +18,15 @@ from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.cloud.jobs import job_records
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import TpuJob, WorkerState
+from tpustarter.cloud.jobs.worker_calls import raise_for_workers
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
+
+REACHED_S = 600.0
+"""Seconds within which the workers of a new TPU accept connections."""
+REACHED_PAUSE_S = 5.0
 
 
 def require_safe_results(record: JobRecord, states: Sequence[WorkerState], fetched: int) -> None:
@@ -116,6 +121,23 @@ def find_request(client: TpuClient, job: TpuJob) -> TpuRequest:
 def is_pre_empted(states: Sequence[WorkerState]) -> bool:
     """Return whether the TPU was taken away while the job ran."""
     return any(one.state == "gone" for one in states)
+
+
+def wait_until_reached(job: TpuJob, clock: Clock) -> None:
+    """Wait until every worker of a new TPU accepts connections; raises Problem where one doesn't.
+
+    Google calls it ACTIVE before its ssh servers run.
+    """
+    until = clock.now() + timedelta(seconds=REACHED_S)
+    while True:
+        _, errors = job.read_states()
+        if not errors:
+            return
+        if clock.now() > until:
+            what = f"not every worker of the new `{job.record.tpu}` was reached"
+            hint = f"it is billed: `tpustarter tpu delete {job.record.tpu}` gives it back"
+            raise_for_workers(errors, what, hint)
+        clock.sleep(REACHED_PAUSE_S)
 
 
 def prepare_again(job: TpuJob, new: Sequence[Worker]) -> TpuJob:
