@@ -128,7 +128,7 @@ def test_another_tpu_of_the_name_is_kept() -> None:
         job_end.find_deletion_plan(_Listing(node), RECORD)  # type: ignore[arg-type]
 
 
-def test_job_on_a_new_tpu_counts_and_sends_the_same() -> None:
+def test_new_tpu_gets_the_same_job() -> None:
     """Its archive moves along, and what was spent is added up."""
     record = replace(RECORD, again=2, spent_usd=1.5)
     record.log_folder.mkdir(parents=True)
