@@ -99,6 +99,8 @@ def format_command(
         usual = next((one for one in reversed(given) if "," in one), ARRAY)
         for one in (*given, *(example_argument(name, usual) for name in missing)):
             words += ["--arg", one]
+    if function and function.lists_programs and (sized := function.needed[1:]):
+        words += ["--fit", sized[0]]
     if tpus:
         words += ["--tpu", ",".join(tpus)]
     return shlex.join(words)
