@@ -59,19 +59,26 @@ def test_shardings_are_compared_on_each_tpu() -> None:
         assert [True] == [row.best for row in rows.values() if row.best]
 
 
+def read_both(function: str) -> list[dict[str, Any]]:
+    """Return the answers for a step without a donation and with it, for v5e-8."""
+    results = {one["program"]: one for one in rehearse(function, ("v5e-8",)).results}
+    return [results["plain"], results["donated"]]
+
+
 def test_donation_saves_what_its_compilation_says() -> None:
-    """The bound is what a compilation with the donation saves."""
-    plain, donated = rehearse("donations", ("v5e-8",)).results
+    """A compilation with the donation saves no more than the bound, and hardly less."""
+    plain, donated = read_both("donations")
     hint = plain["donation"]
 
     assert ["params", "momentum"] == hint["arguments"]
     assert "donation" not in donated
-    assert hint["most_bytes"] == plain["hbm_bytes"] - donated["hbm_bytes"]
+    assert 0.99 * hint["most_bytes"] < plain["hbm_bytes"] - donated["hbm_bytes"]
+    assert plain["hbm_bytes"] - donated["hbm_bytes"] <= hint["most_bytes"]
 
 
 def test_donation_makes_a_program_fit() -> None:
     """Where it doesn't fit, the program is compiled with the donation, too."""
-    too_big, donated = rehearse("too_big", ("v5e-8",)).results
+    too_big, donated = read_both("too_big")
 
     assert "does-not-fit" == too_big["status"]
     assert too_big["donation"]["hbm_bytes"] == donated["hbm_bytes"] < too_big["hbm_limit_bytes"]
