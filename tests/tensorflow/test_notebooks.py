@@ -31,13 +31,12 @@ RUN = {
     "tensorflow/running-locally",
     "tensorflow/static-shapes",
     "tensorflow/saving",
-    "tensorflow/a-whole-program",
     "tensorflow/keras-on-jax",
 }
-"""Those with what everybody began with on Colab, one with files of its own, and the one of Keras.
+"""Those with what everybody began with on Colab, and the one of Keras.
 
-The blocks and exercises of all lessons run in `test_lessons.py`, and `tests/content` shows that the
-notebook of none lacks a block.
+The blocks and exercises of all lessons run in `test_lessons.py`. `tests/content` shows that the
+notebook of none lacks a block, and runs one with files of its own.
 """
 LESSONS = [one for one in shipped.lessons(HERE) if one.id in RUN]
 THE_THREE = {"measure-flops", "classify-clothing", "predict-shakespeare"}
