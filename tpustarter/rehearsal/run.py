@@ -185,6 +185,8 @@ class Rehearsal:
                 tuple(topology.name for topology in self.topologies),
             )
             yield RehearsalStarted(compiler_path, versions, names, len(tasks))
+            if not self._checks:  # the user's code is lowered first, in a process of its own
+                jobs.first_compiler.prepare(_fields(self.topologies[0]))
             jobs.start(at_once=bool(self._request.jobs))
             lowered = chain(self._lower_own(session), self._lower_torch_checks(session))
             for item in chain(tasks, lowered):

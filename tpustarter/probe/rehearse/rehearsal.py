@@ -46,6 +46,12 @@ _NEEDED = re.compile(rf"\({_FIGURE}\) exceeds available HBM|Used {_FIGURE} of [^
 _topologies: dict[str, Any] = {}
 
 
+def prepare(topology: Mapping[str, Any]) -> None:
+    """Load the compiler and describe a TPU; what fails is told with the first program."""
+    with contextlib.suppress(Exception):
+        _topology(topology, ask=True)
+
+
 def compile_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Compile the programs of one source for one TPU; emits one `rehearsed` event for each.
 
