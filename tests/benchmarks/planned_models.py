@@ -99,7 +99,11 @@ def list_weights(config: dict[str, Any], layers: int) -> dict[str, tuple[tuple[i
     }
     into, back = P(None, "data", "model"), P(None, "model", "data")
     if e is None:
-        return arrays | {"gate": ((layers, d, f), into), "up": ((layers, d, f), into), "down": ((layers, f, d), back)}
+        return arrays | {
+            "gate": ((layers, d, f), into),
+            "up": ((layers, d, f), into),
+            "down": ((layers, f, d), back),
+        }
     f = config["moe_intermediate_size"]
     into, back = P(None, None, "data", "model"), P(None, None, "model", "data")
     wide, narrow = (layers, e, d, f), (layers, e, f, d)
@@ -123,7 +127,7 @@ def attend(q: Any, key: Any, value: Any, first: Any) -> Any:
     import jax.numpy as jnp
 
     (b, t, n, h), (s, k) = q.shape, key.shape[1:3]
-    size = min(t, 128)
+    size = min(t, 16)  # queries at once, so that scores stay small, as in a flash kernel
     pieces = q.reshape(b, t // size, size, k, n // k, h).swapaxes(0, 1)
 
     @jax.checkpoint
@@ -173,7 +177,9 @@ def run_layer(
 
     narrow = {name: one.astype(jnp.bfloat16) for name, one in weights.items()}
     h = norm(x, weights["before_attention"])
-    q, key, value = (jnp.einsum("btd,dnh->btnh", h, narrow[name]) for name in ("query", "key", "value"))
+    q, key, value = (
+        jnp.einsum("btd,dnh->btnh", h, narrow[name]) for name in ("query", "key", "value")
+    )
     if "query_norm" in weights:
         q, key = norm(q, weights["query_norm"]), norm(key, weights["key_norm"])
     new = key, value
@@ -237,7 +243,10 @@ def training(config: dict[str, Any], devices: Any, batch: int, context: int) -> 
         x, _ = jax.lax.scan(layer, x, params["runs"][0])
         x = norm(x, params["last_norm"])
         logits = jnp.einsum(
-            "btd,vd->btv", x, params["embedding"].astype(jnp.bfloat16), preferred_element_type=jnp.float32
+            "btd,vd->btv",
+            x,
+            params["embedding"].astype(jnp.bfloat16),
+            preferred_element_type=jnp.float32,
         )
         picked = jnp.take_along_axis(logits, tokens[:, 1:, None], -1)[..., 0]
         return jnp.mean(jax.nn.logsumexp(logits, -1) - picked)

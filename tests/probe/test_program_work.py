@@ -82,9 +82,10 @@ def doubled(x: Any, cost: pl.CostEstimate | None) -> Any:
 
 def sharded(x: Any, y: Any) -> Any:
     """Return a product whose parts eight devices compute."""
+    kinds = (jax.sharding.AxisType.Auto,) * 2  # JAX 0.12 would compare the arguments' shardings
     return jax.shard_map(
         lambda a, b: a @ b,
-        mesh=AbstractMesh((4, 2), ("data", "model")),
+        mesh=AbstractMesh((4, 2), ("data", "model"), axis_types=kinds),
         in_specs=(PartitionSpec("data"), PartitionSpec(None, "model")),
         out_specs=PartitionSpec("data", "model"),
     )(x, y)

@@ -39,9 +39,7 @@ MODELS = {
 }
 
 
-def arguments(
-    model: Llama, batch: int, length: int, kind: Any = jnp.bfloat16
-) -> tuple[Any, Any]:
+def arguments(model: Llama, batch: int, length: int, kind: Any = jnp.bfloat16) -> tuple[Any, Any]:
     """Return abstract parameters, those of all layers stacked, and tokens."""
 
     def weight(*shape: int) -> jax.ShapeDtypeStruct:
