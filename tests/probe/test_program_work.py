@@ -365,28 +365,32 @@ def test_transformer_needs_six_flops_per_parameter() -> None:
     assert products + attention * length * (length + 1) / 2 == work.least_flops
 
 
+def convolve(
+    x: Any, kernel: int, channels: int, stride: int = 1, make: Callable[..., Any] = jnp.ones
+) -> Any:
+    """Return a convolution with weights of its own, which `make` returns for a shape and type."""
+    weights = make((kernel, kernel, x.shape[-1], channels), x.dtype)
+    numbers = ("NHWC", "HWIO", "NHWC")
+    return jax.lax.conv_general_dilated(
+        x, weights, (stride, stride), "SAME", dimension_numbers=numbers
+    )
+
+
 def resnet50(x: Any, make: Callable[..., Any] = jnp.ones) -> Any:
-    """Return ResNet-50's result, without what its normalisation does to numbers.
+    """Return ResNet-50's result, without what its normalisation does to numbers."""
 
-    `make` returns the weights of a shape and type.
-    """
+    def layer(x: Any, kernel: int, channels: int, stride: int = 1) -> Any:
+        return convolve(x, kernel, channels, stride, make)
 
-    def convolve(x: Any, kernel: int, channels: int, stride: int = 1) -> Any:
-        weights = make((kernel, kernel, x.shape[-1], channels), x.dtype)
-        numbers = ("NHWC", "HWIO", "NHWC")
-        return jax.lax.conv_general_dilated(
-            x, weights, (stride, stride), "SAME", dimension_numbers=numbers
-        )
-
-    x = convolve(x, 7, 64, 2)
+    x = layer(x, 7, 64, 2)
     least = np.array(-np.inf, x.dtype)
     x = jax.lax.reduce_window(x, least, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
     for stage, blocks in enumerate((3, 4, 6, 3)):
         width = 64 * 2**stage
         for block in range(blocks):
             stride = 2 if stage and not block else 1
-            y = convolve(convolve(convolve(x, 1, width, stride), 3, width), 1, 4 * width)
-            x = y + (x if block else convolve(x, 1, 4 * width, stride))
+            y = layer(layer(layer(x, 1, width, stride), 3, width), 1, 4 * width)
+            x = y + (x if block else layer(x, 1, 4 * width, stride))
     return x.mean((1, 2)) @ make((2048, 1000), x.dtype)
 
 

@@ -72,7 +72,7 @@ def _all_processes() -> Iterator[tuple[int, int, int]]:
 
 
 def _read_stat(pid: str) -> tuple[int, int, int] | None:
-    # Number, parent and group. The name in brackets may hold anything, including blanks and brackets.
+    # Number, parent and group. The name in brackets may hold anything, blanks and brackets too.
     fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     return (int(pid), int(fields[1]), int(fields[2])) if len(fields) > 2 else None
 
