@@ -2,12 +2,12 @@
 
     python tests/benchmarks/planned_models.py PYTHON [NAME ...]
 
-PYTHON has jax and libtpu; this script runs where tpustarter is installed. Each model is rehearsed with
-real shardings, and `plan --rehearsal` compares it. Wanted: weights, Adam and cache to the byte, and
-the rest within 20 %. Sizes: https://huggingface.co/NAME, `config.json`, read on 2026-11-29.
+PYTHON has jax and libtpu; this script runs where tpustarter is installed. Each model is rehearsed
+with real shardings, and `plan --rehearsal` compares it. Wanted: weights, Adam and cache to the byte,
+and the rest of a training step within 20 %. Sizes: https://huggingface.co/NAME, `config.json`, read on 2026-11-29.
 
-Axes: `l` layers, `d` hidden size, `n` heads, `k` KV heads, `h` size of a head, `f` width of the MLP,
-`e` experts, `v` vocabulary, `b` batch, `t` tokens, `s` tokens of the cache.
+Axes: `l` layers, `d` hidden size, `n` heads, `k` KV heads, `h` size of a head, `f` width of the
+MLP, `e` experts, `v` vocabulary, `b` batch, `t` tokens, `s` tokens of the cache.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def route(weights: Any, x: Any, mesh: Any, top: int) -> Any:
 
 
 def run_layer(
-    config: dict[str, Any], mesh: Any, weights: Any, x: Any, cache: Any, first: Any
+    config: dict[str, Any], mesh: Any, weights: Any, x: Any, *, cache: Any, first: Any
 ) -> tuple[Any, Any]:
     """Return `x: [b, t, d]` after one layer, and its keys and values; without cache those of x."""
     import jax
@@ -238,7 +238,7 @@ def training(config: dict[str, Any], devices: Any, batch: int, context: int) -> 
 
         @jax.checkpoint
         def layer(x: Any, weights: Any) -> tuple[Any, None]:
-            return run_layer(config, mesh, weights, x, None, 0)[0], None
+            return run_layer(config, mesh, weights, x, cache=None, first=0)[0], None
 
         x, _ = jax.lax.scan(layer, x, params["runs"][0])
         x = norm(x, params["last_norm"])
@@ -302,7 +302,7 @@ def serving(
 
             def layer(x: Any, given: Any) -> Any:
                 weights, key, value = given
-                return run_layer(config, mesh, weights, x, (key, value), first)
+                return run_layer(config, mesh, weights, x, cache=(key, value), first=first)
 
             x, new = jax.lax.scan(layer, x, (weights, keys, values))
             kept.append(new)

@@ -36,6 +36,7 @@ class StandIn(types.ModuleType):
         return StandIn(self.__name__)
 
     def __or__(self, _: object) -> StandIn:
+        """Stand in for a type, also as an alternative or with parameters."""
         return self
 
     __ror__ = __getitem__ = __or__
@@ -81,7 +82,7 @@ def run_cells(notebook: Path, *beginnings: str, names: Mapping[str, Any]) -> dic
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         text = "".join(cell["source"]).lstrip()
         if cell["cell_type"] == "code" and text.startswith(beginnings):
-            exec(compile(text, notebook.name, "exec"), found)  # noqa: S102  the public program
+            exec(compile(text, notebook.name, "exec"), found)  # the public program
     return found
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from checkouts import array, enter, key, load, put, run_cells, spread
+from checkouts import array, enter, key, put, run_cells, spread
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
