@@ -3,8 +3,10 @@
     python tests/benchmarks/planned_models.py PYTHON [NAME ...]
 
 PYTHON has jax and libtpu; this script runs where tpustarter is installed. Each model is rehearsed
-with real shardings, and `plan --rehearsal` compares it. Wanted: weights, Adam and cache to the byte,
-and the rest of a training step within 20 %. Sizes: https://huggingface.co/NAME, `config.json`, read on 2026-11-29.
+with real shardings, and `plan --rehearsal` compares it. Wanted: weights, Adam and cache to the
+byte, and the rest of a training step within 20 %.
+
+Source of the sizes: https://huggingface.co/NAME, `config.json` (read on 2026-11-29).
 
 Axes: `l` layers, `d` hidden size, `n` heads, `k` KV heads, `h` size of a head, `f` width of the
 MLP, `e` experts, `v` vocabulary, `b` batch, `t` tokens, `s` tokens of the cache.

@@ -33,6 +33,7 @@ class StandIn(types.ModuleType):
         return StandIn(name)
 
     def __call__(self, *_: object, **__: object) -> StandIn:
+        """Stand in for a function."""
         return StandIn(self.__name__)
 
     def __or__(self, _: object) -> StandIn:
