@@ -16,6 +16,7 @@ from tpustarter.probe.rehearse import (
     exports,
     jitted_functions,
     lowering_errors,
+    program_arguments,
     torch_module,
 )
 from tpustarter.probe.rehearse.device_questions import DeviceQuestions, PretendedTpu, TpuDevice
@@ -23,8 +24,8 @@ from tpustarter.probe.rehearse.exports import LoweringJob
 
 Emit = Callable[[Mapping[str, Any]], None]
 
-Listed = tuple[Any, Any, Any]
-"""Name, function and arguments of a program."""
+Listed = tuple[Any, LoweringJob, list[str]]
+"""Name of a program, the program, and notes on its arguments."""
 
 ENTRY = "devices"
 """Name of the one parameter of a function that lists programs; any other function is a program."""
@@ -39,9 +40,10 @@ def lower_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     """Lower the function, module or programs of a user's file.
 
     Emits `ready` once the file is about to be run, then `lowering` and `exported` for each program.
-    `command` has `file`, `name`, `arguments` (pairs of type and shape), `folder`, and `tpus`: for
-    each name the number of its `devices`, and the `kind` and `cores` of one. `torch` is the library
-    that lowers the function's PyTorch module, as `choose_lowerer` takes it; empty for JAX.
+    `command` has `file`, `name`, `arguments` (pairs of type and shape, or texts that
+    `program_arguments` reads), `folder`, and `tpus`: for each name the number of its `devices`, and
+    the `kind` and `cores` of one. `torch` is the library that lowers the function's PyTorch module,
+    as `choose_lowerer` takes it; empty for JAX.
     """
     path = Path(command["file"])
     try:
@@ -84,6 +86,7 @@ class _File:
         """The library that makes functions of a PyTorch module; empty for a file of JAX
         functions."""
         self._path = Path(command["file"])
+        self._module: Any = None
         self._function: Any = None
         self._loading = DeviceQuestions()
         self._files = 0
@@ -120,9 +123,9 @@ class _File:
         with self._answers.answer_for(device) as self._loading:
             try:
                 self.is_running = True
-                module = _load(self._path)
+                self._module = _load(self._path)
                 self.is_running = False
-                self._function = _find(module, self._command["name"], self._path)
+                self._function = _find(self._module, self._command["name"], self._path)
             finally:
                 self.told_tpu |= self._loading.platform
 
@@ -147,15 +150,15 @@ class _File:
             # Each is lowered before the next one is requested: a mesh that the user's function
             # sets round a `yield` is then still in force.
             while (listed := self._next(programs, listing)) is not None:
-                name, function, arguments = listed
+                name, job, made = listed
                 title = make_unique_title(
-                    str(name), f"{name}({_types(self._jax, arguments)})", titles
+                    str(name), f"{name}({_types(self._jax, job.arguments)})", titles
                 )
                 titles.add(title)
                 if title in settled:
                     continue
                 self._emit({"event": "lowering", "program": title})
-                fields, asked = self._export(title, LoweringJob(function, arguments), device)
+                fields, asked = self._export(title, job, device)
                 asked = asked.merge(listing).merge(self._loading)
                 differs |= asked.kind
                 if not asked.kind:
@@ -164,6 +167,7 @@ class _File:
                 fields["notes"] = [
                     *route,
                     *device_questions.describe_questions(asked),
+                    *made,
                     *fields["notes"],
                 ]
                 self._emit(
@@ -202,13 +206,17 @@ class _File:
         if self._route:
             from tpustarter.probe.rehearse import torchax_exports
 
-            yield from torchax_exports.list_programs(self._function, self._command["name"])
+            listed = torchax_exports.list_programs(self._function, self._command["name"])
+            for name, function, arguments in listed:
+                yield name, LoweringJob(function, arguments), []
             return
         if count is None:
             wanted = self._command["arguments"]
-            _refuse_narrowing(self._jax, [kind for kind, _ in wanted])
-            specs = [self._jax.ShapeDtypeStruct(shape, kind) for kind, shape in wanted]
-            yield self._command["name"], self._function, specs
+            _refuse_narrowing(self._jax, program_arguments.list_types(wanted))
+            function, values, named, notes = program_arguments.make_call(
+                self._jax, self._module, self._function, wanted
+            )
+            yield self._command["name"], LoweringJob(function, values, named), notes
             return
         for listed in self._function(self._jax.devices()[:count]):
             try:
@@ -216,7 +224,7 @@ class _File:
             except (TypeError, ValueError):
                 kind = f"{type(listed).__name__} {listed!r}"
                 raise TypeError(f"expected (name, function, arguments), found a {kind}") from None
-            yield name, function, arguments
+            yield name, LoweringJob(function, arguments), []
 
 
 def make_unique_title(title: str, longer: str, titles: Collection[str]) -> str:

@@ -80,7 +80,7 @@ def lower_programs(
                 "file": str(code.file),
                 "name": code.function,
                 "folder": str(session.folder),
-                "arguments": [[kind, list(shape)] for kind, shape in code.arguments],
+                "arguments": list(code.arguments),
                 "torch": code.torch,
                 "checks": list(code.checks),
                 "tpus": tpu_fields(topologies),

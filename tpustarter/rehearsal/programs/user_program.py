@@ -16,37 +16,10 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.machine import frameworks
+from tpustarter.probe.rehearse.program_arguments import TYPES, parse_written
 from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.text import phrases
 
-TYPES = {
-    "f32": "float32",
-    "bf16": "bfloat16",
-    "f16": "float16",
-    "f64": "float64",
-    "s8": "int8",
-    "s16": "int16",
-    "s32": "int32",
-    "s64": "int64",
-    "s4": "int4",
-    "u8": "uint8",
-    "u16": "uint16",
-    "u32": "uint32",
-    "u64": "uint64",
-    "u4": "uint4",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-    "i4": "int4",
-    "pred": "bool",
-    "c64": "complex64",
-    "c128": "complex128",
-    "f8e4m3fn": "float8_e4m3fn",
-    "f8e5m2": "float8_e5m2",
-    "f8e4m3b11fnuz": "float8_e4m3b11fnuz",
-}
-"""Short names of types as HLO writes them (and `i8` for `s8`), with NumPy's names."""
 ENTRY = "programs"
 """Default function of `FILE.py`: it takes `devices` and lists programs, as in a check."""
 MAKES = "make"
@@ -63,14 +36,19 @@ _DIMENSION = 2**31
 """One more than the largest dimension XLA takes."""
 
 
+Argument = tuple[str, tuple[int, ...]] | str
+"""Type and shape of an array, or the text of a value that the file makes, as `program_arguments`
+reads it."""
+
+
 @dataclass(frozen=True)
 class UserFunction:
-    """A function in a file, and the types of its arguments."""
+    """A function in a file, and its arguments."""
 
     file: Path
     function: str
-    arguments: tuple[tuple[str, tuple[int, ...]], ...]
-    """Type and shape of each array; empty for an entry point that lists programs itself."""
+    arguments: tuple[Argument, ...]
+    """The arguments; empty for an entry point that lists programs itself."""
     torch: str = ""
     """The library that lowers the function's PyTorch module, or `ANY_TORCH`; empty for JAX."""
     checks: tuple[str, ...] = ()
@@ -297,11 +275,16 @@ def _existing(name: str) -> Path:
     raise Problem(f"there is no file `{name}`", hint=hint, code=ExitCode.USAGE)
 
 
-def parse_argument(text: str) -> tuple[str, tuple[int, ...]]:
-    """Return type and shape of `f32[8192,8192]`; raises Problem."""
+def parse_argument(text: str) -> Argument:
+    """Return type and shape of `f32[8192,8192]`, or the text of a value; raises Problem."""
     match = _ARGUMENT.fullmatch(text.strip())
+    if not match and (written := parse_written(text)):
+        return written.text
     shown = Redactor(os.environ).redact_text(text)[:80]
-    example = "an array as `f32[8192,8192]`, or `bf16[]` for a scalar"
+    example = (
+        "an array as `f32[8192,8192]`, `bf16[]` for a scalar, or a call of your file's own "
+        "function, as `init(u32[2])`"
+    )
     if not match:
         raise Problem(f"`--arg {shown}` cannot be read, expected {example}", code=ExitCode.USAGE)
     kind = TYPES.get(match["type"], match["type"])
