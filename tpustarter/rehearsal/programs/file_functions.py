@@ -21,8 +21,8 @@ LISTS = "devices"
 """Name of the one parameter of a function that lists programs; any other function is a program."""
 SCRIPT = "__name__"
 
-_JIT = re.compile(r"(?:^|\.)(?:filter_)?p?jit$")
-_JITS = re.compile(r"\b(?:filter_)?p?jit\b")
+_JIT = re.compile(r"(?:^|\.)(?:(?:filter_)?p?jit|pmap)$")
+_JITS = re.compile(r"\b(?:(?:filter_)?p?jit|pmap)\b")
 _FILLED = ("partial", "functools.partial")
 _OPTAX = "optax"
 

@@ -15,6 +15,7 @@ from tpustarter.rehearsal.text import (
     rehearsal_text,
     roofline,
 )
+from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.explain.failed_run import FailedRun
 from tpustarter.tui.explain.failed_run import make_program_failure as of_program
@@ -62,6 +63,8 @@ def describe_answer_cell(
     yield HangingText(
         status_word(status, text, LABEL), style_sentence(rehearsal_text.summarize_answer(result))
     )
+    if others := _tpus_with_same_failure(answers, program, tpu):
+        yield HangingText(_dim_label("same"), f"the same on {phrases.join_words(others)}")
     buffers: list[ProgramArray] = result.get("buffers") or []
     if result["status"] == "compiles":
         for note in rehearsal_text.list_notes(result):
@@ -87,6 +90,19 @@ def describe_answer_cell(
         yield HangingText(_dim_label("note"), style_sentence(note))
     if result.get("detail") and names_words:
         yield HangingText(_dim_label("more"), "g shows the compiler's own words")
+
+
+def _tpus_with_same_failure(answers: RehearsalAnswers, program: Program, tpu: str) -> list[str]:
+    """Return the other TPUs on which a program is refused or broken for the same reason."""
+    result = answers.result(program, tpu)
+    if result is None or result["status"] not in ("refused", "error"):
+        return []
+    found = ((other, answers.result(program, other)) for other in answers.tpus if other != tpu)
+    return [
+        other
+        for other, one in found
+        if one and (one["status"], one["reason"]) == (result["status"], result["reason"])
+    ]
 
 
 def _memory(result: ResultFields) -> Iterator[Piece]:
@@ -187,8 +203,13 @@ class ProgramComparison(LaidOutLines):
         head = _align(self._HEADS, widths)
         head = f"{head[:before]}  {'memory':<{bar}}{head[before + 2 :]}" if bar else head
         lines = [Content.styled(head, "$muted")]
+        before_it: Sequence[str] = ()
         for tpu, (texts, status) in zip(tpus, rows, strict=True):
             mark = "> " if tpu == self._tpu else "  "
+            if len(texts) == 3 and texts[1:] == before_it:
+                texts, before_it = [*texts[:2], '"'], texts[1:]
+            else:
+                before_it = texts[1:]
             line = Content(f"{mark}{tpu:<{widths[0]}}  ") + status_word(status, texts[1], widths[1])
             rest = texts[2] if len(texts) == 3 else _align(texts, widths)[before + 2 :]
             if bar and len(texts) > 3:
