@@ -336,7 +336,6 @@ def test_pmapped_function_is_program_of_all_devices(
     assert [b"0.0" if zeros else b"98304.0", b"8"] == printed.split()
     assert "step(1 arrays in a dict, f32[8,128], float, f32[4,8], 3=3)" == result["program"]
     assert ("compiles", 8) == (result["status"], result["devices"])
-    assert 4 * (128 + 1 + 4) == result["work"]["read_bytes"]
     assert (3, 1) == (function.calls, function.compilations)
 
 

@@ -117,7 +117,7 @@ Exit codes:
 @click.option(
     "--script",
     metavar="FILE.py",
-    help="Run a script, and compile what it jits or maps with jax.pmap.",
+    help="Run a script, and compile what it passes to jax.jit or jax.pmap.",
 )
 @click.option(
     "--until",
