@@ -60,7 +60,8 @@ returns, --arg n=4 gives a value by name, and a name of your file stands for its
 Arguments from programs(devices) may be pytrees, and may have shardings. A PyTorch module is
 lowered with torch_xla or torchax for one device: once its forward pass, and once a training
 step. FILE.py:make may return a third value, a function that makes the optimizer from the
-parameters.
+parameters. A PyTorch program of several devices comes as a file: what get_stablehlo_bytecode of
+torch_xla returns with SPMD on is compiled for all devices that its shardings name.
 
 --script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices. It also compiles each
 function that the script passes to jax.jit or jax.pmap, once for each set of shapes. It doesn't

@@ -24,7 +24,7 @@ from tpustarter.probe.finding import describe_error, error_message, shorten_for_
 from tpustarter.probe.rehearse import hlo, lowering_errors
 from tpustarter.probe.rehearse.work.program_work import count_work
 
-FORMAT = 7
+FORMAT = 8
 """Version of stored results; to be raised when one would differ from a fresh result."""
 LARGEST = 8
 """Most values in memory that are named, biggest first."""
