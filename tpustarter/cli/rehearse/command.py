@@ -213,9 +213,9 @@ def rehearse(
 
 
 def _write_plot(path: Path, results: Sequence[dict[str, Any]]) -> None:
-    from tpustarter.rehearsal.text import roofline
+    from tpustarter.rehearsal.text import roofline_svg
 
-    locations.write_user_file(path, roofline.draw_svg(results))
+    locations.write_user_file(path, roofline_svg.draw_svg(results))
 
 
 def _asked(

@@ -7,8 +7,12 @@ Source: https://docs.jax.dev/en/latest/migrate_pmap.html (read 2026-11)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+from tpustarter.probe.rehearse.exports import LoweringJob
+from tpustarter.probe.rehearse.jax_types import JittedFunction
 
 SINCE = (0, 8)
 """The first JAX whose `pmap` can be lowered for a TPU here."""
@@ -20,71 +24,77 @@ class PmappedFunction:
     """A function of `jax.pmap`, and the jitted program that stands for it."""
 
     def __init__(
-        self, jax: Any, jit: Callable[..., Any], mapped: Any, options: Mapping[str, Any]
+        self, jit: Callable[..., JittedFunction], mapped: JittedFunction, options: Mapping[str, Any]
     ) -> None:
         """Keep the function.
 
         Args:
-            jax: The module.
             jit: The `jax.jit` of JAX itself.
-            mapped: What `jax.pmap` returned.
+            mapped: The result of `jax.pmap`.
             options: The options that it was given.
         """
-        self._jax, self._mapped, self._options = jax, mapped, options
-        self._jit = jit
-        static: Any = options.get("static_broadcasted_argnums", ())
+        self._jax = importlib.import_module("jax")
+        self._jit, self._mapped, self._options = jit, mapped, options
+        static: int | Sequence[int] = options.get("static_broadcasted_argnums", ())
         self._static = (static,) if isinstance(static, int) else tuple(static)
 
-    def jit_for(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, Any]:
-        """Return the jitted program, and its arguments as types with their shardings."""
+    def make_job(self, arguments: tuple[object, ...], named: dict[str, object]) -> LoweringJob:
+        """Return the jitted program, and the types of its arguments with their shardings.
+
+        Raises:
+            NotImplementedError: JAX is too old.
+        """
         jax = self._jax
         if jax.__version_info__ < SINCE:
             raise NotImplementedError(TOO_OLD)
         axes = self._options.get("in_axes", 0)
         each = axes if isinstance(axes, tuple | list) else [axes] * len(arguments)
-        pairs = [
-            pair
-            for number, (axis, argument) in enumerate(zip(each, arguments, strict=True))
-            if number not in self._static
-            for pair in self._list_leaves(axis, argument)
-        ]
-        pairs += [(0, leaf) for leaf in jax.tree_util.tree_leaves(named)]
-        size = next(jax.numpy.shape(leaf)[axis] for axis, leaf in pairs if axis is not None)
+        mapped = [*zip(each, arguments, strict=True)]
+        size = next(self._list_sizes([*mapped, (0, named)]))
         devices = self._options.get("devices") or jax.local_devices()[:size]
         mesh = jax.sharding.Mesh(devices, (_AXIS,))
         sharded = [
             argument if number in self._static else self._shard(mesh, axis, argument)
-            for number, (axis, argument) in enumerate(zip(each, arguments, strict=True))
+            for number, (axis, argument) in enumerate(mapped)
         ]
         jitted = self._jit(
             self._mapped,
             static_argnums=self._static,
             donate_argnums=self._options.get("donate_argnums", ()),
         )
-        return jitted, tuple(sharded), self._shard(mesh, 0, named)
+        return LoweringJob(jitted, sharded, self._shard(mesh, 0, named))
 
-    def _list_leaves(self, axis: Any, argument: Any) -> list[tuple[int | None, Any]]:
-        # `in_axes` may be a tree whose leaves stand for whole parts of the argument.
-        found: list[tuple[int | None, Any]] = []
-        self._map(lambda one, leaf: found.append((one, leaf)), axis, argument)
-        return found
+    def _list_sizes(self, mapped: Sequence[tuple[Any, object]]) -> Iterator[int]:
+        sizes: list[int] = []
 
-    def _shard(self, mesh: Any, axis: Any, argument: Any) -> Any:
-        jax = self._jax
+        def one(axis: int | None, leaf: Any) -> None:
+            if axis is not None and hasattr(leaf, "shape"):
+                sizes.append(leaf.shape[axis])
 
-        def one(axis: int | None, leaf: Any) -> Any:
+        for number, (axis, argument) in enumerate(mapped):
+            if number not in self._static:
+                self._map(one, axis, argument)
+        yield from sizes
+
+    def _shard(self, mesh: object, axis: object, argument: object) -> Any:
+        sharding = self._jax.sharding
+
+        def one(axis: int | None, leaf: Any) -> object:
             if not hasattr(leaf, "shape"):  # a Python number, which is the same on each device
                 return leaf
             spec = () if axis is None else (*[None] * (axis % leaf.ndim), _AXIS)
-            sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*spec))
-            return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding)
+            placed = sharding.NamedSharding(mesh, sharding.PartitionSpec(*spec))
+            return self._jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=placed)
 
         return self._map(one, axis, argument)
 
-    def _map(self, function: Callable[[int | None, Any], Any], axis: Any, argument: Any) -> Any:
+    def _map(
+        self, function: Callable[[int | None, Any], object], axis: object, argument: object
+    ) -> object:
+        # `in_axes` may be a tree whose leaves stand for whole parts of the argument.
         tree_map = self._jax.tree_util.tree_map
 
-        def inner(axis: int | None, part: Any) -> Any:
+        def inner(axis: int | None, part: object) -> object:
             return tree_map(lambda leaf: function(axis, leaf), part)
 
         return tree_map(inner, axis, argument, is_leaf=lambda one: one is None)

@@ -11,8 +11,9 @@ import ast
 import functools
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 TYPES = {
@@ -133,21 +134,28 @@ def _array(node: ast.expr) -> tuple[str, tuple[int, ...]] | None:
     return kind, sizes
 
 
-def list_types(arguments: Sequence[Any]) -> Iterator[str]:
+TypedArgument = tuple[str, Sequence[int]] | str
+"""Type and shape of an array, or the text of a `WrittenArgument`; a tuple crosses as a list."""
+
+
+def list_types(arguments: Sequence[TypedArgument]) -> Iterator[str]:
     """Yield NumPy's name of each array in arguments as a command has them."""
     for argument in arguments:
-        written = None if isinstance(argument, list | tuple) else parse_written(argument)
-        if written is None:
+        if not isinstance(argument, str):
             yield argument[0]
             continue
-        for node in ast.walk(written.value):
+        written = parse_written(argument)
+        for node in ast.walk(written.value) if written else ():
             if isinstance(node, ast.Subscript) and (array := _array(node)):
                 yield array[0]
 
 
 def make_call(
-    jax: Any, file: Any, function: Any, arguments: Sequence[Any]
-) -> tuple[Any, list[Any], dict[str, Any], list[str]]:
+    jax: ModuleType,
+    file: object,
+    function: Callable[..., object],
+    arguments: Sequence[TypedArgument],
+) -> tuple[Callable[..., object], list[object], dict[str, object], list[str]]:
     """Return the function, its arguments by position and by name, and notes on them.
 
     A plain function takes no values then: those are fixed in the one that is returned. A jitted one
@@ -159,12 +167,12 @@ def make_call(
         function: The function that was named.
         arguments: For each either a pair of type and shape, or the text of a `WrittenArgument`.
     """
-    values: list[Any] = []
-    named: dict[str, Any] = {}
+    values: list[object] = []
+    named: dict[str, object] = {}
     notes: list[str] = []
     fixed: set[int | str] = set()
     for argument in arguments:
-        if isinstance(argument, list | tuple):
+        if not isinstance(argument, str):
             kind, shape = argument
             values.append(jax.ShapeDtypeStruct(tuple(shape), kind))
             continue
@@ -191,13 +199,16 @@ def make_call(
 
 
 def _fix(
-    function: Any, values: Sequence[Any], named: Mapping[str, Any], fixed: set[int | str]
-) -> Any:
+    function: Callable[..., object],
+    values: Sequence[object],
+    named: Mapping[str, object],
+    fixed: set[int | str],
+) -> Callable[..., object]:
     whole, by_name = list(values), {key: one for key, one in named.items() if key in fixed}
     free = [number for number in range(len(whole)) if number not in fixed]
 
     @functools.wraps(function)
-    def program(*arrays: Any, **others: Any) -> Any:
+    def program(*arrays: object, **others: object) -> object:
         filled = list(whole)
         for number, array in zip(free, arrays, strict=True):
             filled[number] = array
@@ -206,22 +217,22 @@ def _fix(
     return program
 
 
-def _parameter(function: Any, number: int) -> str:
+def _parameter(function: Callable[..., object], number: int) -> str:
     try:
         return list(inspect.signature(function).parameters)[number]
     except (TypeError, ValueError, IndexError):
         return f"argument {number + 1}"
 
 
-def _make(jax: Any, file: Any, node: ast.expr) -> Any:
+def _make(jax: ModuleType, file: object, node: ast.expr) -> Any:
     # What is no array goes around the tracing: a library's model holds functions, for example.
     if not isinstance(node, ast.Call):
         return _evaluate(node, file, {})
     arrays = {n: array for n in ast.walk(node) if isinstance(n, ast.expr) and (array := _array(n))}
     types = [jax.ShapeDtypeStruct(shape, kind) for kind, shape in arrays.values()]
-    made: list[tuple[list[Any], Any]] = []
+    made: list[tuple[list[object], object]] = []
 
-    def program(*traced: Any) -> list[Any]:
+    def program(*traced: object) -> list[object]:
         value = _evaluate(node, file, dict(zip(arrays, traced, strict=True)))
         leaves, structure = jax.tree_util.tree_flatten(value)
         made.append((leaves, structure))
@@ -233,7 +244,7 @@ def _make(jax: Any, file: Any, node: ast.expr) -> Any:
     return jax.tree_util.tree_unflatten(structure, filled)
 
 
-def _evaluate(node: ast.expr, file: Any, arrays: Mapping[ast.expr, Any]) -> Any:
+def _evaluate(node: ast.expr, file: object, arrays: Mapping[ast.expr, object]) -> Any:
     if node in arrays:
         return arrays[node]
     if isinstance(node, ast.Call):

@@ -14,8 +14,11 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
+from tpustarter.probe.rehearse.jax_types import Device, Executable
+from tpustarter.probe.rehearse.rehearsal_messages import AliasedArtifactFields
+
 Module = Any
-"""A module of MLIR, whose types JAX does not publish."""
+"""A module of MLIR or an operation in it, whose types JAX does not publish."""
 PORTABLE = b"StableHLO_v"
 """Part of the first bytes of a portable artifact."""
 
@@ -64,7 +67,9 @@ def list_argument_names(module: Module) -> list[str]:
     return [named[1] if (named := _NAMED.fullmatch(place)) else "" for place in places]
 
 
-def compile_for_devices(devices: list[Any], artifact: bytes, lowered: Mapping[str, Any]) -> Any:
+def compile_for_devices(
+    devices: Sequence[Device], artifact: bytes, lowered: AliasedArtifactFields
+) -> Executable:
     """Return the executable of a portable artifact for exactly these devices of a topology.
 
     Args:
@@ -103,12 +108,12 @@ def compile_for_devices(devices: list[Any], artifact: bytes, lowered: Mapping[st
         return devices[0].client.compile(module, client.DeviceList(tuple(devices)), options)
 
 
-def _main(module: Module) -> Any:
+def _main(module: Module) -> Module:
     return next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
 
 
 def _count_parts(module: Module) -> tuple[int, int]:
-    attributes: dict[str, Any] = module.operation.attributes
+    attributes: Mapping[str, Any] = module.operation.attributes
     names = ("mhlo.num_replicas", "mhlo.num_partitions")
     replicas, partitions = (attributes[n].value if n in attributes else None for n in names)
     return replicas or 1, partitions or _count_tiles(module)

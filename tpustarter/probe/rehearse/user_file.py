@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,10 +21,9 @@ from tpustarter.probe.rehearse import (
 )
 from tpustarter.probe.rehearse.device_questions import DeviceQuestions, PretendedTpu, TpuDevice
 from tpustarter.probe.rehearse.exports import LoweringJob
+from tpustarter.probe.rehearse.rehearsal_messages import Emit, LowerCommand, LoweredFields
 
-Emit = Callable[[Mapping[str, Any]], None]
-
-Listed = tuple[Any, LoweringJob, list[str]]
+Listed = tuple[str, LoweringJob, list[str]]
 """Name of a program, the program, and notes on its arguments."""
 
 ENTRY = "devices"
@@ -36,14 +35,10 @@ _WHILE_LOADED = (
 )
 
 
-def lower_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def lower_programs(command: LowerCommand, emit: Emit) -> dict[str, object]:
     """Lower the function, module or programs of a user's file.
 
     Emits `ready` once the file is about to be run, then `lowering` and `exported` for each program.
-    `command` has `file`, `name`, `arguments` (pairs of type and shape, or texts that
-    `program_arguments` reads), `folder`, and `tpus`: for each name the number of its `devices`, and
-    the `kind` and `cores` of one. `torch` is the library that lowers the function's PyTorch module,
-    as `choose_lowerer` takes it; empty for JAX.
     """
     path = Path(command["file"])
     try:
@@ -79,15 +74,15 @@ class _File:
     """The programs of one file."""
 
     def __init__(
-        self, jax: Any, command: Mapping[str, Any], emit: Emit, answers: PretendedTpu, route: str
+        self, jax: ModuleType, command: LowerCommand, emit: Emit, answers: PretendedTpu, route: str
     ) -> None:
         self._jax, self._command, self._emit, self._answers = jax, command, emit, answers
         self._route = route
         """The library that makes functions of a PyTorch module; empty for a file of JAX
         functions."""
         self._path = Path(command["file"])
-        self._module: Any = None
-        self._function: Any = None
+        self._module: ModuleType
+        self._function: Callable[..., object]
         self._loading = DeviceQuestions()
         self._files = 0
         self.is_running = False
@@ -97,7 +92,7 @@ class _File:
 
     def lower_all(self) -> None:
         """Lower all programs, once for each number of devices, and for each kind if it matters."""
-        tpus: Mapping[str, Any] = self._command["tpus"]
+        tpus = self._command["tpus"]
         loaded = next(iter(exports.group_by_device_kind(tpus)))
         self._load(loaded)
         sizes: list[tuple[int, int] | None] = [None]
@@ -189,7 +184,7 @@ class _File:
 
     def _export(
         self, title: str, job: LoweringJob, device: TpuDevice
-    ) -> tuple[dict[str, Any], DeviceQuestions]:
+    ) -> tuple[LoweredFields, DeviceQuestions]:
         self._files += 1
         file = Path(self._command["folder"]) / f"program-{self._files}.mlirbc"
 
@@ -218,7 +213,8 @@ class _File:
             )
             yield self._command["name"], LoweringJob(function, values, named), notes
             return
-        for listed in self._function(self._jax.devices()[:count]):
+        listing: Any = self._function(self._jax.devices()[:count])  # whatever the user returns
+        for listed in listing:
             try:
                 name, function, arguments = listed
             except (TypeError, ValueError):
@@ -233,7 +229,7 @@ def make_unique_title(title: str, longer: str, titles: Collection[str]) -> str:
     return next(text for text in (title, longer, *numbered) if text not in titles)
 
 
-def _types(jax: Any, arguments: Any) -> str:
+def _types(jax: ModuleType, arguments: object) -> str:
     leaves = jax.tree_util.tree_leaves(arguments)
     text = ", ".join(
         jitted_functions.format_type(leaf)
@@ -244,7 +240,7 @@ def _types(jax: Any, arguments: Any) -> str:
     return cut_text(text, 60)
 
 
-def _refuse_narrowing(jax: Any, kinds: Iterable[str]) -> None:
+def _refuse_narrowing(jax: ModuleType, kinds: Iterable[str]) -> None:
     # JAX would silently make the type half as wide.
     for kind in kinds:
         if kind.endswith(("64", "128")) and kind != "complex64" and not jax.config.jax_enable_x64:
@@ -267,7 +263,7 @@ def _load(path: Path) -> ModuleType:
     return module
 
 
-def _find(module: ModuleType, name: str, path: Path) -> Callable[..., Any]:
+def _find(module: ModuleType, name: str, path: Path) -> Callable[..., object]:
     function = getattr(module, name, None)
     if callable(function):
         return function
