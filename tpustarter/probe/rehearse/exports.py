@@ -120,6 +120,7 @@ def export_to_file(
             "shardy": bool(getattr(jax.config, "jax_use_shardy_partitioner", True)),
             "free_arguments": [exported.in_shardings_hlo[index] is None for index in kept],
             "free_outputs": [sharding is None for sharding in exported.out_shardings_hlo],
+            "named": jitted_functions.has_named_arguments(function, jitted),
         },
         "arguments": [jitted_functions.format_type(aval) for aval in exported.in_avals],
         "notes": [*notes, *texts],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -54,6 +56,16 @@ def make_jitted(
     donates = getattr(function, "donate_first", False) or getattr(function, "donate_rest", False)
     dynamic = [leaves[position] for position in positions]
     return jax.jit(program), dynamic, {}, [DONATES] if donates else []
+
+
+def has_named_arguments(function: Callable[..., object], jitted: JittedFunction) -> bool:
+    """Return whether `jax.jit` can donate the arguments by the names that the program has."""
+    if jitted is not function and getattr(jitted, "__wrapped__", None) is not function:
+        return False
+    with contextlib.suppress(TypeError, ValueError):  # not every callable has a signature
+        parameters = inspect.signature(function).parameters.values()
+        return not any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters)
+    return False
 
 
 def is_jitted(function: object) -> TypeGuard[JittedFunction]:

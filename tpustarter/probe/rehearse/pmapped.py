@@ -7,6 +7,7 @@ Source: https://docs.jax.dev/en/latest/migrate_pmap.html (read 2026-11)
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -47,8 +48,8 @@ class PmappedFunction:
         jax = self._jax
         if jax.__version_info__ < SINCE:
             raise NotImplementedError(TOO_OLD)
-        axes = self._options.get("in_axes", 0)
-        each = axes if isinstance(axes, tuple | list) else [axes] * len(arguments)
+        axes: Any = self._options.get("in_axes", 0)
+        each: Sequence[Any] = axes if type(axes) in (tuple, list) else [axes] * len(arguments)
         mapped = [*zip(each, arguments, strict=True)]
         size = next(self._list_sizes([*mapped, (0, named)]))
         devices = self._options.get("devices") or jax.local_devices()[:size]
@@ -95,6 +96,10 @@ class PmappedFunction:
         tree_map = self._jax.tree_util.tree_map
 
         def inner(axis: int | None, part: object) -> object:
-            return tree_map(lambda leaf: function(axis, leaf), part)
+            return tree_map(functools.partial(function, axis), part)
 
-        return tree_map(inner, axis, argument, is_leaf=lambda one: one is None)
+        return tree_map(inner, axis, argument, is_leaf=_is_none)
+
+
+def _is_none(value: object) -> bool:
+    return value is None

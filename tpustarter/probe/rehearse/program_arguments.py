@@ -125,13 +125,13 @@ def _array(node: ast.expr) -> tuple[str, tuple[int, ...]] | None:
         return None
     kind = _NAMES.get(node.value.id)
     try:
-        shape = ast.literal_eval(node.slice)
+        shape: Any = ast.literal_eval(node.slice)
     except (ValueError, TypeError, SyntaxError):
         return None
-    sizes: tuple[Any, ...] = shape if isinstance(shape, tuple) else (shape,)
+    sizes: Sequence[Any] = shape if type(shape) is tuple else (shape,)
     if kind is None or not all(type(one) is int and 0 <= one <= _LARGEST for one in sizes):
         return None
-    return kind, sizes
+    return kind, tuple(sizes)
 
 
 TypedArgument = tuple[str, Sequence[int]] | str

@@ -15,12 +15,12 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from tpustarter.probe.finding import describe_error, error_message, shorten_for_json
-from tpustarter.probe.rehearse import hlo, lowering_errors
+from tpustarter.probe.rehearse import donation, hlo, lowering_errors
 from tpustarter.probe.rehearse.jax_types import (
     Device,
     Executable,
@@ -30,6 +30,7 @@ from tpustarter.probe.rehearse.jax_types import (
 )
 from tpustarter.probe.rehearse.jitted_functions import is_jitted
 from tpustarter.probe.rehearse.rehearsal_messages import (
+    AliasedArtifactFields,
     CompileCommand,
     Emit,
     TopologyFields,
@@ -137,6 +138,36 @@ def _hbm_gib(device: Device) -> float | None:
 Lower = Callable[[], "_Lowered"]
 
 
+@dataclass(frozen=True)
+class _Donating:
+    """An artifact whose arguments have the names that `jax.jit` donates them by."""
+
+    devices: list[Device]
+    text: bytes
+    lowered: AliasedArtifactFields
+
+    def try_all(self, names: Sequence[str]) -> donation.DonationFields | None:
+        """Return the memory that it needs if each argument with a result of its type is donated.
+
+        None where there is no such argument, or where that is refused for another reason.
+        """
+        from tpustarter.probe.rehearse import stablehlo
+
+        undonated, results = stablehlo.list_undonated(self.text)
+        numbers = [*undonated]
+        matching = donation.list_matching([*undonated.values()], results)
+        donated = [numbers[one] for one in matching]
+        if not donated:
+            return None
+        lowered: AliasedArtifactFields = {**self.lowered, "donated": donated}
+        try:
+            executable = stablehlo.compile_for_devices(self.devices, self.text, lowered)
+            _, needed = _read_memory(executable)
+        except RuntimeError as error:
+            needed = _memory(str(error)).get("hbm_bytes", 0)
+        return donation.describe_donated(donated, names, needed) if needed else None
+
+
 class _Lowered:
     """A program lowered for one TPU: its text, and a function that compiles it."""
 
@@ -149,6 +180,7 @@ class _Lowered:
         show: Callable[[], str],
         *,
         work: WorkFields | None,
+        donating: _Donating | None = None,
     ) -> None:
         self.text = text
         self.compile = compile_it
@@ -158,6 +190,8 @@ class _Lowered:
         """A function that returns the program's names of its arguments."""
         self.show = show
         """A function that returns the program as StableHLO text."""
+        self.donating = donating
+        """The way to compile it with more arguments donated; None where they have no names."""
         self.work: WorkFields = {**work} if work else {}
         """The work that was counted in its trace; empty where it has none."""
         self.written_shares = self.work.pop("written_shares", {})
@@ -181,9 +215,10 @@ def _programs(command: CompileCommand, devices: list[Device]) -> Iterable[tuple[
         names = partial(stablehlo.read_argument_names, text)
         show = partial(stablehlo.format_text, text)
         work = command.get("work")
+        donating = _Donating(devices[:count], text, lowered) if lowered.get("named") else None
         yield (
             command["program"],
-            lambda: _Lowered(decided, compile_it, count, names, show, work=work),
+            lambda: _Lowered(decided, compile_it, count, names, show, work=work, donating=donating),
         )
     elif "check" in command:
         module = importlib.import_module("tpustarter.checks." + command["check"])
@@ -258,8 +293,13 @@ def _rehearse(name: str, lower: Lower, command: CompileCommand) -> dict[str, obj
         executable = lowered.compile()
     except RuntimeError as error:  # the compiler's refusals, and NotImplementedError, are such
         refused = _refusal(error) | {"seconds": time.monotonic() - began}
-        named = {"argument_names": lowered.names()} if "hbm_bytes" in refused else {}
-        return result | refused | named
+        if "hbm_bytes" not in refused:
+            return result | refused
+        refused["argument_names"] = names = lowered.names()
+        if lowered.donating and command.get("explain"):
+            tried = lowered.donating.try_all(names)
+            refused |= {"donation": tried} if tried else {}
+        return result | refused
     seconds = time.monotonic() - began
     if save:
         _write(save / "after.hlo", executable.hlo_modules()[0].to_string())
@@ -340,22 +380,20 @@ def format_compiler_error(error: BaseException) -> str:
 
 def _facts(executable: Executable, lowered: _Lowered) -> dict[str, object]:
     # Sizes are bytes on one device.
-    stats = executable.get_compiled_memory_stats()
-    read = hlo.parse_program(executable.hlo_modules()[0].to_string(), LARGEST)
+    text = executable.hlo_modules()[0].to_string()
+    read = hlo.parse_program(text, LARGEST)
     cost = _cost(executable)
-    memory = {
-        "arguments": stats.argument_size_in_bytes,
-        "outputs": stats.output_size_in_bytes,
-        "aliased": stats.alias_size_in_bytes,
-        "temporaries": _temporaries(stats),
-        "code": stats.generated_code_size_in_bytes,
-    }
+    memory, needed = _read_memory(executable)
+    undonated = None
+    if lowered.donating and read.complete:
+        header = text.partition("\n")[0]
+        undonated = donation.find_undonated(header, read, lowered.names(), needed)
     seconds, why = _model_seconds(cost, read, lowered.devices)
     values = sorted(
         (*read.arguments, *read.outputs, *read.values), key=lambda value: -value.laid_out_bytes
     )
     return {
-        "hbm_bytes": sum(memory.values()) - 2 * memory["aliased"],
+        "hbm_bytes": needed,
         "memory": memory,
         "padding": {
             "asked_bytes": sum(value.asked_bytes for value in (*read.arguments, *read.outputs)),
@@ -372,7 +410,21 @@ def _facts(executable: Executable, lowered: _Lowered) -> dict[str, object]:
         "compiler_model_seconds": seconds,
         "compiler_model_reason": why,
         **({} if read.complete else {"key": None, "notes": [MISSING]}),
+        **({"donation": undonated} if undonated else {}),
     }
+
+
+def _read_memory(executable: Executable) -> tuple[dict[str, int], int]:
+    # Each use of the memory, and all of them together.
+    stats = executable.get_compiled_memory_stats()
+    memory = {
+        "arguments": stats.argument_size_in_bytes,
+        "outputs": stats.output_size_in_bytes,
+        "aliased": stats.alias_size_in_bytes,
+        "temporaries": _temporaries(stats),
+        "code": stats.generated_code_size_in_bytes,
+    }
+    return memory, sum(memory.values()) - 2 * memory["aliased"]
 
 
 def count_written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, float]) -> float:

@@ -68,8 +68,12 @@ class ArtifactFields(TypedDict):
 
 
 class AliasedArtifactFields(ArtifactFields, total=False):
-    """The same, of an artifact that does not say itself which outputs replace arguments."""
+    """The same, with what not every artifact has."""
 
+    named: bool
+    """True if `jax.jit` can donate the arguments by the names in the artifact."""
+    donated: list[int]
+    """Numbers of arguments to donate in addition."""
     aliases: list[list[int]]
     """Pairs of an argument and the output that takes its memory."""
 
@@ -99,6 +103,8 @@ class CompileCommand(ProgramSource):
     """A folder of earlier answers."""
     done: list[str]
     """Programs to leave out."""
+    explain: bool
+    """True if a program that does not fit is compiled again to tell what would help."""
 
 
 class LowerCommand(TypedDict):
@@ -115,6 +121,11 @@ class LowerCommand(TypedDict):
     """The library for a PyTorch module, as `choose_lowerer` takes it; empty for JAX."""
     checks: list[str]
     """Checks whose programs are lowered instead of the file's."""
+    dimension: str
+    """A parameter of a function that lists programs, which gets `size`; empty for none."""
+    size: int
+    only: int | None
+    """The number of the one program to lower; None for all."""
     tpus: dict[str, TpuFields]
 
 

@@ -141,7 +141,8 @@ class _Zeros:
             extended = self._jax.dtypes.extended
             if any(self._jax.dtypes.issubdtype(one.dtype, extended) for one in types):
                 return watched.jitted(*arguments, **named)
-            compiled = job.function.lower(*job.arguments, **job.named).compile()
+            jitted: Any = job.function
+            compiled = jitted.lower(*job.arguments, **job.named).compile()
             shardings = self._jax.tree_util.tree_leaves(compiled.output_shardings)
             if len(self._results) > MOST_KNOWN:
                 self._results.clear()
@@ -376,10 +377,10 @@ class WatchedFunction:
             return None  # a part of another function that is being traced
         function = self.function
         function.calls += 1
-        signature = _signature(jax, arguments, named, self._static)
+        parts = arguments, named
         if self._pmapped:  # it moves its arguments itself, and is not compiled again for that
-            parts = jax.tree_util.tree_map(_without_sharding, (arguments, named))
-            signature = _signature(jax, *parts, self._static)
+            parts = jax.tree_util.tree_map(_without_sharding, parts)
+        signature = _signature(jax, parts[0], parts[1], self._static)
         if signature not in self._signatures:
             self._signatures.add(signature)
             function.signatures.append(signature)
@@ -447,7 +448,7 @@ def _leaf(leaf: object) -> str:
     return f"{jitted_functions.format_type(leaf)}{weak}{' ' * bool(spread)}{spread}"
 
 
-def _without_sharding(leaf: object) -> object:
+def _without_sharding(leaf: Any) -> object:
     jax = importlib.import_module("jax")
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if isinstance(leaf, jax.Array) else leaf
 

@@ -22,6 +22,8 @@ Module = Any
 PORTABLE = b"StableHLO_v"
 """Part of the first bytes of a portable artifact."""
 
+_DONATED = ("jax.buffer_donor", "tf.aliasing_output")
+"""Attributes of an argument whose memory a result may take."""
 _NAMED = re.compile(r'loc\("((?:[^"\\]|\\.)+)"(?:\(.*)?\)', re.DOTALL)
 """The location of an argument, where that is its name and no line of a file."""
 _TILES = re.compile(r"\bdevices=\[(\d{1,9}(?:,\d{1,9}){0,31})\]")
@@ -79,6 +81,7 @@ def compile_for_devices(
             GSPMD's; `free_arguments` and `free_outputs`, whether the compiler may choose the
             sharding of each; all three are None where the module tells. `aliases`, pairs of an
             argument and the output that takes its memory, where the artifact has no such pairs.
+            `donated`, numbers of arguments to donate beside those of the artifact.
     """
     compiler = importlib.import_module("jax._src.compiler")
     client = importlib.import_module("jax._src.lib").xla_client
@@ -95,6 +98,8 @@ def compile_for_devices(
         )
         if aliases := lowered.get("aliases"):
             _alias(module, aliases)
+        if donated := lowered.get("donated"):
+            _donate(module, donated)
         shardings = [_list_shardings(module, name) for name in ("arg_attrs", "res_attrs")]
         build = options.executable_build_options
         build.use_spmd_partitioning = True
@@ -147,6 +152,38 @@ def _has_shardy(shardings: list[list[str]]) -> bool:
     # GSPMD's are `mhlo.sharding`; Shardy's are `sdy.sharding`, or one among `frontend_attributes`.
     names = {name for part in shardings for name in part if name}
     return names != {"mhlo.sharding"}
+
+
+def list_undonated(artifact: bytes) -> tuple[dict[int, str], list[str]]:
+    """Return the types of the arguments that are not donated, by number, and of all results."""
+    with _read_module(artifact) as module:
+        main = _main(module)
+        inputs = [str(kind) for kind in main.type.inputs]
+        given = (
+            main.attributes["arg_attrs"] if "arg_attrs" in main.attributes else [()] * len(inputs)
+        )
+        undonated = {
+            number: kind
+            for number, (kind, attributes) in enumerate(zip(inputs, given, strict=True))
+            if not any(one.name in _DONATED for one in attributes)
+        }
+        return undonated, [str(kind) for kind in main.type.results]
+
+
+def _donate(module: Module, numbers: Sequence[int]) -> None:
+    ir = importlib.import_module("jax._src.lib.mlir").ir
+    main = _main(module)
+    attributes = [{one.name: one.attr for one in given} for given in _read_attributes(main)]
+    for number in numbers:
+        attributes[number]["jax.buffer_donor"] = ir.BoolAttr.get(True)
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(one) for one in attributes])
+
+
+def _read_attributes(main: Module) -> list[list[Any]]:
+    """Return the attributes of each argument."""
+    if "arg_attrs" not in main.attributes:
+        return [[] for _ in main.type.inputs]
+    return [list(attributes) for attributes in main.attributes["arg_attrs"]]
 
 
 def _alias(module: Module, aliases: Sequence[Sequence[int]]) -> None:

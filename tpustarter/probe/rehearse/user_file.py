@@ -27,7 +27,7 @@ Listed = tuple[str, LoweringJob, list[str]]
 """Name of a program, the program, and notes on its arguments."""
 
 ENTRY = "devices"
-"""Name of the one parameter of a function that lists programs; any other function is a program."""
+"""Name of the first parameter of a function that lists programs; any other one is a program."""
 
 _WHILE_LOADED = (
     "a line outside of every function led there; what stands below the line with `__main__` is "
@@ -126,7 +126,7 @@ class _File:
 
     def _lists(self) -> bool:
         parameters = list(inspect.signature(self._function).parameters)
-        return not self._route and parameters == [ENTRY] and not self._command["arguments"]
+        return not self._route and parameters[:1] == [ENTRY] and not self._command["arguments"]
 
     def _lower(
         self,
@@ -139,12 +139,15 @@ class _File:
         # True means that another kind of TPU may differ. Programs that did not ask for the kind are
         # `settled`: one lowering is for all TPUs that are `wanted`.
         titles: set[str] = set()
-        differs = False
+        differs, number = False, -1
         with self._answers.answer_for(device) as listing:
             programs = iter(self._programs(count))
             # Each is lowered before the next one is requested: a mesh that the user's function
             # sets round a `yield` is then still in force.
             while (listed := self._next(programs, listing)) is not None:
+                number += 1
+                if self._command["only"] not in (None, number):
+                    continue
                 name, job, made = listed
                 title = make_unique_title(
                     str(name), f"{name}({_types(self._jax, job.arguments)})", titles
@@ -186,7 +189,8 @@ class _File:
         self, title: str, job: LoweringJob, device: TpuDevice
     ) -> tuple[LoweredFields, DeviceQuestions]:
         self._files += 1
-        file = Path(self._command["folder"]) / f"program-{self._files}.mlirbc"
+        size = f"-{self._command['size']}" if self._command["size"] else ""
+        file = Path(self._command["folder"]) / f"program{size}-{self._files}.mlirbc"
 
         def warn(text: str) -> None:
             self._emit({"event": "warning", "program": title, "text": text})
@@ -213,7 +217,7 @@ class _File:
             )
             yield self._command["name"], LoweringJob(function, values, named), notes
             return
-        listing: Any = self._function(self._jax.devices()[:count])  # whatever the user returns
+        listing: Any = self._function(self._jax.devices()[:count], **self._sizes())  # the user's
         for listed in listing:
             try:
                 name, function, arguments = listed
@@ -221,6 +225,18 @@ class _File:
                 kind = f"{type(listed).__name__} {listed!r}"
                 raise TypeError(f"expected (name, function, arguments), found a {kind}") from None
             yield name, LoweringJob(function, arguments), []
+
+    def _sizes(self) -> dict[str, int]:
+        """Return the arguments of a function that lists programs, besides the devices."""
+        parameters = inspect.signature(self._function).parameters.values()
+        wanted = self._command["dimension"]
+        named = f"{self._command['name']}({', '.join(one.name for one in parameters)})"
+        kinds = {one.name: one.kind for one in parameters}
+        by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()
+        if wanted and kinds.get(wanted) not in by_name and not takes_any:
+            raise lowering_errors.RequestError(f"`{named}` has no parameter `{wanted}`")
+        return {wanted: self._command["size"]} if wanted else {}
 
 
 def make_unique_title(title: str, longer: str, titles: Collection[str]) -> str:
