@@ -159,18 +159,18 @@ make = jax.jit(build(1))
 """
 GUESSED = {
     "train_step": (
-        "init(u32[2], CONFIG, 0.1)",
-        "optimizer.init(init(u32[2], CONFIG, 0.1))",
+        "init(u32[2],CONFIG,0.1)",
+        "optimizer.init(init(u32[2],CONFIG,0.1))",
         "f32[1024,1024]",
         "deterministic=True",
     ),
     "make": (),
     "init": ("u32[2]", "CONFIG", "f32[]"),
-    "init_state": ("u32[2]", "init(u32[2], CONFIG, 0.1)"),
+    "init_state": ("u32[2]", "init(u32[2],CONFIG,0.1)"),
     "init_loop": ("f32[1024,1024]",),
     "decode": ("make_cache()", "s32[8,1024]", "CONFIG"),
     "resume": (
-        "init_state(u32[2], init(u32[2], CONFIG, 0.1))",
+        "init_state(u32[2],init(u32[2],CONFIG,0.1))",
         "f32[1024,1024]",
         "make_graphdef()",
     ),

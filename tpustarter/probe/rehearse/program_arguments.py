@@ -124,14 +124,10 @@ def _array(node: ast.expr) -> tuple[str, tuple[int, ...]] | None:
     if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
         return None
     kind = _NAMES.get(node.value.id)
-    try:
-        shape: Any = ast.literal_eval(node.slice)
-    except (ValueError, TypeError, SyntaxError):
-        return None
-    sizes: Sequence[Any] = shape if type(shape) is tuple else (shape,)
-    if kind is None or not all(type(one) is int and 0 <= one <= _LARGEST for one in sizes):
-        return None
-    return kind, tuple(sizes)
+    sizes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    shape = [one.value for one in sizes if isinstance(one, ast.Constant)]
+    numbers = [one for one in shape if type(one) is int and 0 <= one <= _LARGEST]
+    return (kind, tuple(numbers)) if kind and len(numbers) == len(sizes) else None
 
 
 TypedArgument = tuple[str, Sequence[int]] | str

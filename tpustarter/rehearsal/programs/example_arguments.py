@@ -174,7 +174,7 @@ def _call(function: FileFunction, source: FileSource, before: frozenset[str]) ->
         if not text:
             return ""
         arguments.append(f"{name}={text}" if name in function.by_name else text)
-    return f"{function.name}({', '.join(arguments)})"
+    return f"{function.name}({','.join(arguments)})"  # without blanks, a word where it is typed
 
 
 def _initialiser_argument(name: str, source: FileSource, before: frozenset[str]) -> str:

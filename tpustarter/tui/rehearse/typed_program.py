@@ -180,7 +180,9 @@ def _found(suggested: SuggestedProgram) -> TypedProgram:
     program = _program(suggested.command)
     marks = [f"{one.name} from {one.made_by}" for one in suggested.examples if one.made_by]
     nested = [one.name for one in suggested.examples if one.missing]
-    marks += [f"{phrases.join_words(nested)} nested: Enter says what works"] if nested else []
+    if nested:
+        are = phrases.choose_plural(len(nested), "is", "are")
+        marks.append(f"{phrases.join_words(nested)} {are} nested: Enter says what works")
     return replace(
         program, mark="; ".join(marks), sources=suggested.notes, is_incomplete=bool(nested)
     )
