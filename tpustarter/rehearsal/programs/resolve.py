@@ -130,14 +130,14 @@ def _no_function(
     if near and (function := read.find_function(near[0])):
         offers = [format_command(file, function, given, tpus, read)]
         hint = f"did you mean `{offers[0]}`?"
-    elif names and (offers := suggestions.suggest_commands(read, file, tpus)):
+    elif offers := suggestions.suggest_commands(read, file, tpus):
         lines = "\n".join(f"  {offer}" for offer in offers)
         hint = f"type one of these, with the shapes of your own arrays:\n{lines}"
         if code.function == ENTRY:
             what = f"`{file}` is given without the function to compile"
             hint = f"name the function to compile, with the shapes of your own arrays:\n{lines}"
     else:
-        what = f"`{file}` defines no function"
+        what = f"`{file}` defines no function{' that takes anything' if names else ''}"
         run = format_command(file, None, tpus=tpus)
         hint = f"`{run}` runs the file and compiles what it jits"
         if read.jits:
