@@ -39,7 +39,7 @@ nothing.
 \b
 A PROGRAM is one of these:
   FILE.py:FUNCTION  a function of yours, jitted or not; --arg gives the
-                    type and shape of each argument
+                    type and shape of each argument, or what makes it
   FILE.py           its function programs(devices), which yields tuples of
                     a name, a function and its arguments
   FILE.py:make      a function that returns a PyTorch module and its
@@ -52,10 +52,16 @@ A PROGRAM is one of these:
 v5p-64, or its topology, such as v5p:2x4x4. --slices 2, or the name 2xv5e-8, compiles for two
 slices, whose programs talk over the data-center network where a collective spans both.
 
+An argument that is nested, such as the parameters of a model, is made by your file: with
+--arg 'init(u32[2])' it has the types that your function init returns for such a key, traced by
+jax.eval_shape, so that nothing of it is computed. --arg '*batch()' gives all that a function
+returns, --arg n=4 gives a value by name, and a name of your file stands for its value.
+
 Arguments from programs(devices) may be pytrees, and may have shardings. A PyTorch module is
 lowered with torch_xla or torchax for one device: once its forward pass, and once a training
 step. FILE.py:make may return a third value, a function that makes the optimizer from the
-parameters.
+parameters. A PyTorch program of several devices comes as a file: what get_stablehlo_bytecode of
+torch_xla returns with SPMD on is compiled for all devices that its shardings name.
 
 --fit batch searches the largest batch, or size of any other dimension, that fits each TPU. Name
 the dimension in the shapes of --arg, as in 'f32[batch,1024]', or make it a parameter of
@@ -67,8 +73,8 @@ bound on its time, for each mesh, sharding or jax.checkpoint policy that program
 Arguments that a program could donate are named with the change to make.
 
 --script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices. It also compiles each
-function that the script passes to jax.jit, once for each set of shapes. It doesn't see pmap,
-operations outside jit, or functions that call back into Python. The output of the script goes
+function that the script passes to jax.jit or jax.pmap, once for each set of shapes. It doesn't
+see operations outside jit, or functions that call back into Python. The output of the script goes
 to stderr. --until ends the script early, as one that trains for hours needs: before its first
 call is computed, or after some calls or seconds. With --zeros its jitted functions return zeros
 of the right shape and sharding, and compute nothing, unless the script compiles one itself
@@ -116,8 +122,9 @@ Exit codes:
     "--arg",
     "arguments",
     multiple=True,
-    metavar="TYPE[SHAPE]",
-    help="Type and shape of an argument, such as 'bf16[128,512]'. Repeat it for each argument.",
+    metavar="ARGUMENT",
+    help="Type and shape of an argument, such as 'bf16[128,512]', or a call that makes it, such as "
+    "'init(u32[2])'. Repeat it for each argument.",
 )
 @click.option(
     "--fit",
@@ -135,7 +142,9 @@ Exit codes:
     "policies of one step.",
 )
 @click.option(
-    "--script", metavar="FILE.py", help="Run a script, and compile what it passes to jax.jit."
+    "--script",
+    metavar="FILE.py",
+    help="Run a script, and compile what it passes to jax.jit or jax.pmap.",
 )
 @click.option(
     "--until",
@@ -230,9 +239,9 @@ def rehearse(
 
 
 def _write_plot(path: Path, results: Sequence[dict[str, Any]]) -> None:
-    from tpustarter.rehearsal.text import roofline
+    from tpustarter.rehearsal.text import roofline_svg
 
-    locations.write_user_file(path, roofline.draw_svg(results))
+    locations.write_user_file(path, roofline_svg.draw_svg(results))
 
 
 def _asked(
