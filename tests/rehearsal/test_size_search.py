@@ -1,4 +1,4 @@
-"""The search for the largest size that fits, on memory that grows in every way a compiler's does."""
+"""The search for the largest size that fits, on memory that grows as a compiler's does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NEEDS: dict[str, tuple[Callable[[int], float], int]] = {
 
 
 def search(need: Callable[[int], float], start: int) -> tuple[SizeSearch, list[int]]:
-    """Search with a compiler that rounds what it refuses; returns the search, and what was tried."""
+    """Search with a compiler that rounds what it refuses; returns the search and its sizes."""
     sizes, tried = SizeSearch(start, MOST, LIMIT), list[int]()
     while (size := sizes.find_next()) is not None:
         needed = int(need(size))

@@ -63,6 +63,15 @@ step. FILE.py:make may return a third value, a function that makes the optimizer
 parameters. A PyTorch program of several devices comes as a file: what get_stablehlo_bytecode of
 torch_xla returns with SPMD on is compiled for all devices that its shardings name.
 
+--fit batch searches the largest batch, or size of any other dimension, that fits each TPU. Name
+the dimension in the shapes of --arg, as in 'f32[batch,1024]', or make it a parameter of
+programs(devices, batch). Each size is really compiled. The answer is one that fits beside the
+next, which doesn't, in steps that your mesh and your code accept.
+
+--compare shows the programs of FILE.py side by side: what one step needs and receives, and the
+bound on its time, for each mesh, sharding or jax.checkpoint policy that programs(devices) yields.
+Arguments that a program could donate are named with the change to make.
+
 --script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices. It also compiles each
 function that the script passes to jax.jit or jax.pmap, once for each set of shapes. It doesn't
 see operations outside jit, or functions that call back into Python. The output of the script goes
@@ -80,9 +89,10 @@ no TPU.
 \b
 Exit codes:
   0  everything compiles and fits
-  1  a program doesn't fit, or JAX or the compiler refuses it
+  1  a program doesn't fit, not even at the smallest size of --fit, or JAX
+     or the compiler refuses it
   3  there is no answer: your code failed, nothing was passed to jax.jit,
-     or time or memory ran out
+     or time or memory ran out, also for a size that --fit tried
 """
 
 
@@ -91,6 +101,7 @@ Exit codes:
     help=_HELP,
     short_help="Compile programs for TPUs that you don't have.",
     epilog="Example: tpustarter rehearse train.py:step --arg 'f32[8192,8192]' --tpu v5e-8,v6e-8"
+    "\n\ntpustarter rehearse train.py:step --arg 'f32[batch,8192]' --fit batch --tpu v5e-8"
     "\n\ntpustarter rehearse model.py:make --framework torch_xla --tpu v5e-8",
 )
 @click.argument("ids", nargs=-1, metavar="[PROGRAM ...]")

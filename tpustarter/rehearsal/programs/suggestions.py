@@ -63,6 +63,8 @@ def format_command(
         examples = [] if function.lists_programs else make_examples(function, source, given)
         for one in (*given, *(example.text for example in examples)):
             words += ["--arg", one]
+    if function and function.lists_programs and (sized := function.needed[1:]):
+        words += ["--fit", sized[0]]
     if tpus:
         words += ["--tpu", ",".join(tpus)]
     return shlex.join(words)
