@@ -41,11 +41,11 @@ _ERROR = re.compile(
 """Words of an error, the letter of glog, and the codes of absl and gRPC."""
 _ADDRESS = re.compile(r"https?://\S+")
 _NO_ERROR = re.compile(
-    r"\s*(?:-+> *)?\d+(?:\s|$)|"
+    r"\s*(?:-+> *)?\d+(?:\s|$)|(?:\d{4}-\d\d-\d\d [\d:.]+: )?[WI](?:\d{4})? (?=\S+\.(?:cc|cpp)|\S+/\S)|"
     r"\W*(?:see|hint|help|note|tip|usage|for (?:more|help|details)|please (?:see|check|refer))\b",
     re.IGNORECASE,
 )
-"""The beginning of a line of code, as IPython numbers it, or of advice."""
+"""The beginning of a line of code, as IPython numbers it, of a warning, or of advice."""
 _OPENS = re.compile(r"[{\[]\s*$")
 """The end of a line behind which a JSON object begins."""
 _MESSAGE = re.compile(r"\s*\W?message\W?: *\W?(?P<text>\S.*?)\W*$")
