@@ -39,7 +39,7 @@ nothing.
 \b
 A PROGRAM is one of these:
   FILE.py:FUNCTION  a function of yours, jitted or not; --arg gives the
-                    type and shape of each argument
+                    type and shape of each argument, or what makes it
   FILE.py           its function programs(devices), which yields tuples of
                     a name, a function and its arguments
   FILE.py:make      a function that returns a PyTorch module and its
@@ -52,14 +52,20 @@ A PROGRAM is one of these:
 v5p-64, or its topology, such as v5p:2x4x4. --slices 2, or the name 2xv5e-8, compiles for two
 slices, whose programs talk over the data-center network where a collective spans both.
 
+An argument that is nested, such as the parameters of a model, is made by your file: with
+--arg 'init(u32[2])' it has the types that your function init returns for such a key, traced by
+jax.eval_shape, so that nothing of it is computed. --arg '*batch()' gives all that a function
+returns, --arg n=4 gives a value by name, and a name of your file stands for its value.
+
 Arguments from programs(devices) may be pytrees, and may have shardings. A PyTorch module is
 lowered with torch_xla or torchax for one device: once its forward pass, and once a training
 step. FILE.py:make may return a third value, a function that makes the optimizer from the
-parameters.
+parameters. A PyTorch program of several devices comes as a file: what get_stablehlo_bytecode of
+torch_xla returns with SPMD on is compiled for all devices that its shardings name.
 
 --script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices. It also compiles each
-function that the script passes to jax.jit, once for each set of shapes. It doesn't see pmap,
-operations outside jit, or functions that call back into Python. The output of the script goes
+function that the script passes to jax.jit or jax.pmap, once for each set of shapes. It doesn't
+see operations outside jit, or functions that call back into Python. The output of the script goes
 to stderr. --until ends the script early, as one that trains for hours needs: before its first
 call is computed, or after some calls or seconds. With --zeros its jitted functions return zeros
 of the right shape and sharding, and compute nothing, unless the script compiles one itself
@@ -105,11 +111,29 @@ Exit codes:
     "--arg",
     "arguments",
     multiple=True,
-    metavar="TYPE[SHAPE]",
-    help="Type and shape of an argument, such as 'bf16[128,512]'. Repeat it for each argument.",
+    metavar="ARGUMENT",
+    help="Type and shape of an argument, such as 'bf16[128,512]', or a call that makes it, such as "
+    "'init(u32[2])'. Repeat it for each argument.",
 )
 @click.option(
-    "--script", metavar="FILE.py", help="Run a script, and compile what it passes to jax.jit."
+    "--fit",
+    metavar="NAME",
+    default="",
+    help="Search the largest size of this dimension that fits each TPU: a name in a shape of "
+    "--arg, or a parameter of programs(devices, NAME).",
+)
+@click.option(
+    "--compare",
+    "--compare-shardings",
+    "compare",
+    is_flag=True,
+    help="Compare the programs of FILE.py side by side: meshes, shardings or jax.checkpoint "
+    "policies of one step.",
+)
+@click.option(
+    "--script",
+    metavar="FILE.py",
+    help="Run a script, and compile what it passes to jax.jit or jax.pmap.",
 )
 @click.option(
     "--until",
@@ -204,9 +228,9 @@ def rehearse(
 
 
 def _write_plot(path: Path, results: Sequence[dict[str, Any]]) -> None:
-    from tpustarter.rehearsal.text import roofline
+    from tpustarter.rehearsal.text import roofline_svg
 
-    locations.write_user_file(path, roofline.draw_svg(results))
+    locations.write_user_file(path, roofline_svg.draw_svg(results))
 
 
 def _asked(

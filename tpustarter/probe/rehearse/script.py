@@ -1,8 +1,8 @@
 """A script of the user run on CPU devices, while its jitted functions are lowered for a TPU.
 
-Public means only: `jax.jit` is replaced before the script starts, and `jax.export` lowers. So it
-sees functions that are jitted by that name from then on, also by libraries that call it, and
-neither `pmap`, operations outside `jit`, nor a function that calls back into Python
+Public means only: `jax.jit` and `jax.pmap` are replaced before the script starts, and `jax.export`
+lowers. So it sees functions that are jitted by these names from then on, also by libraries that
+call them, and neither operations outside `jit` nor a function that calls back into Python
 (`jax.debug.print`).
 """
 
@@ -26,16 +26,16 @@ from tpustarter.probe.finding import shorten_for_json
 from tpustarter.probe.rehearse import device_questions, exports, jitted_functions, lowering_errors
 from tpustarter.probe.rehearse.device_questions import PretendedTpu
 from tpustarter.probe.rehearse.exports import LoweringJob
+from tpustarter.probe.rehearse.jax_types import ArrayLike, JaxArray
+from tpustarter.probe.rehearse.jax_types import JittedFunction as Jitted
+from tpustarter.probe.rehearse.pmapped import PmappedFunction
+from tpustarter.probe.rehearse.rehearsal_messages import Emit, ScriptCommand, TpuFields
 from tpustarter.probe.rehearse.user_file import make_unique_title
 
-_Pytree = Any
+_Pytree = object
 """Arrays, and containers of them, as JAX takes and returns them."""
-_Sharded = Any
-"""An array, its type or its sharding, of a JAX that is imported later."""
 
 _SIMPLE = (bool, int, float, str, tuple, type(None))
-
-Emit = Callable[[Mapping[str, Any]], None]
 
 MOST_SHAPES = 3
 """Most sets of shapes of one function that are lowered for a TPU; further ones are counted."""
@@ -44,20 +44,21 @@ MOST_KNOWN = 1000
 MOST_TEXT = 120
 
 
-def rehearse_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def rehearse_script(command: ScriptCommand, emit: Emit) -> dict[str, object]:
     """Run `path` with `argv`; emits `met` for each set of shapes, and `called` at the end.
 
     The script ends before its call number `most_calls` of jitted functions is computed, or after
     `most_s` seconds; None is no limit.
     """
-    jax: Any = importlib.import_module("jax")  # it is patched below
+    jax = importlib.import_module("jax")
     path = Path(command["path"])
     with PretendedTpu(jax) as answers:
         watch = JitWatch(Path(command["folder"]), path, emit, answers, command["tpus"])
         watch.most_calls = command.get("most_calls")
         watch.zeros = _Zeros(jax) if command.get("zeros") else None
-        original = jax.jit
-        jax.jit = _replacement(original, watch)
+        jit, pmap = jax.jit, jax.pmap
+        vars(jax)["jit"] = _replacement(jit, watch)
+        vars(jax)["pmap"] = _pmap_replacement(jit, pmap, watch)
         sys.argv = [str(path), *command["argv"]]
         sys.path[0:0] = [str(path.parent)]
         try:
@@ -75,7 +76,7 @@ def rehearse_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
             lowering_errors.print_user_traceback(error, path)
             return lowering_errors.make_end_fields(error, path)
         finally:
-            jax.jit = original
+            vars(jax).update(jit=jit, pmap=pmap)
             for function in watch.functions.values():
                 if function.calls or watch.is_own(function):
                     emit({"event": "called", "function": function.as_fields()})
@@ -106,44 +107,53 @@ def _end_after(seconds: float | None) -> Generator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+Function = Callable[..., object]
+
+
 class _Zeros:
     """Zeros in place of results; those of one type and sharding are one array."""
 
-    def __init__(self, jax: Any) -> None:
+    def __init__(self, jax: types.ModuleType) -> None:
         self._jax = jax
-        self._arrays: dict[tuple[object, ...], _Sharded] = {}
+        self._arrays: dict[tuple[object, ...], JaxArray] = {}
         self._results: dict[
-            tuple[object, ...], tuple[object, list[tuple[_Sharded, _Sharded]], _Pytree]
+            tuple[object, ...], tuple[object, list[tuple[ArrayLike, object]], _Pytree]
         ] = {}
         """For each call the function, the type and sharding of each array, and the structure."""
 
     def make_result(
-        self, jitted: Any, signature: tuple[str, ...], arguments: _Pytree, named: _Pytree
+        self,
+        watched: WatchedFunction,
+        signature: tuple[str, ...],
+        arguments: tuple[_Pytree, ...],
+        named: dict[str, _Pytree],
     ) -> _Pytree:
         """Return zeros of the types and shardings that a call would have; compile it for that.
 
         Random keys are no numbers, so a function that returns any is called.
         """
-        key = id(jitted), signature
+        key = id(watched), signature
         if key not in self._results:
+            job = watched.make_job(arguments, named)
             types, structure = self._jax.tree_util.tree_flatten(
-                self._jax.eval_shape(jitted, *arguments, **named)
+                self._jax.eval_shape(job.function, *job.arguments, **job.named)
             )
             extended = self._jax.dtypes.extended
             if any(self._jax.dtypes.issubdtype(one.dtype, extended) for one in types):
-                return jitted(*arguments, **named)
-            compiled = jitted.lower(*arguments, **named).compile()
+                return watched.jitted(*arguments, **named)
+            jitted: Any = job.function
+            compiled = jitted.lower(*job.arguments, **job.named).compile()
             shardings = self._jax.tree_util.tree_leaves(compiled.output_shardings)
             if len(self._results) > MOST_KNOWN:
                 self._results.clear()
             leaves = [*zip(types, shardings, strict=True)]
             # With the function, so that no other gets its id.
-            self._results[key] = jitted, leaves, structure
+            self._results[key] = watched, leaves, structure
         _, leaves, structure = self._results[key]
         zeros = [self._make_zeros(*leaf) for leaf in leaves]
         return self._jax.tree_util.tree_unflatten(structure, zeros)
 
-    def _make_zeros(self, leaf: _Sharded, sharding: _Sharded) -> _Sharded:
+    def _make_zeros(self, leaf: ArrayLike, sharding: object) -> JaxArray:
         key = leaf.shape, str(leaf.dtype), sharding
         zeros = self._arrays.get(key)
         if zeros is None or zeros.is_deleted():  # what the script compiles itself may be given it
@@ -161,7 +171,7 @@ class JittedFunction:
         self.signatures: list[tuple[str, ...]] = []
         """One entry for each compilation."""
 
-    def as_fields(self) -> dict[str, Any]:
+    def as_fields(self) -> dict[str, object]:
         """Return the fields of the function for the event at the end."""
         changed = ""
         if len(self.signatures) > 1:
@@ -185,7 +195,7 @@ class JitWatch:
         script: Path,
         emit: Emit,
         answers: PretendedTpu,
-        tpus: Mapping[str, Mapping[str, Any]],
+        tpus: Mapping[str, TpuFields],
     ) -> None:
         self._folder, self._script, self._emit = folder, script, emit
         self.answers = answers
@@ -200,13 +210,13 @@ class JitWatch:
         """The results of jitted functions, which then are not computed."""
         self._exported = 0
         self._titles: dict[str, str] = {}
-        self._signatures: dict[Any, set[tuple[str, ...]]] = {}
+        self._signatures: dict[tuple[object, str], set[tuple[str, ...]]] = {}
 
     def is_at_limit(self) -> bool:
         """Return whether the last call was one too many; a script may catch that and go on."""
         return self.most_calls is not None and self.calls >= self.most_calls
 
-    def list_signatures(self, fun: Any, options: Mapping[str, Any]) -> set[tuple[str, ...]]:
+    def list_signatures(self, fun: object, options: Mapping[str, object]) -> set[tuple[str, ...]]:
         """Return the signatures a function was compiled for; JAX keeps them across new jits."""
         if len(self._signatures) > MOST_KNOWN:
             self._signatures.clear()
@@ -215,7 +225,7 @@ class JitWatch:
         except TypeError:  # a value without a hash is another function for JAX as well
             return set()
 
-    def find_function(self, fun: Any) -> JittedFunction:
+    def find_function(self, fun: object) -> JittedFunction:
         """Return the place in the source that a function comes from."""
         name, where = _place(fun, self._script.parent)
         function = self.functions.setdefault((name, where), JittedFunction(name, where))
@@ -228,9 +238,10 @@ class JitWatch:
         return file.is_file() and not {"site-packages", "dist-packages"} & {*file.parts}
 
     def lower_call(
-        self, jitted: Any, function: JittedFunction, arguments: _Pytree, named: _Pytree
+        self, watched: WatchedFunction, arguments: tuple[_Pytree, ...], named: dict[str, _Pytree]
     ) -> None:
         """Lower a jitted function for a TPU, with the shapes of the arguments of this call."""
+        function = watched.function
         number = len(function.signatures)
         if number > MOST_SHAPES:
             return
@@ -246,12 +257,18 @@ class JitWatch:
         def warn(text: str) -> None:
             self._emit({"event": "warning", "program": title, "text": text})
 
+        try:
+            job = watched.make_job(arguments, named)
+        except Exception as error:  # noqa: BLE001  it costs itself alone
+            text = lowering_errors.describe_error(error, self._script)
+            self._emit({**event, "tpus": wanted, "error": text, "refused": False, "notes": []})
+            return
         for device, names in self._kinds.items():
             self._exported += 1
             path = self._folder / f"script-{self._exported}.mlirbc"
             fields, asked = exports.lower_for_device(
                 self.answers,
-                LoweringJob(jitted, arguments, named),
+                job,
                 device if device_questions.caches_traces_by_device(jax) else None,
                 path,
                 warn=warn,
@@ -264,8 +281,8 @@ class JitWatch:
                 return
 
 
-def _replacement(original: Any, watch: JitWatch) -> Any:
-    def jit(fun: Any = None, /, **options: Any) -> Any:
+def _replacement(original: Callable[..., Jitted], watch: JitWatch) -> Callable[..., object]:
+    def jit(fun: Function | None = None, /, **options: object) -> object:
         if fun is None:  # `@jax.jit(static_argnames=...)`
             return functools.partial(jit, **options)
         return WatchedFunction(original(fun, **options), fun, options, watch)
@@ -274,12 +291,32 @@ def _replacement(original: Any, watch: JitWatch) -> Any:
     return jit
 
 
+def _pmap_replacement(
+    jit: Callable[..., Jitted], original: Callable[..., Jitted], watch: JitWatch
+) -> Callable[..., object]:
+    def pmap(fun: Function, axis_name: object = None, **options: Any) -> WatchedFunction:
+        mapped = original(fun, axis_name, **options)
+        pmapped = PmappedFunction(jit, mapped, options)
+        static = {"static_argnums": options.get("static_broadcasted_argnums", ())}
+        return WatchedFunction(mapped, fun, static, watch, pmapped)
+
+    pmap.__doc__ = original.__doc__
+    return pmap
+
+
 class WatchedFunction:
     """A jitted function that reports shapes it was not called with before."""
 
-    def __init__(self, jitted: Any, fun: Any, options: Mapping[str, Any], watch: JitWatch) -> None:
-        self._jitted, self._watch = jitted, watch
-        self._function = watch.find_function(fun)
+    def __init__(
+        self,
+        jitted: Jitted,
+        fun: Function,
+        options: Mapping[str, object],
+        watch: JitWatch,
+        pmapped: PmappedFunction | None = None,
+    ) -> None:
+        self.jitted, self._watch, self._pmapped = jitted, watch, pmapped
+        self.function = watch.find_function(fun)
         self._static = _static(fun, options)
         self._signatures = watch.list_signatures(fun, options)
         for name in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
@@ -291,38 +328,44 @@ class WatchedFunction:
         with self._told(arguments, named) as signature, self._watch.answers.answer_for(None):
             if self._watch.zeros and signature is not None:
                 zeros = self._watch.zeros
-                return zeros.make_result(self._jitted, signature, arguments, named)
-            return self._jitted(*arguments, **named)
+                return zeros.make_result(self, signature, arguments, named)
+            return self.jitted(*arguments, **named)
+
+    def make_job(self, arguments: tuple[_Pytree, ...], named: dict[str, _Pytree]) -> LoweringJob:
+        """Return the program that stands for the function with the arguments of a call."""
+        if self._pmapped is None:
+            return LoweringJob(self.jitted, arguments, named)
+        return self._pmapped.make_job(arguments, named)
 
     def lower(self, *arguments: _Pytree, **named: _Pytree) -> _Pytree:
         """Lower the function, after reporting shapes it was not called with before."""
         with self._told(arguments, named), self._watch.answers.answer_for(None):
-            return self._jitted.lower(*arguments, **named)
+            return self.jitted.lower(*arguments, **named)
 
     def trace(self, *arguments: _Pytree, **named: _Pytree) -> _Pytree:
         """Trace the function, after reporting shapes it was not called with before."""
         with self._told(arguments, named), self._watch.answers.answer_for(None):
-            return self._jitted.trace(*arguments, **named)
+            return self.jitted.trace(*arguments, **named)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., object]:
         return self if instance is None else types.MethodType(self, instance)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._jitted, name)
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.jitted, name)
 
     @contextlib.contextmanager
     def _told(
         self, arguments: tuple[_Pytree, ...], named: dict[str, _Pytree]
     ) -> Generator[tuple[str, ...] | None]:
         # A call that cannot be traced counts as no compilation.
-        known = len(self._function.signatures)
+        known = len(self.function.signatures)
         signature = self._look(arguments, named)
-        is_new = len(self._function.signatures) > known
+        is_new = len(self.function.signatures) > known
         try:
             yield signature
         except Exception:
             if is_new:
-                del self._function.signatures[known]
+                del self.function.signatures[known]
             raise
 
     def _look(
@@ -332,26 +375,28 @@ class WatchedFunction:
         leaves = jax.tree_util.tree_leaves((arguments, named))
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             return None  # a part of another function that is being traced
-        function = self._function
+        function = self.function
         function.calls += 1
-        signature = _signature(jax, arguments, named, self._static)
+        parts = arguments, named
+        if self._pmapped:  # it moves its arguments itself, and is not compiled again for that
+            parts = jax.tree_util.tree_map(_without_sharding, parts)
+        signature = _signature(jax, parts[0], parts[1], self._static)
         if signature not in self._signatures:
             self._signatures.add(signature)
             function.signatures.append(signature)
-            self._watch.lower_call(self._jitted, function, arguments, named)
+            self._watch.lower_call(self, arguments, named)
         self._watch.calls += 1
         if self._watch.is_at_limit():
             raise _LimitReached
         return signature
 
 
-def _static(fun: Any, options: Mapping[str, Any]) -> tuple[set[int], set[str]]:
+def _static(fun: Function, options: Mapping[str, object]) -> tuple[set[int], set[str]]:
     # JAX infers numbers from names and names from numbers.
-    static_numbers: Any = options.get("static_argnums", ())
-    static_numbers = () if static_numbers is None else static_numbers
-    numbers: set[int] = {static_numbers} if isinstance(static_numbers, int) else set(static_numbers)
-    static_names: Any = options.get("static_argnames", ())
-    names: set[str] = {static_names} if isinstance(static_names, str) else set(static_names or ())
+    given: Any = options.get("static_argnums")  # one or several, by number or by name
+    numbers: set[int] = {given} if isinstance(given, int) else set(given or ())
+    given = options.get("static_argnames")
+    names: set[str] = {given} if isinstance(given, str) else set(given or ())
     with contextlib.suppress(TypeError, ValueError):
         parameters = list(inspect.signature(fun).parameters)
         numbers = {number % len(parameters) for number in numbers} if parameters else set()
@@ -361,7 +406,7 @@ def _static(fun: Any, options: Mapping[str, Any]) -> tuple[set[int], set[str]]:
 
 
 def _signature(
-    jax: Any,
+    jax: types.ModuleType,
     arguments: tuple[_Pytree, ...],
     named: dict[str, _Pytree],
     static: tuple[set[int], set[str]],
@@ -386,21 +431,26 @@ def _signature_text(signature: tuple[str, ...]) -> str:
     return cut_text(text, MOST_TEXT)
 
 
-def _static_text(value: Any) -> str:
+def _static_text(value: object) -> str:
     # The text differs where JAX compiles again.
     if isinstance(value, _SIMPLE):
         return str(value) if isinstance(value, str) else f"{value!r}"
     return f"{type(value).__name__}#{id(value)}"
 
 
-def _leaf(leaf: _Sharded) -> str:
+def _leaf(leaf: object) -> str:
     # A Python number has a type of its own for JAX.
-    if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+    if not jitted_functions.is_array(leaf):
         return type(leaf).__name__
     sharding = getattr(leaf, "sharding", None)
     spread = getattr(sharding, "spec", "") if len(getattr(sharding, "device_set", ())) > 1 else ""
     weak = " weak" if getattr(leaf, "weak_type", False) else ""
     return f"{jitted_functions.format_type(leaf)}{weak}{' ' * bool(spread)}{spread}"
+
+
+def _without_sharding(leaf: Any) -> object:
+    jax = importlib.import_module("jax")
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if isinstance(leaf, jax.Array) else leaf
 
 
 def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
@@ -412,9 +462,9 @@ def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
     )
 
 
-def _place(fun: Any, home: Path) -> tuple[str, str]:
+def _place(fun: object, home: Path) -> tuple[str, str]:
     # Libraries wrap functions in objects of their own.
-    inner = inspect.unwrap(fun) if callable(fun) else fun
+    inner: Any = inspect.unwrap(fun) if callable(fun) else fun
     while hasattr(inner, "func") or hasattr(inner, "f"):
         inner = getattr(inner, "func", None) or inner.f
     code = getattr(inner, "__code__", None)

@@ -63,6 +63,8 @@ class CompileTask:
     """`check`, or `artifact` with `program` and `lowered`, as the probe takes them."""
     notes: tuple[str, ...] = ()
     """Remarks that go with the answer."""
+    explains_memory: bool = True
+    """True if the arrays of a program that does not fit are wanted, which takes as long again."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ class Compiler:
         self._probe: Probe | None = None
         self._log: CappedLog | None = None
         self._memory_probe: Probe | None = None
+        self._is_preparing = False
+        """True if its process may be busy, and no program was sent to it."""
         self.stopped = False
 
     def stop(self) -> None:
@@ -135,6 +139,11 @@ class Compiler:
             option=OPTION,
         )
 
+    def prepare(self, topology: Mapping[str, Any]) -> None:
+        """Let the process load the compiler and describe a TPU before there is a task."""
+        self._ready().send({"do": "prepare", "topology": dict(topology)})
+        self._is_preparing = True
+
     def run(self, task: CompileTask) -> Iterator[StillCompiling | RehearsalAnswer]:
         """Compile the programs of a task; yields progress, and an answer for each program."""
         for told in self._run(task):
@@ -142,7 +151,7 @@ class Compiler:
 
     def close(self) -> None:
         """End the process, and wait for its exit within a time limit."""
-        self._end(gently=not self.stopped)
+        self._end(gently=not (self.stopped or self._is_preparing))
 
     def _run(self, task: CompileTask) -> Iterator[StillCompiling | dict[str, Any]]:
         done: list[str] = []
@@ -157,10 +166,12 @@ class Compiler:
     ) -> Generator[StillCompiling | dict[str, Any], None, str | None]:
         probe = self._ready()
         position = self._log.size if self._log else 0
+        self._is_preparing = False
         probe.send(self._command(task, done))
         program, began, check = task.name, time.monotonic(), task.source.get("check")
         compiling: str | None = None  # one that ends the process earlier would end the next one
-        limit_s, what = START_S, "the compiler was not ready"
+        # Beside other work, loading it may take longer than the user gives to a program.
+        limit_s, what = max(START_S, self._timeout_s), "the compiler was not ready"
         while True:
             passed_s = time.monotonic() - began
             event = probe.read(min(TICK_S, max(0, limit_s - passed_s)))
@@ -203,6 +214,7 @@ class Compiler:
             "topology": dict(task.topology),
             "cache": self._cache,
             "done": done,
+            "explain": task.explains_memory,
             **task.source,
         }
 
@@ -220,11 +232,11 @@ class Compiler:
         self, task: CompileTask, result: dict[str, Any]
     ) -> Iterator[StillCompiling | dict[str, Any]]:
         names = [str(name) for name in result.pop("argument_names", ())]
-        if result["status"] != "does-not-fit" or result["cached"]:
+        if result["status"] != "does-not-fit" or result["cached"] or not task.explains_memory:
             yield result
             return
         flags = f"{self._session.env.get('LIBTPU_INIT_ARGS', '')} {FLAGS}".strip()
-        changed = {"only": [result["program"]], "cache": None, "save": None}
+        changed = {"only": [result["program"]], "cache": None, "save": None, "explain": False}
         command = self._command(task, []) | changed
         self._memory_probe, log = start_probe(
             self._session, {**OUTSPOKEN, "LIBTPU_INIT_ARGS": flags}, stream=True

@@ -18,12 +18,13 @@ MOST_FILES = 60
 """Most files of a folder that are read."""
 JAX = frozenset({"jax", "flax", "optax", "equinox", "haiku", "penzai", "maxtext", "levanter"})
 LISTS = "devices"
-"""Name of the one parameter of a function that lists programs; any other function is a program."""
+"""Name of the first parameter of a function that lists programs; any other one is a program."""
 SCRIPT = "__name__"
 
-_JIT = re.compile(r"(?:^|\.)(?:filter_)?p?jit$")
-_JITS = re.compile(r"\b(?:filter_)?p?jit\b")
+_JIT = re.compile(r"(?:^|\.)(?:(?:filter_)?p?jit|pmap)$")
+_JITS = re.compile(r"\b(?:(?:filter_)?p?jit|pmap)\b")
 _FILLED = ("partial", "functools.partial")
+_OPTAX = "optax"
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,17 @@ class FileFunction:
     static: tuple[str, ...] = ()
     """Arguments that are not arrays, named by `static_argnums` and `static_argnames`."""
     jitted: bool = False
+    takes: tuple[str, ...] = ()
+    """Names of all arguments that can be given by name."""
+    defaults: tuple[tuple[str, int], ...] = ()
+    """Defaults that are whole numbers, by the names of their arguments."""
     certain: bool = True
     """True if the file shows its parameters for certain; an unknown decorator may change them."""
 
     @property
     def lists_programs(self) -> bool:
         """Return whether the function returns programs to rehearse, rather than being one."""
-        return self.needed == (LISTS,) and self.most == 1
+        return self.needed[:1] == (LISTS,)
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,10 @@ class FileSource:
     """True if it names `jit`."""
     runs: bool
     """True if running it does something, besides defining and importing."""
+    values: frozenset[str] = frozenset()
+    """Names that it assigns at its top level."""
+    optimizers: tuple[str, ...] = ()
+    """Those of `values` that are optimizers of Optax."""
 
     def find_function(self, name: str) -> FileFunction | None:
         """Return a function by its name, or None for an unknown one."""
@@ -99,6 +108,8 @@ def read_source(path: Path) -> FileSource | None:
         imports=frozenset(imported),
         jits=bool(_JITS.search(words)),
         runs=any(_does_something(node) for node in tree.body),
+        values=frozenset(name for name, _ in _values(tree.body)),
+        optimizers=tuple(name for name, value in _values(tree.body) if _is_optimizer(value)),
     )
 
 
@@ -169,12 +180,40 @@ def _listed(
 ) -> FileFunction:
     by_position = [one.arg for one in (*takes.posonlyargs, *takes.args)]
     first = by_position[: len(by_position) - len(takes.defaults)]
-    pairs = zip(takes.kwonlyargs, takes.kw_defaults, strict=True)
+    pairs = list(zip(takes.kwonlyargs, takes.kw_defaults, strict=True))
     by_name = [one.arg for one, default in pairs if default is None]
-    most = None if takes.vararg else len(by_position)
+    values = [*zip(by_position[len(first) :], takes.defaults, strict=True)]
+    values += [(one.arg, default) for one, default in pairs if default is not None]
     return FileFunction(
-        name, (*first, *by_name), most, tuple(by_name), tuple(static), jitted, certain
+        name,
+        (*first, *by_name),
+        None if takes.vararg else len(by_position),
+        tuple(by_name),
+        tuple(static),
+        jitted,
+        takes=tuple(one.arg for one in (*takes.args, *takes.kwonlyargs)),
+        defaults=tuple(
+            (one, value.value)
+            for one, value in values
+            if isinstance(value, ast.Constant) and type(value.value) is int
+        ),
+        certain=certain,
     )
+
+
+def _values(body: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    for node in body:
+        if isinstance(node, ast.Assign):
+            targets, value = node.targets, node.value
+        elif isinstance(node, ast.AnnAssign) and node.value:
+            targets, value = [node.target], node.value
+        else:
+            continue
+        yield from ((one.id, value) for one in targets if isinstance(one, ast.Name))
+
+
+def _is_optimizer(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and _name(value.func).partition(".")[0] == _OPTAX
 
 
 def _jit_call(node: ast.expr) -> list[ast.keyword] | None:

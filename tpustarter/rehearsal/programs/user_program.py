@@ -16,37 +16,10 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.machine import frameworks
+from tpustarter.probe.rehearse.program_arguments import TYPES, parse_written
 from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.text import phrases
 
-TYPES = {
-    "f32": "float32",
-    "bf16": "bfloat16",
-    "f16": "float16",
-    "f64": "float64",
-    "s8": "int8",
-    "s16": "int16",
-    "s32": "int32",
-    "s64": "int64",
-    "s4": "int4",
-    "u8": "uint8",
-    "u16": "uint16",
-    "u32": "uint32",
-    "u64": "uint64",
-    "u4": "uint4",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-    "i4": "int4",
-    "pred": "bool",
-    "c64": "complex64",
-    "c128": "complex128",
-    "f8e4m3fn": "float8_e4m3fn",
-    "f8e5m2": "float8_e5m2",
-    "f8e4m3b11fnuz": "float8_e4m3b11fnuz",
-}
-"""Short names of types as HLO writes them (and `i8` for `s8`), with NumPy's names."""
 ENTRY = "programs"
 """Default function of `FILE.py`: it takes `devices` and lists programs, as in a check."""
 MAKES = "make"
@@ -56,25 +29,46 @@ ANY_TORCH = "torch"
 STABLEHLO = (".mlirbc", ".bytecode", ".mlir")
 """Endings of StableHLO files; torch_xla writes `functions/forward.bytecode`."""
 
-_ARGUMENT = re.compile(r"(?P<type>[A-Za-z]\w*)\[(?P<shape>[\d, ]*)\]")
+_ARGUMENT = re.compile(r"(?P<type>[A-Za-z]\w*)\[(?P<shape>[\w, ]*)\]")
 _NAMED = 5
 """Files listed in the error for a missing one."""
 _DIMENSION = 2**31
 """One more than the largest dimension XLA takes."""
 
 
+Shape = tuple[int | str, ...]
+"""A shape, in which a name stands for the dimension whose size is searched."""
+Argument = tuple[str, Shape] | str
+"""Type and shape of an array, or the text of a value that the file makes, as `program_arguments`
+reads it."""
+
+
 @dataclass(frozen=True)
 class UserFunction:
-    """A function in a file, and the types of its arguments."""
+    """A function in a file, and its arguments."""
 
     file: Path
     function: str
-    arguments: tuple[tuple[str, tuple[int, ...]], ...]
-    """Type and shape of each array; empty for an entry point that lists programs itself."""
+    arguments: tuple[Argument, ...]
+    """The arguments; empty for an entry point that lists programs itself."""
     torch: str = ""
     """The library that lowers the function's PyTorch module, or `ANY_TORCH`; empty for JAX."""
     checks: tuple[str, ...] = ()
     """Checks whose programs are lowered, instead of a file's."""
+    dimension: str = ""
+    """The dimension whose size is searched: one of the shapes, or a parameter of the function."""
+    size: int = 0
+    """The size of the dimension; 0 where it is still to be found."""
+
+    def sized_arguments(self) -> list[Argument]:
+        """Return the arguments, in which shapes have the size of the dimension."""
+        return [
+            argument if isinstance(argument, str) else self._with_size(*argument)
+            for argument in self.arguments
+        ]
+
+    def _with_size(self, kind: str, shape: Shape) -> Argument:
+        return kind, tuple(one if isinstance(one, int) else self.size for one in shape)
 
     @property
     def name(self) -> str:
@@ -166,7 +160,7 @@ def names_python_code(text: str) -> bool:
 
 
 def resolve_function(
-    ids: tuple[str, ...], arguments: tuple[str, ...], framework: str | None
+    ids: tuple[str, ...], arguments: tuple[str, ...], framework: str | None, dimension: str = ""
 ) -> UserFunction | None:
     """Return the user's own program, or None if only checks are named; raises Problem."""
     files = [name for name in ids if names_python_code(name) or is_stablehlo(name)]
@@ -177,7 +171,7 @@ def resolve_function(
             code=ExitCode.USAGE,
         )
     if files and names_python_code(files[0]):
-        return parse_function(files[0], arguments, framework)
+        return parse_function(files[0], arguments, framework, dimension)
     if arguments:
         raise Problem(
             "`--arg` needs a function, and none is named as `FILE.py:FUNCTION`",
@@ -204,9 +198,12 @@ def is_stablehlo(text: str) -> bool:
 
 
 def parse_function(
-    text: str, arguments: tuple[str, ...], framework: str | None = None
+    text: str, arguments: tuple[str, ...], framework: str | None = None, dimension: str = ""
 ) -> UserFunction:
-    """Return the function that `FILE.py:FUNCTION`, `--arg` and a framework name; raises Problem."""
+    """Return the function that `FILE.py:FUNCTION`, `--arg` and a framework name; raises Problem.
+
+    `dimension` is the one whose size is searched, and may be a name in a shape.
+    """
     name, _, function = text.partition(":")
     file = _existing(name)
     if function and not function.isidentifier():
@@ -224,8 +221,8 @@ def parse_function(
             code=ExitCode.USAGE,
         )
     entry = MAKES if torch else ENTRY
-    types = tuple(parse_argument(argument) for argument in arguments)
-    return UserFunction(file.absolute(), function or entry, types, torch)
+    types = tuple(parse_argument(argument, dimension) for argument in arguments)
+    return UserFunction(file.absolute(), function or entry, types, torch, dimension=dimension)
 
 
 def may_return_module(file: Path, function: str) -> bool:
@@ -297,11 +294,19 @@ def _existing(name: str) -> Path:
     raise Problem(f"there is no file `{name}`", hint=hint, code=ExitCode.USAGE)
 
 
-def parse_argument(text: str) -> tuple[str, tuple[int, ...]]:
-    """Return type and shape of `f32[8192,8192]`; raises Problem."""
+def parse_argument(text: str, dimension: str = "") -> Argument:
+    """Return type and shape of `f32[8192,8192]`, or the text of a value; raises Problem.
+
+    `dimension` is a name that a shape may have in place of a size.
+    """
     match = _ARGUMENT.fullmatch(text.strip())
+    if not match and (written := parse_written(text)):
+        return written.text
     shown = Redactor(os.environ).redact_text(text)[:80]
-    example = "an array as `f32[8192,8192]`, or `bf16[]` for a scalar"
+    example = (
+        "an array as `f32[8192,8192]`, `bf16[]` for a scalar, or a call of your file's own "
+        "function, as `init(u32[2])`"
+    )
     if not match:
         raise Problem(f"`--arg {shown}` cannot be read, expected {example}", code=ExitCode.USAGE)
     kind = TYPES.get(match["type"], match["type"])
@@ -316,9 +321,19 @@ def parse_argument(text: str) -> tuple[str, tuple[int, ...]]:
             code=ExitCode.USAGE,
         )
     words = [word.strip() for word in match["shape"].split(",")] if match["shape"].strip() else []
-    if any(not word or " " in word or len(word) > 10 or int(word) >= _DIMENSION for word in words):
+    if named := [word for word in words if word.isidentifier() and word != dimension]:
+        raise Problem(
+            f"`--arg {shown}`: the dimension `{named[0]}` has no size",
+            hint=f"`--fit {named[0]}` searches the largest one that fits; else type a number",
+            code=ExitCode.USAGE,
+        )
+    numbers = [word for word in words if word != dimension]
+    if any(
+        not (word.isascii() and word.isdigit()) or len(word) > 10 or int(word) >= _DIMENSION
+        for word in numbers
+    ):
         raise Problem(
             f"`--arg {shown}`: the shape cannot be read, expected {example}",
             code=ExitCode.USAGE,
         )
-    return kind, tuple(int(word) for word in words)
+    return kind, tuple(word if word == dimension else int(word) for word in words)

@@ -6,11 +6,11 @@ Only attributes that JAX has from 0.6.2 to 0.12 are named here.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from tpustarter.probe.rehearse.work import constant_masks
-from tpustarter.probe.rehearse.work.constant_masks import NOTHING, Fact
+from tpustarter.probe.rehearse.work.constant_masks import NOTHING, Fact, Parameters
 
 
 class ArrayType(Protocol):
@@ -36,7 +36,7 @@ class Equation(Protocol):
     """One operation of a jaxpr, with its operands and results."""
 
     primitive: Primitive
-    params: Mapping[str, Any]
+    params: Parameters
     invars: list[TraceValue]
     outvars: list[TraceValue]
     effects: Collection[object]
@@ -71,6 +71,16 @@ CALLS = {
     "remat",
 }
 """Operations that run another program once."""
+PRODUCTS = {
+    "broadcast_in_dim",
+    "conv_general_dilated",
+    "convert_element_type",
+    "dot_general",
+    "reshape",
+    "squeeze",
+    "transpose",
+}
+"""Products, and what usually stands before one: equal ones are found among these."""
 LOOPS = ("scan", "while", "cond", "shard_map", "xla_pmap")
 """Operations that run other programs several times, in part, or on several devices."""
 MOST_EQUATIONS = 200_000
@@ -91,12 +101,12 @@ def is_literal(value: TraceValue) -> bool:
     return hasattr(value, "val")
 
 
-def read_body(params: Mapping[str, Any]) -> object | None:
+def read_body(params: Parameters) -> object | None:
     """Return the program that an operation calls; None where it calls none."""
     return next((params[name] for name in _BODIES if name in params), None)
 
 
-def count_scan_operands(params: Mapping[str, Any]) -> tuple[int, int]:
+def count_scan_operands(params: Parameters) -> tuple[int, int]:
     """Return the numbers of constants and of carries of a scan; its slices follow them."""
     if "ft_in" not in params:
         return params["num_consts"], params["num_carry"]
@@ -117,7 +127,7 @@ def holds_program(equation: Equation) -> bool:
 
 def open_program(called: object) -> Jaxpr:
     """Return the jaxpr of a program, which may be closed over constants."""
-    inner: Any = getattr(called, "jaxpr", called)
+    inner: Any = getattr(called, "jaxpr", called)  # both have the attributes of a program
     return inner
 
 
@@ -188,6 +198,8 @@ class TraceFrame:
         """The innermost loop that changes a value, as the number of loops from the outermost."""
         self.inner: dict[int, list[TraceFrame]] = {}
         """The programs that an equation calls, by the number of the equation."""
+        self.equals: dict[int, int] = {}
+        """The first of equal equations among `PRODUCTS`, by the number of a later one."""
 
     def read_fact(self, value: TraceValue) -> Fact:
         """Return the fact about a value."""
@@ -236,7 +248,26 @@ def make_frame(
         for value, fact in zip(equation.outvars, derived, strict=False):
             if fact is not NOTHING:
                 frame.facts[value] = fact
+    frame.equals = _find_equal_equations(jaxpr)
     return frame
+
+
+def _find_equal_equations(jaxpr: Jaxpr) -> dict[int, int]:
+    """Return for each equation that has an equal one before it the number of the first."""
+    first: dict[tuple[object, ...], int] = {}
+    equals: dict[int, int] = {}
+    same: dict[TraceValue, TraceValue] = {}
+    for number, equation in enumerate(jaxpr.eqns):
+        operands = equation.invars
+        if equation.primitive.name not in PRODUCTS or any(map(is_literal, operands)):
+            continue
+        names = (id(same.get(value, value)) for value in operands)
+        key = (equation.primitive.name, str(equation.params), *names)
+        at = first.setdefault(key, number)
+        if at != number:
+            equals[number] = at
+            same |= zip(equation.outvars, jaxpr.eqns[at].outvars, strict=True)
+    return equals
 
 
 def _derive_results(frame: TraceFrame, number: int, equation: Equation) -> Sequence[Fact]:
@@ -299,7 +330,7 @@ def _list_levels(frame: TraceFrame, equation: Equation) -> list[list[int]]:
 
 
 def _list_bodies(
-    name: str, params: Mapping[str, Any], facts: Sequence[Fact]
+    name: str, params: Parameters, facts: Sequence[Fact]
 ) -> list[tuple[object, Sequence[Fact]]]:
     # Only what is the same in every turn of a loop is known inside.
     if name == "scan":
