@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,9 +82,10 @@ def doubled(x: Any, cost: pl.CostEstimate | None) -> Any:
 
 def sharded(x: Any, y: Any) -> Any:
     """Return a product whose parts eight devices compute."""
+    kinds = (jax.sharding.AxisType.Auto,) * 2  # JAX 0.12 would compare the arguments' shardings
     return jax.shard_map(
         lambda a, b: a @ b,
-        mesh=AbstractMesh((4, 2), ("data", "model")),
+        mesh=AbstractMesh((4, 2), ("data", "model"), axis_types=kinds),
         in_specs=(PartitionSpec("data"), PartitionSpec(None, "model")),
         out_specs=PartitionSpec("data", "model"),
     )(x, y)
@@ -364,26 +365,51 @@ def test_transformer_needs_six_flops_per_parameter() -> None:
     assert products + attention * length * (length + 1) / 2 == work.least_flops
 
 
-def convolve(x: Any, kernel: int, channels: int, stride: int = 1) -> Any:
-    """Return a convolution with weights of its own."""
-    weights = jnp.ones((kernel, kernel, x.shape[-1], channels), x.dtype)
+def convolve(
+    x: Any, kernel: int, channels: int, stride: int = 1, make: Callable[..., Any] = jnp.ones
+) -> Any:
+    """Return a convolution with weights of its own, which `make` returns for a shape and type."""
+    weights = make((kernel, kernel, x.shape[-1], channels), x.dtype)
     numbers = ("NHWC", "HWIO", "NHWC")
     return jax.lax.conv_general_dilated(
         x, weights, (stride, stride), "SAME", dimension_numbers=numbers
     )
 
 
-def resnet50(x: Any) -> Any:
+def resnet50(x: Any, make: Callable[..., Any] = jnp.ones) -> Any:
     """Return ResNet-50's result, without what its normalisation does to numbers."""
-    x = convolve(x, 7, 64, 2)
-    x = jax.lax.reduce_window(x, 0.0, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+
+    def layer(x: Any, kernel: int, channels: int, stride: int = 1) -> Any:
+        return convolve(x, kernel, channels, stride, make)
+
+    x = layer(x, 7, 64, 2)
+    least = np.array(-np.inf, x.dtype)
+    x = jax.lax.reduce_window(x, least, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
     for stage, blocks in enumerate((3, 4, 6, 3)):
         width = 64 * 2**stage
         for block in range(blocks):
             stride = 2 if stage and not block else 1
-            y = convolve(convolve(convolve(x, 1, width, stride), 3, width), 1, 4 * width)
-            x = y + (x if block else convolve(x, 1, 4 * width, stride))
-    return x.mean((1, 2)) @ jnp.ones((2048, 1000), x.dtype)
+            y = layer(layer(layer(x, 1, width, stride), 3, width), 1, 4 * width)
+            x = y + (x if block else layer(x, 1, 4 * width, stride))
+    return x.mean((1, 2)) @ make((2048, 1000), x.dtype)
+
+
+def resnet50_work(batch: int, devices: int) -> ProgramWork:
+    """Return the work of the gradient of a loss of so many images."""
+    shapes: list[tuple[int, ...]] = []
+    images = array(batch, 224, 224, 3)
+
+    def record(shape: tuple[int, ...], kind: Any) -> Any:
+        shapes.append(shape)
+        return jnp.ones(shape, kind)
+
+    def loss(weights: Sequence[Any], x: Any) -> Any:
+        given = iter(weights)
+        return resnet50(x, lambda *_: next(given)).sum()
+
+    jax.eval_shape(lambda x: resnet50(x, record), images)
+    weights = [array(*shape) for shape in shapes]
+    return count(jax.grad(loss), weights, images, devices=devices)
 
 
 def test_resnet_has_published_flops() -> None:
@@ -580,6 +606,17 @@ def published() -> Iterator[tuple[str, str, float, float]]:
         devices = parse_type(row["tpu"]).devices or 1
         work = count(llama.make_gradient(model), *args, devices=devices)
         yield row["model"], row["tpu"], row["seconds"], bound_of(work, row["tpu"], 0)
+    for row in PUBLISHED["images"]:
+        devices = parse_type(row["tpu"]).devices or 1
+        work = resnet50_work(row["batch"], devices)
+        yield f"ResNet-50 {row['batch']}", row["tpu"], row["seconds"], bound_of(work, row["tpu"], 0)
+    for row in PUBLISHED["decoding"]:
+        model, batch = llama.MODELS[row["model"]], row["batch"]
+        args = llama.arguments(model, batch, 1, jnp.int8)
+        devices = parse_type(row["tpu"]).devices or 1
+        work = count(llama.make_decoder(model), *args, devices=devices)
+        name, seconds = f"decode 70b x {batch}", 1 / row["tokens_per_s"]
+        yield name, row["tpu"], seconds, bound_of(work, row["tpu"], 0)
     for row in PUBLISHED["matmul"]:
         x = array(row["size"], row["size"])
         work = count(jnp.matmul, x, x)

@@ -199,6 +199,8 @@ class _File:
             kind = type(job.arguments).__name__
             error = f"TypeError: the arguments are a {kind}, expected a tuple"
             return {"error": error, "refused": False, "notes": []}, DeviceQuestions(device)
+        # JAX keeps types with their mesh, which has another abstract device for each program.
+        self._jax.clear_caches()
         return exports.lower_for_device(self._answers, job, device, file, warn=warn, own=self._path)
 
     def _programs(self, count: int | None) -> Iterator[Listed]:
