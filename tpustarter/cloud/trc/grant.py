@@ -35,7 +35,12 @@ SOON_DAYS = 7
 """Days before the end of a grant from which on a note mentions it."""
 
 Reason = Literal["covered", "begins-later", "ended", "zone", "generation", "tier", "size", "chips"]
-TIERS: dict[Tier, str] = {"spot": "spot", "on-demand": "on demand", "reserved": "reserved"}
+TIERS: dict[Tier, str] = {
+    "spot": "spot",
+    "on-demand": "on demand",
+    "reserved": "reserved",
+    "flex-start": "flex-start",
+}
 """Each tier in words."""
 
 
