@@ -209,8 +209,11 @@ class ComputeClient:
             return parts.list_tpus(self.project, self._clock.now())
         group = self._one(f"zones/{zone}/instanceGroupManagers/{name}", Group)
         region = f"regions/{compute_requests.find_region(zone)}"
-        template_name = last_part(group.instance_template) if group else name
-        template = self._one(f"global/instanceTemplates/{template_name}", Template)
+        template_path = f"global/instanceTemplates/{name}"
+        if group and "/instanceTemplates/" in group.instance_template:
+            words = group.instance_template.split("/")  # it may be one of a region
+            template_path = "/".join(words[-3:] if words[-3] == "global" else words[-4:])
+        template = self._one(template_path, Template)
         policy = self._one(f"{region}/resourcePolicies/{name}", Policy)
         parts.templates += [template] if template else []
         parts.policies += [policy] if policy else []
