@@ -18,6 +18,12 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.probe.rehearse.rehearsal import format_folder_name
 from tpustarter.rehearsal.saved_files import SavedFiles
 
+
+def find_path(descriptor: int) -> Path:
+    """Return the path of an open file or folder."""
+    return Path(f"/proc/self/fd/{descriptor}").readlink()
+
+
 CHECKS = ["/etc/x", "../../x", "..", ".", "a/../../../x", "x\0y", "\udcff", "\n", "a" * 9000]
 
 
@@ -70,8 +76,9 @@ def test_no_link_is_followed(case: str, tmp_path: Path, monkeypatch: pytest.Monk
     link = LINKS[case](kept)
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(outside)
-    owned: set[object] = set()
-    monkeypatch.setattr(locations, "chown_to_caller", owned.add)
+    owned: set[Path] = set()
+    monkeypatch.setattr(locations, "find_sudo_caller", lambda: (1000, 1000))
+    monkeypatch.setattr(os, "fchown", lambda one, *_: owned.add(find_path(one)))
     for write in (
         partial(files.make_tpu_folder, "v5e-8", "jax.a"),
         partial(files.write_program, result("jax.a"), ""),
@@ -80,7 +87,8 @@ def test_no_link_is_followed(case: str, tmp_path: Path, monkeypatch: pytest.Monk
             write()
         assert ExitCode.OUTPUT == problem.value.code
 
-    assert [] == [*owned, *outside.iterdir()]
+    assert [] == [*outside.iterdir()]
+    assert all(path.is_relative_to(kept) for path in owned)
 
 
 @pytest.mark.parametrize("name", ["rehearsal.json", "rehearsal.md", "v5e-8/step/memory.txt"])
@@ -107,6 +115,7 @@ def test_texts_of_compiler_become_the_callers(
     owned: set[Path] = set()
     monkeypatch.setattr(locations, "find_sudo_caller", lambda: (1000, 1000))
     monkeypatch.setattr(os, "chown", lambda path, *_, **__: owned.add(Path(path)))
+    monkeypatch.setattr(os, "fchown", lambda one, *_: owned.add(find_path(one)))
     files = SavedFiles(str(tmp_path / "new/kept"))
     folder = files.make_tpu_folder("v5e-8", None) / "step"
     folder.mkdir()
@@ -114,3 +123,64 @@ def test_texts_of_compiler_become_the_callers(
     files.write_program(result(), "")
 
     assert {*tmp_path.rglob("*")} <= owned
+
+
+@pytest.mark.parametrize("name", ["rehearsal.json", "v5e-8/step/memory.txt"])
+def test_link_made_meanwhile_is_not_followed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user's process may make it after every look at the folder."""
+    files, outside = SavedFiles(str(tmp_path / "kept")), tmp_path / "outside"
+    outside.mkdir()
+    target = outside / Path(name).name
+    target.write_text("keep")
+
+    def link_at_last(
+        source: str, destination: str, *, src_dir_fd: int, dst_dir_fd: int, rename: Any = os.replace
+    ) -> None:
+        if destination == target.name:
+            (tmp_path / "kept" / name).symlink_to(target)
+        rename(source, destination, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+    monkeypatch.setattr(os, "replace", link_at_last)
+    files.write_program(result(), "memory")
+    files.write_report({}, "table")
+
+    assert "keep" == target.read_text()
+    assert not (tmp_path / "kept" / name).is_symlink()
+
+
+def test_folder_swapped_for_link_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at a folder and its opening, it may become a link."""
+    files, outside = SavedFiles(str(tmp_path / "kept")), tmp_path / "outside"
+    outside.mkdir()
+
+    def swap(part: str, mode: int, *, dir_fd: int) -> None:
+        os.symlink(outside, part, dir_fd=dir_fd)
+        raise FileExistsError
+
+    monkeypatch.setattr(os, "mkdir", swap)
+    with pytest.raises(Problem) as problem:
+        files.write_program(result(), "memory")
+
+    assert ExitCode.OUTPUT == problem.value.code
+    assert [] == [*outside.iterdir()]
+
+
+def test_second_name_of_a_file_stays_its_owners(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the user's process linked a text of the compiler to a file of root."""
+    files, other = SavedFiles(str(tmp_path / "kept")), tmp_path / "other"
+    other.write_text("root's")
+    folder = files.make_tpu_folder("v5e-8", None) / "step"
+    folder.mkdir()
+    (folder / "before.mlir").hardlink_to(other)
+    owned: set[Path] = set()
+    monkeypatch.setattr(locations, "find_sudo_caller", lambda: (1000, 1000))
+    monkeypatch.setattr(os, "fchown", lambda one, *_: owned.add(find_path(one)))
+    files.write_program(result(), "")
+
+    assert {folder} == owned

@@ -23,7 +23,8 @@ WORK = {"devices": 1, "matrix": [MATRIX], "read_bytes": 4.295e8}
 def bounded(tpu: str = "v5e-8", measured_s: float | None = None, **more: Any) -> dict[str, Any]:
     """Return a result with its bound."""
     fields = {"work": WORK, "written_bytes": 0.0, "flops": None, **more}
-    return lower_bound.add_bound(made("step", tpu, **fields), measured_s)
+    result = lower_bound.add_bound(made("step", tpu, **fields))
+    return lower_bound.add_utilization([result], measured_s)[0] if measured_s else result
 
 
 def matrix(left: str, right: str = "", passes: int = 1) -> dict[str, Any]:
@@ -157,14 +158,11 @@ def test_measured_time_without_utilization_has_its_reason(work: Any) -> None:
 
 def test_measured_time_of_several_programs_gives_none() -> None:
     """Nobody knows of which of them it is, and each says so once."""
-    first = bounded(measured_s=0.02)
-    lower_bound.withdraw_utilization([first])
-    assert first["utilization"]["mfu"]
+    first, second = bounded(), bounded() | {"program": "other"}
+    alone = lower_bound.add_utilization([first], 0.02)
+    results = lower_bound.add_utilization([first, second], 0.02)
 
-    results = [first, bounded(measured_s=0.02) | {"program": "other"}]
-    for _ in range(2):
-        lower_bound.withdraw_utilization(results)
-
+    assert alone[0]["utilization"]["mfu"]
     assert [1, 1] == [len(one["notes"]) for one in results]
     assert not any("utilization" in one for one in results)
 

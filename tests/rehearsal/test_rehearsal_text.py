@@ -294,7 +294,7 @@ REPORTS: dict[str, tuple[tuple[str, ...], list[dict[str, Any]]]] = {
     "bounds": (
         ("v5e-8", "v6e-8"),
         [
-            lower_bound.add_bound(made("step", tpu, work=WORK, written_bytes=0, flops=None), None)
+            lower_bound.add_bound(made("step", tpu, work=WORK, written_bytes=0, flops=None))
             for tpu in ("v5e-8", "v6e-8")
         ],
     ),

@@ -50,6 +50,10 @@ TYPES: dict[type, tuple[str | int, ...]] = {
     result_fields.TimeLimit: (*REHEARSAL, "limit"),
     result_fields.DocumentedPeak: (*REHEARSAL, "peak"),
     result_fields.Utilization: (*REHEARSAL, "utilization"),
+    result_fields.FittingSize: (*REHEARSAL, "fit"),
+    result_fields.TriedSize: (*REHEARSAL, "tried"),
+    result_fields.Donation: (*REHEARSAL, "donation"),
+    result_fields.ComparedProgram: (*REHEARSAL, "compared"),
 }
 """By type: the package, the file of the schema, and the place in it."""
 

@@ -32,6 +32,7 @@ from tpustarter.explain.tracebacks import (
     read_bare_frames,
     read_crash,
     read_tracebacks,
+    strip_quotation,
 )
 
 
@@ -63,6 +64,7 @@ def explain_log(
         lesson: The lesson in which it happened, if any.
     """
     failures = known_failures.read_known_failures()
+    scan = replace(scan, last=strip_quotation(scan.last))
     matches = failure_ranking.rank_failures(scan, failures)
     if end:
         matches = exit_code_failures.add_exit_code(matches, scan, failures, end.code)
@@ -87,7 +89,12 @@ def explain_log(
     if found.is_explained:
         return replace(found, own_line=_own_line(matches[0], scan.last, tracebacks))
     if traceback is None:
-        return replace(found, own_line=library_errors.find_program_line(last))
+        found = replace(
+            found,
+            own_line=library_errors.find_program_line(last),
+            library=library_errors.find_library_of_call(last),
+        )
+        return _add_component(found)
     return _explain_program(found, traceback, lesson_failures.read_mistakes(lessons, lesson))
 
 
@@ -101,11 +108,19 @@ def _explain_program(
     )
     mistake = next(filter(None, told), None)
     library = library_errors.find_library_error(traceback, _prefixes(found.python))
+    if mistake and mistake.mistake.component:
+        library = None
     last_error = traceback.error if library and not mistake else found.last_error
     own_line = "" if mistake or library else library_errors.find_program_line(traceback)
     return replace(
         found, last_error=last_error, mistake=mistake, library=library, own_line=own_line
     )
+
+
+def _add_component(found: Explanation) -> Explanation:
+    """Return the explanation of a cut traceback, with the component that a line above it names."""
+    mistake = program_mistakes.find_component(found.last_error, python=found.python)
+    return replace(found, mistake=mistake, library=None) if mistake else found
 
 
 def _has_failed(scan: LogScan, end: CommandEnd | None, last_error: str) -> bool:

@@ -15,7 +15,7 @@ from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.library_errors import PYTHON, LibraryError
 from tpustarter.explain.log_scanner import FailureSign
 from tpustarter.explain.program_mistakes import FoundMistake
-from tpustarter.explain.tracebacks import is_last_line, strip_log_prefix
+from tpustarter.explain.tracebacks import TRACEBACK, is_last_line, strip_log_prefix
 from tpustarter.machine import frameworks, pip_command
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
@@ -32,15 +32,36 @@ VERBOSE = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
 
 _SAFE = re.compile(r"[\w./][\w./:@+-]{0,200}", re.ASCII)
 _ERROR = re.compile(
-    r"(?:Error|Exception|Interrupt|\b(?:FATAL|Fatal|F\d{4}|[Ee]rror|ERROR|[Ff]ailed|FAILED|"
-    r"[Aa]borted|Killed))\b"
+    r"(?:Error|Exception|Interrupt|\b(?:FATAL|Fatal|[EF]\d{4} \d\d|[Ee]rror|ERROR|[Ff]ailed\w*|FAILED|"
+    r"[Aa]borted|Killed|SIG(?:SEGV|ABRT|BUS|ILL|FPE)|[Ss]egmentation fault))\b|"
+    r"\b(?:INVALID_ARGUMENT|FAILED_PRECONDITION|RESOURCE_EXHAUSTED|UNIMPLEMENTED|INTERNAL|NOT_FOUND|"
+    r"UNAVAILABLE|PERMISSION_DENIED|UNAUTHENTICATED|DEADLINE_EXCEEDED|ABORTED|OUT_OF_RANGE|DATA_LOSS|"
+    r"ALREADY_EXISTS|CANCELLED|UNKNOWN): "
 )
+"""Words of an error, the letter of glog, and the codes of absl and gRPC."""
+_ADDRESS = re.compile(r"https?://\S+")
+_NO_ERROR = re.compile(
+    r"\s*(?:-+> *)?\d+(?:\s|$)|"
+    r"\W*(?:see|hint|help|note|tip|usage|for (?:more|help|details)|please (?:see|check|refer))\b",
+    re.IGNORECASE,
+)
+"""The beginning of a line of code, as IPython numbers it, or of advice."""
+_OPENS = re.compile(r"[{\[]\s*$")
+"""The end of a line behind which a JSON object begins."""
+_MESSAGE = re.compile(r"\s*\W?message\W?: *\W?(?P<text>\S.*?)\W*$")
+_RICH_ERROR = re.compile(r"\[[\d:/ ]+\] (?:ERROR|CRITICAL)\s")
+"""The beginning of an error as Rich logs it, in a narrow column."""
 _QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*: ")
 """An exception with its module, such as `torch._dynamo.exc.InvalidBackend: `."""
 _PACKAGE = re.compile(r"\b(jax|torch|tensorflow)(?:lib|_xla)?[./]")
 """Names a framework, in a path or before a dot."""
 _LIBRARY = {"torch": "torch_xla"}
 """What computes on a TPU for a package that does not do so by itself."""
+_SIGNS = {
+    "torch_xla": re.compile(r"torch_xla|_XLAC|XLATensor|PT_XLA|Bad StatusOr access|device=TPU:\d"),
+    "tensorflow": re.compile(r"TPUStrategy|TPUClusterResolver|/replica:\d+/task|\{\{node"),
+}
+"""Words that only one framework prints, asked in this order."""
 _LONGEST = 4_000
 """Characters of a line that are searched: the patterns with `.*` take long in more."""
 
@@ -95,16 +116,27 @@ class Explanation:
 
 def find_framework(end_of_log: str) -> str:
     """Return the framework that a log names last, or an empty text if it names none."""
-    names: list[str] = _PACKAGE.findall(end_of_log)
-    return _LIBRARY.get(names[-1], names[-1]) if names else ""
+    if _SIGNS["torch_xla"].search(end_of_log):  # its builds print paths of the others, too
+        return "torch_xla"
+    if names := _PACKAGE.findall(end_of_log):
+        return _LIBRARY.get(names[-1], names[-1])
+    return next((name for name, sign in _SIGNS.items() if sign.search(end_of_log)), "")
 
 
 def find_last_error(end_of_log: str) -> str:
     """Return the last line that looks like an error, or an empty text if none does."""
     lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
-    for before, line in zip(reversed(["", *lines[:-1]]), reversed(lines), strict=True):
-        match = _ERROR.search(line)
-        if match or _QUALIFIED.match(line) or (before.startswith("  ") and is_last_line(line)):
+    for at in range(len(lines) - 1, -1, -1):
+        line, before = lines[at], lines[at - 1] if at else ""
+        match = _ERROR.search(_ADDRESS.sub(lambda found: " " * len(found[0]), line))
+        is_error = match or _QUALIFIED.match(line)
+        if TRACEBACK in line:
+            continue
+        if is_error and not _NO_ERROR.match(line):
+            line = _whole_error(lines, at)
+        elif not (before.startswith("  ") and is_last_line(line)):
+            continue
+        if line:
             # What a progress bar has drawn before it, in the same line, tells nothing.
             begin = match.start() if match else 0
             start = max(0, begin - _LONGEST // 2) if len(line) > _LONGEST else 0
@@ -113,14 +145,31 @@ def find_last_error(end_of_log: str) -> str:
     return ""
 
 
+def _whole_error(lines: Sequence[str], at: int) -> str:
+    """Return the error that a line begins, or "" if it only opens an object without a message."""
+    line, below = lines[at], lines[at + 1 : at + 7]
+    if _OPENS.search(line):
+        return next((found["text"] for one in below if (found := _MESSAGE.match(one))), "")
+    if _RICH_ERROR.match(line):
+        end = next((n for n, one in enumerate(below) if TRACEBACK in one), len(below))
+        return " ".join([line, *(one for one in below[:end] if one.startswith("  "))])
+    return line
+
+
 def format_problem(match: FailureMatch) -> str:
     """Return the problem of a match as a sentence, with values of the log filled in."""
     what = known_failures.fill_placeholders(match.failure.what, _values(match))
     return what[:1].upper() + what[1:]
 
 
-def list_fixes(match: FailureMatch, python: str) -> list[str]:
-    """Return the fixes of a match: the one for this machine first, then the general ones."""
+def list_fixes(match: FailureMatch, python: str, framework: str = "") -> list[str]:
+    """Return the fixes of a match: the one for this machine first, then the general ones.
+
+    Args:
+        match: The match.
+        python: The command of the user's interpreter; empty where it is not known.
+        framework: The framework that the log names, for which a row may have fixes of its own.
+    """
     values = _values(match)
     hint = [hint_as_sentence(match.hint)] if match.hint else []
     without = match.failure.without_tpu if not match.here else ""
@@ -131,7 +180,7 @@ def list_fixes(match: FailureMatch, python: str) -> list[str]:
             pip_command.format_pip_command(
                 known_failures.fill_placeholders(program_python.fill_in_python(fix, python), values)
             )
-            for fix in match.failure.fix
+            for fix in match.failure.fix_in.get(framework, match.failure.fix)
         ),
         *last,
     ]
@@ -292,7 +341,7 @@ def _at_length(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPar
     yield ExplanationPart()
     yield ExplanationPart(format_cause(match))
     yield ExplanationPart()
-    for number, fix in enumerate(list_fixes(match, one.python)):
+    for number, fix in enumerate(list_fixes(match, one.python, one.framework)):
         label = "or" if number else "do"
         kind = PartKind.COMMAND if known_failures.is_command(fix) else PartKind.SENTENCE
         yield ExplanationPart(escape_text(fix), label, kind)
@@ -340,7 +389,7 @@ def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
     if one.mistake:
         yield from describe_mistake(one.mistake, one.library)
         return
-    if one.library:
+    if one.library and not one.is_cut:
         yield from describe_library_error(one.last_error, one.library)
         return
     yield ExplanationPart(f"No known failure of a TPU matches in {size}.")
@@ -349,6 +398,9 @@ def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
             "The last traceback is cut off, so the line that names its error is missing. Look for "
             "it in the complete log, below the last line of this one."
         )
+    if one.library:
+        yield ExplanationPart(f"The last call that it shows is in {_name_raiser(one.library)}.")
+        yield ExplanationPart(escape_text(one.library.place), "in", PartKind.QUOTE)
     if one.last_error:
         yield ExplanationPart(escape_text(cut_text(one.last_error, 300)), "last")
     if one.own_line:
@@ -367,7 +419,13 @@ def describe_mistake(
         found: The mistake.
         library: The library that raised the error; None where the program itself did.
     """
-    if title := found.mistake.title:
+    if found.mistake.component:
+        yield ExplanationPart(
+            "No known failure of a TPU matches, but the error names the part of the software that "
+            f"failed: {found.mistake.component}",
+            sure="possible",
+        )
+    elif title := found.mistake.title:
         yield ExplanationPart(f"The lesson “{title}” names this error.")
     elif library:
         yield ExplanationPart(f"{_name_raiser(library)} raised this error.")
@@ -467,7 +525,7 @@ def make_json_document(one: Explanation) -> dict[str, Any]:
         "schema": SCHEMA,
         "lines": one.lines,
         "last_error": one.last_error or None,
-        "matches": [_fields(match, one.python) for match in one.matches],
+        "matches": [_fields(match, one) for match in one.matches],
         "own_line": one.own_line or None,
         "mistake": _mistake_fields(one.mistake) if one.mistake else None,
         "raised": _raised_fields(one.library) if one.library else None,
@@ -479,6 +537,7 @@ def _mistake_fields(found: FoundMistake) -> dict[str, Any]:
     mistake = found.mistake
     return {
         "error": found.error,
+        "component": mistake.component or None,
         "place": found.place or None,
         "cause": mistake.means,
         "command": found.command or None,
@@ -501,7 +560,7 @@ def _raised_fields(found: LibraryError) -> dict[str, Any]:
     }
 
 
-def _fields(match: FailureMatch, python: str) -> dict[str, Any]:
+def _fields(match: FailureMatch, one: Explanation) -> dict[str, Any]:
     failure, sign = match.failure, match.signs[0]
     return {
         "id": failure.id,
@@ -511,10 +570,10 @@ def _fields(match: FailureMatch, python: str) -> dict[str, Any]:
         "explained_by": match.explained_by or None,
         "line": sign.line,
         "quote": sign.quote,
-        "signs": [{"line": one.line, "quote": one.quote} for one in match.signs],
+        "signs": [{"line": found.line, "quote": found.quote} for found in match.signs],
         "here": match.here or None,
         "cause": format_cause(match),
-        "fix": list_fixes(match, python),
+        "fix": list_fixes(match, one.python, one.framework),
         "never": failure.never or None,
         "lesson": failure.read or None,
         "sources": list(failure.sources),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -12,6 +13,18 @@ from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
 Confidence = Literal["confirmed", "likely", "possible"]
 _ROLES = ("cause", "symptom", "notice")
 _CONFIDENCES = ("confirmed", "likely", "possible")
+_TPU = re.compile(r"tpu|torch_xla|\bxla:\d|/dev/(?:accel\d|vfio)", re.IGNORECASE)
+_OTHER_ACCELERATOR = re.compile(
+    r"CUDA error|CUDA out of memory|CUDA_ERROR|cudaError|\bcuda:\d|NVIDIA-SMI|\bNCCL (?:INFO|WARN)|"
+    r"\bGPU \d+ has a total|gpu_(?:model_runner|worker)|\b(?:Cuda|Gpu)Device\(|xla/service/gpu|"
+    r"nvidia\.com/gpu|\bROCm\b|hipError|intel_extension_for|torch[._-]xpu|\bxpu:\d|Level.?Zero|"
+    r"\bSYCL\b|\bsycl::|habana|\bhpu\b|\bGaudi|torch_npu|\bnpu:\d|\bmps:\d|\b(?:METAL|Metal) device"
+)
+"""Words that a program prints which runs on another accelerator."""
+_OTHER_CRASH = re.compile(
+    r"^.*?(?:PC: )?@ +0x[0-9a-f]+ [^\n]*\b(?:ray|c10|at|torch|arrow|grpc|sycl|nccl)::", re.MULTILINE
+)
+"""A frame of a crash in a library that knows no TPU."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +45,8 @@ class FailureMatch:
 
 def rank_failures(scan: LogScan, failures: Sequence[KnownFailure]) -> list[FailureMatch]:
     """Return the failures that a log shows, the most likely root cause first."""
+    if _is_of_other_accelerator(scan.last):
+        failures = [one for one in failures if one.role == "notice"]
     found = {
         one.id: match
         for one in failures
@@ -49,6 +64,12 @@ def rank_failures(scan: LogScan, failures: Sequence[KnownFailure]) -> list[Failu
         for match in found.values()
     ]
     return sort_matches(matches)
+
+
+def _is_of_other_accelerator(end_of_log: str) -> bool:
+    """Return whether a log shows another accelerator, or a crash outside of TPU software, alone."""
+    others = (_OTHER_ACCELERATOR, _OTHER_CRASH)
+    return any(one.search(end_of_log) for one in others) and not _TPU.search(end_of_log)
 
 
 def sort_matches(matches: Iterable[FailureMatch]) -> list[FailureMatch]:

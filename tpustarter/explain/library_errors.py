@@ -173,6 +173,17 @@ def find_library_error(traceback: Traceback, prefixes: Iterable[Path] = ()) -> L
     return found
 
 
+def find_library_of_call(traceback: Traceback) -> LibraryError | None:
+    """Return the library of the last call in a traceback that is cut off, or None for the user's."""
+    library, rest = find_library_of_file(traceback.frames[-1].file) if traceback.frames else ("", "")
+    if not _issues(library):  # a notebook or a wrapper, which tells nothing
+        return None
+    last = traceback.frames[-1]
+    name = "" if last.name.startswith("<") else last.name
+    place = f"{rest}, line {last.line}" if last.line else rest
+    return LibraryError(library, name, place, find_program_line(traceback), _issues(library))
+
+
 def _issues(library: str) -> str:
     return next((one.issues for one in read_libraries() if library in one.modules), "")
 

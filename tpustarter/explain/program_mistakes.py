@@ -42,6 +42,9 @@ class ProgramMistake(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     anywhere: bool = False
     """It is the program's mistake also where a line of a package has raised the error."""
+    component: str = ""
+    """The part of the software whose errors these are; it counts before the library whose Python
+    called it. Empty for a mistake."""
     title: str = ""
     """The title of the lesson that it comes from; empty for a row of `mistakes.yml`."""
     general: bool = False
@@ -136,6 +139,16 @@ def find_mistake(
     place, code = (own.place, own.code) if own else ("", "")
     error = _SAYS_SO.sub("", last_error)
     return FoundMistake(mistake, error, place, code, command, is_own and frame is not None)
+
+
+def find_component(last_error: str, *, python: str = "") -> FoundMistake | None:
+    """Return what is known of an error by the component that it names, or None."""
+    rows = [one for one in read_mistakes() if one.component and not one.raised_in]
+    mistake = next((one for one in rows if one.error.search(last_error)), None)
+    if mistake is None:
+        return None
+    command = pip_command.format_pip_command(program_python.fill_in_python(mistake.command, python))
+    return FoundMistake(mistake, last_error, "", "", command)
 
 
 def _fits(mistake: ProgramMistake, last_error: str, raiser: str, line: str) -> bool:

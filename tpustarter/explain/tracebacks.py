@@ -23,6 +23,8 @@ _LEVEL = re.compile(
 )
 """The beginning of a line that vLLM has printed: the process, the level, the time and the file."""
 _DIGITS = re.compile(r"\d+")
+_TOLD_BEFORE = re.compile(r"Exception in device=\w+:\d+: (?P<error>\S.*)")
+"""The line in which the launcher of torch_xla prints an error, before its traceback."""
 _CODE = re.compile(r"\s|$|[│|╭╰]|-+>|\d+ ")
 """The beginning of a line below a frame that names no error: code, or the frame of a box."""
 
@@ -102,6 +104,9 @@ def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
         body = list(_body(last_lines, begin))
         end = next((at for at, (_, line) in enumerate(body) if is_last_line(line)), len(body))
         error, number = (body[end][1].strip(), body[end][0]) if end < len(body) else ("", begin)
+        if not error and begin and (told := _TOLD_BEFORE.match(last_lines[begin - 1])):
+            found.append(Traceback((), told["error"], before + begin))
+            continue
         after = " ".join(line for _, line in body[end + 1 : end + 4])
         found.append(
             Traceback(
@@ -201,6 +206,15 @@ def is_exception_line(line: str) -> bool:
     """Return whether a line is an exception by its name, wherever it stands."""
     match = _RAISED.match(line)
     return bool(match and (match["name"] or "").endswith(("Error", "Exception")))
+
+
+def strip_quotation(text: str) -> str:
+    """Strip the marks of a quotation, `> `, where most lines begin with them."""
+    lines = text.split("\n")
+    quoted = sum(line.startswith(("> ", ">\t")) or line == ">" for line in lines)
+    if quoted * 5 < 4 * sum(bool(line.strip()) for line in lines) or not quoted:
+        return text
+    return "\n".join(line[1:].removeprefix(" ") if line[:1] == ">" else line for line in lines)
 
 
 def strip_log_prefix(line: str) -> str:

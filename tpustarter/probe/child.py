@@ -44,7 +44,9 @@ _LOOKS = ("target", "versions")
 """Commands that run no code of the user, and no framework."""
 
 Emit = Callable[[Mapping[str, object]], None]
-Run = Callable[[dict[str, Any]], dict[str, object]]
+Command = dict[str, Any]
+"""A command as it comes out of the pipe: each `do` has its own fields."""
+Run = Callable[[Command], dict[str, object]]
 
 
 def main(arguments: list[str]) -> int:
@@ -82,10 +84,10 @@ def main(arguments: list[str]) -> int:
     return status
 
 
-def _rehearse(command: dict[str, Any], emit: Emit) -> dict[str, object]:
+def _rehearse(command: Command, emit: Emit) -> dict[str, object]:
     from tpustarter.probe.rehearse import rehearsal, script, user_file
 
-    serve = {
+    serve: dict[str, Callable[[Any, Emit], dict[str, object]]] = {  # each takes its own command
         "rehearse": rehearsal.compile_programs,
         "trace": user_file.lower_programs,
         "script": script.rehearse_script,
@@ -93,7 +95,7 @@ def _rehearse(command: dict[str, Any], emit: Emit) -> dict[str, object]:
     return serve[command["do"]](command, emit)
 
 
-def _serve_slice(command: dict[str, Any], emit: Emit, control: int) -> int:
+def _serve_slice(command: Command, emit: Emit, control: int) -> int:
     from tpustarter.probe.slice import slice_commands
     from tpustarter.probe.slice.messages import CheckFields
 
@@ -114,19 +116,19 @@ def _serve_slice(command: dict[str, Any], emit: Emit, control: int) -> int:
     return slice_commands.serve_verdict(command.get("code"), command.get("headline", ""), emit)
 
 
-def _commands(control: int) -> Iterator[dict[str, Any]]:
+def _commands(control: int) -> Iterator[Command]:
     # Unbuffered: what comes after a command stays in the pipe, where `_answered` looks for it.
     with os.fdopen(control, "rb", buffering=0) as lines:
         for line in lines:
             yield json.loads(line)
 
 
-def _set_target(command: dict[str, Any]) -> None:
+def _set_target(command: Command) -> None:
     fields = {key: value for key, value in command.items() if key not in ("do", "root")}
     set_target(Target(root=Path(command["root"]), **fields))
 
 
-def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
+def _serve(command: Command, emit: Emit, run: Run) -> None:
     limit_s = command["timeout_s"]
     emit({"event": "start", "id": command["id"]})
     # The thread blocks all signals once it runs. What it gets before then interrupts nothing: a
@@ -151,7 +153,7 @@ def _serve(command: dict[str, Any], emit: Emit, run: Run) -> None:
     emit({"event": "end", "id": command["id"], "seconds": time.monotonic() - started, **end})
 
 
-def _where(command: dict[str, Any], error: BaseException) -> dict[str, object]:
+def _where(command: Command, error: BaseException) -> dict[str, object]:
     if command["do"] != "block":
         return {}
     from tpustarter.probe.lesson import block_runner
@@ -179,7 +181,7 @@ def _print_traceback(error: BaseException) -> None:
         traceback.print_exception(type(error), error, frames)
 
 
-def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, object]:
+def _run(command: Command, emit: Emit, control: int) -> dict[str, object]:
     framework = command["framework"]
     unmet = check_needs.find_need_unmet_by_plan(command["needs"])
     if unmet:  # before a framework is imported, which may take longer than the check
@@ -219,7 +221,7 @@ def _run(command: dict[str, Any], emit: Emit, control: int) -> dict[str, object]
     return {"outcome": "done", "ran_on": adapters.read_devices(framework)}
 
 
-def _answered(run: Generator[Any, bool | None], control: int) -> Iterator[Any]:
+def _answered(run: Generator[object, bool | None], control: int) -> Iterator[object]:
     # Each `Progress` is answered with whether to end now. Anything to read on `control` ends the
     # check: the command to finish, or the closed pipe of a parent that is gone.
     answer: bool | None = None

@@ -40,34 +40,36 @@ def read_work(result: ResultFields) -> ProgramWork | None:
     return as_type(result.get("work"), ProgramWork)
 
 
-def add_bound(result: ResultFields, measured_s: float | None) -> ResultFields:
-    """Return a result with the `bound` of its program, and the `utilization` of a measured run."""
+def add_bound(result: ResultFields) -> ResultFields:
+    """Return a result with the `bound` of its program, where it has one."""
+    counted = _read_counted_work(result)
+    bound = compute_bound(result, counted) if counted else None
+    return {**result, "bound": asdict(bound)} if bound else result
+
+
+def add_utilization(results: Sequence[ResultFields], measured_s: float) -> list[ResultFields]:
+    """Return results with the `utilization` of a measured run, or with a note that says why not.
+
+    A measured time is that of one program. Where there are several, nobody knows of which.
+    """
+    several = len({(one.get("check"), one["program"]) for one in results}) > 1
+    return [_add_utilization(one, measured_s, several=several) for one in results]
+
+
+def _add_utilization(result: ResultFields, measured_s: float, *, several: bool) -> ResultFields:
     if result["status"] != "compiles":
         return result
-    added: ResultFields = {}
-    work = read_work(result)
-    counted = None if work is None or work.reason is not None else work
-    if counted and (bound := compute_bound(result, counted)):
-        added["bound"] = asdict(bound)
-    if measured_s is not None:
-        found = compute_utilization(result, counted, measured_s) if counted else None
-        if found:
-            added["utilization"] = asdict(found)
-        else:
-            added["notes"] = [*result.get("notes", ()), f"no MFU, because {describe_gap(work)}"]
-    return {**result, **added}
+    counted = _read_counted_work(result)
+    found = compute_utilization(result, counted, measured_s) if counted else None
+    if found and not several:
+        return {**result, "utilization": asdict(found)}
+    note = _SEVERAL if found else f"no MFU, because {describe_gap(read_work(result))}"
+    return {**result, "notes": [*result.get("notes", ()), note]}
 
 
-def withdraw_utilization(results: Sequence[ResultFields]) -> None:
-    """Replace the utilization by its reason where results are of several programs.
-
-    A measured time is that of one of them, and nobody knows of which.
-    """
-    if len({(one.get("check"), one["program"]) for one in results}) < 2:
-        return
-    for one in results:
-        if one.pop("utilization", None):
-            one["notes"] = [*one.get("notes", ()), _SEVERAL]
+def _read_counted_work(result: ResultFields) -> ProgramWork | None:
+    work = read_work(result) if result["status"] == "compiles" else None
+    return None if work is None or work.reason is not None else work
 
 
 def describe_gap(work: ProgramWork | None) -> str:

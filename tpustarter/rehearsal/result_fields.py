@@ -136,7 +136,7 @@ class LowerBound:
 
 @dataclass(frozen=True)
 class Utilization:
-    """Shares of the peak of all devices that a measured time stands for; 1 is the peak."""
+    """Shares of the peak of a program's devices that a measured time stands for; 1 is the peak."""
 
     measured_seconds: float
     mfu: float
@@ -147,3 +147,64 @@ class Utilization:
     """Of all FLOPs of the program as it is written."""
     peak_type: str
     """Type whose peak is meant, `bf16` for most programs."""
+
+
+@dataclass(frozen=True)
+class TriedSize:
+    """A size of a dimension that was compiled for one TPU."""
+
+    size: int
+    status: str
+    """As that of a result."""
+    fits: bool
+    hbm_bytes: int | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class FittingSize:
+    """The largest size of a dimension with which a program fits a TPU."""
+
+    program: str
+    tpu: str
+    dimension: str
+    step: int
+    """All sizes that can be lowered are multiples of it, as far as they were tried."""
+    largest: int | None
+    """The largest size that compiled and fits; None if none does."""
+    next: int | None
+    """The next multiple, which does not; None if it was not compiled."""
+    reason: str | None
+    """The reason why a larger one may fit, or why there is none; None for an exact answer."""
+    tried: tuple[TriedSize, ...]
+    """Sizes that were compiled, smallest first."""
+
+
+@dataclass(frozen=True)
+class ComparedProgram:
+    """One of several programs that do the same, for one TPU; sizes are bytes on one device."""
+
+    tpu: str
+    program: str
+    status: str
+    hbm_bytes: int | None
+    received_bytes: int | None
+    """Bytes that one device receives in collectives; None where a loop's turns are not known."""
+    bound_seconds: float | None
+    limiter: LimitName | None
+    best: bool
+    """True for the least bound of those that fit; of equal ones the fewest bytes received, and then
+    the least memory."""
+
+
+@dataclass(frozen=True)
+class Donation:
+    """Arguments of a function that could be donated, and are not; sizes are bytes on one device."""
+
+    arguments: tuple[str, ...]
+    """Their names, as `donate_argnames` takes them."""
+    most_bytes: int | None
+    """What it saves at most: the bytes of arguments that match a result in shape, type and layout.
+    None for a program that does not fit."""
+    hbm_bytes: int | None
+    """What the program needs when it is compiled with them donated; None if it was not."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import host, tpus
-from tpustarter.rehearsal import lower_bound
+from tpustarter.rehearsal import comparison, lower_bound
 from tpustarter.rehearsal.compile import answer_cache, compiler, lowering, memory_limit
 from tpustarter.rehearsal.compile.compiler import (
     Compiler,
@@ -32,6 +32,7 @@ from tpustarter.rehearsal.compile.compiler import (
     TaskDone,
 )
 from tpustarter.rehearsal.compile.compiler_pool import CompilerPool
+from tpustarter.rehearsal.fit import dimension, fit_search
 from tpustarter.rehearsal.programs import resolve, user_program, user_python
 from tpustarter.rehearsal.programs.rehearsal_request import EVERY_GENERATION, RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import (
@@ -42,6 +43,7 @@ from tpustarter.rehearsal.programs.user_program import (
     ScriptEnded,
     ScriptOutput,
 )
+from tpustarter.rehearsal.result_fields import ComparedProgram, FittingSize
 from tpustarter.rehearsal.saved_files import SavedFiles
 from tpustarter.rehearsal.text import rehearsal_progress
 from tpustarter.running import probe_archive, run_folder
@@ -69,6 +71,7 @@ Event = (
     | JittedPlace
     | ScriptOutput
     | ScriptEnded
+    | FittingSize
 )
 
 
@@ -101,13 +104,15 @@ class Rehearsal:
         self.topologies = [_topology(name, request.slices) for name in request.tpus]
         self.topologies = list({topology.name: topology for topology in self.topologies}.values())
         self._code = user_program.resolve_function(
-            request.ids, request.arguments, request.framework
+            request.ids, request.arguments, request.framework, request.fit
         )
         names = _list_names(self.topologies, request.measured_s)
         if self._code:
             typed = () if request.tpus == EVERY_GENERATION else request.tpus
             file = request.ids[0].partition(":")[0]
             resolve.check_function_and_arguments(self._code, file, request.arguments, typed)
+        dimension.check_dimension(request, self._code)
+        comparison.check_comparison(request, self._code)
         self._program = request.program or user_program.resolve_stablehlo(request.ids, names)
         own = self._code or user_program.require_script(request.script) or self._program
         self._checks = [] if own else resolve.resolve_checks(request.ids, checks)
@@ -132,6 +137,8 @@ class Rehearsal:
         self.script_python: str | None = None
         """The Python that a script ran in."""
         self.results: list[dict[str, Any]] = []
+        self.fits: list[FittingSize] = []
+        """The largest sizes that fit, of a rehearsal that searches them."""
         self.skipped: list[dict[str, str]] = []
         """Programs that need more devices than a TPU has: `name`, `tpu` and `reason`."""
         self.stopped_by: int | None = None
@@ -185,6 +192,9 @@ class Rehearsal:
                 tuple(topology.name for topology in self.topologies),
             )
             yield RehearsalStarted(compiler_path, versions, names, len(tasks))
+            if self._request.fit:
+                yield from map(self._keep, self._fit_events(session))
+                return
             jobs.start(at_once=bool(self._request.jobs))
             lowered = chain(self._lower_own(session), self._lower_torch_checks(session))
             for item in chain(tasks, lowered):
@@ -197,11 +207,18 @@ class Rehearsal:
             self.progress.all_given = True
             jobs.complete()
             yield from map(self._keep, jobs.read_events())
+        if (measured_s := self._request.measured_s) is not None:
+            self.results = lower_bound.add_utilization(self.results, measured_s)
 
     @property
     def runs_script(self) -> bool:
         """Return whether a script of the user is run, whose output is shown."""
         return bool(self._request.script)
+
+    @property
+    def compares(self) -> bool:
+        """True if the programs are alternatives to compare."""
+        return self._request.compare
 
     @property
     def returns_zeros(self) -> bool:
@@ -217,7 +234,8 @@ class Rehearsal:
         statuses = {result["status"] for result in self.results}
         if statuses & {"does-not-fit", "refused"}:
             return ExitCode.FAILED
-        succeeded = statuses == {"compiles"} and not self.script_error
+        is_certain = not any(one.reason and one.tried for one in self.fits)
+        succeeded = statuses == {"compiles"} and not self.script_error and is_certain
         return ExitCode.OK if succeeded else ExitCode.INCONCLUSIVE
 
     def document(self) -> dict[str, Any]:
@@ -229,6 +247,8 @@ class Rehearsal:
             "tool": {"version": __version__},
             "results": fields,
             "skipped": self.skipped,
+            "fits": [asdict(one) for one in self.fits],
+            "comparison": [asdict(one) for one in self._compare()] if self.compares else [],
             "functions": [vars(function) for function in self.functions],
             "script_error": self.script_error,
             "script_ended_early": self.script_ended_early,
@@ -236,6 +256,10 @@ class Rehearsal:
             "asked": list(self.asked),
             "exit_code": int(self.exit_code),
         }
+
+    def _compare(self) -> Iterator[ComparedProgram]:
+        for topology in self.topologies:
+            yield from comparison.compare_programs(self.results, topology.name)
 
     def _session(self, folder: Path) -> ProbeSession:
         limits = memory_limit.limit_variables(self._machine, self._request.memory_limit_bytes)
@@ -273,11 +297,35 @@ class Rehearsal:
                 source = {"check": check.id, **self._saving(topology, check.id)}
                 yield CompileTask(check.id, topology.name, _fields(topology), source)
 
-    def _lower_own(self, compiling: ProbeSession) -> Iterator[CompileTask | Event]:
+    def _fit_events(self, compiling: ProbeSession) -> Iterator[fit_search.Event]:
+        if self._code is None:
+            return
+        job = fit_search.FitJob(
+            self._code,
+            dimension.find_default(self._code),
+            self.topologies,
+            self._user_session(compiling, self._code),
+            self._jobs.first_compiler,
+            self._request.timeout_s,
+            self._remember_probe,
+            self._make_task,
+            saves=self.saved_files is not None,
+        )
+        yield from fit_search.search_sizes(job)
+
+    def _user_session(
+        self, compiling: ProbeSession, code: user_program.UserFunction
+    ) -> ProbeSession:
         most = max(topology.devices for topology in self.topologies)
         env = {**compiling.env, "JAX_NUM_CPU_DEVICES": str(most)}
+        env |= user_python.torch_xla_variables(code)
+        return replace(compiling, python=self._python(code.file.parent, code.torch), env=env)
+
+    def _lower_own(self, compiling: ProbeSession) -> Iterator[CompileTask | Event]:
         timeout_s, topologies = self._request.timeout_s, self.topologies
         if self._request.script:
+            most = max(topology.devices for topology in self.topologies)
+            env = {**compiling.env, "JAX_NUM_CPU_DEVICES": str(most)}
             session = replace(compiling, python=self._python(Path.cwd()), env=env)
             self.script_python = self._display_path(session.python)
             words = self._request.script
@@ -285,10 +333,7 @@ class Rehearsal:
                 words, session, topologies, self._remember_probe, self._request.until
             )
         elif self._code:
-            python = self._python(self._code.file.parent, self._code.torch)
-            session = replace(
-                compiling, python=python, env=env | user_python.torch_xla_variables(self._code)
-            )
+            session = self._user_session(compiling, self._code)
             events = lowering.lower_programs(
                 self._code, session, topologies, timeout_s, self._remember_probe
             )
@@ -331,19 +376,7 @@ class Rehearsal:
         for topology in self.topologies:
             if topology.name not in exported.tpus:
                 continue
-            check = {} if exported.check is None else {"check": exported.check}
-            task = CompileTask(
-                exported.program,
-                topology.name,
-                _fields(topology),
-                {
-                    **exported.source,
-                    **check,
-                    **self._saving(topology, exported.check),
-                    "work": msgspec.to_builtins(exported.work),
-                },
-                exported.notes,
-            )
+            task = self._make_task(exported, topology)
             needed = int(exported.source["lowered"]["devices"] or 1) if exported.source else 1
             if needed > topology.devices:
                 why = f"it needs {needed} devices, and {topology.name} has {topology.devices}"
@@ -360,6 +393,18 @@ class Rehearsal:
                 task, exported.program, exported.error, detail=exported.traceback
             )
             yield RehearsalAnswer(compiler.add_notes(failure | {"status": status}, exported.notes))
+
+    def _make_task(self, exported: LoweredProgram, topology: tpus.Topology) -> CompileTask:
+        check = {} if exported.check is None else {"check": exported.check}
+        source = {
+            **exported.source,
+            **check,
+            **self._saving(topology, exported.check),
+            "work": msgspec.to_builtins(exported.work),
+        }
+        return CompileTask(
+            exported.program, topology.name, _fields(topology), source, exported.notes
+        )
 
     def _saving(self, topology: tpus.Topology, check: str | None) -> dict[str, str]:
         if self.saved_files is None:
@@ -382,9 +427,10 @@ class Rehearsal:
         self.progress.follow(event)
         if isinstance(event, RehearsalAnswer):
             answer_cache.save_compiler_answer(event.result)
-            event = RehearsalAnswer(lower_bound.add_bound(event.result, self._request.measured_s))
+            event = RehearsalAnswer(lower_bound.add_bound(event.result))
             self.results.append(event.result)
-            lower_bound.withdraw_utilization(self.results)
+        elif isinstance(event, FittingSize):
+            self.fits.append(event)
         elif isinstance(event, JittedPlace):
             self.functions.append(event)
         elif isinstance(event, DeviceQuestionsFound):

@@ -2,13 +2,20 @@
 
 `rehearsal.json` and `rehearsal.md` hold the whole report. Each program has a folder of its own in
 that of its TPU, with `before.mlir` (StableHLO), `after.hlo` (what the compiler made of it) and
-`memory.txt`. The compiler's process writes the first two, and none is deleted.
+`memory.txt`. The compiler's process writes the first two, and none is deleted. The user's process
+may make links at any moment, so all else is written through descriptors of the folders, and follows
+none.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
+import os
+import secrets
+import stat
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +24,9 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.probe.rehearse.rehearsal import format_folder_name
 
 Fields = dict[str, Any]
+
+_NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class SavedFiles:
@@ -43,8 +53,8 @@ class SavedFiles:
         folder = self._find_tpu_folder(tpu, check)
         with locations.convert_output_errors(folder):
             self._refuse_links(folder)
-            locations.make_missing_folders(folder)
-        return folder
+            with self._open_folder(folder):
+                return folder
 
     def write_program(self, result: Fields, memory: str) -> None:
         """Write the memory of one program beside its texts, which become the caller's own.
@@ -60,8 +70,10 @@ class SavedFiles:
         folder /= format_folder_name(result["program"])
         with locations.convert_output_errors(folder):
             self._refuse_links(folder)
-        for path in (folder, folder / "before.mlir", folder / "after.hlo"):
-            locations.chown_to_caller(path)
+            with self._open_folder(folder) as descriptor:
+                _give_to_caller(descriptor)
+                for name in ("before.mlir", "after.hlo"):
+                    _give_file_to_caller(name, descriptor)
         if memory:
             self._write(folder / "memory.txt", memory)
 
@@ -76,10 +88,27 @@ class SavedFiles:
         return folder / format_folder_name(check) if check else folder
 
     def _write(self, path: Path, text: str) -> None:
-        with locations.convert_output_errors(path):
-            self._refuse_links(path)
-            locations.make_missing_folders(path.parent)
-        locations.write_user_file(path, text)
+        with locations.convert_output_errors(path), self._open_folder(path.parent) as folder:
+            _replace_file(path.name, text.encode(), folder)
+
+    @contextlib.contextmanager
+    def _open_folder(self, folder: Path) -> Generator[int]:
+        """Open a folder below that of the user, and make what is missing; raises for a link."""
+        descriptor = os.open(self.folder, _FOLDER)
+        try:
+            for part in folder.relative_to(self.folder).parts:
+                is_new = False
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, 0o755, dir_fd=descriptor)
+                    is_new = True
+                inner = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = inner
+                if is_new:
+                    _give_to_caller(descriptor)
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def _refuse_links(self, path: Path) -> None:
         # Under sudo, a link that the user's code made would lead root to any file.
@@ -87,3 +116,42 @@ class SavedFiles:
         for one in (*above, *path.rglob("*")):
             if one.is_symlink():
                 raise OSError(errno.ELOOP, f"`{one.relative_to(self.folder)}` is a link")
+
+
+def _replace_file(name: str, data: bytes, folder: int) -> None:
+    """Write a file beside itself and rename it, which replaces a link instead of following it."""
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise OSError(errno.ELOOP, f"`{name}` is a link")
+    temporary = f".{name}-{secrets.token_hex(8)}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
+    descriptor = os.open(temporary, flags, 0o666, dir_fd=folder)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(descriptor)
+            _give_to_caller(descriptor)
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)
+        raise
+
+
+def _give_file_to_caller(name: str, folder: int) -> None:
+    # A second name of another file would hand over that one.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder)
+        try:
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+                _give_to_caller(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _give_to_caller(descriptor: int) -> None:
+    if sudo := locations.find_sudo_caller():
+        with contextlib.suppress(OSError):
+            os.fchown(descriptor, *sudo)

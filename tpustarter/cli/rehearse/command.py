@@ -109,6 +109,21 @@ Exit codes:
     help="Type and shape of an argument, such as 'bf16[128,512]'. Repeat it for each argument.",
 )
 @click.option(
+    "--fit",
+    metavar="NAME",
+    default="",
+    help="Search the largest size of this dimension that fits each TPU: a name in a shape of "
+    "--arg, or a parameter of programs(devices, NAME).",
+)
+@click.option(
+    "--compare",
+    "--compare-shardings",
+    "compare",
+    is_flag=True,
+    help="Compare the programs of FILE.py side by side: meshes, shardings or jax.checkpoint "
+    "policies of one step.",
+)
+@click.option(
     "--script", metavar="FILE.py", help="Run a script, and compile what it passes to jax.jit."
 )
 @click.option(

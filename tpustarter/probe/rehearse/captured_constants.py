@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import types
 from collections.abc import Iterator
-from typing import Any
 
 from tpustarter.probe.rehearse import jitted_functions
+from tpustarter.probe.rehearse.jax_types import ArrayLike, Traced
 
 LARGE_BYTES = 2**27
 """Bytes of a program's constants from which they are named."""
@@ -19,10 +19,10 @@ MOST_NAMED = 3
 _DEPTH = 6
 """Levels of a function that are searched: what it wraps, closes over, and has as attributes."""
 
-Named = tuple[str, Any]
+Named = tuple[str, object]
 
 
-def describe_large_constants(jax: Any, function: Any, traced: Any) -> list[str]:
+def describe_large_constants(jax: types.ModuleType, function: object, traced: Traced) -> list[str]:
     """Return notes on the large constants of a traced function; most often none."""
     constants = [value for value in getattr(traced.jaxpr, "consts", ()) if _bytes(value)]
     total = sum(map(_bytes, constants))
@@ -37,7 +37,7 @@ def describe_large_constants(jax: Any, function: Any, traced: Any) -> list[str]:
     return [f"{text}: {advice}"]
 
 
-def _describe(value: Any, candidates: list[Named]) -> str:
+def _describe(value: ArrayLike, candidates: list[tuple[str, ArrayLike]]) -> str:
     text = jitted_functions.format_type(value)
     same = [name for name, array in candidates if array is value]
     # JAX may keep NumPy's arrays as objects of its own.
@@ -50,7 +50,7 @@ def _describe(value: Any, candidates: list[Named]) -> str:
     return f"`{names[0]}` {text}" if names and (same or len(names) == 1) else text
 
 
-def _named_arrays(jax: Any, function: Any) -> Iterator[Named]:
+def _named_arrays(jax: types.ModuleType, function: object) -> Iterator[tuple[str, ArrayLike]]:
     for name, value in _reached(function, _DEPTH, set()):
         with contextlib.suppress(Exception):  # foreign objects may do anything when they are read
             for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
@@ -58,7 +58,7 @@ def _named_arrays(jax: Any, function: Any) -> Iterator[Named]:
                     yield name + jax.tree_util.keystr(path), leaf
 
 
-def _reached(function: Any, depth: int, visited: set[int]) -> Iterator[Named]:
+def _reached(function: object, depth: int, visited: set[int]) -> Iterator[Named]:
     if depth == 0 or id(function) in visited:
         return
     visited.add(id(function))
@@ -75,15 +75,13 @@ def _reached(function: Any, depth: int, visited: set[int]) -> Iterator[Named]:
     code = getattr(function, "__code__", None)
     if not isinstance(code, types.CodeType):
         return
-    names: dict[str, Any] = {}
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
+    names: dict[str, object] = {}
+    cells: tuple[types.CellType, ...] = getattr(function, "__closure__", None) or ()
+    for name, cell in zip(code.co_freevars, cells, strict=False):
         with contextlib.suppress(ValueError):  # a cell may be empty
             names[name] = cell.cell_contents
-    names |= {
-        name: function.__globals__[name]
-        for name in _read_names(code)
-        if name in function.__globals__
-    }
+    module: dict[str, object] = getattr(function, "__globals__", {})
+    names |= {name: module[name] for name in _read_names(code) if name in module}
     for name, value in names.items():
         if not isinstance(value, types.ModuleType):
             yield name, value
@@ -97,7 +95,7 @@ def _read_names(code: types.CodeType) -> Iterator[str]:
             yield from _read_names(constant)
 
 
-def _bytes(value: Any) -> int:
+def _bytes(value: object) -> int:
     # One number has no shape, and counts as 0.
     size = getattr(value, "nbytes", 0) if getattr(value, "shape", ()) else 0
     return size if isinstance(size, int) else 0

@@ -11,10 +11,15 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import FrameType, ModuleType
+from typing import Any, Protocol, TypeVar
+
+from tpustarter.probe.rehearse import jitted_functions
+from tpustarter.probe.rehearse.jax_types import ArrayLike, Device, NamedSharding
+from tpustarter.probe.rehearse.rehearsal_messages import TpuFields
 
 _ANSWERED = (
     "jax.experimental.mosaic",
@@ -23,11 +28,16 @@ _ANSWERED = (
     "jax._src.tpu_info",
 )
 """Parts of JAX that programs call for kernels, and that never ask for JAX's own purposes."""
+_T = TypeVar("_T")
 _TRUTH = ("jax", "jaxlib", "tpustarter")
 _MAIN_MEMORY = (None, "device", "unpinned_host")
 """Kinds of memory that a type does not name."""
 MOST_PLACES = 100
 MOST_NAMED = 3
+
+
+class _AnyAttributes(Protocol):
+    def __getattr__(self, name: str, /) -> object: ...
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,7 @@ class DeviceQuestions:
         )
 
 
-def caches_traces_by_device(jax: Any) -> bool:
+def caches_traces_by_device(jax: ModuleType) -> bool:
     """Return whether JAX keeps programs traced for an abstract device apart from those traced here.
 
     Without that, a program that is also run in this process must get true answers: JAX would run
@@ -83,7 +93,7 @@ def describe_questions(questions: DeviceQuestions) -> list[str]:
 class PretendedTpu:
     """Answers programs in the place of JAX while it is open; `asked` collects the questions."""
 
-    def __init__(self, jax: Any) -> None:
+    def __init__(self, jax: ModuleType) -> None:
         self._jax = jax
         self.asked = DeviceQuestions()
         self.devices_per_slice: int | None = None
@@ -95,8 +105,8 @@ class PretendedTpu:
         self._set(jax, "default_backend", self._default_backend(jax.default_backend))
         for name in ("devices", "device_count", "local_devices", "local_device_count"):
             self._set(jax, name, self._accepting_tpu(getattr(jax, name)))
-        device = jax.devices()[0]
-        fields: tuple[tuple[str, Callable[[TpuDevice], Any]], ...] = (
+        device: Device = jax.devices()[0]
+        fields: tuple[tuple[str, Callable[[TpuDevice], str | int]], ...] = (
             ("platform", lambda _: "tpu"),
             ("device_kind", lambda device: device.kind),
             ("num_cores", lambda device: device.cores),
@@ -137,12 +147,12 @@ class PretendedTpu:
             yield
 
     @contextlib.contextmanager
-    def _in_meshes(self, abstract: Any) -> Generator[None]:
+    def _in_meshes(self, abstract: object) -> Generator[None]:
         # JAX compares the abstract device of a real mesh with that of the mesh in force.
         kind = self._jax.sharding.Mesh
-        original: Any = kind.__dict__["abstract_mesh"]
+        original: Any = kind.__dict__["abstract_mesh"]  # a descriptor of one of JAX's own kinds
 
-        def abstract_mesh(mesh: Any) -> Any:
+        def abstract_mesh(mesh: object) -> object:
             own = original.__get__(mesh, kind)
             return own if own.empty else own.update(abstract_device=abstract)
 
@@ -152,7 +162,7 @@ class PretendedTpu:
         finally:
             kind.abstract_mesh = original
 
-    def convert_to_tpu(self, arguments: Any) -> Any:
+    def convert_to_tpu(self, arguments: _T) -> _T:
         """Return a pytree whose arrays sharded over the mesh in force are types on the TPU.
 
         With explicit axes a mesh is part of the type, and JAX compares it with the mesh in force.
@@ -161,9 +171,11 @@ class PretendedTpu:
         if not caches_traces_by_device(self._jax) or (mesh := sharding.get_abstract_mesh()).empty:
             return arguments
 
-        def one(value: Any) -> Any:
-            own: Any = getattr(value, "sharding", None)
-            if not isinstance(own, sharding.NamedSharding) or own.memory_kind not in _MAIN_MEMORY:
+        def one(value: object) -> object:
+            if not jitted_functions.is_array(value):
+                return value
+            own = _named_sharding(value, sharding)
+            if own is None or own.memory_kind not in _MAIN_MEMORY:
                 return value
             if mesh != getattr(own.mesh, "abstract_mesh", own.mesh).update(
                 abstract_device=mesh.abstract_device
@@ -179,25 +191,26 @@ class PretendedTpu:
 
         return self._jax.tree_util.tree_map(one, arguments)
 
-    def _find_slice(self, device: Any) -> int:
+    def _find_slice(self, device: Device) -> int:
         # JAX itself asks for it too, to make a mesh of several slices.
         if self.devices_per_slice is None:
             raise AttributeError("slice_index")
-        number: int = device.id
-        return number // self.devices_per_slice
+        return device.id // self.devices_per_slice
 
-    def _set(self, owner: Any, name: str, value: Any) -> None:
-        own: Any = owner.__dict__
+    def _set(self, owner: type | ModuleType, name: str, value: object) -> None:
+        own = vars(owner)
         if name in own:
             self._patches.callback(setattr, owner, name, own[name])
         else:
             self._patches.callback(delattr, owner, name)
         setattr(owner, name, value)
 
-    def _set_property(self, owner: Any, name: str, answer: Callable[[TpuDevice], Any]) -> None:
-        original: Any = owner.__dict__.get(name)
+    def _set_property(
+        self, owner: type, name: str, answer: Callable[[TpuDevice], str | int]
+    ) -> None:
+        original = vars(owner).get(name)
 
-        def read(device: Any) -> Any:
+        def read(device: _AnyAttributes) -> object:
             if self._answers(name, _asker()) and self.asked.device:
                 return answer(self.asked.device)
             if original is None:
@@ -215,9 +228,9 @@ class PretendedTpu:
 
         return default_backend
 
-    def _accepting_tpu(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _accepting_tpu(self, original: Callable[..., object]) -> Callable[..., object]:
         # `jax.devices("tpu")` returns the devices that stand for those of a TPU.
-        def call(*arguments: Any, **named: Any) -> Any:
+        def call(*arguments: object, **named: object) -> object:
             if self.asked.device and "tpu" in (*arguments, *named.values()):
                 arguments = tuple("cpu" if word == "tpu" else word for word in arguments)
                 named = {key: "cpu" if word == "tpu" else word for key, word in named.items()}
@@ -225,7 +238,7 @@ class PretendedTpu:
 
         return call
 
-    def _answers(self, name: str, frame: Any) -> bool:
+    def _answers(self, name: str, frame: FrameType) -> bool:
         # False where JAX asks for its own purposes.
         module = str(frame.f_globals.get("__name__", ""))
         if module.partition(".")[0] in _TRUTH and not module.startswith(_ANSWERED):
@@ -239,34 +252,41 @@ class PretendedTpu:
         return True
 
 
-def _asker() -> Any:
-    frame: Any = inspect.currentframe()
+def _asker() -> FrameType:
+    frame = inspect.currentframe()
+    if frame is None or frame.f_back is None or frame.f_back.f_back is None:
+        raise RuntimeError("this Python keeps no frames")
     return frame.f_back.f_back
 
 
-def _place(frame: Any) -> str:
+def _place(frame: FrameType) -> str:
     # The question may come through a part of JAX.
     while frame.f_back and str(frame.f_globals.get("__name__", "")).startswith(_ANSWERED):
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
-def read_device(fields: Mapping[str, Any]) -> TpuDevice:
+def read_device(fields: TpuFields) -> TpuDevice:
     """Return the device of a TPU from the fields of a command."""
-    return TpuDevice(str(fields["kind"]), int(fields["cores"]))
+    return TpuDevice(fields["kind"], fields["cores"])
 
 
-def _abstract_device(sharding: Any, asked: DeviceQuestions, device: TpuDevice) -> Any:
-    base: Any = sharding.AbstractDevice
+def _named_sharding(value: ArrayLike, sharding: ModuleType) -> NamedSharding | None:
+    own: NamedSharding | None = getattr(value, "sharding", None)
+    return own if isinstance(own, sharding.NamedSharding) else None
+
+
+def _abstract_device(sharding: ModuleType, asked: DeviceQuestions, device: TpuDevice) -> object:
+    base: Any = sharding.AbstractDevice  # no class may be derived from one that is not known
 
     class Asked(base):
         """Compares equal to one of the same kind, without reading its attributes."""
 
-        def __getattribute__(self, name: str) -> Any:
+        def __getattribute__(self, name: str) -> object:
             if name in ("device_kind", "num_cores"):
                 module = str(_asker().f_globals.get("__name__", ""))
                 asked.kind |= module.startswith(_ANSWERED) or not module.startswith("jax")
-            value: Any = base.__getattribute__(self, name)
+            value: object = base.__getattribute__(self, name)
             return value
 
     return Asked(device.kind, device.cores, "tpu")

@@ -9,7 +9,6 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tpustarter.probe.rehearse import (
     captured_constants,
@@ -18,6 +17,7 @@ from tpustarter.probe.rehearse import (
     lowering_errors,
 )
 from tpustarter.probe.rehearse.device_questions import DeviceQuestions, PretendedTpu, TpuDevice
+from tpustarter.probe.rehearse.rehearsal_messages import LoweredFields, TpuFields
 from tpustarter.probe.rehearse.work.program_work import count_work
 
 
@@ -25,14 +25,14 @@ from tpustarter.probe.rehearse.work.program_work import count_work
 class LoweringJob:
     """A function to lower, with its arguments."""
 
-    function: Any
+    function: Callable[..., object]
     """A function of arrays, jitted or plain."""
-    arguments: Sequence[Any]
+    arguments: Sequence[object]
     """Arrays, or `jax.ShapeDtypeStruct`s; shardings over a mesh are kept."""
-    named: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    named: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-def group_by_device_kind(tpus: Mapping[str, Mapping[str, Any]]) -> dict[TpuDevice, tuple[str, ...]]:
+def group_by_device_kind(tpus: Mapping[str, TpuFields]) -> dict[TpuDevice, tuple[str, ...]]:
     """Return the names of TPUs, grouped by the kind of their devices."""
     kinds: dict[TpuDevice, tuple[str, ...]] = {}
     for name, fields in tpus.items():
@@ -49,7 +49,7 @@ def lower_for_device(
     *,
     warn: Callable[[str], None],
     own: Path,
-) -> tuple[dict[str, Any], DeviceQuestions]:
+) -> tuple[LoweredFields, DeviceQuestions]:
     """Return the fields of a program lowered for one kind of TPU, and the questions it asked.
 
     If it could not be lowered, the fields include its `error`.
@@ -62,7 +62,7 @@ def lower_for_device(
         warn: Called with warnings before the program is lowered.
         own: The user's file, whose lines are named.
     """
-    fields: dict[str, Any]
+    fields: LoweredFields
     with answers.answer_for(device) as asked:
         try:
             fields = export_to_file(
@@ -82,12 +82,12 @@ def lower_for_device(
 
 def export_to_file(
     path: Path,
-    function: Any,
-    *arguments: Any,
+    function: Callable[..., object],
+    *arguments: object,
     answers: PretendedTpu | None = None,
     warn: Callable[[str], None] | None = None,
-    **named: Any,
-) -> dict[str, Any]:
+    **named: object,
+) -> LoweredFields:
     """Write a function lowered for a TPU to `path`; return the fields needed to compile it.
 
     Args:
@@ -120,6 +120,7 @@ def export_to_file(
             "shardy": bool(getattr(jax.config, "jax_use_shardy_partitioner", True)),
             "free_arguments": [exported.in_shardings_hlo[index] is None for index in kept],
             "free_outputs": [sharding is None for sharding in exported.out_shardings_hlo],
+            "named": jitted_functions.has_named_arguments(function, jitted),
         },
         "arguments": [jitted_functions.format_type(aval) for aval in exported.in_avals],
         "notes": [*notes, *texts],

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import TypeGuard
+
+from tpustarter.probe.rehearse.jax_types import ArrayLike, JittedFunction
 
 _NARROWED = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 """The types that JAX makes of types of 64 bits, unless `jax_enable_x64` is on."""
@@ -14,8 +19,11 @@ DONATES = "what it donates is not seen here: the memory of its arguments is coun
 
 
 def make_jitted(
-    jax: Any, function: Any, arguments: Sequence[Any], named: Mapping[str, Any]
-) -> tuple[Any, Sequence[Any], Mapping[str, Any], list[str]]:
+    jax: ModuleType,
+    function: Callable[..., object],
+    arguments: Sequence[object],
+    named: Mapping[str, object],
+) -> tuple[JittedFunction, Sequence[object], Mapping[str, object], list[str]]:
     """Return a jitted function, its arguments by position and by name, and notes on it.
 
     A function of `jax.jit` is taken unchanged. A library may have a `jit` of its own that takes
@@ -23,16 +31,16 @@ def make_jitted(
     other arguments held fixed, and returns the arrays of its result. So is a plain function, whose
     Python numbers count as arrays, as they do for JAX.
     """
-    if type(function).__name__ == "PjitFunction":
+    from_library = is_jitted(function)
+    if type(function).__name__ == "PjitFunction" and from_library:
         return function, arguments, named, []
-    from_library = hasattr(function, "lower")
     leaves, structure = jax.tree_util.tree_flatten((tuple(arguments), dict(named)))
     kinds = () if from_library else _NUMBERS
     positions = [n for n, leaf in enumerate(leaves) if is_array(leaf) or isinstance(leaf, kinds)]
     if len(positions) == len(leaves) and not from_library:
         return jax.jit(function), arguments, named, []
 
-    def program(*arrays: Any) -> list[Any]:
+    def program(*arrays: object) -> list[object]:
         filled = list(leaves)
         for position, array in zip(positions, arrays, strict=True):
             filled[position] = array
@@ -50,12 +58,27 @@ def make_jitted(
     return jax.jit(program), dynamic, {}, [DONATES] if donates else []
 
 
-def is_array(value: Any) -> bool:
+def has_named_arguments(function: Callable[..., object], jitted: JittedFunction) -> bool:
+    """Return whether `jax.jit` can donate the arguments by the names that the program has."""
+    if jitted is not function and getattr(jitted, "__wrapped__", None) is not function:
+        return False
+    with contextlib.suppress(TypeError, ValueError):  # not every callable has a signature
+        parameters = inspect.signature(function).parameters.values()
+        return not any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters)
+    return False
+
+
+def is_jitted(function: object) -> TypeGuard[JittedFunction]:
+    """Return whether a function was made by `jax.jit`, or by the `jit` of a library."""
+    return hasattr(function, "lower")
+
+
+def is_array(value: object) -> TypeGuard[ArrayLike]:
     """Return whether JAX treats a value as an array, or as the type of one."""
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
-def format_type(value: Any) -> str:
+def format_type(value: ArrayLike) -> str:
     """Return an array's type as HLO writes it: `f32[8,128]`.
 
     A type that JAX narrows to 32 bits is named as it is compiled: NumPy's `int64` is `s32`.
@@ -67,7 +90,7 @@ def format_type(value: Any) -> str:
     return f"{format_kind(kind)}[{','.join(str(size) for size in value.shape)}]"
 
 
-def format_kind(kind: Any) -> str:
+def format_kind(kind: object) -> str:
     """Return the type of an array's elements as HLO writes it: `bf16` for `bfloat16`."""
     return re.sub(r"^(bfloat|float|int|uint|complex)(?=\d)", _abbreviation, str(kind))
 

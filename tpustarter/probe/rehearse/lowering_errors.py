@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from tpustarter.probe.finding import error_message, missing_module_fields, shorten_for_json
 
@@ -35,7 +35,7 @@ class RequestError(Exception):
 
 
 @contextlib.contextmanager
-def show_whole_tracebacks(jax: Any) -> Generator[None]:
+def show_whole_tracebacks(jax: ModuleType) -> Generator[None]:
     """Keep JAX's own lines in tracebacks within the block, because they show who raised."""
     before = jax.config.jax_traceback_filtering
     jax.config.update("jax_traceback_filtering", "off")
@@ -62,7 +62,7 @@ def is_refusal(error: BaseException) -> bool:
     return isinstance(error, NotImplementedError) or (in_lowering and kernel)
 
 
-def make_end_fields(error: BaseException, path: Path, more: str = "") -> dict[str, Any]:
+def make_end_fields(error: BaseException, path: Path, more: str = "") -> dict[str, object]:
     """Return the fields of the `end` event for an exception; `more` is appended to its text."""
     facts = error.facts if isinstance(error, RequestError) else missing_module_fields(error)
     detail = describe_error(error, path) + more

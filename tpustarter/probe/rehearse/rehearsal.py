@@ -15,16 +15,30 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from tpustarter.probe.finding import describe_error, error_message, shorten_for_json
-from tpustarter.probe.rehearse import hlo, lowering_errors
+from tpustarter.probe.rehearse import donation, hlo, lowering_errors
+from tpustarter.probe.rehearse.jax_types import (
+    Device,
+    Executable,
+    JittedFunction,
+    ListedProgram,
+    MemoryStats,
+)
+from tpustarter.probe.rehearse.jitted_functions import is_jitted
+from tpustarter.probe.rehearse.rehearsal_messages import (
+    AliasedArtifactFields,
+    CompileCommand,
+    Emit,
+    TopologyFields,
+    WorkFields,
+)
 from tpustarter.probe.rehearse.work.program_work import count_work
 
-FORMAT = 7
+FORMAT = 8
 """Version of stored results; to be raised when one would differ from a fresh result."""
 LARGEST = 8
 """Most values in memory that are named, biggest first."""
@@ -36,29 +50,21 @@ MISSING = f"{ENDS_EARLY}: arrays, collectives, loops and kernels may be missing 
 
 _TORCH = "/torch/_ops.py:"
 
-Emit = Callable[[Mapping[str, Any]], None]
-
 GIB = 2.0**30
 _UNITS = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _FIGURE = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)([KMGT]?)"
 _NEEDED = re.compile(rf"\({_FIGURE}\) exceeds available HBM|Used {_FIGURE} of [^\n]* hbm")
 
-_topologies: dict[str, Any] = {}
+_topologies: dict[str, list[Device] | str] = {}
+"""Devices of the topologies asked for so far, or why the compiler has none."""
 
 
-def compile_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
-    """Compile the programs of one source for one TPU; emits one `rehearsed` event for each.
-
-    `command` has `tpu` (its name), `topology` (the fields of `tpus.Topology`), `cache` (a folder or
-    null), `save` (a folder for the text of each program before and after compiling, or null) and
-    the source: `check` (an id), or `artifact` (a file that `exports` wrote, with `program` and
-    `lowered`). `done` names programs to leave out, `only` those to take.
-    """
+def compile_programs(command: CompileCommand, emit: Emit) -> dict[str, object]:
+    """Compile the programs of one source for one TPU; emits one `rehearsed` event for each."""
     # A compiler that continues without memory cannot report how much there is.
-    topology = _topology(command["topology"], ask="only" not in command)
-    if isinstance(topology, str):
-        return {"outcome": "mismatch", "detail": topology}
-    devices: list[Any] = list(topology.devices)
+    devices = _topology_devices(command["topology"], ask="only" not in command)
+    if isinstance(devices, str):
+        return {"outcome": "mismatch", "detail": devices}
     try:
         programs = list(_programs(command, devices))
     except Exception as error:  # noqa: BLE001  whatever a check raises is its outcome
@@ -73,14 +79,13 @@ def compile_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
     return {"outcome": "done"}
 
 
-def _topology(expected: Mapping[str, Any], *, ask: bool) -> Any:
-    name = str(expected["name"])
+def _topology_devices(expected: TopologyFields, *, ask: bool) -> list[Device] | str:
+    name = expected["name"]
     if name not in _topologies:
         topologies = importlib.import_module("jax.experimental.topologies")
-        raw: dict[str, Any] = expected["arguments"]
+        raw = expected["arguments"]
         # A tuple crosses the pipe as a list.
-        lists: dict[str, list[int]] = {k: v for k, v in raw.items() if isinstance(v, list)}
-        arguments = raw | {key: tuple(value) for key, value in lists.items()}
+        arguments = {key: _as_tuple(value) for key, value in raw.items()}
         try:
             topology = topologies.get_topology_desc(
                 platform="tpu", topology_name=expected["topology_name"], **arguments
@@ -89,11 +94,16 @@ def _topology(expected: Mapping[str, Any], *, ask: bool) -> Any:
             return shorten_for_json(
                 f"the compiler refused {expected['topology_name']}: {format_compiler_error(error)}"
             )
-        _topologies[name] = (_difference(topology.devices, expected) if ask else None) or topology
+        devices: list[Device] = list(topology.devices)
+        _topologies[name] = (_difference(devices, expected) if ask else None) or devices
     return _topologies[name]
 
 
-def _difference(devices: list[Any], expected: Mapping[str, Any]) -> str | None:
+def _as_tuple(value: str | int | Sequence[int]) -> str | int | tuple[int, ...]:
+    return value if isinstance(value, str | int) else tuple(value)
+
+
+def _difference(devices: list[Device], expected: TopologyFields) -> str | None:
     actual = {
         "devices": len(devices),
         "processes": len({device.process_index for device in devices}),
@@ -108,11 +118,11 @@ def _difference(devices: list[Any], expected: Mapping[str, Any]) -> str | None:
     return f"the compiler describes another TPU: {'; '.join(wrong)}" if wrong else None
 
 
-def _add_one(x: Any) -> Any:
+def _add_one(x: int) -> int:
     return x + 1
 
 
-def _hbm_gib(device: Any) -> float | None:
+def _hbm_gib(device: Device) -> float | None:
     # The refusal of a program that needs 1 TiB names the memory that one program may use.
     jax = importlib.import_module("jax")
     sharding = jax.sharding.SingleDeviceSharding(device)
@@ -128,18 +138,49 @@ def _hbm_gib(device: Any) -> float | None:
 Lower = Callable[[], "_Lowered"]
 
 
+@dataclass(frozen=True)
+class _Donating:
+    """An artifact whose arguments have the names that `jax.jit` donates them by."""
+
+    devices: list[Device]
+    text: bytes
+    lowered: AliasedArtifactFields
+
+    def try_all(self, names: Sequence[str]) -> donation.DonationFields | None:
+        """Return the memory that it needs if each argument with a result of its type is donated.
+
+        None where there is no such argument, or where that is refused for another reason.
+        """
+        from tpustarter.probe.rehearse import stablehlo
+
+        undonated, results = stablehlo.list_undonated(self.text)
+        numbers = [*undonated]
+        matching = donation.list_matching([*undonated.values()], results)
+        donated = [numbers[one] for one in matching]
+        if not donated:
+            return None
+        lowered: AliasedArtifactFields = {**self.lowered, "donated": donated}
+        try:
+            executable = stablehlo.compile_for_devices(self.devices, self.text, lowered)
+            _, needed = _read_memory(executable)
+        except RuntimeError as error:
+            needed = _memory(str(error)).get("hbm_bytes", 0)
+        return donation.describe_donated(donated, names, needed) if needed else None
+
+
 class _Lowered:
     """A program lowered for one TPU: its text, and a function that compiles it."""
 
     def __init__(
         self,
         text: str | bytes,
-        compile_it: Callable[[], Any],
+        compile_it: Callable[[], Executable],
         devices: int,
         names: Callable[[], list[str]],
         show: Callable[[], str],
         *,
-        work: Mapping[str, Any] | None,
+        work: WorkFields | None,
+        donating: _Donating | None = None,
     ) -> None:
         self.text = text
         self.compile = compile_it
@@ -149,46 +190,50 @@ class _Lowered:
         """A function that returns the program's names of its arguments."""
         self.show = show
         """A function that returns the program as StableHLO text."""
-        self.work = dict(work or {})
+        self.donating = donating
+        """The way to compile it with more arguments donated; None where they have no names."""
+        self.work: WorkFields = {**work} if work else {}
         """The work that was counted in its trace; empty where it has none."""
-        self.written_shares: dict[str, float] = self.work.pop("written_shares", {})
+        self.written_shares = self.work.pop("written_shares", {})
         """The share of each result that is written, by its number."""
 
 
-def _programs(command: Mapping[str, Any], devices: list[Any]) -> Iterable[tuple[str, Lower]]:
-    if "artifact" in command:
+def _programs(command: CompileCommand, devices: list[Device]) -> Iterable[tuple[str, Lower]]:
+    if "artifact" in command and "lowered" in command and "program" in command:
         from tpustarter.probe.rehearse import stablehlo
 
         text = Path(command["artifact"]).read_bytes()
-        lowered: dict[str, Any] = command["lowered"]
+        lowered = command["lowered"]
         count = int(lowered["devices"] or stablehlo.count_devices(text))
         if count > len(devices):
             raise ValueError(f"it needs {count} devices, and this TPU has {len(devices)}")
 
-        def compile_it() -> Any:
+        def compile_it() -> Executable:
             return stablehlo.compile_for_devices(devices[:count], text, lowered)
 
         decided = text + json.dumps(lowered.get("aliases", "")).encode()
         names = partial(stablehlo.read_argument_names, text)
         show = partial(stablehlo.format_text, text)
-        work: dict[str, Any] | None = command.get("work")
+        work = command.get("work")
+        donating = _Donating(devices[:count], text, lowered) if lowered.get("named") else None
         yield (
             command["program"],
-            lambda: _Lowered(decided, compile_it, count, names, show, work=work),
+            lambda: _Lowered(decided, compile_it, count, names, show, work=work, donating=donating),
         )
-        return
-    module = importlib.import_module("tpustarter.checks." + command["check"])
-    for name, function, arguments in module.programs(devices):
-        yield name, lambda f=function, a=arguments: _lower(f, a)
+    elif "check" in command:
+        module = importlib.import_module("tpustarter.checks." + command["check"])
+        programs: Iterable[ListedProgram] = module.programs(devices)
+        for name, function, arguments in programs:
+            yield name, lambda f=function, a=arguments: _lower(f, a)
 
 
-def _lower(function: Any, arguments: Any) -> _Lowered:
+def _lower(function: Callable[..., object], arguments: Sequence[object]) -> _Lowered:
     jax = importlib.import_module("jax")
-    jitted = function if hasattr(function, "lower") else jax.jit(function)
+    jitted: JittedFunction = function if is_jitted(function) else jax.jit(function)
     traced = jitted.trace(*arguments) if hasattr(jitted, "trace") else None
     lowered = traced.lower() if traced else jitted.lower(*arguments)
 
-    def compile_it() -> Any:
+    def compile_it() -> Executable:
         return lowered.compile().runtime_executable()
 
     def names() -> list[str]:
@@ -198,7 +243,7 @@ def _lower(function: Any, arguments: Any) -> _Lowered:
             return stablehlo.list_argument_names(lowered.compiler_ir("stablehlo"))
         return []
 
-    used: set[Any] = set()
+    used: set[Device] = set()
     leaves = jax.tree_util.tree_leaves(arguments)
     for leaf in leaves:
         used |= set(leaf.sharding.device_set)
@@ -207,9 +252,9 @@ def _lower(function: Any, arguments: Any) -> _Lowered:
     return _Lowered(show(), compile_it, len(used), names, show, work=work)
 
 
-def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, Any]:
+def _rehearse(name: str, lower: Lower, command: CompileCommand) -> dict[str, object]:
     topology = command["topology"]
-    result: dict[str, Any] = {
+    result: dict[str, object] = {
         "program": name,
         "check": command.get("check"),
         "tpu": command["tpu"],
@@ -236,7 +281,8 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
     result["key"] = key = _key(lowered.text, topology, program)
     result["devices"] = lowered.devices
     result |= {"work": lowered.work} if lowered.work else {}
-    save = Path(command["save"]) / format_folder_name(name) if command.get("save") else None
+    folder = command.get("save")
+    save = Path(folder) / format_folder_name(name) if folder else None
     if save:
         _write(save / "before.mlir", lowered.show())
     stored = None if save else _stored(command.get("cache"), key)
@@ -247,8 +293,13 @@ def _rehearse(name: str, lower: Lower, command: Mapping[str, Any]) -> dict[str, 
         executable = lowered.compile()
     except RuntimeError as error:  # the compiler's refusals, and NotImplementedError, are such
         refused = _refusal(error) | {"seconds": time.monotonic() - began}
-        named = {"argument_names": lowered.names()} if "hbm_bytes" in refused else {}
-        return result | refused | named
+        if "hbm_bytes" not in refused:
+            return result | refused
+        refused["argument_names"] = names = lowered.names()
+        if lowered.donating and command.get("explain"):
+            tried = lowered.donating.try_all(names)
+            refused |= {"donation": tried} if tried else {}
+        return result | refused
     seconds = time.monotonic() - began
     if save:
         _write(save / "after.hlo", executable.hlo_modules()[0].to_string())
@@ -270,7 +321,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _key(text: str | bytes, topology: Mapping[str, Any], program: str) -> str:
+def _key(text: str | bytes, topology: TopologyFields, program: str) -> str:
     # The program's name is part of it, because an answer names lines of the program's own file.
     from tpustarter.machine import frameworks
 
@@ -286,7 +337,7 @@ def _key(text: str | bytes, topology: Mapping[str, Any], program: str) -> str:
     return hashlib.sha256(json.dumps(decided, sort_keys=True).encode() + data).hexdigest()
 
 
-def _stored(cache: str | None, key: str) -> dict[str, Any] | None:
+def _stored(cache: str | None, key: str) -> dict[str, object] | None:
     # A file that cannot be read is ignored.
     if not cache:
         return None
@@ -297,7 +348,7 @@ def _stored(cache: str | None, key: str) -> dict[str, Any] | None:
         return None
 
 
-def _refusal(error: Exception) -> dict[str, Any]:
+def _refusal(error: Exception) -> dict[str, object]:
     text = str(error)
     memory = _memory(text)
     status = "does-not-fit" if memory else "refused"
@@ -327,30 +378,28 @@ def format_compiler_error(error: BaseException) -> str:
     return shorten_for_json(text)
 
 
-def _facts(executable: Any, lowered: _Lowered) -> dict[str, Any]:
+def _facts(executable: Executable, lowered: _Lowered) -> dict[str, object]:
     # Sizes are bytes on one device.
-    stats = executable.get_compiled_memory_stats()
-    read = hlo.parse_program(executable.hlo_modules()[0].to_string(), LARGEST)
+    text = executable.hlo_modules()[0].to_string()
+    read = hlo.parse_program(text, LARGEST)
     cost = _cost(executable)
-    memory = {
-        "arguments": stats.argument_size_in_bytes,
-        "outputs": stats.output_size_in_bytes,
-        "aliased": stats.alias_size_in_bytes,
-        "temporaries": _temporaries(stats),
-        "code": stats.generated_code_size_in_bytes,
-    }
+    memory, needed = _read_memory(executable)
+    undonated = None
+    if lowered.donating and read.complete:
+        header = text.partition("\n")[0]
+        undonated = donation.find_undonated(header, read, lowered.names(), needed)
     seconds, why = _model_seconds(cost, read, lowered.devices)
     values = sorted(
         (*read.arguments, *read.outputs, *read.values), key=lambda value: -value.laid_out_bytes
     )
     return {
-        "hbm_bytes": sum(memory.values()) - 2 * memory["aliased"],
+        "hbm_bytes": needed,
         "memory": memory,
         "padding": {
             "asked_bytes": sum(value.asked_bytes for value in (*read.arguments, *read.outputs)),
             "laid_out_bytes": sum(v.laid_out_bytes for v in (*read.arguments, *read.outputs)),
         },
-        "buffers": [_named(asdict(value)) for value in values[:LARGEST]],
+        "buffers": [_buffer_fields(value) for value in values[:LARGEST]],
         "collectives": [asdict(collective) for collective in read.collectives],
         "dots": [asdict(dot) for dot in read.dots],
         "loops": read.loops,
@@ -361,7 +410,21 @@ def _facts(executable: Any, lowered: _Lowered) -> dict[str, Any]:
         "compiler_model_seconds": seconds,
         "compiler_model_reason": why,
         **({} if read.complete else {"key": None, "notes": [MISSING]}),
+        **({"donation": undonated} if undonated else {}),
     }
+
+
+def _read_memory(executable: Executable) -> tuple[dict[str, int], int]:
+    # Each use of the memory, and all of them together.
+    stats = executable.get_compiled_memory_stats()
+    memory = {
+        "arguments": stats.argument_size_in_bytes,
+        "outputs": stats.output_size_in_bytes,
+        "aliased": stats.alias_size_in_bytes,
+        "temporaries": _temporaries(stats),
+        "code": stats.generated_code_size_in_bytes,
+    }
+    return memory, sum(memory.values()) - 2 * memory["aliased"]
 
 
 def count_written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, float]) -> float:
@@ -379,24 +442,23 @@ def count_written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, fl
     )
 
 
-def _temporaries(stats: Any) -> int:
+def _temporaries(stats: MemoryStats) -> int:
     # On a TPU `temp_size_in_bytes` can be more than is allocated. `x - a.T @ (a @ x)` in float64
     # with 64,000 rows of 4,096 is accepted for 15.75 GiB: this makes it 16.61, and the allocations
     # 15.63. With 512 rows more it is refused (libtpu 0.0.50.1). An older jaxlib has no other
     # figure.
     if not (total := getattr(stats, "total_allocation_bytes", 0)):
         return stats.temp_size_in_bytes
-    return total - stats.indefinite_allocations
+    return total - getattr(stats, "indefinite_allocations", 0)
 
 
-def _named(value: dict[str, Any]) -> dict[str, Any]:
+def _buffer_fields(value: hlo.HloValue) -> dict[str, object]:
     # The line that torch_xla writes here is only that of PyTorch's own call.
-    return value | {"source": ""} if _TORCH in value["source"] else value
+    return asdict(replace(value, source="") if _TORCH in value.source else value)
 
 
-def _cost(executable: Any) -> dict[str, float]:
-    cost: Any = executable.cost_analysis()
-    return dict(cost or {})
+def _cost(executable: Executable) -> dict[str, float]:
+    return dict(executable.cost_analysis() or {})
 
 
 def _model_seconds(

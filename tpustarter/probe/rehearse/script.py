@@ -26,16 +26,15 @@ from tpustarter.probe.finding import shorten_for_json
 from tpustarter.probe.rehearse import device_questions, exports, jitted_functions, lowering_errors
 from tpustarter.probe.rehearse.device_questions import PretendedTpu
 from tpustarter.probe.rehearse.exports import LoweringJob
+from tpustarter.probe.rehearse.jax_types import ArrayLike, JaxArray
+from tpustarter.probe.rehearse.jax_types import JittedFunction as Jitted
+from tpustarter.probe.rehearse.rehearsal_messages import Emit, ScriptCommand, TpuFields
 from tpustarter.probe.rehearse.user_file import make_unique_title
 
-_Pytree = Any
+_Pytree = object
 """Arrays, and containers of them, as JAX takes and returns them."""
-_Sharded = Any
-"""An array, its type or its sharding, of a JAX that is imported later."""
 
 _SIMPLE = (bool, int, float, str, tuple, type(None))
-
-Emit = Callable[[Mapping[str, Any]], None]
 
 MOST_SHAPES = 3
 """Most sets of shapes of one function that are lowered for a TPU; further ones are counted."""
@@ -44,20 +43,20 @@ MOST_KNOWN = 1000
 MOST_TEXT = 120
 
 
-def rehearse_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def rehearse_script(command: ScriptCommand, emit: Emit) -> dict[str, object]:
     """Run `path` with `argv`; emits `met` for each set of shapes, and `called` at the end.
 
     The script ends before its call number `most_calls` of jitted functions is computed, or after
     `most_s` seconds; None is no limit.
     """
-    jax: Any = importlib.import_module("jax")  # it is patched below
+    jax = importlib.import_module("jax")
     path = Path(command["path"])
     with PretendedTpu(jax) as answers:
         watch = JitWatch(Path(command["folder"]), path, emit, answers, command["tpus"])
         watch.most_calls = command.get("most_calls")
         watch.zeros = _Zeros(jax) if command.get("zeros") else None
         original = jax.jit
-        jax.jit = _replacement(original, watch)
+        vars(jax)["jit"] = _replacement(original, watch)
         sys.argv = [str(path), *command["argv"]]
         sys.path[0:0] = [str(path.parent)]
         try:
@@ -75,7 +74,7 @@ def rehearse_script(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
             lowering_errors.print_user_traceback(error, path)
             return lowering_errors.make_end_fields(error, path)
         finally:
-            jax.jit = original
+            vars(jax)["jit"] = original
             for function in watch.functions.values():
                 if function.calls or watch.is_own(function):
                     emit({"event": "called", "function": function.as_fields()})
@@ -106,19 +105,26 @@ def _end_after(seconds: float | None) -> Generator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+Function = Callable[..., object]
+
+
 class _Zeros:
     """Zeros in place of results; those of one type and sharding are one array."""
 
-    def __init__(self, jax: Any) -> None:
+    def __init__(self, jax: types.ModuleType) -> None:
         self._jax = jax
-        self._arrays: dict[tuple[object, ...], _Sharded] = {}
+        self._arrays: dict[tuple[object, ...], JaxArray] = {}
         self._results: dict[
-            tuple[object, ...], tuple[object, list[tuple[_Sharded, _Sharded]], _Pytree]
+            tuple[object, ...], tuple[object, list[tuple[ArrayLike, object]], _Pytree]
         ] = {}
         """For each call the function, the type and sharding of each array, and the structure."""
 
     def make_result(
-        self, jitted: Any, signature: tuple[str, ...], arguments: _Pytree, named: _Pytree
+        self,
+        jitted: Jitted,
+        signature: tuple[str, ...],
+        arguments: tuple[_Pytree, ...],
+        named: dict[str, _Pytree],
     ) -> _Pytree:
         """Return zeros of the types and shardings that a call would have; compile it for that.
 
@@ -143,7 +149,7 @@ class _Zeros:
         zeros = [self._make_zeros(*leaf) for leaf in leaves]
         return self._jax.tree_util.tree_unflatten(structure, zeros)
 
-    def _make_zeros(self, leaf: _Sharded, sharding: _Sharded) -> _Sharded:
+    def _make_zeros(self, leaf: ArrayLike, sharding: object) -> JaxArray:
         key = leaf.shape, str(leaf.dtype), sharding
         zeros = self._arrays.get(key)
         if zeros is None or zeros.is_deleted():  # what the script compiles itself may be given it
@@ -161,7 +167,7 @@ class JittedFunction:
         self.signatures: list[tuple[str, ...]] = []
         """One entry for each compilation."""
 
-    def as_fields(self) -> dict[str, Any]:
+    def as_fields(self) -> dict[str, object]:
         """Return the fields of the function for the event at the end."""
         changed = ""
         if len(self.signatures) > 1:
@@ -185,7 +191,7 @@ class JitWatch:
         script: Path,
         emit: Emit,
         answers: PretendedTpu,
-        tpus: Mapping[str, Mapping[str, Any]],
+        tpus: Mapping[str, TpuFields],
     ) -> None:
         self._folder, self._script, self._emit = folder, script, emit
         self.answers = answers
@@ -200,13 +206,13 @@ class JitWatch:
         """The results of jitted functions, which then are not computed."""
         self._exported = 0
         self._titles: dict[str, str] = {}
-        self._signatures: dict[Any, set[tuple[str, ...]]] = {}
+        self._signatures: dict[tuple[object, str], set[tuple[str, ...]]] = {}
 
     def is_at_limit(self) -> bool:
         """Return whether the last call was one too many; a script may catch that and go on."""
         return self.most_calls is not None and self.calls >= self.most_calls
 
-    def list_signatures(self, fun: Any, options: Mapping[str, Any]) -> set[tuple[str, ...]]:
+    def list_signatures(self, fun: object, options: Mapping[str, object]) -> set[tuple[str, ...]]:
         """Return the signatures a function was compiled for; JAX keeps them across new jits."""
         if len(self._signatures) > MOST_KNOWN:
             self._signatures.clear()
@@ -215,7 +221,7 @@ class JitWatch:
         except TypeError:  # a value without a hash is another function for JAX as well
             return set()
 
-    def find_function(self, fun: Any) -> JittedFunction:
+    def find_function(self, fun: object) -> JittedFunction:
         """Return the place in the source that a function comes from."""
         name, where = _place(fun, self._script.parent)
         function = self.functions.setdefault((name, where), JittedFunction(name, where))
@@ -228,7 +234,11 @@ class JitWatch:
         return file.is_file() and not {"site-packages", "dist-packages"} & {*file.parts}
 
     def lower_call(
-        self, jitted: Any, function: JittedFunction, arguments: _Pytree, named: _Pytree
+        self,
+        jitted: Jitted,
+        function: JittedFunction,
+        arguments: tuple[_Pytree, ...],
+        named: dict[str, _Pytree],
     ) -> None:
         """Lower a jitted function for a TPU, with the shapes of the arguments of this call."""
         number = len(function.signatures)
@@ -264,8 +274,8 @@ class JitWatch:
                 return
 
 
-def _replacement(original: Any, watch: JitWatch) -> Any:
-    def jit(fun: Any = None, /, **options: Any) -> Any:
+def _replacement(original: Callable[..., Jitted], watch: JitWatch) -> Callable[..., object]:
+    def jit(fun: Function | None = None, /, **options: object) -> object:
         if fun is None:  # `@jax.jit(static_argnames=...)`
             return functools.partial(jit, **options)
         return WatchedFunction(original(fun, **options), fun, options, watch)
@@ -277,7 +287,9 @@ def _replacement(original: Any, watch: JitWatch) -> Any:
 class WatchedFunction:
     """A jitted function that reports shapes it was not called with before."""
 
-    def __init__(self, jitted: Any, fun: Any, options: Mapping[str, Any], watch: JitWatch) -> None:
+    def __init__(
+        self, jitted: Jitted, fun: Function, options: Mapping[str, object], watch: JitWatch
+    ) -> None:
         self._jitted, self._watch = jitted, watch
         self._function = watch.find_function(fun)
         self._static = _static(fun, options)
@@ -304,10 +316,10 @@ class WatchedFunction:
         with self._told(arguments, named), self._watch.answers.answer_for(None):
             return self._jitted.trace(*arguments, **named)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., object]:
         return self if instance is None else types.MethodType(self, instance)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._jitted, name)
 
     @contextlib.contextmanager
@@ -345,13 +357,12 @@ class WatchedFunction:
         return signature
 
 
-def _static(fun: Any, options: Mapping[str, Any]) -> tuple[set[int], set[str]]:
+def _static(fun: Function, options: Mapping[str, object]) -> tuple[set[int], set[str]]:
     # JAX infers numbers from names and names from numbers.
-    static_numbers: Any = options.get("static_argnums", ())
-    static_numbers = () if static_numbers is None else static_numbers
-    numbers: set[int] = {static_numbers} if isinstance(static_numbers, int) else set(static_numbers)
-    static_names: Any = options.get("static_argnames", ())
-    names: set[str] = {static_names} if isinstance(static_names, str) else set(static_names or ())
+    given: Any = options.get("static_argnums")  # one or several, by number or by name
+    numbers: set[int] = {given} if isinstance(given, int) else set(given or ())
+    given = options.get("static_argnames")
+    names: set[str] = {given} if isinstance(given, str) else set(given or ())
     with contextlib.suppress(TypeError, ValueError):
         parameters = list(inspect.signature(fun).parameters)
         numbers = {number % len(parameters) for number in numbers} if parameters else set()
@@ -361,7 +372,7 @@ def _static(fun: Any, options: Mapping[str, Any]) -> tuple[set[int], set[str]]:
 
 
 def _signature(
-    jax: Any,
+    jax: types.ModuleType,
     arguments: tuple[_Pytree, ...],
     named: dict[str, _Pytree],
     static: tuple[set[int], set[str]],
@@ -386,16 +397,16 @@ def _signature_text(signature: tuple[str, ...]) -> str:
     return cut_text(text, MOST_TEXT)
 
 
-def _static_text(value: Any) -> str:
+def _static_text(value: object) -> str:
     # The text differs where JAX compiles again.
     if isinstance(value, _SIMPLE):
         return str(value) if isinstance(value, str) else f"{value!r}"
     return f"{type(value).__name__}#{id(value)}"
 
 
-def _leaf(leaf: _Sharded) -> str:
+def _leaf(leaf: object) -> str:
     # A Python number has a type of its own for JAX.
-    if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+    if not jitted_functions.is_array(leaf):
         return type(leaf).__name__
     sharding = getattr(leaf, "sharding", None)
     spread = getattr(sharding, "spec", "") if len(getattr(sharding, "device_set", ())) > 1 else ""
@@ -412,9 +423,9 @@ def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
     )
 
 
-def _place(fun: Any, home: Path) -> tuple[str, str]:
+def _place(fun: object, home: Path) -> tuple[str, str]:
     # Libraries wrap functions in objects of their own.
-    inner = inspect.unwrap(fun) if callable(fun) else fun
+    inner: Any = inspect.unwrap(fun) if callable(fun) else fun
     while hasattr(inner, "func") or hasattr(inner, "f"):
         inner = getattr(inner, "func", None) or inner.f
     code = getattr(inner, "__code__", None)

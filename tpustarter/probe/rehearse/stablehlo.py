@@ -14,11 +14,16 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
+from tpustarter.probe.rehearse.jax_types import Device, Executable
+from tpustarter.probe.rehearse.rehearsal_messages import AliasedArtifactFields
+
 Module = Any
-"""A module of MLIR, whose types JAX does not publish."""
+"""A module of MLIR or an operation in it, whose types JAX does not publish."""
 PORTABLE = b"StableHLO_v"
 """Part of the first bytes of a portable artifact."""
 
+_DONATED = ("jax.buffer_donor", "tf.aliasing_output")
+"""Attributes of an argument whose memory a result may take."""
 _NAMED = re.compile(r'loc\("((?:[^"\\]|\\.)+)"(?:\(.*)?\)', re.DOTALL)
 """The location of an argument, where that is its name and no line of a file."""
 
@@ -62,7 +67,9 @@ def list_argument_names(module: Module) -> list[str]:
     return [named[1] if (named := _NAMED.fullmatch(place)) else "" for place in places]
 
 
-def compile_for_devices(devices: list[Any], artifact: bytes, lowered: Mapping[str, Any]) -> Any:
+def compile_for_devices(
+    devices: Sequence[Device], artifact: bytes, lowered: AliasedArtifactFields
+) -> Executable:
     """Return the executable of a portable artifact for exactly these devices of a topology.
 
     Args:
@@ -72,6 +79,7 @@ def compile_for_devices(devices: list[Any], artifact: bytes, lowered: Mapping[st
             GSPMD's; `free_arguments` and `free_outputs`, whether the compiler may choose the
             sharding of each; all three are None where the module tells. `aliases`, pairs of an
             argument and the output that takes its memory, where the artifact has no such pairs.
+            `donated`, numbers of arguments to donate beside those of the artifact.
     """
     compiler = importlib.import_module("jax._src.compiler")
     client = importlib.import_module("jax._src.lib").xla_client
@@ -88,6 +96,8 @@ def compile_for_devices(devices: list[Any], artifact: bytes, lowered: Mapping[st
         )
         if aliases := lowered.get("aliases"):
             _alias(module, aliases)
+        if donated := lowered.get("donated"):
+            _donate(module, donated)
         shardings = [_list_shardings(module, name) for name in ("arg_attrs", "res_attrs")]
         build = options.executable_build_options
         build.use_spmd_partitioning = True
@@ -101,12 +111,12 @@ def compile_for_devices(devices: list[Any], artifact: bytes, lowered: Mapping[st
         return devices[0].client.compile(module, client.DeviceList(tuple(devices)), options)
 
 
-def _main(module: Module) -> Any:
+def _main(module: Module) -> Module:
     return next(op for op in module.body.operations if op.attributes["sym_name"].value == "main")
 
 
 def _count_parts(module: Module) -> tuple[int, int]:
-    attributes: dict[str, Any] = module.operation.attributes
+    attributes: Mapping[str, Any] = module.operation.attributes
     names = ("mhlo.num_replicas", "mhlo.num_partitions")
     replicas, partitions = (attributes[n].value if n in attributes else 1 for n in names)
     return replicas, partitions
@@ -128,6 +138,38 @@ def _has_shardy(shardings: list[list[str]]) -> bool:
     # GSPMD's are `mhlo.sharding`; Shardy's are `sdy.sharding`, or one among `frontend_attributes`.
     names = {name for part in shardings for name in part if name}
     return names != {"mhlo.sharding"}
+
+
+def list_undonated(artifact: bytes) -> tuple[dict[int, str], list[str]]:
+    """Return the types of the arguments that are not donated, by number, and of all results."""
+    with _read_module(artifact) as module:
+        main = _main(module)
+        inputs = [str(kind) for kind in main.type.inputs]
+        given = (
+            main.attributes["arg_attrs"] if "arg_attrs" in main.attributes else [()] * len(inputs)
+        )
+        undonated = {
+            number: kind
+            for number, (kind, attributes) in enumerate(zip(inputs, given, strict=True))
+            if not any(one.name in _DONATED for one in attributes)
+        }
+        return undonated, [str(kind) for kind in main.type.results]
+
+
+def _donate(module: Module, numbers: Sequence[int]) -> None:
+    ir = importlib.import_module("jax._src.lib.mlir").ir
+    main = _main(module)
+    attributes = [{one.name: one.attr for one in given} for given in _read_attributes(main)]
+    for number in numbers:
+        attributes[number]["jax.buffer_donor"] = ir.BoolAttr.get(True)
+    main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(one) for one in attributes])
+
+
+def _read_attributes(main: Module) -> list[list[Any]]:
+    """Return the attributes of each argument."""
+    if "arg_attrs" not in main.attributes:
+        return [[] for _ in main.type.inputs]
+    return [list(attributes) for attributes in main.attributes["arg_attrs"]]
 
 
 def _alias(module: Module, aliases: Sequence[Sequence[int]]) -> None:

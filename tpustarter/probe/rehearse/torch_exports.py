@@ -10,16 +10,24 @@ few kernels by its device, such as those of scatter.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, Protocol
 
 from tpustarter.probe.rehearse import lowering_errors, torch_module
-from tpustarter.probe.rehearse.torch_module import MadeModule, Tensors
+from tpustarter.probe.rehearse.rehearsal_messages import Emit, LowerCommand, LoweredFields
+from tpustarter.probe.rehearse.torch_module import (
+    MadeModule,
+    Optimizer,
+    Tensor,
+    Tensors,
+    TorchModule,
+)
 
-Emit = Callable[[Mapping[str, Any]], None]
 _KERNELS = (
     "XLA",
     "CompositeExplicitAutograd",
@@ -27,6 +35,23 @@ _KERNELS = (
     "CompositeImplicitAutograd",
 )
 """Dispatch keys of kernels that torch_xla can trace; without one it computes on the host."""
+
+
+class TorchOperation(Protocol):
+    """An operation of PyTorch, before it is dispatched."""
+
+    @property
+    def tags(self) -> Iterable[object]:
+        """What is known about it."""
+        ...
+
+    def name(self) -> str:
+        """Return its name, such as `aten::index.Tensor`."""
+        ...
+
+    def __call__(self, *arguments: object, **named: object) -> object:
+        """Dispatch it."""
+        ...
 
 
 class NeedsValuesError(RuntimeError):
@@ -51,8 +76,8 @@ Program = tuple[str | None, str, Callable[[], TracedOutputs]]
 
 
 def lower_programs(
-    command: Mapping[str, Any], emit: Emit, load: Callable[[], Callable[..., Any]]
-) -> dict[str, Any]:
+    command: LowerCommand, emit: Emit, load: Callable[[], Callable[..., object]]
+) -> dict[str, object]:
     """Lower a file's module, or the programs of checks, for all TPUs at once.
 
     Emits `ready`, then `lowering` and `exported` for each program, as `user_file` does.
@@ -86,7 +111,7 @@ def lower_programs(
 
 
 def _programs(
-    command: Mapping[str, Any], load: Callable[[], Callable[..., Any]]
+    command: LowerCommand, load: Callable[[], Callable[..., object]]
 ) -> Iterator[Program]:
     torch_xla = importlib.import_module("torch_xla")
     for check in command["checks"]:
@@ -100,7 +125,7 @@ def _programs(
             yield None, "train_step", partial(_train_step, made)
 
 
-def _lowered(tracing: Callable[[], TracedOutputs], file: Path, own: Path) -> dict[str, Any]:
+def _lowered(tracing: Callable[[], TracedOutputs], file: Path, own: Path) -> LoweredFields:
     try:
         with _guard()():
             traced = tracing()
@@ -119,7 +144,7 @@ def _lowered(tracing: Callable[[], TracedOutputs], file: Path, own: Path) -> dic
         }
 
 
-def _write(traced: TracedOutputs, file: Path) -> dict[str, Any]:
+def _write(traced: TracedOutputs, file: Path) -> LoweredFields:
     xla_model = importlib.import_module("torch_xla.core.xla_model")
     if not traced.outputs:
         raise TypeError("it returns no tensor of the XLA device, so there is nothing to compile")
@@ -143,7 +168,7 @@ def _write(traced: TracedOutputs, file: Path) -> dict[str, Any]:
     }
 
 
-def _placeholder(tensor: Any) -> Any:
+def _placeholder(tensor: Tensor) -> Tensor:
     # A placeholder has a shape and a type, and no memory.
     torch = importlib.import_module("torch")
     builder = importlib.import_module("torch_xla.core.xla_builder")
@@ -161,7 +186,7 @@ def _on_device(values: Any) -> Any:
 
 def _placed(made: MadeModule) -> MadeModule:
     # A tensor that a module has twice, as tied weights are, stays one.
-    placed: dict[int, Any] = {}
+    placed: dict[int, Tensor] = {}
     originals: Tensors = []  # no id may be used again during the look-ups
     for part in made.module.modules():
         own = {"recurse": False, "remove_duplicate": False}
@@ -175,7 +200,7 @@ def _placed(made: MadeModule) -> MadeModule:
     )
 
 
-def _call(function: Callable[..., Any], arguments: Any) -> TracedOutputs:
+def _call(function: Callable[..., object], arguments: Iterable[object]) -> TracedOutputs:
     return TracedOutputs(
         _of_device(torch_module.list_tensors(function(*_on_device(tuple(arguments)))))
     )
@@ -207,7 +232,7 @@ def _train_step(made: MadeModule) -> TracedOutputs:
     return TracedOutputs(_of_device(outputs), replaced)
 
 
-def _started(made: MadeModule) -> Any:
+def _started(made: MadeModule) -> Optimizer:
     # The optimizer has its state only after a first step, and the next step takes part with it.
     optimizer = made.optimizer(made.trainable_parameters)
     for parameter in made.trainable_parameters:
@@ -218,34 +243,32 @@ def _started(made: MadeModule) -> Any:
         parameter.data = _placeholder(parameter).detach()
     for state in optimizer.state.values():
         for name, value in state.items():
-            if _of_device([value]):
-                state[name] = _placeholder(value)
+            for tensor in _of_device([value]):
+                state[name] = _placeholder(tensor)
     return optimizer
 
 
-def _states(module: Any, optimizer: Any) -> Tensors:
+def _states(module: TorchModule, optimizer: Optimizer) -> Tensors:
     of_optimizer = [value for state in optimizer.state.values() for value in state.values()]
     tensors = [*module.parameters(), *module.buffers(), *_of_device(of_optimizer)]
     return list({id(tensor): tensor for tensor in tensors}.values())
 
 
-def _of_device(values: Tensors) -> Tensors:
-    torch = importlib.import_module("torch")
-    return [
-        value for value in values if isinstance(value, torch.Tensor) and value.device.type == "xla"
-    ]
+def _of_device(values: Iterable[object]) -> Tensors:
+    tensors = (value for value in values if torch_module.is_tensor(value))
+    return [tensor for tensor in tensors if tensor.device.type == "xla"]
 
 
-def _id(tensor: Any) -> int:
+def _id(tensor: Tensor) -> int:
     return _library()._xla_get_tensor_id(tensor)  # noqa: SLF001
 
 
-def _library() -> Any:
+def _library() -> ModuleType:
     # Tensors and arguments of a program have no public name.
     return importlib.import_module("torch_xla")._XLAC  # noqa: SLF001
 
 
-def _guard() -> Any:
+def _guard() -> type[AbstractContextManager[object]]:
     # torch_xla would end the process, so an operation is refused before it gets there.
     torch = importlib.import_module("torch")
     dispatch = importlib.import_module("torch.utils._python_dispatch")
@@ -254,8 +277,12 @@ def _guard() -> Any:
 
     class Guard(dispatch.TorchDispatchMode):  # pyright: ignore[reportUntypedBaseClass]
         def __torch_dispatch__(
-            self, operation: Any, _types: Any, arguments: Any = (), named: Any = None
-        ) -> Any:
+            self,
+            operation: TorchOperation,
+            _types: object,
+            arguments: tuple[object, ...] = (),
+            named: Mapping[str, object] | None = None,
+        ) -> object:
             named = named or {}
             if _of_device(pytree.tree_leaves((arguments, named))):
                 _refuse(operation, arguments, named, asking)
@@ -264,7 +291,12 @@ def _guard() -> Any:
     return Guard
 
 
-def _refuse(operation: Any, arguments: Any, named: Mapping[str, Any], asking: set[Any]) -> None:
+def _refuse(
+    operation: TorchOperation,
+    arguments: Sequence[Any],
+    named: Mapping[str, object],
+    asking: set[object],
+) -> None:
     torch = importlib.import_module("torch")
     name = operation.name()
     to_host = "device" in named and str(named["device"]) == "cpu"
@@ -277,7 +309,7 @@ def _refuse(operation: Any, arguments: Any, named: Mapping[str, Any], asking: se
             "and wait (`.item()`, `.cpu()`, `if tensor:`, a shape that depends on values)"
         )
     # PyTorch has no public way to find the implementation of an operation.
-    has_kernel: Any = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001
+    has_kernel: Callable[[str, str], bool] = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001
     if not any(has_kernel(name, key) for key in _KERNELS):
         raise NoKernelError(
             f"torch_xla has no kernel for `{name}`, and would compute it on the host"

@@ -14,28 +14,127 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 from tpustarter.machine import frameworks
 from tpustarter.probe.rehearse.lowering_errors import RequestError
 
 LEARNING_RATE = 1e-3
 
-Tensors = list[Any]
+
+class TensorDevice(Protocol):
+    """The device of a tensor."""
+
+    type: str
+    """`xla`, `cpu` or `meta`."""
+
+
+class Tensor(Protocol):
+    """A tensor or parameter of PyTorch, as far as a rehearsal uses it."""
+
+    shape: Sequence[int]
+    dtype: object
+    device: TensorDevice
+    requires_grad: bool
+    grad: object
+    data: object
+
+    def dim(self) -> int:
+        """Return the number of its axes."""
+        ...
+
+    def clone(self) -> Tensor:
+        """Return a copy."""
+        ...
+
+    def detach(self) -> Tensor:
+        """Return it without the operations that it came from."""
+        ...
+
+    def is_floating_point(self) -> bool:
+        """Return whether its elements are floats."""
+        ...
+
+    def float(self) -> Tensor:
+        """Return it in float32."""
+        ...
+
+    def mean(self) -> Tensor:
+        """Return the mean of its elements."""
+        ...
+
+    def backward(self) -> None:
+        """Compute the gradients of the parameters that it came from."""
+        ...
+
+
+Tensors = list[Tensor]
+
+
+class TorchModule(Protocol):
+    """A module of PyTorch, as far as a rehearsal uses it."""
+
+    training: bool
+
+    def __call__(self, *arguments: object, **named: object) -> object:
+        """Compute its output."""
+        ...
+
+    def modules(self) -> Iterable[TorchModule]:
+        """Return it and the modules in it."""
+        ...
+
+    def parameters(self) -> Iterable[Tensor]:
+        """Return its parameters, and those of the modules in it."""
+        ...
+
+    def buffers(self) -> Iterable[Tensor]:
+        """Return its buffers, and those of the modules in it."""
+        ...
+
+    def named_parameters(
+        self, *, recurse: bool, remove_duplicate: bool
+    ) -> Iterable[tuple[str, Tensor]]:
+        """Return its parameters with their names."""
+        ...
+
+    def named_buffers(
+        self, *, recurse: bool, remove_duplicate: bool
+    ) -> Iterable[tuple[str, Tensor]]:
+        """Return its buffers with their names."""
+        ...
+
+    def train(self, mode: bool) -> object:  # noqa: FBT001  PyTorch's own
+        """Put it into training mode, or into evaluation mode."""
+        ...
+
+
+class Optimizer(Protocol):
+    """An optimizer of PyTorch, as far as a rehearsal uses it."""
+
+    state: dict[Tensor, dict[str, object]]
+
+    def step(self) -> object:
+        """Update the parameters."""
+        ...
+
+    def zero_grad(self, *, set_to_none: bool) -> None:
+        """Forget the gradients."""
+        ...
 
 
 @dataclass(frozen=True)
 class MadeModule:
     """The result of `make()`."""
 
-    module: Any
-    arguments: tuple[Any, ...]
-    named: dict[str, Any]
-    optimizer: Callable[[Tensors], Any]
+    module: TorchModule
+    arguments: tuple[object, ...]
+    named: dict[str, object]
+    optimizer: Callable[[Tensors], Optimizer]
 
     @property
     def trainable_parameters(self) -> Tensors:
@@ -79,9 +178,8 @@ def describe_versions(name: str) -> str:
     return f"lowered with {name} {_version(name)} (torch {_version('torch')}), for one device"
 
 
-def call_make(function: Callable[..., Any], name: str) -> MadeModule:
+def call_make(function: Callable[..., object], name: str) -> MadeModule:
     """Call `make()` and return its parts; raises TypeError where they are no module with inputs."""
-    torch = importlib.import_module("torch")
     if required := _required(function):
         raise TypeError(
             f"`{name}` takes {', '.join(required)}, expected a function of no arguments"
@@ -91,56 +189,55 @@ def call_make(function: Callable[..., Any], name: str) -> MadeModule:
     if not _is_sequence(value) or not 2 <= len(value) <= 3:
         raise TypeError(f"{expected}, found {_kind(value)}")
     module, inputs, *rest = value
-    if not isinstance(module, torch.nn.Module):
+    if not _is_module(module):
         raise TypeError(f"{expected}, found {_kind(module)} where the module is expected")
-    arguments: tuple[Any, ...] = ()
-    named: dict[str, Any] = {}
+    arguments: tuple[object, ...] = ()
+    named: dict[str, object] = {}
     if _is_mapping(inputs):
         named = dict(inputs)
     elif _is_sequence(inputs):
         arguments = tuple(inputs)
-    elif isinstance(inputs, torch.Tensor):
+    elif is_tensor(inputs):
         arguments = (inputs,)
     else:
         raise TypeError(f"{expected}: a tensor, a tuple or a dict, found {_kind(inputs)}")
     optimizer = rest[0] if rest else None
-    if optimizer is not None and not callable(optimizer):
+    if optimizer is not None and not _makes_optimizer(optimizer):
         raise TypeError(
-            f"expected a function of parameters as the optimizer, found {_kind(rest[0])}"
+            f"expected a function of parameters as the optimizer, found {_kind(optimizer)}"
         )
     return MadeModule(module, arguments, named, optimizer or _adamw)
 
 
-def find_loss(output: Any) -> Any:
+def find_loss(output: object) -> Tensor:
     """Return the loss, one number, of an output: its `loss`, itself, or the mean of its tensors."""
-    torch = importlib.import_module("torch")
-    loss = output.get("loss") if _is_mapping(output) else getattr(output, "loss", None)
+    loss: Any = output.get("loss") if _is_mapping(output) else getattr(output, "loss", None)
     if loss is None:
         tensors = [tensor for tensor in list_tensors(output) if tensor.is_floating_point()]
         if not tensors:
             raise TypeError("the output has no tensor of floats, so there is no loss to train with")
         if len(tensors) == 1 and tensors[0].dim() == 0:
             return tensors[0]
+        torch = importlib.import_module("torch")
         loss = torch.stack([tensor.float().mean() for tensor in tensors]).sum()
     return loss
 
 
-def list_tensors(output: Any) -> Tensors:
+def list_tensors(output: object) -> Tensors:
     """Return the tensors of an output, in any nesting of containers."""
-    torch = importlib.import_module("torch")
-    if isinstance(output, torch.Tensor):
+    if is_tensor(output):
         return [output]
     if _is_mapping(output):
         output = [*output.values()]
     if _is_sequence(output):
         return [tensor for item in output for tensor in list_tensors(item)]
     pytree = importlib.import_module("torch.utils._pytree")
-    leaves: Tensors = pytree.tree_leaves(output)
-    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    leaves: list[object] = pytree.tree_leaves(output)
+    return [leaf for leaf in leaves if is_tensor(leaf)]
 
 
 @contextmanager
-def set_training_mode(module: Any, *, training: bool) -> Generator[None]:
+def set_training_mode(module: TorchModule, *, training: bool) -> Generator[None]:
     """Put a module into training or evaluation mode within the block."""
     before = [(part, part.training) for part in module.modules()]
     module.train(training)
@@ -151,12 +248,12 @@ def set_training_mode(module: Any, *, training: bool) -> Generator[None]:
             part.training = was_training
 
 
-def _adamw(parameters: Tensors) -> Any:
+def _adamw(parameters: Tensors) -> Optimizer:
     torch = importlib.import_module("torch")
     return torch.optim.AdamW(parameters, lr=LEARNING_RATE)
 
 
-def _required(function: Callable[..., Any]) -> list[str]:
+def _required(function: Callable[..., object]) -> list[str]:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -169,15 +266,28 @@ def _required(function: Callable[..., Any]) -> list[str]:
     ]
 
 
-def _is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
+def is_tensor(value: object) -> TypeGuard[Tensor]:
+    """Return whether a value is a tensor of PyTorch."""
+    return isinstance(value, importlib.import_module("torch").Tensor)
+
+
+def _is_module(value: object) -> TypeGuard[TorchModule]:
+    return isinstance(value, importlib.import_module("torch").nn.Module)
+
+
+def _makes_optimizer(value: object) -> TypeGuard[Callable[[Tensors], Optimizer]]:
+    return callable(value)
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
     return isinstance(value, Mapping)
 
 
-def _is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
+def _is_sequence(value: object) -> TypeGuard[Sequence[object]]:
     return isinstance(value, tuple | list)
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     if _is_sequence(value):
         return f"a {type(value).__name__} of {', '.join(type(item).__name__ for item in value[:4])}"
     return "None" if value is None else f"a {type(value).__name__}"

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from tpustarter.probe.rehearse import torch_module
-from tpustarter.probe.rehearse.torch_module import MadeModule
+from tpustarter.probe.rehearse.jax_types import ListedProgram
+from tpustarter.probe.rehearse.torch_module import MadeModule, Tensor
 
-Program = tuple[str, Any, tuple[Any, ...]]
+_States = dict[str, dict[str, Tensor]]
+"""The optimizer's state of each weight."""
 
 
-def list_programs(function: Callable[..., Any], name: str) -> Iterator[Program]:
+def list_programs(function: Callable[..., object], name: str) -> Iterator[ListedProgram]:
     """Yield name, function and arguments of the programs of a module."""
     module = _Module(torch_module.call_make(function, name))
     yield module.forward()
@@ -33,33 +34,35 @@ class _Module:
         self._made = made
         self._jax = importlib.import_module("jax")
         self._env = importlib.import_module("torchax").default_env()
-        self._module: Any = interop.JittableModule(made.module)
-        self.weights: dict[str, Any] = self._abstract(self._module.params)
+        self._module = interop.JittableModule(made.module)
+        self.weights: dict[str, object] = self._abstract(self._module.params)
         self._buffers = self._abstract(self._module.buffers)
         self._inputs = self._abstract((made.arguments, made.named))
 
-    def forward(self) -> Program:
-        def forward(weights: Any, buffers: Any, inputs: Any) -> Any:
+    def forward(self) -> ListedProgram:
+        def forward(weights: object, buffers: object, inputs: object) -> object:
             with torch_module.set_training_mode(self._made.module, training=False):
                 return self._called(torch_module.list_tensors, weights, buffers, inputs)[0]
 
         return "forward", self._jax.jit(forward), (self.weights, self._buffers, self._inputs)
 
-    def train_step(self) -> Program:
+    def train_step(self) -> ListedProgram:
         # The step donates the weights, buffers and state that it replaces.
         jax = self._jax
-        fixed: dict[str, dict[str, Any]] = {}
+        fixed: _States = {}
 
-        def start(weights: Any) -> Any:
+        def start(weights: object) -> object:
             updated, state, numbers = self._optimized(weights, weights, {}, {})
             fixed.update(numbers)
             return updated, state
 
-        def loss(weights: Any, buffers: Any, key: Any, inputs: Any) -> Any:
+        def loss(weights: object, buffers: object, key: object, inputs: object) -> object:
             with self._env.override_property(prng=key):
                 return self._called(torch_module.find_loss, weights, buffers, inputs)
 
-        def train_step(weights: Any, buffers: Any, state: Any, key: Any, inputs: Any) -> Any:
+        def train_step(
+            weights: object, buffers: object, state: object, key: object, inputs: object
+        ) -> object:
             with torch_module.set_training_mode(self._made.module, training=True):
                 gradient = jax.value_and_grad(loss, has_aux=True)
                 (value, buffers), gradients = gradient(weights, buffers, key, inputs)
@@ -70,11 +73,13 @@ class _Module:
         arguments = (self.weights, self._buffers, state, key, self._inputs)
         return "train_step", jax.jit(train_step, donate_argnums=(0, 1, 2)), arguments
 
-    def _called(self, read: Callable[[Any], Any], weights: Any, buffers: Any, inputs: Any) -> Any:
+    def _called(
+        self, read: Callable[[object], object], weights: object, buffers: object, inputs: object
+    ) -> tuple[object, object]:
         env = self._env
         weights, buffers, (arguments, named) = env.j2t_iso((weights, buffers, inputs))
 
-        def body(module: Any, *arguments: Any, **named: Any) -> Any:
+        def body(module: Callable[..., object], *arguments: object, **named: object) -> object:
             return read(module(*arguments, **named))
 
         with env:
@@ -82,36 +87,38 @@ class _Module:
         return env.t2j_iso(output), env.t2j_iso(buffers)
 
     def _optimized(
-        self, weights: Any, gradients: Any, state: Any, fixed: dict[str, dict[str, Any]]
-    ) -> tuple[Any, Any, dict[str, dict[str, Any]]]:
+        self, weights: object, gradients: object, state: object, fixed: _States
+    ) -> tuple[object, object, _States]:
         env = self._env
-        weights, gradients, state = env.j2t_iso((weights, gradients, state))
+        parts: tuple[dict[str, Tensor], dict[str, Tensor], _States]
+        parts = env.j2t_iso((weights, gradients, state))
+        parameters, slopes, states = parts
         with env:
-            optimizer = self._made.optimizer(list(weights.values()))
-            for name, weight in weights.items():
-                weight.grad = gradients[name]
-                if name in state:
-                    numbers = {key: value.clone() for key, value in fixed[name].items()}
-                    optimizer.state[weight].update(state[name] | numbers)
+            optimizer = self._made.optimizer(list(parameters.values()))
+            for name, parameter in parameters.items():
+                parameter.grad = slopes[name]
+                if name in states:
+                    copies = {key: value.clone() for key, value in fixed[name].items()}
+                    optimizer.state[parameter].update(states[name] | copies)
             optimizer.step()
-        arrays: dict[str, dict[str, Any]] = {}
-        numbers: dict[str, dict[str, Any]] = {}
-        for name, weight in weights.items():
+        arrays: _States = {}
+        numbers: _States = {}
+        for name, parameter in parameters.items():
             tensors = {
                 key: value
-                for key, value in optimizer.state[weight].items()
-                if hasattr(value, "shape")
+                for key, value in optimizer.state[parameter].items()
+                if torch_module.is_tensor(value)
             }
             arrays[name] = {key: value for key, value in tensors.items() if value.dim()}
             numbers[name] = {key: value for key, value in tensors.items() if not value.dim()}
-        return env.t2j_iso(weights), env.t2j_iso(arrays), numbers
+        return env.t2j_iso(parameters), env.t2j_iso(arrays), numbers
 
-    def _abstract(self, values: Any) -> Any:
+    def _abstract(self, values: object) -> dict[str, object]:
         torch = importlib.import_module("torch")
         pytree = importlib.import_module("torch.utils._pytree")
         mappings = importlib.import_module("torchax.ops.mappings")
 
-        def abstract(tensor: Any) -> Any:
+        def abstract(tensor: Tensor) -> object:
             kind = self._jax.dtypes.canonicalize_dtype(mappings.t2j_dtype(tensor.dtype))
             return self._jax.ShapeDtypeStruct(tuple(tensor.shape), kind)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,14 +20,11 @@ from tpustarter.probe.rehearse import (
 )
 from tpustarter.probe.rehearse.device_questions import DeviceQuestions, PretendedTpu, TpuDevice
 from tpustarter.probe.rehearse.exports import LoweringJob
-
-Emit = Callable[[Mapping[str, Any]], None]
-
-Listed = tuple[Any, Any, Any]
-"""Name, function and arguments of a program."""
+from tpustarter.probe.rehearse.jax_types import ListedProgram
+from tpustarter.probe.rehearse.rehearsal_messages import Emit, LowerCommand, LoweredFields
 
 ENTRY = "devices"
-"""Name of the one parameter of a function that lists programs; any other function is a program."""
+"""Name of the first parameter of a function that lists programs; any other one is a program."""
 
 _WHILE_LOADED = (
     "a line outside of every function led there; what stands below the line with `__main__` is "
@@ -35,13 +32,10 @@ _WHILE_LOADED = (
 )
 
 
-def lower_programs(command: Mapping[str, Any], emit: Emit) -> dict[str, Any]:
+def lower_programs(command: LowerCommand, emit: Emit) -> dict[str, object]:
     """Lower the function, module or programs of a user's file.
 
     Emits `ready` once the file is about to be run, then `lowering` and `exported` for each program.
-    `command` has `file`, `name`, `arguments` (pairs of type and shape), `folder`, and `tpus`: for
-    each name the number of its `devices`, and the `kind` and `cores` of one. `torch` is the library
-    that lowers the function's PyTorch module, as `choose_lowerer` takes it; empty for JAX.
     """
     path = Path(command["file"])
     try:
@@ -77,14 +71,14 @@ class _File:
     """The programs of one file."""
 
     def __init__(
-        self, jax: Any, command: Mapping[str, Any], emit: Emit, answers: PretendedTpu, route: str
+        self, jax: ModuleType, command: LowerCommand, emit: Emit, answers: PretendedTpu, route: str
     ) -> None:
         self._jax, self._command, self._emit, self._answers = jax, command, emit, answers
         self._route = route
         """The library that makes functions of a PyTorch module; empty for a file of JAX
         functions."""
         self._path = Path(command["file"])
-        self._function: Any = None
+        self._function: Callable[..., object]
         self._loading = DeviceQuestions()
         self._files = 0
         self.is_running = False
@@ -94,7 +88,7 @@ class _File:
 
     def lower_all(self) -> None:
         """Lower all programs, once for each number of devices, and for each kind if it matters."""
-        tpus: Mapping[str, Any] = self._command["tpus"]
+        tpus = self._command["tpus"]
         loaded = next(iter(exports.group_by_device_kind(tpus)))
         self._load(loaded)
         sizes: list[tuple[int, int] | None] = [None]
@@ -128,7 +122,7 @@ class _File:
 
     def _lists(self) -> bool:
         parameters = list(inspect.signature(self._function).parameters)
-        return not self._route and parameters == [ENTRY] and not self._command["arguments"]
+        return not self._route and parameters[:1] == [ENTRY] and not self._command["arguments"]
 
     def _lower(
         self,
@@ -141,12 +135,15 @@ class _File:
         # True means that another kind of TPU may differ. Programs that did not ask for the kind are
         # `settled`: one lowering is for all TPUs that are `wanted`.
         titles: set[str] = set()
-        differs = False
+        differs, number = False, -1
         with self._answers.answer_for(device) as listing:
             programs = iter(self._programs(count))
             # Each is lowered before the next one is requested: a mesh that the user's function
             # sets round a `yield` is then still in force.
             while (listed := self._next(programs, listing)) is not None:
+                number += 1
+                if self._command["only"] not in (None, number):
+                    continue
                 name, function, arguments = listed
                 title = make_unique_title(
                     str(name), f"{name}({_types(self._jax, arguments)})", titles
@@ -177,7 +174,9 @@ class _File:
                 )
         return differs
 
-    def _next(self, programs: Iterator[Listed], listing: DeviceQuestions) -> Listed | None:
+    def _next(
+        self, programs: Iterator[ListedProgram], listing: DeviceQuestions
+    ) -> ListedProgram | None:
         try:
             return next(programs, None)
         finally:
@@ -185,9 +184,10 @@ class _File:
 
     def _export(
         self, title: str, job: LoweringJob, device: TpuDevice
-    ) -> tuple[dict[str, Any], DeviceQuestions]:
+    ) -> tuple[LoweredFields, DeviceQuestions]:
         self._files += 1
-        file = Path(self._command["folder"]) / f"program-{self._files}.mlirbc"
+        size = f"-{self._command['size']}" if self._command["size"] else ""
+        file = Path(self._command["folder"]) / f"program{size}-{self._files}.mlirbc"
 
         def warn(text: str) -> None:
             self._emit({"event": "warning", "program": title, "text": text})
@@ -198,7 +198,7 @@ class _File:
             return {"error": error, "refused": False, "notes": []}, DeviceQuestions(device)
         return exports.lower_for_device(self._answers, job, device, file, warn=warn, own=self._path)
 
-    def _programs(self, count: int | None) -> Iterator[Listed]:
+    def _programs(self, count: int | None) -> Iterator[ListedProgram]:
         if self._route:
             from tpustarter.probe.rehearse import torchax_exports
 
@@ -210,13 +210,26 @@ class _File:
             specs = [self._jax.ShapeDtypeStruct(shape, kind) for kind, shape in wanted]
             yield self._command["name"], self._function, specs
             return
-        for listed in self._function(self._jax.devices()[:count]):
+        listing: Any = self._function(self._jax.devices()[:count], **self._sizes())  # the user's
+        for listed in listing:
             try:
                 name, function, arguments = listed
             except (TypeError, ValueError):
                 kind = f"{type(listed).__name__} {listed!r}"
                 raise TypeError(f"expected (name, function, arguments), found a {kind}") from None
             yield name, function, arguments
+
+    def _sizes(self) -> dict[str, int]:
+        """Return the arguments of a function that lists programs, besides the devices."""
+        parameters = inspect.signature(self._function).parameters.values()
+        wanted = self._command["dimension"]
+        named = f"{self._command['name']}({', '.join(one.name for one in parameters)})"
+        kinds = {one.name: one.kind for one in parameters}
+        by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()
+        if wanted and kinds.get(wanted) not in by_name and not takes_any:
+            raise lowering_errors.RequestError(f"`{named}` has no parameter `{wanted}`")
+        return {wanted: self._command["size"]} if wanted else {}
 
 
 def make_unique_title(title: str, longer: str, titles: Collection[str]) -> str:
@@ -225,7 +238,7 @@ def make_unique_title(title: str, longer: str, titles: Collection[str]) -> str:
     return next(text for text in (title, longer, *numbered) if text not in titles)
 
 
-def _types(jax: Any, arguments: Any) -> str:
+def _types(jax: ModuleType, arguments: object) -> str:
     leaves = jax.tree_util.tree_leaves(arguments)
     text = ", ".join(
         jitted_functions.format_type(leaf)
@@ -236,7 +249,7 @@ def _types(jax: Any, arguments: Any) -> str:
     return cut_text(text, 60)
 
 
-def _refuse_narrowing(jax: Any, kinds: Iterable[str]) -> None:
+def _refuse_narrowing(jax: ModuleType, kinds: Iterable[str]) -> None:
     # JAX would silently make the type half as wide.
     for kind in kinds:
         if kind.endswith(("64", "128")) and kind != "complex64" and not jax.config.jax_enable_x64:
@@ -259,7 +272,7 @@ def _load(path: Path) -> ModuleType:
     return module
 
 
-def _find(module: ModuleType, name: str, path: Path) -> Callable[..., Any]:
+def _find(module: ModuleType, name: str, path: Path) -> Callable[..., object]:
     function = getattr(module, name, None)
     if callable(function):
         return function

@@ -63,6 +63,8 @@ class CompileTask:
     """`check`, or `artifact` with `program` and `lowered`, as the probe takes them."""
     notes: tuple[str, ...] = ()
     """Remarks that go with the answer."""
+    explains_memory: bool = True
+    """True if the arrays of a program that does not fit are wanted, which takes as long again."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,7 @@ class Compiler:
             "topology": dict(task.topology),
             "cache": self._cache,
             "done": done,
+            "explain": task.explains_memory,
             **task.source,
         }
 
@@ -220,11 +223,11 @@ class Compiler:
         self, task: CompileTask, result: dict[str, Any]
     ) -> Iterator[StillCompiling | dict[str, Any]]:
         names = [str(name) for name in result.pop("argument_names", ())]
-        if result["status"] != "does-not-fit" or result["cached"]:
+        if result["status"] != "does-not-fit" or result["cached"] or not task.explains_memory:
             yield result
             return
         flags = f"{self._session.env.get('LIBTPU_INIT_ARGS', '')} {FLAGS}".strip()
-        changed = {"only": [result["program"]], "cache": None, "save": None}
+        changed = {"only": [result["program"]], "cache": None, "save": None, "explain": False}
         command = self._command(task, []) | changed
         self._memory_probe, log = start_probe(
             self._session, {**OUTSPOKEN, "LIBTPU_INIT_ARGS": flags}, stream=True

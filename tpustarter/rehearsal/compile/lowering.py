@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,29 +69,73 @@ def lower_programs(
     Raises:
         Problem: the file cannot be run, or does not name such a function.
     """
-    probe, log = start_probe(session)
-    started(probe)
-    try:
-        probe.send(
-            {
-                "do": "trace",
-                "id": code.name,
-                "timeout_s": 20 * timeout_s,
-                "file": str(code.file),
-                "name": code.function,
-                "folder": str(session.folder),
-                "arguments": [[kind, list(shape)] for kind, shape in code.arguments],
-                "torch": code.torch,
-                "checks": list(code.checks),
-                "tpus": tpu_fields(topologies),
-            }
-        )
-        for told in _programs(probe, code, session, [t.name for t in topologies], timeout_s):
-            if isinstance(told, LoweredProgram) and told.error and _wants_values(log):
-                yield replace(told, error=f"{NEEDS_VALUES}{LAST}")
-            else:
-                yield told
-    finally:
+    with LoweringProcess(session, topologies, timeout_s, started) as process:
+        yield from process.lower(code)
+
+
+class LoweringProcess:
+    """The process that runs the user's file and lowers its programs, once or for many sizes."""
+
+    def __init__(
+        self,
+        session: ProbeSession,
+        topologies: Sequence[tpus.Topology],
+        timeout_s: float,
+        started: Callable[[Probe], None],
+    ) -> None:
+        """Describe the process, which starts when it is needed; see `lower_programs`."""
+        self._session, self._topologies = session, topologies
+        self._timeout_s, self._started = timeout_s, started
+        self._open: tuple[Probe, CappedLog] | None = None
+
+    def __enter__(self) -> LoweringProcess:  # noqa: PYI034  Python 3.10 has no Self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def lower(
+        self, code: UserFunction, only: int | None = None
+    ) -> Iterator[LoweredProgram | ProgramWarning | float]:
+        """Yield the programs as `lower_programs` does, or only the one with that number."""
+        if self._open is None:
+            self._open = start_probe(self._session)
+            self._started(self._open[0])
+        self._open[0].send(self._command(code, only))
+        names = [topology.name for topology in self._topologies]
+        can_go_on = False
+        try:
+            can_go_on = yield from _programs(
+                self._open, code, self._session, names, self._timeout_s
+            )
+        except LoweringProblem as problem:
+            can_go_on = problem.has_ended
+            raise
+        finally:
+            if not can_go_on:
+                self._close()
+
+    def _command(self, code: UserFunction, only: int | None) -> dict[str, Any]:
+        return {
+            "do": "trace",
+            "id": code.name,
+            "timeout_s": 20 * self._timeout_s,
+            "file": str(code.file),
+            "name": code.function,
+            "folder": str(self._session.folder),
+            "arguments": [[kind, list(shape)] for kind, shape in code.sized_arguments()],
+            "dimension": code.dimension if not code.arguments else "",
+            "size": code.size,
+            "only": only,
+            "torch": code.torch,
+            "checks": list(code.checks),
+            "tpus": tpu_fields(self._topologies),
+        }
+
+    def _close(self) -> None:
+        if self._open is None:
+            return
+        (probe, log), self._open = self._open, None
         probe.end()
         probe.close()
         log.close()
@@ -102,8 +146,14 @@ def _wants_values(log: CappedLog) -> bool:
 
 
 def _programs(
-    probe: Probe, code: UserFunction, session: ProbeSession, names: list[str], timeout_s: float
-) -> Iterator[LoweredProgram | ProgramWarning | float]:
+    opened: tuple[Probe, CappedLog],
+    code: UserFunction,
+    session: ProbeSession,
+    names: list[str],
+    timeout_s: float,
+) -> Generator[LoweredProgram | ProgramWarning | float, None, bool]:
+    # True means that the process takes another command.
+    probe, log = opened
     missing: dict[str, list[str]] = {}  # begun programs, with the TPUs that have no answer
     program: str | None = None
     check: str | None = None
@@ -135,7 +185,7 @@ def _programs(
             if isinstance(told, LoweredProgram | ProgramWarning):
                 yield told
         elif event is not None and kind == "end" and event.get("outcome") == "done":
-            return
+            return True
         else:
             reason = f"{what} within {limit_s:g} s" if event is None else _reason(event, session)
             if not missing or kind == "interrupted":
@@ -143,9 +193,10 @@ def _programs(
             # Between two programs the failure is the file's own.
             tpus_left = tuple(names if program is None else missing[f"{check} {program}"])
             title, text = code.name if program is None else program, f"{reason}{LAST}"
+            text = f"{NEEDS_VALUES}{LAST}" if _wants_values(log) else text
             lost = LoweredProgram(title, tpus_left, {}, text, notes=notes, check=check)
             yield replace(lost, place=_place(event or {}, session))
-            return
+            return kind == "end"
 
 
 def tpu_fields(topologies: Sequence[tpus.Topology]) -> dict[str, dict[str, Any]]:
@@ -277,6 +328,7 @@ def _exported(event: Event, session: ProbeSession) -> LoweredProgram:
     free = {key: [bool(one) for one in lowered[key]] for key in ("free_arguments", "free_outputs")}
     aliases = [[int(argument), int(output)] for argument, output in lowered.get("aliases", ())]
     fields = fields | free | ({"aliases": aliases} if aliases else {})
+    fields |= {"named": True} if lowered.get("named") is True else {}
     source = {"artifact": str(event["artifact"]), "lowered": fields, "program": name}
     work = as_type(session.redact.redact_value(event.get("work")), ProgramWork)
     return LoweredProgram(name, names, source, notes=notes, check=check, work=work)
@@ -324,6 +376,8 @@ class LoweringProblem(Problem):
             hint = install_hint(str(module), str(python))
         summary = f"`{name}` cannot be lowered: {reason}"
         super().__init__(summary, hint=hint, code=ExitCode.INCONCLUSIVE)
+        self.has_ended = event.get("event") == "end"
+        """True if the process has reported the failure, and takes another command."""
         self.narrows = event.get("narrows") is True
         """True if JAX would make a type of the arguments half as wide."""
 

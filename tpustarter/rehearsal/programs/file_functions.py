@@ -18,7 +18,7 @@ MOST_FILES = 60
 """Most files of a folder that are read."""
 JAX = frozenset({"jax", "flax", "optax", "equinox", "haiku", "penzai", "maxtext", "levanter"})
 LISTS = "devices"
-"""Name of the one parameter of a function that lists programs; any other function is a program."""
+"""Name of the first parameter of a function that lists programs; any other one is a program."""
 SCRIPT = "__name__"
 
 _JIT = re.compile(r"(?:^|\.)(?:filter_)?p?jit$")
@@ -40,13 +40,17 @@ class FileFunction:
     static: tuple[str, ...] = ()
     """Arguments that are not arrays, named by `static_argnums` and `static_argnames`."""
     jitted: bool = False
+    takes: tuple[str, ...] = ()
+    """Names of all arguments that can be given by name."""
+    defaults: tuple[tuple[str, int], ...] = ()
+    """Defaults that are whole numbers, by the names of their arguments."""
     certain: bool = True
     """True if the file shows its parameters for certain; an unknown decorator may change them."""
 
     @property
     def lists_programs(self) -> bool:
         """Return whether the function returns programs to rehearse, rather than being one."""
-        return self.needed == (LISTS,) and self.most == 1
+        return self.needed[:1] == (LISTS,)
 
 
 @dataclass(frozen=True)
@@ -169,11 +173,24 @@ def _listed(
 ) -> FileFunction:
     by_position = [one.arg for one in (*takes.posonlyargs, *takes.args)]
     first = by_position[: len(by_position) - len(takes.defaults)]
-    pairs = zip(takes.kwonlyargs, takes.kw_defaults, strict=True)
+    pairs = list(zip(takes.kwonlyargs, takes.kw_defaults, strict=True))
     by_name = [one.arg for one, default in pairs if default is None]
-    most = None if takes.vararg else len(by_position)
+    values = [*zip(by_position[len(first) :], takes.defaults, strict=True)]
+    values += [(one.arg, default) for one, default in pairs if default is not None]
     return FileFunction(
-        name, (*first, *by_name), most, tuple(by_name), tuple(static), jitted, certain
+        name,
+        (*first, *by_name),
+        None if takes.vararg else len(by_position),
+        tuple(by_name),
+        tuple(static),
+        jitted,
+        takes=tuple(one.arg for one in (*takes.args, *takes.kwonlyargs)),
+        defaults=tuple(
+            (one, value.value)
+            for one, value in values
+            if isinstance(value, ast.Constant) and type(value.value) is int
+        ),
+        certain=certain,
     )
 
 

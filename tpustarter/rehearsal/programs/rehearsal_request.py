@@ -55,6 +55,10 @@ class RehearsalRequest:
     """A program that is already lowered."""
     arguments: tuple[str, ...] = ()
     """Type and shape of each argument of the user's function: `f32[8192,8192]`."""
+    fit: str = ""
+    """The dimension whose largest size is searched; empty for none."""
+    compare: bool = False
+    """True if the programs of the file are alternatives to compare."""
     framework: str | None = None
     """`jax`, or the library that lowers the function's PyTorch module; None to detect it."""
     tpus: tuple[str, ...] = EVERY_GENERATION

@@ -56,11 +56,15 @@ ANY_TORCH = "torch"
 STABLEHLO = (".mlirbc", ".bytecode", ".mlir")
 """Endings of StableHLO files; torch_xla writes `functions/forward.bytecode`."""
 
-_ARGUMENT = re.compile(r"(?P<type>[A-Za-z]\w*)\[(?P<shape>[\d, ]*)\]")
+_ARGUMENT = re.compile(r"(?P<type>[A-Za-z]\w*)\[(?P<shape>[\w, ]*)\]")
 _NAMED = 5
 """Files listed in the error for a missing one."""
 _DIMENSION = 2**31
 """One more than the largest dimension XLA takes."""
+
+
+Shape = tuple[int | str, ...]
+"""A shape, in which a name stands for the dimension whose size is searched."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +73,23 @@ class UserFunction:
 
     file: Path
     function: str
-    arguments: tuple[tuple[str, tuple[int, ...]], ...]
+    arguments: tuple[tuple[str, Shape], ...]
     """Type and shape of each array; empty for an entry point that lists programs itself."""
     torch: str = ""
     """The library that lowers the function's PyTorch module, or `ANY_TORCH`; empty for JAX."""
     checks: tuple[str, ...] = ()
     """Checks whose programs are lowered, instead of a file's."""
+    dimension: str = ""
+    """The dimension whose size is searched: one of the shapes, or a parameter of the function."""
+    size: int = 0
+    """The size of the dimension; 0 where it is still to be found."""
+
+    def sized_arguments(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Return type and shape of each array, with the size of the dimension."""
+        return [
+            (kind, tuple(one if isinstance(one, int) else self.size for one in shape))
+            for kind, shape in self.arguments
+        ]
 
     @property
     def name(self) -> str:
@@ -166,7 +181,7 @@ def names_python_code(text: str) -> bool:
 
 
 def resolve_function(
-    ids: tuple[str, ...], arguments: tuple[str, ...], framework: str | None
+    ids: tuple[str, ...], arguments: tuple[str, ...], framework: str | None, dimension: str = ""
 ) -> UserFunction | None:
     """Return the user's own program, or None if only checks are named; raises Problem."""
     files = [name for name in ids if names_python_code(name) or is_stablehlo(name)]
@@ -177,7 +192,7 @@ def resolve_function(
             code=ExitCode.USAGE,
         )
     if files and names_python_code(files[0]):
-        return parse_function(files[0], arguments, framework)
+        return parse_function(files[0], arguments, framework, dimension)
     if arguments:
         raise Problem(
             "`--arg` needs a function, and none is named as `FILE.py:FUNCTION`",
@@ -204,9 +219,12 @@ def is_stablehlo(text: str) -> bool:
 
 
 def parse_function(
-    text: str, arguments: tuple[str, ...], framework: str | None = None
+    text: str, arguments: tuple[str, ...], framework: str | None = None, dimension: str = ""
 ) -> UserFunction:
-    """Return the function that `FILE.py:FUNCTION`, `--arg` and a framework name; raises Problem."""
+    """Return the function that `FILE.py:FUNCTION`, `--arg` and a framework name; raises Problem.
+
+    `dimension` is the one whose size is searched, and may be a name in a shape.
+    """
     name, _, function = text.partition(":")
     file = _existing(name)
     if function and not function.isidentifier():
@@ -224,8 +242,8 @@ def parse_function(
             code=ExitCode.USAGE,
         )
     entry = MAKES if torch else ENTRY
-    types = tuple(parse_argument(argument) for argument in arguments)
-    return UserFunction(file.absolute(), function or entry, types, torch)
+    types = tuple(_parse_shape(argument, dimension) for argument in arguments)
+    return UserFunction(file.absolute(), function or entry, types, torch, dimension=dimension)
 
 
 def may_return_module(file: Path, function: str) -> bool:
@@ -299,6 +317,11 @@ def _existing(name: str) -> Path:
 
 def parse_argument(text: str) -> tuple[str, tuple[int, ...]]:
     """Return type and shape of `f32[8192,8192]`; raises Problem."""
+    kind, shape = _parse_shape(text, "")
+    return kind, tuple(size for size in shape if isinstance(size, int))
+
+
+def _parse_shape(text: str, dimension: str) -> tuple[str, Shape]:
     match = _ARGUMENT.fullmatch(text.strip())
     shown = Redactor(os.environ).redact_text(text)[:80]
     example = "an array as `f32[8192,8192]`, or `bf16[]` for a scalar"
@@ -316,9 +339,19 @@ def parse_argument(text: str) -> tuple[str, tuple[int, ...]]:
             code=ExitCode.USAGE,
         )
     words = [word.strip() for word in match["shape"].split(",")] if match["shape"].strip() else []
-    if any(not word or " " in word or len(word) > 10 or int(word) >= _DIMENSION for word in words):
+    if named := [word for word in words if word.isidentifier() and word != dimension]:
+        raise Problem(
+            f"`--arg {shown}`: the dimension `{named[0]}` has no size",
+            hint=f"`--fit {named[0]}` searches the largest one that fits; else type a number",
+            code=ExitCode.USAGE,
+        )
+    numbers = [word for word in words if word != dimension]
+    if any(
+        not (word.isascii() and word.isdigit()) or len(word) > 10 or int(word) >= _DIMENSION
+        for word in numbers
+    ):
         raise Problem(
             f"`--arg {shown}`: the shape cannot be read, expected {example}",
             code=ExitCode.USAGE,
         )
-    return kind, tuple(int(word) for word in words)
+    return kind, tuple(word if word == dimension else int(word) for word in words)

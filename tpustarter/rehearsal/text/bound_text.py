@@ -75,7 +75,7 @@ def list_bound_notes(result: ResultFields, *, verbose: bool = False) -> Iterator
         yield AT_BEST, f"no bound, because {describe_gap(work)}"
     utilization = as_type(result.get("utilization"), Utilization)
     if utilization:
-        yield MFU, _utilization(utilization, bound)
+        yield MFU, _utilization(utilization, bound, work.devices if work else 1)
 
 
 def _peaks(limit: TimeLimit) -> str:
@@ -126,9 +126,10 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
-def _utilization(found: Utilization, bound: LowerBound | None) -> str:
+def _utilization(found: Utilization, bound: LowerBound | None, devices: int) -> str:
     text = (
-        f"{_percent(found.mfu)} of the {found.peak_type} peak of all devices at "
+        f"{_percent(found.mfu)} of the {found.peak_type} peak of "
+        f"{phrases.choose_plural(devices, 'one device', f'all {devices} devices')} at "
         f"{format_time(found.measured_seconds)} a run"
     )
     more = [

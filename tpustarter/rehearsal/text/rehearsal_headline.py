@@ -11,6 +11,9 @@ from tpustarter.machine.generations import GENERATIONS
 from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.text import phrases
 
+WORDS = {"compiles": "ok", "does-not-fit": "too big", "refused": "refused", "error": "ERROR"}
+"""The word for each status."""
+NOT_RUN = "Nothing was run: this is a rehearsal, no TPU was tested."
 MOST_NAMED = 3
 """TPUs that are named in the last sentence; the table above it has all of them."""
 
@@ -52,8 +55,9 @@ def format_headline(
     unknown = sum(result["status"] == "error" for result in results)
     text += f", {unknown} without an answer" if unknown else ""
     text += "; stopped before the end" if stopped_of is not None else ""
-    run = "Your script ran on CPU devices, and nothing on a TPU" if script else "Nothing was run"
-    return f"{text}. {run}: this is a rehearsal, no TPU was tested."
+    ran = "Your script ran on CPU devices, and nothing on a TPU: this is a rehearsal, no TPU was "
+    ran += "tested."
+    return f"{text}. {ran if script else NOT_RUN}"
 
 
 def _counted(

@@ -15,8 +15,19 @@ from tpustarter.rehearsal.result_fields import (
     ResultFields,
 )
 from tpustarter.rehearsal.run import Rehearsal
-from tpustarter.rehearsal.text import bound_text, memory_bar, model_estimate, script_text
+from tpustarter.rehearsal.text import (
+    bound_text,
+    comparison_text,
+    fit_text,
+    memory_bar,
+    model_estimate,
+    script_text,
+)
+from tpustarter.rehearsal.text.donation_text import DONATE, describe_donation
+from tpustarter.rehearsal.text.memory_size import format_size, format_sizes
 from tpustarter.rehearsal.text.rehearsal_headline import (
+    NOT_RUN,
+    WORDS,
     exceeds_memory,
     format_headline,
     format_label,
@@ -24,9 +35,6 @@ from tpustarter.rehearsal.text.rehearsal_headline import (
 from tpustarter.text import phrases
 from tpustarter.text.terminal import WIDTH, Paint, cut_text, escape_text, leave_unpainted, wrap
 
-GIB = 2.0**30
-MIB = 2.0**20
-WORDS = {"compiles": "ok", "does-not-fit": "too big", "refused": "refused", "error": "ERROR"}
 _HEADS = {"does-not-fit": "TOO BIG", "refused": "REFUSED", "error": "ERROR", "compiles": "ok"}
 _ORDER = ("error", "refused", "does-not-fit", "compiles")
 WASTE = 2.0
@@ -52,29 +60,6 @@ _PASSES = {
 }
 
 
-def format_size(count: float) -> str:
-    """Return a number of bytes in the unit that suits it."""
-    return format_sizes([count])[0]
-
-
-def format_sizes(counts: Sequence[float]) -> list[str]:
-    """Return numbers of bytes for comparison, all in the unit and precision of the largest.
-
-    Right-aligned in a column, their decimal points line up.
-    """
-    largest = max(counts, default=0)
-    units = (("GiB", GIB), ("MiB", MIB), ("KiB", 2.0**10), ("B", 1.0))
-    unit, factor = next((one for one in units if largest >= one[1]), units[-1])
-    decimals = 0 if unit == "B" or largest >= 100 * factor else 2
-    least = 10.0**-decimals
-    return [
-        f"<{least:g} {unit}"
-        if 0 < count / factor < least / 2
-        else f"{count / factor:.{decimals}f} {unit}"
-        for count in counts
-    ]
-
-
 def format_first_line(compiler: str, versions: dict[str, str], tpus: Sequence[str]) -> str:
     """Return the first line: the compiler, its versions and the TPUs."""
     names = f"jax {versions['jax']}, libtpu {versions['libtpu']}"
@@ -95,7 +80,8 @@ def render_rehearsal(
     lines: list[str] = []
     for group in _groups(results):
         if group[0]["status"] != "compiles" or verbose or own or len(tpus) == 1:
-            lines += _group(group, paint, facts=own or verbose, verbose=verbose)
+            facts = verbose or (own and not rehearsal.compares)
+            lines += _group(group, paint, facts=facts, verbose=verbose)
     if len(tpus) > 1:
         lines += (
             ["", *format_table(results, tpus, paint)]
@@ -108,11 +94,17 @@ def render_rehearsal(
         lines += wrap(
             f"{escape_text(entry['name'])} was left out: {entry['reason']}", "skip  ", hang=_INDENT
         )
+    if rehearsal.compares:
+        lines += ["", *comparison_text.format_comparison(results, tpus)]
+    if fits := fit_text.format_fits(rehearsal.fits, verbose=verbose):
+        lines += ["", *fits]
     lines += script_text.format_functions(rehearsal.functions)
     if rehearsal.runs_script:
         lines += script_text.format_ending(rehearsal)
     total = rehearsal.progress.total if stopped else None
     last = format_headline(results, own=own, script=rehearsal.runs_script, stopped_of=total)
+    if sizes := fit_text.format_fit_headline(rehearsal.fits):
+        last = f"{sizes}. {NOT_RUN}"
     return "\n".join([*lines, "", *wrap(last, "")])
 
 
@@ -177,6 +169,8 @@ def _group(group: list[ResultFields], paint: Paint, *, facts: bool, verbose: boo
         if status == "does-not-fit":
             lines += memory_bars(group, _INDENT)
             lines += wrap(_ADVICE[status], f"{_INDENT}try   ", hang=_INDENT)
+            for text in dict.fromkeys(map(describe_donation, group)):
+                lines += wrap(escape_text(text), f"{_INDENT}or    ", hang=_INDENT) if text else []
         lines += _noted(group)
         if verbose and first.get("detail"):
             lines += [
@@ -322,6 +316,8 @@ def list_notes(
         where = _origin(largest)
         text = f"{format_size(largest['laid_out_bytes'])}  {largest['shape']}, by {where}"
         lines.append(ProgramNote(LARGEST, text))
+    if donated := describe_donation(result):
+        lines.append(ProgramNote(DONATE, donated))
     lines += _collectives(result["collectives"], verbose=verbose)
     lines += _products(result["dots"], verbose=verbose)
     wide = sorted({b["shape"].split("[")[0] for b in result["buffers"]} & {"f64", "c128"})

@@ -15,6 +15,7 @@ from tpustarter.rehearsal.text import (
     rehearsal_text,
     roofline,
 )
+from tpustarter.rehearsal.text.donation_text import describe_donation
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.explain.failed_run import FailedRun
 from tpustarter.tui.explain.failed_run import make_program_failure as of_program
@@ -77,16 +78,23 @@ def describe_answer_cell(
         for line in rehearsal_text.describe_padding(buffers):
             yield HangingText(_dim_label("padding"), style_sentence(line))
     if result["status"] == "does-not-fit":
-        yield HangingText(_dim_label("try"), ADVICE)
-        least = max(result["hbm_bytes"], (result.get("hbm_limit_bytes") or 0) + 1)
-        if best := rehearsal_headline.find_larger_tpu(least, result.get("devices", 1)):
-            text = f"{best.name} has {best.hbm_gib_per_device:.4g} GiB on a device"
-            yield HangingText(_dim_label("or"), f"{text}: rehearse it for that TPU")
-        yield HangingText(_dim_label("read"), f"{LESSON} (l)")
+        yield from _advise(result)
     for note in result.get("notes", ()):
         yield HangingText(_dim_label("note"), style_sentence(note))
     if result.get("detail") and names_words:
         yield HangingText(_dim_label("more"), "g shows the compiler's own words")
+
+
+def _advise(result: ResultFields) -> Iterator[Piece]:
+    """Yield ways to make a program fit that does not."""
+    yield HangingText(_dim_label("try"), ADVICE)
+    if donated := describe_donation(result):
+        yield HangingText(_dim_label("or"), style_sentence(donated))
+    least = max(result["hbm_bytes"], (result.get("hbm_limit_bytes") or 0) + 1)
+    if best := rehearsal_headline.find_larger_tpu(least, result.get("devices", 1)):
+        text = f"{best.name} has {best.hbm_gib_per_device:.4g} GiB on a device"
+        yield HangingText(_dim_label("or"), f"{text}: rehearse it for that TPU")
+    yield HangingText(_dim_label("read"), f"{LESSON} (l)")
 
 
 def _memory(result: ResultFields) -> Iterator[Piece]:

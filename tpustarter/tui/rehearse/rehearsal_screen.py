@@ -19,6 +19,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.probe.finding import Hint
 from tpustarter.rehearsal.compile.compiler import StillCompiling, TaskDone
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
+from tpustarter.rehearsal.result_fields import FittingSize
 from tpustarter.rehearsal.run import (
     Event,
     Rehearsal,
@@ -44,6 +45,7 @@ from tpustarter.tui.rehearse.answer_table import (
     RehearsalTable,
     format_label,
 )
+from tpustarter.tui.rehearse.program_comparison import compare_alternatives
 from tpustarter.tui.rehearse.rehearsed_script import RehearsedScript
 
 NARROW = 70
@@ -64,8 +66,9 @@ Each line is a program and each column is a TPU. The words are the compiler's an
   number of devices than this TPU has, and `..12s` that it has been compiling for 12 seconds.
 * The **arrow keys** choose an answer, and you see what the compiler says of it. **Enter** gives it
   the whole screen, and a second Enter brings the table back.
-* **c** compares all TPUs for the marked program, and **g** shows the compiler's own words. **o**
-  shows what your script printed, and what it passed to `jax.jit`.
+* **c** compares all TPUs for the marked program, and all programs of your file for the marked TPU.
+  **g** shows the compiler's own words. **o** shows what your script printed, and what it passed to
+  `jax.jit`.
 * **f** says why a program was refused or broke.
 * **e** goes back to the arguments of your function, to change them.
 * **l** opens the lesson on memory, where a program is too big.
@@ -210,7 +213,7 @@ class RehearsalScreen(ListWithDetails):
             self._answers.record_answer(event.result)
         elif isinstance(event, list):
             self._answers.record_skipped(event)
-        elif not isinstance(event, TaskDone):
+        elif not isinstance(event, TaskDone | FittingSize):
             self._script.follow(event)
 
     def _finish(self) -> None:
@@ -278,7 +281,8 @@ class RehearsalScreen(ListWithDetails):
         elif self._view == "words" and (words := self._words()):
             self.show_details(Content(words))
         elif self._view == "compare":
-            self.show_details(StackedText(answer_details.compare_tpus(self._answers, program, tpu)))
+            pieces = [*answer_details.compare_tpus(self._answers, program, tpu)]
+            self.show_details(StackedText([*pieces, *compare_alternatives(self._answers, tpu)]))
         else:
             is_alone = self.has_class("-details")
             pieces = [

@@ -17,6 +17,8 @@ from tpustarter.probe.rehearse.work.banded import Array, Banded, compare_indices
 
 Numbers = Array
 """A NumPy array, or a banded one."""
+Parameters = Mapping[str, Any]
+"""The parameters of a primitive: each primitive has its own."""
 MOST = 2**22
 """Elements of the largest array that is worked out; of a larger mask nothing is known."""
 LOW = -1e4
@@ -131,7 +133,7 @@ def make_known(value: object) -> Fact:
 
 def derive(
     name: str,
-    params: Mapping[str, Any],
+    params: Parameters,
     facts: Sequence[Fact],
     shapes: Sequence[Sequence[int]],
     shape: Sequence[int],
@@ -154,7 +156,7 @@ def derive(
 
 def _derive(
     name: str,
-    params: Mapping[str, Any],
+    params: Parameters,
     facts: Sequence[Fact],
     shapes: Sequence[Sequence[int]],
     shape: Sequence[int],
@@ -324,7 +326,7 @@ def _keep(
 def _move(
     array: Numbers | None,
     name: str,
-    params: Mapping[str, Any],
+    params: Parameters,
     before: Sequence[int],
     after: Sequence[int],
 ) -> Numbers | None:

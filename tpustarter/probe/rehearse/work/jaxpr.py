@@ -6,11 +6,11 @@ Only attributes that JAX has from 0.6.2 to 0.12 are named here.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from tpustarter.probe.rehearse.work import constant_masks
-from tpustarter.probe.rehearse.work.constant_masks import NOTHING, Fact
+from tpustarter.probe.rehearse.work.constant_masks import NOTHING, Fact, Parameters
 
 
 class ArrayType(Protocol):
@@ -36,7 +36,7 @@ class Equation(Protocol):
     """One operation of a jaxpr, with its operands and results."""
 
     primitive: Primitive
-    params: Mapping[str, Any]
+    params: Parameters
     invars: list[TraceValue]
     outvars: list[TraceValue]
     effects: Collection[object]
@@ -91,12 +91,12 @@ def is_literal(value: TraceValue) -> bool:
     return hasattr(value, "val")
 
 
-def read_body(params: Mapping[str, Any]) -> object | None:
+def read_body(params: Parameters) -> object | None:
     """Return the program that an operation calls; None where it calls none."""
     return next((params[name] for name in _BODIES if name in params), None)
 
 
-def count_scan_operands(params: Mapping[str, Any]) -> tuple[int, int]:
+def count_scan_operands(params: Parameters) -> tuple[int, int]:
     """Return the numbers of constants and of carries of a scan; its slices follow them."""
     if "ft_in" not in params:
         return params["num_consts"], params["num_carry"]
@@ -117,7 +117,7 @@ def holds_program(equation: Equation) -> bool:
 
 def open_program(called: object) -> Jaxpr:
     """Return the jaxpr of a program, which may be closed over constants."""
-    inner: Any = getattr(called, "jaxpr", called)
+    inner: Any = getattr(called, "jaxpr", called)  # both have the attributes of a program
     return inner
 
 
@@ -299,7 +299,7 @@ def _list_levels(frame: TraceFrame, equation: Equation) -> list[list[int]]:
 
 
 def _list_bodies(
-    name: str, params: Mapping[str, Any], facts: Sequence[Fact]
+    name: str, params: Parameters, facts: Sequence[Fact]
 ) -> list[tuple[object, Sequence[Fact]]]:
     # Only what is the same in every turn of a loop is known inside.
     if name == "scan":

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tpustarter.probe.rehearse.jitted_functions import format_kind
 from tpustarter.probe.rehearse.work import constant_masks
-from tpustarter.probe.rehearse.work.constant_masks import Fact
+from tpustarter.probe.rehearse.work.constant_masks import Fact, Parameters
 from tpustarter.probe.rehearse.work.jaxpr import (
     CALLS,
     Equation,
@@ -147,7 +147,7 @@ class _Step:
     again: bool
 
     @property
-    def params(self) -> Mapping[str, Any]:
+    def params(self) -> Parameters:
         return self.equation.params
 
     @property

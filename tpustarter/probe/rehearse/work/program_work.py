@@ -11,8 +11,9 @@ devices together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from tpustarter.probe.rehearse.jax_types import Traced
+from tpustarter.probe.rehearse.rehearsal_messages import WorkFields
 from tpustarter.probe.rehearse.work import constant_masks
 from tpustarter.probe.rehearse.work.jaxpr import (
     CALLS,
@@ -36,7 +37,7 @@ _COMPUTING = {"add", "add_any", "sub", "mul", "div", "dot_general", "convert_ele
 """Operations that write each element of their result, as an optimizer's last ones do."""
 
 
-def count_work(traced: object, leaves: Sequence[object], devices: int) -> dict[str, Any]:
+def count_work(traced: Traced, leaves: Sequence[object], devices: int) -> WorkFields:
     """Return the work of a traced program, as fields of a result.
 
     A trace of a kind that is not known costs only these fields: they are the reason then.
@@ -54,7 +55,7 @@ def count_work(traced: object, leaves: Sequence[object], devices: int) -> dict[s
         return {"reason": f"its trace could not be read: {type(error).__name__}: {error}"[:200]}
 
 
-def _count(traced: Any, leaves: Sequence[object], devices: int) -> dict[str, Any]:
+def _count(traced: Traced, leaves: Sequence[object], devices: int) -> WorkFields:
     frame = make_frame(traced.jaxpr)
     arguments, results = frame.jaxpr.invars, frame.jaxpr.outvars
     if len(leaves) != len(arguments):  # static arguments are among them
@@ -78,7 +79,7 @@ def _count(traced: Any, leaves: Sequence[object], devices: int) -> dict[str, Any
     }
 
 
-def _list_donated(traced: Any, count: int) -> set[int]:
+def _list_donated(traced: Traced, count: int) -> set[int]:
     import jax
 
     infos = jax.tree_util.tree_leaves(traced.args_info)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any
+
+from tpustarter.probe.rehearse.rehearsal_messages import WorkFields
 
 MatrixType = tuple[str, str, int]
 """Types of both operands of a matrix product, as HLO writes them, and its passes."""
@@ -62,7 +63,7 @@ class WorkTally:
         self.unknown |= other.unknown
         self.notes |= other.notes
 
-    def as_fields(self) -> dict[str, Any]:
+    def as_fields(self) -> WorkFields:
         """Return the tally as fields of a result, without numbers of NumPy's types."""
         return {
             "matrix": [

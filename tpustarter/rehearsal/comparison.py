@@ -1,0 +1,76 @@
+"""Several programs that do the same, such as one step with several shardings, side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tpustarter.core.json_values import as_type
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
+from tpustarter.rehearsal.programs.user_program import UserFunction
+from tpustarter.rehearsal.result_fields import ComparedProgram, LowerBound, ResultFields
+
+HOW = (
+    "let its `programs(devices)` yield the same step once for each mesh, sharding or "
+    "`jax.checkpoint` policy, each under a name of its own"
+)
+_DIGITS = 3
+"""Digits of a bound that count: as many as are shown, so that a tie looks like one."""
+
+
+def compare_programs(results: Sequence[ResultFields], tpu: str) -> list[ComparedProgram]:
+    """Return the programs of a TPU in the order of their answers, the best one marked."""
+    rows = [_row(result) for result in results if result["tpu"] == tpu]
+    fitting = [
+        row
+        for row, result in zip(rows, (one for one in results if one["tpu"] == tpu), strict=True)
+        if result["status"] == "compiles" and result["hbm_bytes"] <= result["hbm_limit_bytes"]
+    ]
+    best = min(fitting, key=_cost, default=None)
+    return [replace(row, best=len(rows) > 1 and row is best) for row in rows]
+
+
+def check_comparison(request: RehearsalRequest, code: UserFunction | None) -> None:
+    """Raise Problem where a request compares what are no alternatives."""
+    if not request.compare:
+        return
+    if request.fit:
+        raise Problem(
+            "`--fit` finds another size for each program, so there is nothing to compare",
+            hint=f"leave out `--compare`: the report has the largest {request.fit} of each",
+            code=ExitCode.USAGE,
+        )
+    if code is None or code.torch or code.arguments:
+        raise Problem(
+            "`--compare` needs a `FILE.py` with several programs", hint=HOW, code=ExitCode.USAGE
+        )
+
+
+def _row(result: ResultFields) -> ComparedProgram:
+    bound = as_type(result.get("bound"), LowerBound)
+    return ComparedProgram(
+        result["tpu"],
+        result["program"],
+        result["status"],
+        result.get("hbm_bytes"),
+        _sum_received(result),
+        bound.seconds if bound else None,
+        bound.limiter if bound else None,
+        best=False,
+    )
+
+
+def _sum_received(result: ResultFields) -> int | None:
+    if "collectives" not in result:
+        return None
+    received = [one["received_bytes"] for one in result["collectives"]]
+    known = [one for one in received if one is not None]
+    return sum(known) if len(known) == len(received) else None
+
+
+def _cost(row: ComparedProgram) -> tuple[float, float, float]:
+    seconds = math.inf if row.bound_seconds is None else row.bound_seconds
+    received = math.inf if row.received_bytes is None else row.received_bytes
+    return float(f"{seconds:.{_DIGITS}g}"), received, row.hbm_bytes or math.inf

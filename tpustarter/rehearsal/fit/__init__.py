@@ -1,0 +1,1 @@
+"""The search for the largest size of a dimension that still fits into the memory of a TPU."""

@@ -1,0 +1,255 @@
+"""The largest size of a dimension that fits each TPU, found by compiling the user's programs.
+
+Each size is lowered in the user's Python and compiled with the TPU compiler, one after the other in
+the same two processes. The answer is a size that fits, and the next one, which does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tpustarter.checking.run.probe_session import ProbeSession
+from tpustarter.machine import tpus
+from tpustarter.rehearsal.compile import answer_cache, compiler
+from tpustarter.rehearsal.compile.compiler import (
+    Compiler,
+    CompileTask,
+    RehearsalAnswer,
+    StillCompiling,
+)
+from tpustarter.rehearsal.compile.lowering import LoweringProblem, LoweringProcess
+from tpustarter.rehearsal.fit.size_search import SizeSearch, list_steps
+from tpustarter.rehearsal.programs.user_program import (
+    LoweredProgram,
+    ProgramWarning,
+    UserFunction,
+)
+from tpustarter.rehearsal.result_fields import FittingSize, ResultFields, TriedSize
+from tpustarter.running.process import Probe
+
+MOST = 2**31 - 1
+"""The largest dimension that XLA takes."""
+
+Event = StillCompiling | RehearsalAnswer | ProgramWarning | FittingSize
+Told = StillCompiling | ProgramWarning
+
+
+@dataclass(frozen=True)
+class FitJob:
+    """The user's code with a dimension, and the processes that lower and compile it."""
+
+    code: UserFunction
+    default: int
+    """The size that the user's function has for the dimension; 0 if it has none."""
+    topologies: Sequence[tpus.Topology]
+    session: ProbeSession
+    """The user's Python, with CPU devices for the largest TPU."""
+    compiler: Compiler
+    timeout_s: float
+    started: Callable[[Probe], None]
+    """Called with the process that lowers, so that it can be stopped."""
+    make_task: Callable[[LoweredProgram, tpus.Topology], CompileTask]
+    saves: bool
+    """True if the texts of the programs are saved."""
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A program of the user's file, by its number there."""
+
+    number: int
+    name: str
+    step: int = 0
+    """The smallest size at which it can be lowered; all sizes are multiples of it."""
+    digest: str = ""
+
+
+@dataclass
+class _Search:
+    """One program on one TPU: what was compiled, and the best of it."""
+
+    program: _Program
+    sizes: SizeSearch
+    tried: list[TriedSize] = field(default_factory=list[TriedSize])
+    answers: dict[int, ResultFields] = field(default_factory=dict[int, ResultFields])
+    tasks: dict[int, CompileTask] = field(default_factory=dict[int, CompileTask])
+
+    def record(self, size: int, result: ResultFields) -> None:
+        """Record the answer for a size."""
+        needed = result.get("hbm_bytes")
+        fits = result["status"] == "compiles" and needed <= result["hbm_limit_bytes"]
+        self.sizes.record(size // self.program.step, needed or 0, fits=fits)
+        self.tried.append(TriedSize(size, result["status"], fits, needed, result["reason"]))
+        self.answers[size] = result
+
+
+def search_sizes(job: FitJob) -> Iterator[Event]:
+    """Search the largest size of each program for each TPU, until the compiler is stopped.
+
+    Yields an answer for each of them, that of the largest size, and where none fits of the
+    smallest, followed by its `FittingSize`.
+
+    Raises:
+        Problem: the file cannot be lowered at any size that was tried.
+    """
+    for topology in job.topologies:
+        process = LoweringProcess(job.session, [topology], job.timeout_s, job.started)
+        with process:
+            programs, failed = yield from _list_programs(job, process, topology)
+            for lowered in failed:
+                yield RehearsalAnswer(_make_error(job, lowered, topology))
+            for program in programs:
+                if job.compiler.stopped:
+                    return
+                yield from _search_program(job, process, topology, program)
+
+
+def _list_programs(
+    job: FitJob, process: LoweringProcess, topology: tpus.Topology
+) -> Generator[Told, None, tuple[list[_Program], list[LoweredProgram]]]:
+    # One size must work; the smallest that does is the step.
+    steps = list_steps(topology.devices, job.default)
+    usual = job.default or steps[-1]
+    lowered = yield from _lower(job, process, topology, usual)
+    failed = [one for one in lowered if one.error]
+    programs = [
+        _Program(number, one.program, usual, _digest(one))
+        for number, one in enumerate(lowered)
+        if not one.error
+    ]
+    open_ones = {program.number: program for program in programs}
+    settled: dict[int, _Program] = {}
+    for step in steps:
+        if not open_ones or step >= usual or job.compiler.stopped:
+            break
+        try:
+            lowered = yield from _lower(job, process, topology, step)
+        except LoweringProblem:
+            continue
+        for number, one in enumerate(lowered):
+            if not one.error and (program := open_ones.pop(number, None)):
+                settled[number] = replace(
+                    program, step=0 if _digest(one) == program.digest else step
+                )
+    return [settled.get(one.number, one) for one in programs], failed
+
+
+def _digest(lowered: LoweredProgram) -> str:
+    return hashlib.sha256(Path(lowered.source["artifact"]).read_bytes()).hexdigest()
+
+
+def _lower(
+    job: FitJob,
+    process: LoweringProcess,
+    topology: tpus.Topology,
+    size: int,
+    only: _Program | None = None,
+) -> Generator[Told, None, list[LoweredProgram]]:
+    programs: list[LoweredProgram] = []
+    code = replace(job.code, size=size)
+    label = f"{only.name if only else job.code.name}, {job.code.dimension} {size:,}"
+    for told in process.lower(code, only.number if only else None):
+        if isinstance(told, LoweredProgram):
+            programs.append(told)
+        elif isinstance(told, ProgramWarning):
+            yield told
+        else:
+            yield StillCompiling(label, topology.name, told)
+    return programs
+
+
+def _search_program(
+    job: FitJob, process: LoweringProcess, topology: tpus.Topology, program: _Program
+) -> Iterator[Event]:
+    step = program.step
+    if not step:
+        reason = f"`{job.code.dimension}` changes nothing in it"
+        name = job.code.dimension
+        yield FittingSize(program.name, topology.name, name, 1, None, None, reason, ())
+        return
+    sizes = SizeSearch(job.default // step, MOST // step, topology.hbm_bytes)
+    search = _Search(program, sizes)
+    while not job.compiler.stopped and (count := sizes.find_next()) is not None:
+        size = count * step
+        result = yield from _answer(job, process, topology, search, size)
+        if result is None:
+            return
+        search.record(size, result)
+        if result["status"] == "error" and size in search.tasks:
+            break  # a crash or a time limit would cost as much for every other size
+    if not job.compiler.stopped:
+        yield from _finish(job, topology, search)
+
+
+def _answer(
+    job: FitJob, process: LoweringProcess, topology: tpus.Topology, search: _Search, size: int
+) -> Generator[Told, None, ResultFields | None]:
+    # None means that the compiler was stopped.
+    program = search.program
+    try:
+        lowered = yield from _lower(job, process, topology, size, program)
+    except LoweringProblem as problem:
+        lowered = [LoweredProgram(program.name, (topology.name,), {}, problem.full_text)]
+    if not lowered:
+        gone = f"there is no program {program.number + 1} at this size"
+        lowered = [LoweredProgram(program.name, (topology.name,), {}, gone)]
+    if lowered[0].error:
+        return _make_error(job, lowered[0], topology)
+    task = job.make_task(lowered[0], topology)
+    search.tasks[size] = task
+    quick = replace(task, explains_memory=False, source={**task.source, "save": None})
+    result = yield from _compile(job, quick, f"{program.name}, {job.code.dimension} {size:,}")
+    if result and result["status"] != "does-not-fit":
+        answer_cache.save_compiler_answer(result)
+    return result
+
+
+def _compile(
+    job: FitJob, task: CompileTask, label: str
+) -> Generator[StillCompiling, None, ResultFields | None]:
+    result: ResultFields | None = None
+    for event in job.compiler.run(task):
+        if isinstance(event, RehearsalAnswer):
+            result = event.result
+        else:
+            yield replace(event, program=label)
+    return result
+
+
+def _finish(job: FitJob, topology: tpus.Topology, search: _Search) -> Iterator[Event]:
+    program, name = search.program, job.code.dimension
+    largest = search.sizes.largest * program.step
+    size = largest or min(search.answers)
+    result: ResultFields | None = search.answers[size]
+    if size in search.tasks and (job.saves or result["status"] == "does-not-fit"):
+        result = yield from _compile(job, search.tasks[size], f"{program.name}, {name} {size:,}")
+    if result is None:
+        return
+    following = next((one for one in search.tried if one.size == largest + program.step), None)
+    reason = None
+    if following is not None and following.status == "error":
+        reason = f"no answer for {following.size:,}: {following.reason}"
+    elif broken := [one for one in search.tried if one.status == "error"]:
+        reason = f"no answer for {broken[-1].size:,}: {broken[-1].reason}"
+    yield RehearsalAnswer({**result, "program": program.name})
+    yield FittingSize(
+        program.name,
+        topology.name,
+        name,
+        program.step,
+        largest or None,
+        following.size if following else None,
+        reason,
+        tuple(sorted(search.tried, key=lambda one: one.size)),
+    )
+
+
+def _make_error(job: FitJob, lowered: LoweredProgram, topology: tpus.Topology) -> ResultFields:
+    task = job.make_task(lowered, topology)
+    error = str(lowered.error)
+    failure = compiler.make_failure(task, lowered.program, error, detail=lowered.traceback)
+    status = "refused" if lowered.refused else "error"
+    return compiler.add_notes(failure | {"status": status}, lowered.notes)

@@ -1,0 +1,30 @@
+"""The arguments that a program could donate as text, with the change to make."""
+
+from __future__ import annotations
+
+from tpustarter.core.json_values import as_type
+from tpustarter.rehearsal.result_fields import Donation, ResultFields
+from tpustarter.rehearsal.text.memory_size import format_size
+from tpustarter.text import phrases
+
+DONATE = "donate"
+"""Label of the note."""
+
+
+def describe_donation(result: ResultFields) -> str:
+    """Return what donating more arguments would save, and how; empty if nothing is known."""
+    found = as_type(result.get("donation"), Donation)
+    if found is None or not found.arguments:
+        return ""
+    quoted = "".join(f'"{name}", ' for name in found.arguments)
+    listed = quoted.strip() if len(found.arguments) == 1 else quoted.removesuffix(", ")
+    names = phrases.join_words([f"`{name}`" for name in found.arguments])
+    are = phrases.choose_plural(len(found.arguments), "is", "are")
+    change = f"`jax.jit(..., donate_argnames=({listed}))`"
+    after = f"if {names} {are} not used after the call"
+    if found.hbm_bytes is None:
+        return f"{change} saves up to {format_size(found.most_bytes or 0)}, {after}"
+    fits = found.hbm_bytes <= (result.get("hbm_limit_bytes") or 0)
+    text = f"{change} makes it {format_size(found.hbm_bytes)}, which "
+    text += "fits" if fits else "is still too much"
+    return f"{text} (compiled so), {after}"

@@ -1,0 +1,76 @@
+"""The largest sizes that fit as plain text: a line for each program and TPU, and the headline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tpustarter.rehearsal.result_fields import FittingSize, TriedSize
+from tpustarter.rehearsal.text.memory_size import format_size
+from tpustarter.rehearsal.text.rehearsal_headline import WORDS
+from tpustarter.text import phrases
+from tpustarter.text.terminal import escape_text, wrap
+
+_INDENT = " " * 6
+ABOVE = (
+    "Every size here was compiled. A larger one may fit again, where the compiler finds a better "
+    "layout for it."
+)
+
+
+def format_fits(fits: Sequence[FittingSize], *, verbose: bool = False) -> list[str]:
+    """Return what was found for each program and TPU, with all sizes that were compiled if asked.
+
+    Empty for a rehearsal that searched nothing.
+    """
+    lines: list[str] = []
+    for one in fits:
+        lines += wrap(
+            escape_text(f"{one.program} for {one.tpu}: {describe(one)}"), "fit   ", _INDENT
+        )
+        if verbose:
+            lines += [f"{_INDENT}{line}" for line in _list_tried(one)]
+    if any(one.tried for one in fits):
+        lines += wrap(ABOVE, _INDENT, hang=_INDENT)
+    return lines
+
+
+def describe(fit: FittingSize) -> str:
+    """Return what was found in a sentence without a full stop."""
+    if not fit.tried:
+        return f"skipped, because {fit.reason}"
+    name = fit.dimension
+    if fit.largest is None:
+        text = f"not even {name} {fit.tried[0].size:,} fits"
+    elif fit.next is None:
+        text = f"{name} {fit.largest:,} fits, and no larger one was compiled"
+    else:
+        text = f"{name} {fit.largest:,} fits, {fit.next:,} doesn't"
+    sizes = phrases.format_count(len(fit.tried), "size")
+    steps = f", all multiples of {fit.step:,}" if fit.step > 1 else ""
+    text += f" ({sizes} tried{steps})"
+    return f"{text}. {fit.reason[0].upper()}{fit.reason[1:]}" if fit.reason else text
+
+
+def format_fit_headline(fits: Sequence[FittingSize]) -> str:
+    """Return the largest size of each program and TPU; empty where nothing was searched."""
+    found = [one for one in fits if one.tried]
+    if not found:
+        return ""
+    several = len({one.program for one in found}) > 1
+    each = [
+        f"{one.largest:,} on {one.tpu}" if one.largest else f"none on {one.tpu}" for one in found
+    ]
+    if several:
+        each = [f"{text} for {one.program}" for text, one in zip(each, found, strict=True)]
+    return f"Largest {found[0].dimension} that fits: {', '.join(each)}"
+
+
+def _list_tried(fit: FittingSize) -> Iterator[str]:
+    width = max((len(f"{one.size:,}") for one in fit.tried), default=0)
+    yield from (f"{one.size:>{width},}  {_answer(one)}" for one in fit.tried)
+
+
+def _answer(tried: TriedSize) -> str:
+    size = "" if tried.hbm_bytes is None else f"  {format_size(tried.hbm_bytes)}"
+    word = WORDS["does-not-fit"] if tried.hbm_bytes and not tried.fits else WORDS[tried.status]
+    return f"{word}{size}"
