@@ -162,5 +162,3 @@ def programs(devices):
     """Yield the programs of each repository."""
     for model in (palm, nano_lm, llama, qwen, gemma):
         yield from model(devices)
-
-

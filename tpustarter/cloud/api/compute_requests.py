@@ -173,7 +173,7 @@ def make_group(request: TpuRequest, project: str) -> Body:
 
 def _machine(request: TpuRequest, project: str, kind: Literal["instance", "template"]) -> Body:
     """Return the properties that an instance and a template share."""
-    metadata = [{"key": key, "value": value} for key, value in request.metadata.items()]
+    metadata = [{"key": key, "value": value} for key, value in sorted(request.metadata.items())]
     account = request.service_account or "default"
     body: Body = {
         "disks": [_boot_disk(request, project, kind), *_data_disks(request, project, kind)],

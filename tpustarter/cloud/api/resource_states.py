@@ -18,9 +18,10 @@ from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text
 
 FILE = Path(__file__).with_name("states.yml")
+COMPUTE = Path(__file__).with_name("compute_states.yml")
 INSTANCES = Path(__file__).with_name("instance_states.yml")
 
-Table = Literal["queued_resources", "nodes", "health", "symptoms", "compute_engine"]
+Table = Literal["queued_resources", "nodes", "health", "symptoms"]
 Mark = Literal["good", "wait", "act", "bad", "unknown"]
 """The outcome for the user: a TPU, a wait, an action to take, a loss, or an unknown state."""
 
@@ -99,6 +100,12 @@ def find_state(table: Table, name: str) -> StateMeaning:
 
 
 @functools.cache
+def read_compute_states(file: Path = COMPUTE) -> dict[str, StateMeaning]:
+    """Return the states that Compute Engine alone has, or has with another meaning."""
+    return _table("compute_engine", yaml_rows.load_yaml(file), file)
+
+
+@functools.cache
 def read_instance_states(file: Path = INSTANCES) -> dict[str, InstanceStates]:
     """Return the statuses of instances by name; raises Problem for a row that cannot be used."""
     rows = yaml_rows.load_yaml(file)
@@ -118,9 +125,8 @@ def find_instance_states(status: str) -> InstanceStates:
 
 def find_resource_state(resource: QueuedResource | TpuNode) -> StateMeaning:
     """Return the state of a queued resource or a node."""
-    of_compute = read_states()["compute_engine"].get(resource.state)
-    if of_compute and resource.api == "compute":
-        return of_compute
+    if resource.api == "compute" and (known := read_compute_states().get(resource.state)):
+        return known
     table: Table = "queued_resources" if isinstance(resource, QueuedResource) else "nodes"
     return find_state(table, resource.state)
 
