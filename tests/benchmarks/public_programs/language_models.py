@@ -162,3 +162,5 @@ def programs(devices):
     """Yield the programs of each repository."""
     for model in (palm, nano_lm, llama, qwen, gemma):
         yield from model(devices)
+
+

@@ -54,7 +54,9 @@ def big_vision(devices):
     from big_vision.models import vit
 
     model = vit.Model(num_classes=1000, variant="B/16", scan=True, dtype_mm="bfloat16")
-    params = jax.eval_shape(lambda seed: model.init(seed, jnp.ones((1, 224, 224, 3))), key())
+    params = jax.eval_shape(
+        lambda seed: model.init(seed, jnp.ones((1, 224, 224, 3))), key()
+    )
 
     def loss(params, images, labels):
         logits, _ = model.apply(params, images)
@@ -94,9 +96,7 @@ def diffusion(devices):
         noise = jax.random.normal(noise_key, images.shape)
         noisy = scheduler.q_sample(images, time, noise)
         rngs = {"label_dropout": label_key}
-        return jnp.mean(
-            (model.apply(params, noisy, time, labels, train=True, rngs=rngs) - noise) ** 2
-        )
+        return jnp.mean((model.apply(params, noisy, time, labels, train=True, rngs=rngs) - noise) ** 2)
 
     params = jax.eval_shape(make, key())
     arguments = put(devices[0], params, key(), array((32, 32, 32, 4)), array((32,), "int32"))
@@ -110,9 +110,7 @@ def physics(devices):
     folder = enter("PredictiveIntelligenceLab/jaxpi") / "examples/burgers"
     models = load("burgers", folder / "models.py")
     config = load("burgers_config", folder / "configs/default.py").get_config()
-    model = models.Burgers(
-        config, jnp.zeros(256), jnp.linspace(0, 1, 100), jnp.linspace(-1, 1, 256)
-    )
+    model = models.Burgers(config, jnp.zeros(256), jnp.linspace(0, 1, 100), jnp.linspace(-1, 1, 256))
     params = jax.tree.map(lambda leaf: array(leaf.shape[1:]), model.state.params)
     batch = array((config.training.batch_size_per_device, 2))
     weights = {"ics": 1.0, "res": 1.0}
