@@ -63,8 +63,8 @@ class Tpu:
 
     @property
     def is_slice(self) -> bool:
-        """True if the row is a single, ready slice of several hosts."""
-        node = self.nodes[0] if len(self.nodes) == 1 else None
+        """True if the row is a single, ready slice of several hosts of the Cloud TPU API."""
+        node = self.nodes[0] if len(self.nodes) == 1 and self.api == "cloud-tpu" else None
         return node is not None and node.workers > 1 and node.state == "READY"
 
     @property
