@@ -66,7 +66,7 @@ def test_healthy_project_is_one_sentence(examine: Callable[..., DoctorReport]) -
     report = examine(FakeGoogle())
 
     assert ExitCode.OK == report.exit_code
-    assert {"ok": 12, "info": 1} == {k: n for k, n in report.count_verdicts().items() if n}
+    assert {"ok": 12, "info": 2} == {k: n for k, n in report.count_verdicts().items() if n}
     assert "Nothing stands in the way of a TPU" in diagnosis.format_headline(report)
     assert "free right now was not asked" in diagnosis.format_headline(report)
 
