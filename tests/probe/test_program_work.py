@@ -451,6 +451,50 @@ def test_only_needed_elements_are_read() -> None:
     assert 2 * 64 * 1000 + 4 == count(update, table, row, index).read_bytes
 
 
+@pytest.mark.parametrize("window", [1, 2, 3])
+def test_pooling_reads_no_element_between_windows(window: int) -> None:
+    """A stride of four over eight elements leaves out what no window holds, also backwards."""
+
+    def pool(x: Any) -> Any:
+        sizes, strides = (window, window), (4, 4)
+        return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, sizes, strides, "VALID").sum()
+
+    x = array(8, 8, kind=jnp.float32)
+
+    assert 4 * (2 * window) ** 2 == count(pool, x).read_bytes
+    assert 4 * (2 * window) ** 2 == count(jax.grad(pool), x).read_bytes
+
+
+def test_overlapping_windows_read_whole_image() -> None:
+    """A sum over windows of three with a stride of two reads every element."""
+
+    def pool(x: Any) -> Any:
+        return jax.lax.reduce_window(x, 0.0, jax.lax.add, (3,), (2,), "SAME")
+
+    assert 4 * 8 == count(pool, array(8, kind=jnp.float32)).read_bytes
+
+
+def test_equal_products_count_once_at_least() -> None:
+    """A compiler takes one result for both; as written they are two, and so are different ones."""
+
+    def twice(x: Any, w: Any) -> Any:
+        first = x.astype(jnp.float32) @ w.T
+        return first + x.astype(jnp.float32) @ w.T
+
+    def different(x: Any, w: Any) -> Any:
+        return x @ w.T + x @ w
+
+    def looped(x: Any, w: Any) -> Any:
+        return jax.lax.scan(lambda c, _: (twice(c, w), None), x, length=5)[0]
+
+    arrays = array(8, 8, kind=jnp.float32), array(8, 8, kind=jnp.float32)
+    product = 2 * 8**3
+    works = [count(function, *arrays) for function in (twice, different, looped)]
+
+    assert [2 * product, 2 * product, 10 * product] == [work.flops for work in works]
+    assert [product, 2 * product, 5 * product] == [work.least_flops for work in works]
+
+
 def test_donated_result_is_written_where_it_changed() -> None:
     """One row of a thousand, also in a loop or by a scatter; without donation it is a copy."""
     table, row, index = array(1000, 64), array(64), array(kind=jnp.int32)

@@ -123,7 +123,7 @@ class LoweringProcess:
             "file": str(code.file),
             "name": code.function,
             "folder": str(self._session.folder),
-            "arguments": [[kind, list(shape)] for kind, shape in code.sized_arguments()],
+            "arguments": code.sized_arguments(),
             "dimension": code.dimension if not code.arguments else "",
             "size": code.size,
             "only": only,
