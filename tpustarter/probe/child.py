@@ -75,6 +75,10 @@ def main(arguments: list[str]) -> int:
 
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # between blocks it ends nothing
             _serve(command, emit, lambda command: block_runner.run_block(command, emit))
+        elif command["do"] == "prepare":
+            from tpustarter.probe.rehearse import rehearsal
+
+            rehearsal.prepare(command["topology"])
         elif command["do"] in ("rehearse", "trace", "script"):
             _serve(command, emit, lambda command: _rehearse(command, emit))
         elif command["do"] in ("slice", "verdict"):

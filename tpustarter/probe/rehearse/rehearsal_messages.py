@@ -113,8 +113,9 @@ class LowerCommand(TypedDict):
     id: str
     file: str
     name: str
-    arguments: list[tuple[str, list[int]]]
-    """Type and shape of each array; empty for a function that lists programs itself."""
+    arguments: list[tuple[str, list[int]] | str]
+    """Type and shape of each array, or the text of a value, as `program_arguments` reads it; empty
+    for a function that lists programs itself."""
     folder: str
     torch: str
     """The library for a PyTorch module, as `choose_lowerer` takes it; empty for JAX."""
