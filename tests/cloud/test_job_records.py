@@ -9,6 +9,7 @@ import pytest
 
 from tests.cloud.test_job_calls import NODE
 from tpustarter.cloud.api import message_conversion
+from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
@@ -104,16 +105,12 @@ def test_tpu_is_kept_for_its_results(
 class _Listing:
     """Google, which lists one node."""
 
-    def __init__(self, node: object) -> None:
+    def __init__(self, node: TpuNode) -> None:
         self._items = (node,)
 
-    def queued_resources(self, _: str) -> object:
-        """List none."""
-        return type("Empty", (), {"items": ()})
-
-    def nodes(self, _: str) -> object:
-        """List the node."""
-        return type("Nodes", (), {"items": self._items})
+    def resources(self, _: str) -> tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]:
+        """List the node, and no request."""
+        return ResourceList(()), ResourceList(self._items)
 
 
 def test_another_tpu_of_the_name_is_kept() -> None:

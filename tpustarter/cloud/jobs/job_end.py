@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
+from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.tpu_client import TpuClient
@@ -61,13 +62,13 @@ def _kept(record: JobRecord, why: str) -> Problem:
     )
 
 
-def find_deletion_plan(client: TpuClient, record: JobRecord) -> DeletionPlan | None:
+def find_deletion_plan(client: ProjectClient, record: JobRecord) -> DeletionPlan | None:
     """Return the plan for the TPU of a job, or None where it is gone.
 
     Raises:
         Problem: another TPU has its name now.
     """
-    queued, nodes = client.queued_resources(record.zone), client.nodes(record.zone)
+    queued, nodes = client.resources(record.zone)
     plans = removal.find_deletion_plans(queued.items, nodes.items, record.tpu)
     if not plans:
         return None
@@ -109,10 +110,12 @@ def describe_spending(record: JobRecord, usd: float | None) -> str:
     return f"Its chips have cost at most {record.spent_usd + usd:,.2f} USD until now."
 
 
-def find_request(client: TpuClient, job: TpuJob) -> TpuRequest:
+def find_request(client: ProjectClient, job: TpuJob) -> TpuRequest:
     """Return the request that asks for the TPU of a job once more; raises Problem for none."""
     node = job.workers[0].node
-    request = client.request_of(node.zone, node.queued_resource) if node.queued_resource else None
+    api, request = client.of(node.api), None
+    if node.queued_resource and isinstance(api, TpuClient):
+        request = api.request_of(node.zone, node.queued_resource)
     if request is None:
         raise Problem(
             f"`{job.record.tpu}` was not made by a queued resource that is still there, so it "
@@ -124,7 +127,7 @@ def find_request(client: TpuClient, job: TpuJob) -> TpuRequest:
 
 
 def is_pre_empted(
-    client: TpuClient, job: TpuJob, states: Sequence[WorkerState], clock: Clock
+    client: ProjectClient, job: TpuJob, states: Sequence[WorkerState], clock: Clock
 ) -> bool:
     """Return whether the TPU was taken away while the job ran.
 
@@ -183,7 +186,7 @@ def prepare_again(job: TpuJob, new: Sequence[Worker]) -> TpuJob:
 
 
 def give_back(
-    client: TpuClient, record: JobRecord, plan: DeletionPlan | None, clock: Clock
+    client: ProjectClient, record: JobRecord, plan: DeletionPlan | None, clock: Clock
 ) -> Generator[Event, None, JobRecord]:
     """Delete the TPU of a job, and yield the events; returns the record of what was given back.
 
