@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -150,7 +151,7 @@ def test_new_tpu_gets_the_same_job() -> None:
         {"data_disks": (DataDisk("projects/p/zones/z/disks/a"), DataDisk("d", read_only=True))},
     ],
 )
-def test_request_is_read_back_from_google(more: dict[str, object]) -> None:
+def test_request_is_read_back_from_google(more: dict[str, Any]) -> None:
     """So that the same TPU can be asked for again."""
     request = TpuRequest(
         "bert", tpu_request.parse_type("v6e-8"), "us-central1-b", "v2-alpha-tpuv6e", **more
