@@ -84,7 +84,7 @@ COMPILE = """
 
 
 def run(command: list[str], environment: dict[str, str]) -> tuple[float, float]:
-    """Return the processor seconds of a command with all of its processes, and those that passed."""
+    """Return the processor seconds of a command and its children, and those that passed."""
     began = time.monotonic()
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
         _, status, used = os.wait4(process.pid, 0)

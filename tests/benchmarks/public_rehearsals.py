@@ -100,7 +100,9 @@ def rehearse_file(name: str, asked: argparse.Namespace) -> tuple[int, int, float
     text, own_s = run([*command, *options], environment)
     results = json.loads(text)["results"]
     equal = [print_program(result, bare.get(result["program"])) for result in results]
-    print(f"{name}: {own_s:.1f} s of processor time, {own_s / bare_s:.2f} x the bare calls' {bare_s:.1f}")
+    print(
+        f"{name}: {own_s:.1f} s of processor, {own_s / bare_s:.2f} x the bare calls' {bare_s:.1f}"
+    )
     return max(len(equal), len(bare)), sum(equal), own_s, bare_s
 
 

@@ -305,6 +305,40 @@ def test_zeros_outlive_donation_by_compiled_function(tmp_path: Path, stub: str) 
     assert b"True 3 0 0\n" == printed
 
 
+PMAPPED = """
+import functools, jax, jax.numpy as jnp
+
+@functools.partial(jax.pmap, axis_name="all", in_axes=({"w": 0}, None, 1, None),
+                   static_broadcasted_argnums=3, donate_argnums=0)
+def step(params, scale, x, power):
+    gradient = jax.lax.pmean((x * scale**power).sum(), "all")
+    return {"w": params["w"] + gradient}
+
+params = {"w": jnp.zeros((8, 128))}
+for _ in range(3):
+    params = step(params, 2.0, jnp.ones((4, 8)), 3)
+print(float(params["w"].sum()), len(params["w"].sharding.device_set))
+"""
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_pmapped_function_is_program_of_all_devices(
+    tmp_path: Path, stub: str, *, zeros: bool
+) -> None:
+    """Each device gets its part of what is mapped, and a call with its own result is no new one."""
+    script = tmp_path / "train.py"
+    script.write_text(PMAPPED)
+    rehearsal, printed = rehearse(stub, script=(str(script),), until=ScriptLimit(zeros=zeros))
+    (result,) = rehearsal.results
+    (function,) = rehearsal.functions
+
+    assert None is rehearsal.script_error
+    assert [b"0.0" if zeros else b"98304.0", b"8"] == printed.split()
+    assert "step(1 arrays in a dict, f32[8,128], float, f32[4,8], 3=3)" == result["program"]
+    assert ("compiles", 8) == (result["status"], result["devices"])
+    assert (3, 1) == (function.calls, function.compilations)
+
+
 @pytest.mark.parametrize("typed", ["", "0", "calls", "-1", "1.5 calls", "ten", "1" * 10])
 def test_what_is_no_limit_is_refused(typed: str) -> None:
     """With what would be one."""

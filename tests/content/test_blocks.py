@@ -7,18 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.test_learn import KINDS, environment, learn
+from tests.cli.test_learn import KINDS, environment
 from tests.content.test_first_day import FIRST_DAY
 from tests.support import shipped
 from tpustarter.core.content import Lesson
-
-
-def test_linter_finds_no_problem() -> None:
-    """As a command, over all that ships."""
-    done = learn("--lint")
-
-    assert 0 == done.returncode, done.stdout
-
 
 ELSEWHERE = {*KINDS, *FIRST_DAY.lessons}
 """The suite runs those of `KINDS`."""

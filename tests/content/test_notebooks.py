@@ -1,4 +1,4 @@
-"""Every lesson is a valid notebook with all its blocks, and one runs in a real kernel."""
+"""Every lesson is a valid notebook with all its blocks, and two run in a real kernel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from tests.learning.test_notebook import LESSONS, notebook_is_whole
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content.blocks import list_blocks
 
-RUN = ["jax/how-fast"]
+RUN = ["jax/how-fast", "project/the-project"]
+"""One that draws, and one with files of its own."""
 EXECUTE = """
 import sys, nbformat
 from nbclient import NotebookClient
@@ -39,7 +40,8 @@ def test_notebooks_run_in_real_kernel_with_lesson_output(tmp_path: Path) -> None
         command = [sys.executable, "-m", "tpustarter", "learn", lesson.id, "--notebook", str(file)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     env = {**os.environ, "JAX_PLATFORMS": "cpu"}
-    subprocess.run([sys.executable, "-c", EXECUTE, *map(str, files)], check=True, env=env)
+    run = [sys.executable, "-c", EXECUTE, *map(str, files)]
+    subprocess.run(run, check=True, env=env, cwd=tmp_path)  # where files of a lesson are written
     for lesson, file in zip(lessons, files, strict=True):
         first = list_blocks(lesson)[0]
         cells = json.loads(file.read_text())["cells"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_learn import learn
 from tests.support.places import TESTS
 from tpustarter.checking.machine_check import needs_hosts
 from tpustarter.cli import COMMANDS
@@ -15,7 +16,6 @@ from tpustarter.core import content, locations
 from tpustarter.core.content import Check, Lesson
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.learning.content.paths import read_paths
-from tpustarter.learning.lint import lesson_problems
 
 SAMPLES = TESTS / "samples" / "checks"
 LESSON_IDS = {lesson.id for lesson in content.read_lessons()}
@@ -98,7 +98,9 @@ def test_jax_checks_list_their_programs() -> None:
 
 def test_linter_finds_no_problem() -> None:
     """Headers, blocks, links, words, lengths and paths of every lesson are in order."""
-    assert [] == lesson_problems.list_problems()
+    done = learn("--lint")
+
+    assert 0 == done.returncode, done.stdout
 
 
 def test_the_index_on_github_lists_every_lesson(request: pytest.FixtureRequest) -> None:

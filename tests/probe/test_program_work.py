@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -82,9 +82,10 @@ def doubled(x: Any, cost: pl.CostEstimate | None) -> Any:
 
 def sharded(x: Any, y: Any) -> Any:
     """Return a product whose parts eight devices compute."""
+    kinds = (jax.sharding.AxisType.Auto,) * 2  # JAX 0.12 would compare the arguments' shardings
     return jax.shard_map(
         lambda a, b: a @ b,
-        mesh=AbstractMesh((4, 2), ("data", "model")),
+        mesh=AbstractMesh((4, 2), ("data", "model"), axis_types=kinds),
         in_specs=(PartitionSpec("data"), PartitionSpec(None, "model")),
         out_specs=PartitionSpec("data", "model"),
     )(x, y)
@@ -364,26 +365,51 @@ def test_transformer_needs_six_flops_per_parameter() -> None:
     assert products + attention * length * (length + 1) / 2 == work.least_flops
 
 
-def convolve(x: Any, kernel: int, channels: int, stride: int = 1) -> Any:
-    """Return a convolution with weights of its own."""
-    weights = jnp.ones((kernel, kernel, x.shape[-1], channels), x.dtype)
+def convolve(
+    x: Any, kernel: int, channels: int, stride: int = 1, make: Callable[..., Any] = jnp.ones
+) -> Any:
+    """Return a convolution with weights of its own, which `make` returns for a shape and type."""
+    weights = make((kernel, kernel, x.shape[-1], channels), x.dtype)
     numbers = ("NHWC", "HWIO", "NHWC")
     return jax.lax.conv_general_dilated(
         x, weights, (stride, stride), "SAME", dimension_numbers=numbers
     )
 
 
-def resnet50(x: Any) -> Any:
+def resnet50(x: Any, make: Callable[..., Any] = jnp.ones) -> Any:
     """Return ResNet-50's result, without what its normalisation does to numbers."""
-    x = convolve(x, 7, 64, 2)
-    x = jax.lax.reduce_window(x, 0.0, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+
+    def layer(x: Any, kernel: int, channels: int, stride: int = 1) -> Any:
+        return convolve(x, kernel, channels, stride, make)
+
+    x = layer(x, 7, 64, 2)
+    least = np.array(-np.inf, x.dtype)
+    x = jax.lax.reduce_window(x, least, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
     for stage, blocks in enumerate((3, 4, 6, 3)):
         width = 64 * 2**stage
         for block in range(blocks):
             stride = 2 if stage and not block else 1
-            y = convolve(convolve(convolve(x, 1, width, stride), 3, width), 1, 4 * width)
-            x = y + (x if block else convolve(x, 1, 4 * width, stride))
-    return x.mean((1, 2)) @ jnp.ones((2048, 1000), x.dtype)
+            y = layer(layer(layer(x, 1, width, stride), 3, width), 1, 4 * width)
+            x = y + (x if block else layer(x, 1, 4 * width, stride))
+    return x.mean((1, 2)) @ make((2048, 1000), x.dtype)
+
+
+def resnet50_work(batch: int, devices: int) -> ProgramWork:
+    """Return the work of the gradient of a loss of so many images."""
+    shapes: list[tuple[int, ...]] = []
+    images = array(batch, 224, 224, 3)
+
+    def record(shape: tuple[int, ...], kind: Any) -> Any:
+        shapes.append(shape)
+        return jnp.ones(shape, kind)
+
+    def loss(weights: Sequence[Any], x: Any) -> Any:
+        given = iter(weights)
+        return resnet50(x, lambda *_: next(given)).sum()
+
+    jax.eval_shape(lambda x: resnet50(x, record), images)
+    weights = [array(*shape) for shape in shapes]
+    return count(jax.grad(loss), weights, images, devices=devices)
 
 
 def test_resnet_has_published_flops() -> None:
@@ -423,6 +449,50 @@ def test_only_needed_elements_are_read() -> None:
     assert 4 * 2 * 64 == count(lambda x: convolve(x, 3, 4, 2), image).read_bytes
     assert 2 * 64 + 4 == count(update, table, row, index, donate_argnums=0).read_bytes
     assert 2 * 64 * 1000 + 4 == count(update, table, row, index).read_bytes
+
+
+@pytest.mark.parametrize("window", [1, 2, 3])
+def test_pooling_reads_no_element_between_windows(window: int) -> None:
+    """A stride of four over eight elements leaves out what no window holds, also backwards."""
+
+    def pool(x: Any) -> Any:
+        sizes, strides = (window, window), (4, 4)
+        return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, sizes, strides, "VALID").sum()
+
+    x = array(8, 8, kind=jnp.float32)
+
+    assert 4 * (2 * window) ** 2 == count(pool, x).read_bytes
+    assert 4 * (2 * window) ** 2 == count(jax.grad(pool), x).read_bytes
+
+
+def test_overlapping_windows_read_whole_image() -> None:
+    """A sum over windows of three with a stride of two reads every element."""
+
+    def pool(x: Any) -> Any:
+        return jax.lax.reduce_window(x, 0.0, jax.lax.add, (3,), (2,), "SAME")
+
+    assert 4 * 8 == count(pool, array(8, kind=jnp.float32)).read_bytes
+
+
+def test_equal_products_count_once_at_least() -> None:
+    """A compiler takes one result for both; as written they are two, and so are different ones."""
+
+    def twice(x: Any, w: Any) -> Any:
+        first = x.astype(jnp.float32) @ w.T
+        return first + x.astype(jnp.float32) @ w.T
+
+    def different(x: Any, w: Any) -> Any:
+        return x @ w.T + x @ w
+
+    def looped(x: Any, w: Any) -> Any:
+        return jax.lax.scan(lambda c, _: (twice(c, w), None), x, length=5)[0]
+
+    arrays = array(8, 8, kind=jnp.float32), array(8, 8, kind=jnp.float32)
+    product = 2 * 8**3
+    works = [count(function, *arrays) for function in (twice, different, looped)]
+
+    assert [2 * product, 2 * product, 10 * product] == [work.flops for work in works]
+    assert [product, 2 * product, 5 * product] == [work.least_flops for work in works]
 
 
 def test_donated_result_is_written_where_it_changed() -> None:
@@ -536,6 +606,17 @@ def published() -> Iterator[tuple[str, str, float, float]]:
         devices = parse_type(row["tpu"]).devices or 1
         work = count(llama.make_gradient(model), *args, devices=devices)
         yield row["model"], row["tpu"], row["seconds"], bound_of(work, row["tpu"], 0)
+    for row in PUBLISHED["images"]:
+        devices = parse_type(row["tpu"]).devices or 1
+        work = resnet50_work(row["batch"], devices)
+        yield f"ResNet-50 {row['batch']}", row["tpu"], row["seconds"], bound_of(work, row["tpu"], 0)
+    for row in PUBLISHED["decoding"]:
+        model, batch = llama.MODELS[row["model"]], row["batch"]
+        args = llama.arguments(model, batch, 1, jnp.int8)
+        devices = parse_type(row["tpu"]).devices or 1
+        work = count(llama.make_decoder(model), *args, devices=devices)
+        name, seconds = f"decode 70b x {batch}", 1 / row["tokens_per_s"]
+        yield name, row["tpu"], seconds, bound_of(work, row["tpu"], 0)
     for row in PUBLISHED["matmul"]:
         x = array(row["size"], row["size"])
         work = count(jnp.matmul, x, x)

@@ -14,7 +14,7 @@ from tpustarter.machine.generations import GENERATIONS
 from tpustarter.probe.rehearse import hlo
 from tpustarter.probe.rehearse.rehearsal import count_written_bytes
 from tpustarter.rehearsal import lower_bound
-from tpustarter.rehearsal.text import bound_text, roofline
+from tpustarter.rehearsal.text import bound_text, roofline, roofline_svg
 
 MATRIX = {"left": "bf16", "right": "bf16", "passes": 1, "flops": 1.97e12, "least_flops": 1.97e12}
 WORK = {"devices": 1, "matrix": [MATRIX], "read_bytes": 4.295e8}
@@ -293,7 +293,7 @@ def test_svg_has_each_program_inside_its_frame() -> None:
     """It is XML whatever a program is called, with a roof for each TPU."""
     names = ("v5e-8", "v6e-8")
     results = [bounded(tpu, measured_s=0.02) | {"program": "<&\x1b[31m"} for tpu in names]
-    image = ElementTree.fromstring(roofline.draw_svg(results))
+    image = ElementTree.fromstring(roofline_svg.draw_svg(results))
     tags = [element.tag.rpartition("}")[2] for element in image.iter()]
     numbers = [
         float(value)
@@ -304,4 +304,30 @@ def test_svg_has_each_program_inside_its_frame() -> None:
 
     assert (2, 2) == (tags.count("polyline"), tags.count("circle"))
     assert 0 <= min(numbers) <= max(numbers) <= 760
-    assert "svg" == ElementTree.fromstring(roofline.draw_svg([])).tag.rpartition("}")[2]
+    assert "svg" == ElementTree.fromstring(roofline_svg.draw_svg([])).tag.rpartition("}")[2]
+
+
+def test_svg_has_no_name_over_another() -> None:
+    """Programs that are near each other, and roofs that are, have names in rows of their own."""
+    flops = (1.97e12, 1.8e12, 1.5e12, 2e10)
+    results = [
+        bounded(tpu, work={**WORK, "matrix": [MATRIX | {"flops": one, "least_flops": one}]})
+        | {"program": f"a_step_with_a_name_{one}"}
+        for tpu in ("v6e-8", "tpu7x-8", "v5p-8", "v4-8")
+        for one in flops
+    ]
+    image = ElementTree.fromstring(roofline_svg.draw_svg(results))
+    texts = [one for one in image.iter() if one.tag.endswith("text")]
+    starts = [one for one in texts if one.get("text-anchor") == "start"]
+    places = [(float(one.get("x", "")), float(one.get("y", "")), one.text or "") for one in starts]
+    names = [text for _, _, text in places if "step" in text]
+
+    assert len(flops) == len(names)
+    for x, y, text in places:
+        assert 0 <= x < x + 6 * len(text) <= 760
+        covered = [
+            other
+            for left, top, other in places
+            if other != text and abs(top - y) < 12 and x <= left < x + 6 * len(text)
+        ]
+        assert [] == covered

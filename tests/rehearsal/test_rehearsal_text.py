@@ -51,6 +51,16 @@ REFUSED = {
     "f32[" + "9" * 5000 + "]": "the shape cannot be read",
     "fp32[8]": "found the type `fp32`, expected one of f32, bf16",
     "F32[8]": "found the type `F32`",
+    "init(u32[-2])": "cannot be read",
+    "init(u33[2])": "cannot be read",
+    "init(u32[2]": "cannot be read",
+    "init(lambda: 1)": "cannot be read",
+    "init(**options)": "cannot be read",
+    "init()[0]": "cannot be read",
+    "8,8": "cannot be read",
+    "{}": "cannot be read",
+    "x.y()()": "cannot be read",
+    "a b": "cannot be read",
 }
 
 
@@ -58,6 +68,25 @@ REFUSED = {
 def test_argument_is_parsed_as_type_and_shape(typed: str) -> None:
     """Short names as HLO writes them and NumPy's are types, blanks do not matter."""
     assert TYPED[typed] == user_program.parse_argument(typed)
+
+
+WRITTEN = (
+    "init(u32[2])",
+    "optimizer.init(init(u32[2], f32[], layers=[8, 8]), 'a', None)",
+    "CONFIG",
+    "config.width",
+    "*batch()",
+    "n=4",
+    "x=bf16[8]",
+    "-1",
+    "(8, 8)",
+)
+
+
+@pytest.mark.parametrize("typed", WRITTEN)
+def test_value_of_file_is_kept_as_text(typed: str) -> None:
+    """The process of the file makes it, which is the only one that may run the file."""
+    assert typed == user_program.parse_argument(f" {typed} ")
 
 
 @pytest.mark.parametrize("typed", REFUSED)
@@ -94,12 +123,16 @@ def test_every_printed_type_and_shape_is_parsed(kind: str, shape: list[int]) -> 
 @settings(deadline=None)
 @given(st.text() | st.builds("{}[{}]".format, st.text(max_size=6), st.text("0123456789, -٣²")))
 def test_any_argument_is_parsed_or_problem(text: str) -> None:
-    """Whatever is typed is an array, or one Problem."""
+    """Whatever is typed is an array, the text of a value, or one Problem."""
     try:
-        kind, shape = user_program.parse_argument(text)
+        argument = user_program.parse_argument(text)
     except Problem:
         return
 
+    if isinstance(argument, str):
+        assert text.strip() == argument
+        return
+    kind, shape = argument
     assert kind in user_program.TYPES.values()
     assert all(0 <= size < 2**31 for size in shape)
 

@@ -46,6 +46,68 @@ def test_own_program_is_offered_but_not_selected(
     run(journey)
 
 
+MODEL = """
+import jax
+
+def init(key):
+    return {"w": jax.random.normal(key, (8, 8))}
+
+def forward(params, x):
+    return x @ params["w"]
+
+def loss_fn(params, x, y):
+    return ((forward(params, x) - y) ** 2).sum()
+
+@jax.jit
+def train_step(params, x, y):
+    return jax.grad(loss_fn)(params, x, y)
+
+def decode(cache, token):
+    return cache
+"""
+LISTED = (
+    "model.py:train_step init(u32[2]) f32[1024,1024] f32[1024,1024]",
+    "model.py:init u32[2]",
+    "model.py:forward init(u32[2]) f32[1024,1024]",
+    "model.py:loss_fn init(u32[2]) f32[1024,1024] f32[1024,1024]",
+    "model.py:decode make_cache() s32[8,1024]",
+)
+
+
+def test_every_function_is_listed_with_its_arguments(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Guessed ones have their source below, and nested ones lead to the function to write."""
+    (tmp_path / "mine").mkdir()
+    file = tmp_path / "mine" / "model.py"
+    file.write_text(MODEL)
+    monkeypatch.chdir(tmp_path / "mine")
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles", size=(120, 40)) as pilot:
+            pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
+            await choose(pilot, "v5e-8")
+            rows = pilot.app.screen.query_one("#programs")
+            ids = [option.id for option in rows.options if option.id]
+            assert [f"function {one}" for one in LISTED] == ids[: len(LISTED)]
+            assert 3 == on_screen(pilot.app).count("params from init(u32[2])")
+            await mark(pilot, f"function {LISTED[-1]}")
+            await press(pilot, "enter")
+            line = pilot.app.screen.query_one("#search")
+            assert LISTED[-1] == line.value
+            seen = await press(pilot, "enter")
+            assert "has no make_cache" in " ".join(seen.split())
+            await press(pilot, "escape")
+            line.value = "model.py:train_step init(u32[2]) f32[4,8] f32[4,8]"
+            await press(pilot, "enter", "r")
+            await until(pilot, lambda: "1 of 1 compile" in on_screen(pilot.app))
+            assert "params has the types that init(u32[2]) returns" in " ".join(
+                on_screen(pilot.app).split()
+            )
+
+    run(journey)
+
+
 def test_typed_function_is_compiled(tmp_path: Path, stub: Path) -> None:
     """What cannot be read is told and can be mended; brackets in it are text."""
     (tmp_path / "mine.py").write_text(FINE)

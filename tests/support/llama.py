@@ -39,11 +39,11 @@ MODELS = {
 }
 
 
-def arguments(model: Llama, batch: int, length: int) -> tuple[Any, Any]:
+def arguments(model: Llama, batch: int, length: int, kind: Any = jnp.bfloat16) -> tuple[Any, Any]:
     """Return abstract parameters, those of all layers stacked, and tokens."""
 
     def weight(*shape: int) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct(shape, jnp.bfloat16)
+        return jax.ShapeDtypeStruct(shape, kind)
 
     one = model
     query, key = one.heads * one.head, one.kv_heads * one.head
@@ -64,10 +64,12 @@ def arguments(model: Llama, batch: int, length: int) -> tuple[Any, Any]:
     return params, jax.ShapeDtypeStruct((batch, length), jnp.int32)
 
 
-def make_gradient(model: Llama) -> Any:
-    """Return the function that computes the gradient of the loss."""
+def make_logits(model: Llama) -> Any:
+    """Return the function from parameters and tokens to logits; weights are cast to bfloat16."""
 
     def block(x: Any, layer: Any) -> tuple[Any, None]:
+        layer = {name: weight.astype(jnp.bfloat16) for name, weight in layer.items()}
+
         def split(name: str) -> Any:
             return (x @ layer[name]).reshape(*x.shape[:2], -1, model.head)
 
@@ -78,9 +80,29 @@ def make_gradient(model: Llama) -> Any:
         x += (jax.nn.silu(x @ layer["gate"]) * (x @ layer["up"])) @ layer["down"]
         return x, None
 
+    def logits(params: Any, tokens: Any) -> Any:
+        x = params["embed"][tokens].astype(jnp.bfloat16)
+        x, _ = jax.lax.scan(block, x, params["layers"])
+        return x @ params["head"].astype(jnp.bfloat16)
+
+    return logits
+
+
+def make_decoder(model: Llama) -> Any:
+    """Return the function that chooses a token after each of `tokens: int32[b, 1]`.
+
+    It has no cache, so it reads less than one that has.
+    """
+    logits = make_logits(model)
+    return lambda params, tokens: logits(params, tokens).argmax(-1)
+
+
+def make_gradient(model: Llama) -> Any:
+    """Return the function that computes the gradient of the loss."""
+    logits = make_logits(model)
+
     def loss(params: Any, tokens: Any) -> Any:
-        x, _ = jax.lax.scan(block, params["embed"][tokens], params["layers"])
-        logits = jax.nn.log_softmax((x @ params["head"]).astype(jnp.float32))
-        return -jnp.take_along_axis(logits, tokens[..., None], -1).mean()
+        scores = jax.nn.log_softmax(logits(params, tokens).astype(jnp.float32))
+        return -jnp.take_along_axis(scores, tokens[..., None], -1).mean()
 
     return jax.grad(loss)

@@ -145,6 +145,7 @@ from types import SimpleNamespace
 
 ir = SimpleNamespace(
     ArrayAttr=SimpleNamespace(get=list),
+    BoolAttr=SimpleNamespace(get=bool),
     DictAttr=SimpleNamespace(get=dict),
     IntegerAttr=SimpleNamespace(get=lambda kind, value: value),
     IntegerType=SimpleNamespace(get_signless=lambda bits: bits),

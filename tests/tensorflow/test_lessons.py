@@ -30,9 +30,9 @@ def test_every_lesson_block_prints_its_output(lesson: Lesson) -> None:
     shipped.every_block_holds(lesson, ENV, devices=DEVICES)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def session() -> Iterator[LessonSession]:
-    """Return a session of its own: an exercise may make the devices by itself."""
+    """Return one session: TensorFlow is started once, as in the app."""
     opened = make_session(EXERCISES[0].lesson, devices=DEVICES)
     yield opened
     opened.close()

@@ -17,18 +17,11 @@ from tests.support.stub_compiler import SAMPLES, make_compiler
 from tpustarter.core import content
 from tpustarter.core.problem import Problem
 from tpustarter.probe.rehearse import torch_module
-from tpustarter.rehearsal.compile import lowering
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 
 MODULES = SAMPLES / "rehearsal_torch" / "modules.py"
 LOWERED = "lowered with torch_xla 2.9"
-
-
-@pytest.fixture(autouse=True)
-def _start_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PyTorch takes six seconds of a processor to import, which other lanes may use too."""
-    monkeypatch.setattr(lowering, "START_S", 600.0)
 
 
 @pytest.fixture(scope="module")

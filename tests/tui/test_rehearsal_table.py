@@ -6,6 +6,9 @@ import re
 
 import pytest
 
+from tpustarter.rehearsal.compile.compiler import StillCompiling
+from tpustarter.tui.kit.text_layout import StackedText
+from tpustarter.tui.rehearse import answer_details, status_line
 from tpustarter.tui.rehearse.answer_details import ProgramComparison, RooflinePicture
 from tpustarter.tui.rehearse.answer_table import (
     LEAST_LABEL,
@@ -138,6 +141,38 @@ def test_long_reason_keeps_heads_above_figures() -> None:
     assert head.index("it has") + len("it has") == first.index("16.00 GiB") + len("16.00 GiB")
     assert "temporaries" in head
     assert "no answer" in second
+
+
+def test_failure_of_several_tpus_is_told_once() -> None:
+    """The marked answer names the others, and the comparison repeats no reason."""
+    names = ("v2-8", "v5e-8", "v6e-8", "tpu7x-8")
+    reasons = ("it broke", "it broke", "it broke", "another fault")
+    results = [
+        FITS | {"tpu": name, "status": "error", "reason": reason}
+        for name, reason in zip(names, reasons, strict=True)
+    ]
+    answers = RehearsalAnswers([(None, "step")], names)
+    for result in results:
+        answers.record_answer(result)
+    pieces = answer_details.describe_answer_cell(answers, (None, "step"), "v5e-8")
+    lines = [line.plain for line in StackedText(pieces).lines(80)]
+
+    assert [1, 1] == [
+        sum(reason in line for line in compared(100, *results)) for reason in reasons[2:]
+    ]
+    assert 1 == sum("v2-8 and v6e-8" in line for line in lines)
+    assert 0 == sum("tpu7x-8" in line for line in lines)
+
+
+@pytest.mark.parametrize("runs_script", [False, True])
+def test_line_tells_script_from_lowering(*, runs_script: bool) -> None:
+    """A script may run for minutes, and nothing is lowered then."""
+    job = StillCompiling("your code", "a TPU", 7)
+    answers = RehearsalAnswers([(None, "")], ["v5e-8"])
+    line = status_line.format_progress(job, answers, None, 9, 80, runs_script=runs_script)
+
+    assert runs_script == ("script" in line)
+    assert "7 s" in line
 
 
 def test_bound_has_its_column_and_roofline() -> None:

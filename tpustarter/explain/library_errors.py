@@ -174,8 +174,10 @@ def find_library_error(traceback: Traceback, prefixes: Iterable[Path] = ()) -> L
 
 
 def find_library_of_call(traceback: Traceback) -> LibraryError | None:
-    """Return the library of the last call in a traceback that is cut off, or None for the user's."""
-    library, rest = find_library_of_file(traceback.frames[-1].file) if traceback.frames else ("", "")
+    """Return the library of the last call in a cut traceback, or None for the user's."""
+    library, rest = (
+        find_library_of_file(traceback.frames[-1].file) if traceback.frames else ("", "")
+    )
     if not _issues(library):  # a notebook or a wrapper, which tells nothing
         return None
     last = traceback.frames[-1]

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tpustarter.probe.rehearse.rehearsal_messages import (
         CompileCommand,
         LowerCommand,
+        PrepareCommand,
         ScriptCommand,
     )
     from tpustarter.probe.slice.messages import (
@@ -55,7 +56,14 @@ if TYPE_CHECKING:
     )
 
     ServedCommand = RunCheckCommand | BlockCommand | CompileCommand | LowerCommand | ScriptCommand
-    Command = ServedCommand | TargetCommand | VersionsCommand | SliceCommand | VerdictCommand
+    Command = (
+        ServedCommand
+        | PrepareCommand
+        | TargetCommand
+        | VersionsCommand
+        | SliceCommand
+        | VerdictCommand
+    )
 
 STACK_BEFORE_S = 1.0
 """Seconds before the time-out at which the stacks of all threads go to the log."""
@@ -96,6 +104,10 @@ def main(arguments: list[str]) -> int:
 
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # between blocks it ends nothing
             _serve(command, emit, partial(block_runner.run_block, command, emit))
+        elif command["do"] == "prepare":
+            from tpustarter.probe.rehearse import rehearsal
+
+            rehearsal.prepare(command["topology"])
         elif command["do"] == "slice":
             status = _serve_slice(command, emit, control)
         elif command["do"] == "verdict":

@@ -33,9 +33,11 @@ class StandIn(types.ModuleType):
         return StandIn(name)
 
     def __call__(self, *_: object, **__: object) -> StandIn:
+        """Stand in for a function."""
         return StandIn(self.__name__)
 
     def __or__(self, _: object) -> StandIn:
+        """Stand in for a type, also as an alternative or with parameters."""
         return self
 
     __ror__ = __getitem__ = __or__
@@ -81,7 +83,7 @@ def run_cells(notebook: Path, *beginnings: str, names: Mapping[str, Any]) -> dic
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         text = "".join(cell["source"]).lstrip()
         if cell["cell_type"] == "code" and text.startswith(beginnings):
-            exec(compile(text, notebook.name, "exec"), found)  # noqa: S102  the public program
+            exec(compile(text, notebook.name, "exec"), found)  # the public program
     return found
 
 

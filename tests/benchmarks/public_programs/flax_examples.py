@@ -37,9 +37,7 @@ def mnist(devices):
     def make():
         model = train.CNN(rngs=nnx.Rngs(0))
         optimizer = nnx.Optimizer(model, optax.sgd(0.005, 0.9), wrt=nnx.Param)
-        metrics = nnx.MultiMetric(
-            accuracy=nnx.metrics.Accuracy(), loss=nnx.metrics.Average("loss")
-        )
+        metrics = nnx.MultiMetric(accuracy=nnx.metrics.Accuracy(), loss=nnx.metrics.Average("loss"))
         return model, optimizer, metrics, nnx.Rngs(0)
 
     graph, state = nnx.split(nnx.eval_shape(make))

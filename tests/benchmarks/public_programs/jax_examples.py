@@ -20,9 +20,7 @@ def programs(devices):
     device = devices[0]
     scratch = load("mnist_scratch", EXAMPLES / "mnist_classifier_fromscratch.py")
     params = jax.eval_shape(
-        lambda: jax.tree.map(
-            jnp.float32, scratch.init_random_params(0.1, [784, 1024, 1024, 10])
-        )
+        lambda: jax.tree.map(jnp.float32, scratch.init_random_params(0.1, [784, 1024, 1024, 10]))
     )
     batch = array((128, 784)), array((128, 10))
     yield "mnist_classifier_fromscratch", jax.grad(scratch.loss), put(device, params, batch)

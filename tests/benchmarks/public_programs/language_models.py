@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from checkouts import array, enter, key, load, put, run_cells, spread
+from checkouts import array, enter, key, put, run_cells, spread
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
@@ -162,5 +161,3 @@ def programs(devices):
     """Yield the programs of each repository."""
     for model in (palm, nano_lm, llama, qwen, gemma):
         yield from model(devices)
-
-

@@ -40,7 +40,7 @@ nothing.
 \b
 A PROGRAM is one of these:
   FILE.py:FUNCTION  a function of yours, jitted or not; --arg gives the
-                    type and shape of each argument
+                    type and shape of each argument, or what makes it
   FILE.py           its function programs(devices), which yields tuples of
                     a name, a function and its arguments
   FILE.py:make      a function that returns a PyTorch module and its
@@ -53,14 +53,29 @@ A PROGRAM is one of these:
 v5p-64, or its topology, such as v5p:2x4x4. --slices 2, or the name 2xv5e-8, compiles for two
 slices, whose programs talk over the data-center network where a collective spans both.
 
+An argument that is nested, such as the parameters of a model, is made by your file: with
+--arg 'init(u32[2])' it has the types that your function init returns for such a key, traced by
+jax.eval_shape, so that nothing of it is computed. --arg '*batch()' gives all that a function
+returns, --arg n=4 gives a value by name, and a name of your file stands for its value.
+
 Arguments from programs(devices) may be pytrees, and may have shardings. A PyTorch module is
 lowered with torch_xla or torchax for one device: once its forward pass, and once a training
 step. FILE.py:make may return a third value, a function that makes the optimizer from the
-parameters.
+parameters. A PyTorch program of several devices comes as a file: what get_stablehlo_bytecode of
+torch_xla returns with SPMD on is compiled for all devices that its shardings name.
+
+--fit batch searches the largest batch, or size of any other dimension, that fits each TPU. Name
+the dimension in the shapes of --arg, as in 'f32[batch,1024]', or make it a parameter of
+programs(devices, batch). Each size is really compiled. The answer is one that fits beside the
+next, which doesn't, in steps that your mesh and your code accept.
+
+--compare shows the programs of FILE.py side by side: what one step needs and receives, and the
+bound on its time, for each mesh, sharding or jax.checkpoint policy that programs(devices) yields.
+Arguments that a program could donate are named with the change to make.
 
 --script FILE.py [-- ARGUMENTS] runs a script unchanged on CPU devices. It also compiles each
-function that the script passes to jax.jit, once for each set of shapes. It doesn't see pmap,
-operations outside jit, or functions that call back into Python. The output of the script goes
+function that the script passes to jax.jit or jax.pmap, once for each set of shapes. It doesn't
+see operations outside jit, or functions that call back into Python. The output of the script goes
 to stderr. --until ends the script early, as one that trains for hours needs: before its first
 call is computed, or after some calls or seconds. With --zeros its jitted functions return zeros
 of the right shape and sharding, and compute nothing, unless the script compiles one itself
@@ -75,9 +90,10 @@ no TPU.
 \b
 Exit codes:
   0  everything compiles and fits
-  1  a program doesn't fit, or JAX or the compiler refuses it
+  1  a program doesn't fit, not even at the smallest size of --fit, or JAX
+     or the compiler refuses it
   3  there is no answer: your code failed, nothing was passed to jax.jit,
-     or time or memory ran out
+     or time or memory ran out, also for a size that --fit tried
 """
 
 
@@ -86,6 +102,7 @@ Exit codes:
     help=_HELP,
     short_help="Compile programs for TPUs that you don't have.",
     epilog="Example: tpustarter rehearse train.py:step --arg 'f32[8192,8192]' --tpu v5e-8,v6e-8"
+    "\n\ntpustarter rehearse train.py:step --arg 'f32[batch,8192]' --fit batch --tpu v5e-8"
     "\n\ntpustarter rehearse model.py:make --framework torch_xla --tpu v5e-8",
 )
 @click.argument("ids", nargs=-1, metavar="[PROGRAM ...]")
@@ -106,8 +123,9 @@ Exit codes:
     "--arg",
     "arguments",
     multiple=True,
-    metavar="TYPE[SHAPE]",
-    help="Type and shape of an argument, such as 'bf16[128,512]'. Repeat it for each argument.",
+    metavar="ARGUMENT",
+    help="Type and shape of an argument, such as 'bf16[128,512]', or a call that makes it, such as "
+    "'init(u32[2])'. Repeat it for each argument.",
 )
 @click.option(
     "--fit",
@@ -125,7 +143,9 @@ Exit codes:
     "policies of one step.",
 )
 @click.option(
-    "--script", metavar="FILE.py", help="Run a script, and compile what it passes to jax.jit."
+    "--script",
+    metavar="FILE.py",
+    help="Run a script, and compile what it passes to jax.jit or jax.pmap.",
 )
 @click.option(
     "--until",
@@ -220,9 +240,9 @@ def rehearse(
 
 
 def _write_plot(path: Path, results: Sequence[ResultFields]) -> None:
-    from tpustarter.rehearsal.text import roofline
+    from tpustarter.rehearsal.text import roofline_svg
 
-    locations.write_user_file(path, roofline.draw_svg(results))
+    locations.write_user_file(path, roofline_svg.draw_svg(results))
 
 
 def _asked(

@@ -91,5 +91,7 @@ def _file(one: FileSource) -> Iterator[str]:
     listed = phrases.join_words(named, most=suggestions.MOST_FUNCTIONS)
     about = listed or ("a script" if one.jits else "a script without `jax.jit`")
     yield from wrap(escape_text(f"{name}: {about}"), _INDENT, hang=_INDENT * 3)
-    for command in suggestions.suggest_commands(one, name, (TPU,)):
-        yield format_commands(f"{_INDENT * 3}{escape_text(command)}")
+    for program in suggestions.suggest_programs(one, name, (TPU,)):
+        yield format_commands(f"{_INDENT * 3}{escape_text(program.command)}")
+        for note in program.notes:
+            yield from wrap(escape_text(note), _INDENT * 5)

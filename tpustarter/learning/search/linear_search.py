@@ -6,7 +6,7 @@ It is slower, and knows only the commonest endings of a word; its results are ri
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tpustarter.learning.search import passages
 from tpustarter.learning.search.passages import (
@@ -31,25 +31,27 @@ class PassageScan:
     """A search that reads all passages in turn, for a Python without SQLite's FTS5."""
 
     def __init__(self, sources: SearchSources) -> None:
-        self._passages = list(passages.list_passages(sources))
-        texts = " ".join(f"{one.title} {one.heading} {one.prose}" for one in self._passages)
+        self._passages = [_ReadPassage(one) for one in passages.list_passages(sources)]
+        texts = " ".join(f"{one.title} {one.heading} {one.prose}" for one in self._read())
         self._words = sorted(set(re.findall(r"\w{3,}", texts.casefold())))
 
     def find(
         self, terms: Terms, kinds: Sequence[Kind], *, every: bool, most: int
     ) -> list[PassageMatch]:
         """Return the passages that contain every word, or any word; the best matches first."""
-        patterns = [_pattern(texts) for texts in terms if texts]
-        found: list[PassageMatch] = []
-        for passage in self._passages:
-            if passage.kind in kinds:
-                columns = [str(getattr(passage, name)) for name in COLUMNS]
-                counts = [
-                    [len(pattern.findall(column)) for column in columns] for pattern in patterns
-                ]
+        searched = [(_pattern(texts), _beginnings(texts)) for texts in terms if texts]
+        anything = _pattern([text for texts in terms for text in texts])
+        found: list[tuple[float, _ReadPassage]] = []
+        for one in self._passages:
+            if one.passage.kind in kinds:
+                counts = [one.count(*word) for word in searched]
                 if (all if every else any)(map(any, counts)):
-                    found.append(_match(passage, columns, counts, terms))
-        return sorted(found, key=lambda match: -match.weight)[:most]
+                    found.append((_weigh(counts), one))
+        best = sorted(found, key=lambda pair: -pair[0])[:most]
+        return [_match(one, weight, anything) for weight, one in best]
+
+    def _read(self) -> Iterator[Passage]:
+        return (one.passage for one in self._passages)
 
     def find_words(self, piece: str) -> list[str]:
         """Return words of the lessons that contain a piece of a word."""
@@ -60,19 +62,41 @@ class PassageScan:
         return self._words
 
 
-def _match(
-    passage: Passage, columns: Sequence[str], counts: Sequence[Sequence[int]], terms: Terms
-) -> PassageMatch:
-    weight = sum(
+class _ReadPassage:
+    """A passage whose columns were read once."""
+
+    def __init__(self, passage: Passage) -> None:
+        self.passage = passage
+        self.columns = [str(getattr(passage, name)) for name in COLUMNS]
+        self._folded = " ".join(self.columns).casefold()
+
+    def count(self, pattern: re.Pattern[str], beginnings: Sequence[str]) -> list[int]:
+        """Return the number of matches in each column; most passages have no beginning of one."""
+        if not any(beginning in self._folded for beginning in beginnings):
+            return [0] * len(self.columns)
+        return [len(pattern.findall(column)) for column in self.columns]
+
+
+def _weigh(counts: Sequence[Sequence[int]]) -> float:
+    return sum(
         weight * min(count, _ENOUGH)
         for row in counts
         for weight, count in zip(WEIGHTS, row, strict=True)
     )
-    pattern = _pattern([text for texts in terms for text in texts])
-    marked = tuple(pattern.sub(f"{BEGIN}\\g<0>{END}", column) for column in columns)
-    if passage.kind == "lesson":
-        marked = (marked[0], "", "", "")
-    return PassageMatch(passage.kind, passage.id, marked, passage.numbers, weight)
+
+
+def _match(one: _ReadPassage, weight: float, pattern: re.Pattern[str]) -> PassageMatch:
+    passage = one.passage
+    columns = one.columns[:1] if passage.kind == "lesson" else one.columns
+    marked = [pattern.sub(f"{BEGIN}\\g<0>{END}", column) for column in columns]
+    marked += [""] * (len(COLUMNS) - len(marked))
+    return PassageMatch(passage.kind, passage.id, tuple(marked), passage.numbers, weight)
+
+
+def _beginnings(texts: Sequence[str]) -> list[str]:
+    """Return the first word of each text, as it stands in a folded passage that matches."""
+    words = (re.search(r"[^\W_]+", text) for text in texts)
+    return [word[0].casefold() for word in words if word]
 
 
 def _pattern(texts: Sequence[str]) -> re.Pattern[str]:

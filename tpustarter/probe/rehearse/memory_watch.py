@@ -35,8 +35,8 @@ def measure_excess(child: int, limit: int) -> dict[str, int] | None:
 
 
 def _group_sizes() -> dict[int, int]:
-    processes = list(_processes())
     run = os.getppid()
+    processes = list(_descendants(run) if _lists_children() else _all_processes())
     supervisors = {pid for pid, parent, _ in processes if parent == run} | {os.getpid()}
     groups = {group: 0 for _, parent, group in processes if parent in supervisors}
     groups.pop(os.getpgrp(), None)
@@ -46,13 +46,35 @@ def _group_sizes() -> dict[int, int]:
     return groups
 
 
-def _processes() -> Iterator[tuple[int, int, int]]:
+def _lists_children() -> bool:
+    own = os.getpid()
+    return os.path.exists(f"/proc/{own}/task/{own}/children")  # noqa: PTH110
+
+
+def _descendants(pid: int) -> Iterator[tuple[int, int, int]]:
+    # A machine may have thousands of processes, and this is asked five times a second.
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208  no pathlib in the supervisor
+    except OSError:  # it has ended
+        return
+    for thread in threads:
+        for child in _read(f"/proc/{pid}/task/{thread}/children").split():
+            if fields := _read_stat(child.decode()):
+                yield fields
+                yield from _descendants(fields[0])
+
+
+def _all_processes() -> Iterator[tuple[int, int, int]]:
+    # For a kernel that does not list children.
     for name in os.listdir("/proc"):  # noqa: PTH208  no pathlib in the supervisor
-        if name.isdigit():
-            # The name in brackets may hold anything, including blanks and brackets.
-            fields = _read(f"/proc/{name}/stat").rpartition(b")")[2].split()
-            if len(fields) > 2:
-                yield int(name), int(fields[1]), int(fields[2])
+        if name.isdigit() and (fields := _read_stat(name)):
+            yield fields
+
+
+def _read_stat(pid: str) -> tuple[int, int, int] | None:
+    # Number, parent and group. The name in brackets may hold anything, blanks and brackets too.
+    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return (int(pid), int(fields[1]), int(fields[2])) if len(fields) > 2 else None
 
 
 def _resident_bytes(pid: int) -> int:

@@ -59,6 +59,12 @@ _topologies: dict[str, list[Device] | str] = {}
 """Devices of the topologies asked for so far, or why the compiler has none."""
 
 
+def prepare(topology: TopologyFields) -> None:
+    """Load the compiler and describe a TPU; what fails is told with the first program."""
+    with contextlib.suppress(Exception):
+        _topology_devices(topology, ask=True)
+
+
 def compile_programs(command: CompileCommand, emit: Emit) -> dict[str, object]:
     """Compile the programs of one source for one TPU; emits one `rehearsed` event for each."""
     # A compiler that continues without memory cannot report how much there is.

@@ -93,6 +93,13 @@ class ProgramSource(TypedDict, total=False):
     """The programs to take; all where it is missing."""
 
 
+class PrepareCommand(TypedDict):
+    """The command that has the compiler loaded for a TPU before the first program is known."""
+
+    do: Literal["prepare"]
+    topology: TopologyFields
+
+
 class CompileCommand(ProgramSource):
     """The command that has the programs of one source compiled for one TPU."""
 
@@ -117,8 +124,9 @@ class LowerCommand(TypedDict):
     timeout_s: float
     file: str
     name: str
-    arguments: list[tuple[str, list[int]]]
-    """Type and shape of each array; empty for a function that lists programs itself."""
+    arguments: list[tuple[str, list[int]] | str]
+    """Type and shape of each array, or the text of a value, as `program_arguments` reads it; empty
+    for a function that lists programs itself."""
     folder: str
     torch: str
     """The library for a PyTorch module, as `choose_lowerer` takes it; empty for JAX."""

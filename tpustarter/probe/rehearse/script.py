@@ -1,8 +1,8 @@
 """A script of the user run on CPU devices, while its jitted functions are lowered for a TPU.
 
-Public means only: `jax.jit` is replaced before the script starts, and `jax.export` lowers. So it
-sees functions that are jitted by that name from then on, also by libraries that call it, and
-neither `pmap`, operations outside `jit`, nor a function that calls back into Python
+Public means only: `jax.jit` and `jax.pmap` are replaced before the script starts, and `jax.export`
+lowers. So it sees functions that are jitted by these names from then on, also by libraries that
+call them, and neither operations outside `jit` nor a function that calls back into Python
 (`jax.debug.print`).
 """
 
@@ -28,6 +28,7 @@ from tpustarter.probe.rehearse.device_questions import PretendedTpu
 from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.jax_types import ArrayLike, JaxArray
 from tpustarter.probe.rehearse.jax_types import JaxFunction as Jitted
+from tpustarter.probe.rehearse.pmapped import PmappedFunction
 from tpustarter.probe.rehearse.rehearsal_messages import Emit, ScriptCommand, TpuFields
 from tpustarter.probe.rehearse.user_file import make_unique_title
 
@@ -55,8 +56,9 @@ def rehearse_script(command: ScriptCommand, emit: Emit) -> dict[str, object]:
         watch = JitWatch(Path(command["folder"]), path, emit, answers, command["tpus"])
         watch.most_calls = command.get("most_calls")
         watch.zeros = _Zeros(jax) if command.get("zeros") else None
-        original = jax.jit
-        vars(jax)["jit"] = _replacement(original, watch)
+        jit, pmap = jax.jit, jax.pmap
+        vars(jax)["jit"] = _replacement(jit, watch)
+        vars(jax)["pmap"] = _pmap_replacement(jit, pmap, watch)
         sys.argv = [str(path), *command["argv"]]
         sys.path[0:0] = [str(path.parent)]
         try:
@@ -74,7 +76,7 @@ def rehearse_script(command: ScriptCommand, emit: Emit) -> dict[str, object]:
             lowering_errors.print_user_traceback(error, path)
             return lowering_errors.make_end_fields(error, path)
         finally:
-            vars(jax)["jit"] = original
+            vars(jax).update(jit=jit, pmap=pmap)
             for function in watch.functions.values():
                 if function.calls or watch.is_own(function):
                     emit({"event": "called", "function": function.as_fields()})
@@ -121,7 +123,7 @@ class _Zeros:
 
     def make_result(
         self,
-        jitted: Jitted,
+        watched: WatchedFunction,
         signature: tuple[str, ...],
         arguments: tuple[_Pytree, ...],
         named: dict[str, _Pytree],
@@ -130,21 +132,23 @@ class _Zeros:
 
         Random keys are no numbers, so a function that returns any is called.
         """
-        key = id(jitted), signature
+        key = id(watched), signature
         if key not in self._results:
+            job = watched.make_job(arguments, named)
             types, structure = self._jax.tree_util.tree_flatten(
-                self._jax.eval_shape(jitted, *arguments, **named)
+                self._jax.eval_shape(job.function, *job.arguments, **job.named)
             )
             extended = self._jax.dtypes.extended
             if any(self._jax.dtypes.issubdtype(one.dtype, extended) for one in types):
-                return jitted(*arguments, **named)
-            compiled = jitted.lower(*arguments, **named).compile()
+                return watched.jitted(*arguments, **named)
+            jitted: Any = job.function
+            compiled = jitted.lower(*job.arguments, **job.named).compile()
             shardings = self._jax.tree_util.tree_leaves(compiled.output_shardings)
             if len(self._results) > MOST_KNOWN:
                 self._results.clear()
             leaves = [*zip(types, shardings, strict=True)]
             # With the function, so that no other gets its id.
-            self._results[key] = jitted, leaves, structure
+            self._results[key] = watched, leaves, structure
         _, leaves, structure = self._results[key]
         zeros = [self._make_zeros(*leaf) for leaf in leaves]
         return self._jax.tree_util.tree_unflatten(structure, zeros)
@@ -234,13 +238,10 @@ class JitWatch:
         return file.is_file() and not {"site-packages", "dist-packages"} & {*file.parts}
 
     def lower_call(
-        self,
-        jitted: Jitted,
-        function: JittedFunction,
-        arguments: tuple[_Pytree, ...],
-        named: dict[str, _Pytree],
+        self, watched: WatchedFunction, arguments: tuple[_Pytree, ...], named: dict[str, _Pytree]
     ) -> None:
         """Lower a jitted function for a TPU, with the shapes of the arguments of this call."""
+        function = watched.function
         number = len(function.signatures)
         if number > MOST_SHAPES:
             return
@@ -256,12 +257,18 @@ class JitWatch:
         def warn(text: str) -> None:
             self._emit({"event": "warning", "program": title, "text": text})
 
+        try:
+            job = watched.make_job(arguments, named)
+        except Exception as error:  # noqa: BLE001  it costs itself alone
+            text = lowering_errors.describe_error(error, self._script)
+            self._emit({**event, "tpus": wanted, "error": text, "refused": False, "notes": []})
+            return
         for device, names in self._kinds.items():
             self._exported += 1
             path = self._folder / f"script-{self._exported}.mlirbc"
             fields, asked = exports.lower_for_device(
                 self.answers,
-                LoweringJob(jitted, arguments, named),
+                job,
                 device if device_questions.caches_traces_by_device(jax) else None,
                 path,
                 warn=warn,
@@ -284,14 +291,32 @@ def _replacement(original: Callable[..., Jitted], watch: JitWatch) -> Callable[.
     return jit
 
 
+def _pmap_replacement(
+    jit: Callable[..., Jitted], original: Callable[..., Jitted], watch: JitWatch
+) -> Callable[..., object]:
+    def pmap(fun: Function, axis_name: object = None, **options: Any) -> WatchedFunction:
+        mapped = original(fun, axis_name, **options)
+        pmapped = PmappedFunction(jit, mapped, options)
+        static = {"static_argnums": options.get("static_broadcasted_argnums", ())}
+        return WatchedFunction(mapped, fun, static, watch, pmapped)
+
+    pmap.__doc__ = original.__doc__
+    return pmap
+
+
 class WatchedFunction:
     """A jitted function that reports shapes it was not called with before."""
 
     def __init__(
-        self, jitted: Jitted, fun: Function, options: Mapping[str, object], watch: JitWatch
+        self,
+        jitted: Jitted,
+        fun: Function,
+        options: Mapping[str, object],
+        watch: JitWatch,
+        pmapped: PmappedFunction | None = None,
     ) -> None:
-        self._jitted, self._watch = jitted, watch
-        self._function = watch.find_function(fun)
+        self.jitted, self._watch, self._pmapped = jitted, watch, pmapped
+        self.function = watch.find_function(fun)
         self._static = _static(fun, options)
         self._signatures = watch.list_signatures(fun, options)
         for name in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
@@ -303,38 +328,44 @@ class WatchedFunction:
         with self._told(arguments, named) as signature, self._watch.answers.answer_for(None):
             if self._watch.zeros and signature is not None:
                 zeros = self._watch.zeros
-                return zeros.make_result(self._jitted, signature, arguments, named)
-            return self._jitted(*arguments, **named)
+                return zeros.make_result(self, signature, arguments, named)
+            return self.jitted(*arguments, **named)
+
+    def make_job(self, arguments: tuple[_Pytree, ...], named: dict[str, _Pytree]) -> LoweringJob:
+        """Return the program that stands for the function with the arguments of a call."""
+        if self._pmapped is None:
+            return LoweringJob(self.jitted, arguments, named)
+        return self._pmapped.make_job(arguments, named)
 
     def lower(self, *arguments: _Pytree, **named: _Pytree) -> _Pytree:
         """Lower the function, after reporting shapes it was not called with before."""
         with self._told(arguments, named), self._watch.answers.answer_for(None):
-            return self._jitted.lower(*arguments, **named)
+            return self.jitted.lower(*arguments, **named)
 
     def trace(self, *arguments: _Pytree, **named: _Pytree) -> _Pytree:
         """Trace the function, after reporting shapes it was not called with before."""
         with self._told(arguments, named), self._watch.answers.answer_for(None):
-            return self._jitted.trace(*arguments, **named)
+            return self.jitted.trace(*arguments, **named)
 
     def __get__(self, instance: object, owner: type | None = None) -> Callable[..., object]:
         return self if instance is None else types.MethodType(self, instance)
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._jitted, name)
+        return getattr(self.jitted, name)
 
     @contextlib.contextmanager
     def _told(
         self, arguments: tuple[_Pytree, ...], named: dict[str, _Pytree]
     ) -> Generator[tuple[str, ...] | None]:
         # A call that cannot be traced counts as no compilation.
-        known = len(self._function.signatures)
+        known = len(self.function.signatures)
         signature = self._look(arguments, named)
-        is_new = len(self._function.signatures) > known
+        is_new = len(self.function.signatures) > known
         try:
             yield signature
         except Exception:
             if is_new:
-                del self._function.signatures[known]
+                del self.function.signatures[known]
             raise
 
     def _look(
@@ -344,13 +375,16 @@ class WatchedFunction:
         leaves = jax.tree_util.tree_leaves((arguments, named))
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             return None  # a part of another function that is being traced
-        function = self._function
+        function = self.function
         function.calls += 1
-        signature = _signature(jax, arguments, named, self._static)
+        parts = arguments, named
+        if self._pmapped:  # it moves its arguments itself, and is not compiled again for that
+            parts = jax.tree_util.tree_map(_without_sharding, parts)
+        signature = _signature(jax, parts[0], parts[1], self._static)
         if signature not in self._signatures:
             self._signatures.add(signature)
             function.signatures.append(signature)
-            self._watch.lower_call(self._jitted, function, arguments, named)
+            self._watch.lower_call(self, arguments, named)
         self._watch.calls += 1
         if self._watch.is_at_limit():
             raise _LimitReached
@@ -412,6 +446,11 @@ def _leaf(leaf: object) -> str:
     spread = getattr(sharding, "spec", "") if len(getattr(sharding, "device_set", ())) > 1 else ""
     weak = " weak" if getattr(leaf, "weak_type", False) else ""
     return f"{jitted_functions.format_type(leaf)}{weak}{' ' * bool(spread)}{spread}"
+
+
+def _without_sharding(leaf: Any) -> object:
+    jax = importlib.import_module("jax")
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if isinstance(leaf, jax.Array) else leaf
 
 
 def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:

@@ -26,6 +26,8 @@ _DONATED = ("jax.buffer_donor", "tf.aliasing_output")
 """Attributes of an argument whose memory a result may take."""
 _NAMED = re.compile(r'loc\("((?:[^"\\]|\\.)+)"(?:\(.*)?\)', re.DOTALL)
 """The location of an argument, where that is its name and no line of a file."""
+_TILES = re.compile(r"\bdevices=\[(\d{1,9}(?:,\d{1,9}){0,31})\]")
+"""The tiles of a sharding of GSPMD along each axis, one for each device."""
 
 
 def read_argument_names(artifact: bytes) -> list[str]:
@@ -118,20 +120,32 @@ def _main(module: Module) -> Module:
 def _count_parts(module: Module) -> tuple[int, int]:
     attributes: Mapping[str, Any] = module.operation.attributes
     names = ("mhlo.num_replicas", "mhlo.num_partitions")
-    replicas, partitions = (attributes[n].value if n in attributes else 1 for n in names)
-    return replicas, partitions
+    replicas, partitions = (attributes[n].value if n in attributes else None for n in names)
+    return replicas or 1, partitions or _count_tiles(module)
+
+
+def _count_tiles(module: Module) -> int:
+    # A program that torch_xla exports says only in its shardings for how many devices it is.
+    shardings = (str(attr.attr) for attr in _read_shardings(module, "arg_attrs") if attr)
+    tiles = [match[1] for text in shardings for match in _TILES.finditer(text)]
+    return max((math.prod(map(int, one.split(","))) for one in tiles), default=1)
+
+
+def _read_shardings(module: Module, name: str) -> list[Any]:
+    """Return the attribute with the sharding of each argument or result, or None."""
+    main = _main(module)
+    count = len(main.type.inputs if name == "arg_attrs" else main.type.results)
+    if name not in main.attributes:
+        return [None] * count
+    return [
+        next((one for one in attributes if "sharding" in str(one)), None)
+        for attributes in main.attributes[name]
+    ]
 
 
 def _list_shardings(module: Module, name: str) -> list[str]:
     """Return the name of the sharding of each argument or result; empty for one without."""
-    main = _main(module)
-    count = len(main.type.inputs if name == "arg_attrs" else main.type.results)
-    if name not in main.attributes:
-        return [""] * count
-    return [
-        next((one.name for one in attributes if "sharding" in str(one)), "")
-        for attributes in main.attributes[name]
-    ]
+    return [one.name if one else "" for one in _read_shardings(module, name)]
 
 
 def _has_shardy(shardings: list[list[str]]) -> bool:

@@ -35,6 +35,10 @@ _KERNELS = (
     "CompositeImplicitAutograd",
 )
 """Dispatch keys of kernels that torch_xla can trace; without one it computes on the host."""
+SPMD = (
+    "it turns SPMD on, and this is its program for one device, without shardings: write the "
+    "sharded one with `torch_xla.core.xla_model.get_stablehlo_bytecode` and rehearse that file"
+)
 
 
 class TorchOperation(Protocol):
@@ -164,8 +168,13 @@ def _write(traced: TracedOutputs, file: Path) -> LoweredFields:
             "free_outputs": [True] * len(traced.outputs),
             "aliases": aliases,
         },
-        "notes": [torch_module.describe_versions("torch_xla")],
+        "notes": [torch_module.describe_versions("torch_xla"), *_describe_spmd()],
     }
+
+
+def _describe_spmd() -> list[str]:
+    runtime = importlib.import_module("torch_xla.runtime")
+    return [SPMD] if runtime.is_spmd() else []
 
 
 def _placeholder(tensor: Tensor) -> Tensor:

@@ -16,12 +16,15 @@ from tpustarter.probe.rehearse import (
     exports,
     jitted_functions,
     lowering_errors,
+    program_arguments,
     torch_module,
 )
 from tpustarter.probe.rehearse.device_questions import DeviceQuestions, PretendedTpu, TpuDevice
 from tpustarter.probe.rehearse.exports import LoweringJob
-from tpustarter.probe.rehearse.jax_types import ListedProgram
 from tpustarter.probe.rehearse.rehearsal_messages import Emit, LowerCommand, LoweredFields
+
+Listed = tuple[str, LoweringJob, list[str]]
+"""Name of a program, the program, and notes on its arguments."""
 
 ENTRY = "devices"
 """Name of the first parameter of a function that lists programs; any other one is a program."""
@@ -78,6 +81,7 @@ class _File:
         """The library that makes functions of a PyTorch module; empty for a file of JAX
         functions."""
         self._path = Path(command["file"])
+        self._module: ModuleType
         self._function: Callable[..., object]
         self._loading = DeviceQuestions()
         self._files = 0
@@ -114,9 +118,9 @@ class _File:
         with self._answers.answer_for(device) as self._loading:
             try:
                 self.is_running = True
-                module = _load(self._path)
+                self._module = _load(self._path)
                 self.is_running = False
-                self._function = _find(module, self._command["name"], self._path)
+                self._function = _find(self._module, self._command["name"], self._path)
             finally:
                 self.told_tpu |= self._loading.platform
 
@@ -144,15 +148,15 @@ class _File:
                 number += 1
                 if self._command["only"] not in (None, number):
                     continue
-                name, function, arguments = listed
+                name, job, made = listed
                 title = make_unique_title(
-                    str(name), f"{name}({_types(self._jax, arguments)})", titles
+                    str(name), f"{name}({_types(self._jax, job.arguments)})", titles
                 )
                 titles.add(title)
                 if title in settled:
                     continue
                 self._emit({"event": "lowering", "program": title})
-                fields, asked = self._export(title, LoweringJob(function, arguments), device)
+                fields, asked = self._export(title, job, device)
                 asked = asked.merge(listing).merge(self._loading)
                 differs |= asked.kind
                 if not asked.kind:
@@ -161,6 +165,7 @@ class _File:
                 fields["notes"] = [
                     *route,
                     *device_questions.describe_questions(asked),
+                    *made,
                     *fields["notes"],
                 ]
                 self._emit(
@@ -174,9 +179,7 @@ class _File:
                 )
         return differs
 
-    def _next(
-        self, programs: Iterator[ListedProgram], listing: DeviceQuestions
-    ) -> ListedProgram | None:
+    def _next(self, programs: Iterator[Listed], listing: DeviceQuestions) -> Listed | None:
         try:
             return next(programs, None)
         finally:
@@ -196,19 +199,25 @@ class _File:
             kind = type(job.arguments).__name__
             error = f"TypeError: the arguments are a {kind}, expected a tuple"
             return {"error": error, "refused": False, "notes": []}, DeviceQuestions(device)
+        # JAX keeps types with their mesh, which has another abstract device for each program.
+        self._jax.clear_caches()
         return exports.lower_for_device(self._answers, job, device, file, warn=warn, own=self._path)
 
-    def _programs(self, count: int | None) -> Iterator[ListedProgram]:
+    def _programs(self, count: int | None) -> Iterator[Listed]:
         if self._route:
             from tpustarter.probe.rehearse import torchax_exports
 
-            yield from torchax_exports.list_programs(self._function, self._command["name"])
+            listed = torchax_exports.list_programs(self._function, self._command["name"])
+            for name, function, arguments in listed:
+                yield name, LoweringJob(function, arguments), []
             return
         if count is None:
             wanted = self._command["arguments"]
-            _refuse_narrowing(self._jax, [kind for kind, _ in wanted])
-            specs = [self._jax.ShapeDtypeStruct(shape, kind) for kind, shape in wanted]
-            yield self._command["name"], self._function, specs
+            _refuse_narrowing(self._jax, program_arguments.list_types(wanted))
+            function, values, named, notes = program_arguments.make_call(
+                self._jax, self._module, self._function, wanted
+            )
+            yield self._command["name"], LoweringJob(function, values, named), notes
             return
         listing: Any = self._function(self._jax.devices()[:count], **self._sizes())  # the user's
         for listed in listing:
@@ -217,7 +226,7 @@ class _File:
             except (TypeError, ValueError):
                 kind = f"{type(listed).__name__} {listed!r}"
                 raise TypeError(f"expected (name, function, arguments), found a {kind}") from None
-            yield name, function, arguments
+            yield name, LoweringJob(function, arguments), []
 
     def _sizes(self) -> dict[str, int]:
         """Return the arguments of a function that lists programs, besides the devices."""

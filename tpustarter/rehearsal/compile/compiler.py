@@ -110,6 +110,8 @@ class Compiler:
         self._probe: Probe | None = None
         self._log: CappedLog | None = None
         self._memory_probe: Probe | None = None
+        self._is_preparing = False
+        """True if its process may be busy, and no program was sent to it."""
         self.stopped = False
 
     def stop(self) -> None:
@@ -142,6 +144,11 @@ class Compiler:
             option=OPTION,
         )
 
+    def prepare(self, topology: TopologyFields) -> None:
+        """Let the process load the compiler and describe a TPU before there is a task."""
+        self._ready().send({"do": "prepare", "topology": topology})
+        self._is_preparing = True
+
     def run(self, task: CompileTask) -> Iterator[StillCompiling | RehearsalAnswer]:
         """Compile the programs of a task; yields progress, and an answer for each program."""
         for told in self._run(task):
@@ -149,7 +156,7 @@ class Compiler:
 
     def close(self) -> None:
         """End the process, and wait for its exit within a time limit."""
-        self._end(gently=not self.stopped)
+        self._end(gently=not (self.stopped or self._is_preparing))
 
     def _run(self, task: CompileTask) -> Iterator[StillCompiling | ResultFields]:
         done: list[str] = []
@@ -164,10 +171,12 @@ class Compiler:
     ) -> Generator[StillCompiling | ResultFields, None, str | None]:
         probe = self._ready()
         position = self._log.size if self._log else 0
+        self._is_preparing = False
         probe.send(self._command(task, done))
         program, began, check = task.name, time.monotonic(), task.source.get("check")
         compiling: str | None = None  # one that ends the process earlier would end the next one
-        limit_s, what = START_S, "the compiler was not ready"
+        # Beside other work, loading it may take longer than the user gives to a program.
+        limit_s, what = max(START_S, self._timeout_s), "the compiler was not ready"
         while True:
             passed_s = time.monotonic() - began
             event = probe.read(min(TICK_S, max(0, limit_s - passed_s)))

@@ -47,11 +47,18 @@ class _Work:
     """True if no task will be added."""
     running: int = 0
     """Threads that have not reported their end."""
+    began: float | None = None
+    """Time at which the first task was taken; None before."""
 
     @property
     def all_given(self) -> bool:
         """Return whether there is no work left for another process."""
         return self.complete and self.tasks.qsize() <= MOST_JOBS  # the rest are end marks
+
+    def is_worth_another(self, wait_s: float) -> bool:
+        """Return whether a task waits, and the first was taken so many seconds ago."""
+        taken = self.began is not None and time.monotonic() >= self.began + wait_s
+        return taken and not self.tasks.empty()
 
 
 class CompilerPool:
@@ -123,11 +130,13 @@ class CompilerPool:
 
 def _serve(worker: Compiler, work: _Work, wait_s: float) -> None:
     try:
-        began = time.monotonic()
-        while time.monotonic() < began + wait_s and not (worker.stopped or work.all_given):
+        while wait_s and not work.is_worth_another(wait_s):
+            if worker.stopped or work.all_given:
+                break
             time.sleep(TICK_S)
         if not (wait_s and work.all_given):
             while not worker.stopped and (task := work.tasks.get()) is not None:
+                work.began = work.began or time.monotonic()
                 for event in worker.run(task):
                     work.told.put(event)
                 work.told.put(TaskDone(task.name, task.tpu))

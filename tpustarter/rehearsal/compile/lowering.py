@@ -138,7 +138,7 @@ class LoweringProcess:
             "file": str(code.file),
             "name": code.function,
             "folder": str(self._session.folder),
-            "arguments": [(kind, list(shape)) for kind, shape in code.sized_arguments()],
+            "arguments": code.sized_arguments(),
             "dimension": code.dimension if not code.arguments else "",
             "size": code.size,
             "only": only,
@@ -175,7 +175,7 @@ def _programs(
     notes: tuple[str, ...] = ()
     first = began = time.monotonic()
     library = {"": "JAX", user_program.ANY_TORCH: "PyTorch"}.get(code.torch, code.torch)
-    limit_s, what = START_S, f"{library} did not start in its Python"
+    limit_s, what = max(START_S, timeout_s), f"{library} did not start in its Python"
     while True:
         passed_s = time.monotonic() - began
         event = probe.read(min(1.0, max(0.0, limit_s - passed_s)))

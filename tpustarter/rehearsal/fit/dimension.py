@@ -31,7 +31,8 @@ def check_dimension(request: RehearsalRequest, code: UserFunction | None) -> Non
     if request.measured_s is not None:
         raise _problem("a measured time is that of one size, and `--fit` compiles many", None)
     if code.arguments:
-        if not any(name in shape for _, shape in code.arguments):
+        shapes = [one[1] for one in code.arguments if not isinstance(one, str)]
+        if not any(name in shape for shape in shapes):
             raise _problem(f"no `--arg` has the dimension `{name}`", _WAYS.format(name=name))
         return
     function = _read_function(code)

@@ -21,9 +21,10 @@ LISTS = "devices"
 """Name of the first parameter of a function that lists programs; any other one is a program."""
 SCRIPT = "__name__"
 
-_JIT = re.compile(r"(?:^|\.)(?:filter_)?p?jit$")
-_JITS = re.compile(r"\b(?:filter_)?p?jit\b")
+_JIT = re.compile(r"(?:^|\.)(?:(?:filter_)?p?jit|pmap)$")
+_JITS = re.compile(r"\b(?:(?:filter_)?p?jit|pmap)\b")
 _FILLED = ("partial", "functools.partial")
+_OPTAX = "optax"
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,10 @@ class FileSource:
     """True if it names `jit`."""
     runs: bool
     """True if running it does something, besides defining and importing."""
+    values: frozenset[str] = frozenset()
+    """Names that it assigns at its top level."""
+    optimizers: tuple[str, ...] = ()
+    """Those of `values` that are optimizers of Optax."""
 
     def find_function(self, name: str) -> FileFunction | None:
         """Return a function by its name, or None for an unknown one."""
@@ -103,6 +108,8 @@ def read_source(path: Path) -> FileSource | None:
         imports=frozenset(imported),
         jits=bool(_JITS.search(words)),
         runs=any(_does_something(node) for node in tree.body),
+        values=frozenset(name for name, _ in _values(tree.body)),
+        optimizers=tuple(name for name, value in _values(tree.body) if _is_optimizer(value)),
     )
 
 
@@ -192,6 +199,21 @@ def _listed(
         ),
         certain=certain,
     )
+
+
+def _values(body: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    for node in body:
+        if isinstance(node, ast.Assign):
+            targets, value = node.targets, node.value
+        elif isinstance(node, ast.AnnAssign) and node.value:
+            targets, value = [node.target], node.value
+        else:
+            continue
+        yield from ((one.id, value) for one in targets if isinstance(one, ast.Name))
+
+
+def _is_optimizer(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and _name(value.func).partition(".")[0] == _OPTAX
 
 
 def _jit_call(node: ast.expr) -> list[ast.keyword] | None:

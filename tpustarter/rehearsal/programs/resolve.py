@@ -12,7 +12,8 @@ from pathlib import Path
 
 from tpustarter.core import content, locations, short_ids
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.rehearsal.programs import file_functions, suggestions
+from tpustarter.probe.rehearse.program_arguments import parse_written
+from tpustarter.rehearsal.programs import example_arguments, file_functions, suggestions
 from tpustarter.rehearsal.programs.file_functions import FileFunction, FileSource
 from tpustarter.rehearsal.programs.suggestions import format_command
 from tpustarter.rehearsal.programs.user_program import ENTRY, UserFunction
@@ -98,8 +99,25 @@ def check_function_and_arguments(
     function = read.find_function(code.function)
     if function is None and read.complete and code.function not in read.bound:
         raise _no_function(code, read, file, given, tpus)
+    _verify_names(read, file, given)
     if function and function.certain and not (function.lists_programs and not given):
-        _verify_arguments(function, file, given, tpus)
+        _verify_arguments(function, read, file, given, tpus)
+
+
+def _verify_names(read: FileSource, file: str, given: Sequence[str]) -> None:
+    for text in given:
+        written = parse_written(text)
+        if not (written and written.file_name and read.complete):
+            continue
+        if written.file_name in read.bound:
+            continue
+        near = phrases.near_matches(written.file_name, sorted(read.bound))
+        hint = f"write a function `{written.file_name}` into `{file}` that returns it"
+        if near:
+            hint = f"did you mean `{near[0]}`?"
+        raise Problem(
+            f"`--arg {text}`: `{file}` has no `{written.file_name}`", hint=hint, code=ExitCode.USAGE
+        )
 
 
 def _no_function(
@@ -110,7 +128,7 @@ def _no_function(
     near = [] if code.function == ENTRY else phrases.near_matches(code.function, names)
     what = f"`{file}` has no function `{code.function}`"
     if near and (function := read.find_function(near[0])):
-        offers = [format_command(file, function, given, tpus)]
+        offers = [format_command(file, function, given, tpus, read)]
         hint = f"did you mean `{offers[0]}`?"
     elif offers := suggestions.suggest_commands(read, file, tpus):
         lines = "\n".join(f"  {offer}" for offer in offers)
@@ -118,16 +136,8 @@ def _no_function(
         if code.function == ENTRY:
             what = f"`{file}` is given without the function to compile"
             hint = f"name the function to compile, with the shapes of your own arrays:\n{lines}"
-    elif names:
-        function = read.functions[0]
-        hint = suggestions.advise_programs_function(file, function)
-        if offers := suggestions.suggest_pytree_commands(read, file, tpus):
-            lines = "\n".join(f"  {offer}" for offer in offers)
-            hint = f"if each argument is one array, type:\n{lines}\nElse {hint}"
-            if code.function == ENTRY:
-                what = f"`{file}` is given without the function to compile"
     else:
-        what = f"`{file}` defines no function"
+        what = f"`{file}` defines no function{' that takes anything' if names else ''}"
         run = format_command(file, None, tpus=tpus)
         hint = f"`{run}` runs the file and compiles what it jits"
         if read.jits:
@@ -139,43 +149,32 @@ def _no_function(
 
 
 def _verify_arguments(
-    function: FileFunction, file: str, given: Sequence[str], tpus: Sequence[str]
+    function: FileFunction,
+    read: FileSource,
+    file: str,
+    given: Sequence[str],
+    tpus: Sequence[str],
 ) -> None:
-    by_position = function.needed[: len(function.needed) - len(function.by_name)]
-    missing = [*by_position[len(given) :], *function.by_name]
-    fixed = next(
-        (
-            name
-            for name in (*function.by_name, *missing)
-            if name in function.static or name in function.by_name
-        ),
-        None,
-    )
     shown = suggestions.format_signature(function)
-    if fixed:
-        why = "is static" if fixed in function.static else "is given by name"
-        raise UnclearProgram(
-            f"`{shown}` needs `{fixed}`, which {why}",
-            hint=suggestions.advise_programs_function(file, function),
-        )
-    if missing:
+    if missing := example_arguments.list_missing(function, given):
         *others, last = (f"`{name}`" for name in missing)
         names = f"{', '.join(others)} and {last}" if others else last
-        trees = [name for name in missing if not suggestions.can_be_array(name)]
-        full = format_command(file, function, given, tpus)
-        hint = f"type this, with the shapes of your own arrays:\n  {full}"
-        if trees:
-            hint += f"\nIf `{trees[0]}` is a pytree, "
-            hint += suggestions.advise_programs_function(file, function)
+        examples = example_arguments.make_examples(function, read, given)
+        full = format_command(file, function, given, tpus, read)
+        lines = [f"type this, with the shapes of your own arrays:\n  {full}"]
+        lines += suggestions.describe_examples(examples, file)
+        if any(one.missing for one in examples):
+            lines.append(suggestions.OTHER_WAYS)
         in_app = f"`{shown}` needs the type of {names}"
         raise UnclearProgram(
-            f"`{shown}` needs an `--arg` for {names}", [full], hint=hint, in_app=in_app
+            f"`{shown}` needs an `--arg` for {names}", [full], hint="\n".join(lines), in_app=in_app
         )
-    if function.most is not None and len(given) > function.most:
+    positional = [one for one in given if not ((w := parse_written(one)) and w.by_name)]
+    if function.most is not None and len(positional) > function.most:
         takes = phrases.format_count(function.most, "argument")
-        fewer = format_command(file, function, given[: function.most], tpus)
+        fewer = format_command(file, function, positional[: function.most], tpus, read)
         raise UnclearProgram(
-            f"`{shown}` takes {takes} by position, and {len(given)} were given",
+            f"`{shown}` takes {takes} by position, and {len(positional)} were given",
             [fewer],
             hint=f"type `{fewer}`",
         )

@@ -16,38 +16,11 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.machine import frameworks
+from tpustarter.probe.rehearse.program_arguments import TYPES, parse_written
 from tpustarter.probe.rehearse.rehearsal_messages import AliasedArtifactFields, ProgramSource
 from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.text import phrases
 
-TYPES = {
-    "f32": "float32",
-    "bf16": "bfloat16",
-    "f16": "float16",
-    "f64": "float64",
-    "s8": "int8",
-    "s16": "int16",
-    "s32": "int32",
-    "s64": "int64",
-    "s4": "int4",
-    "u8": "uint8",
-    "u16": "uint16",
-    "u32": "uint32",
-    "u64": "uint64",
-    "u4": "uint4",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-    "i4": "int4",
-    "pred": "bool",
-    "c64": "complex64",
-    "c128": "complex128",
-    "f8e4m3fn": "float8_e4m3fn",
-    "f8e5m2": "float8_e5m2",
-    "f8e4m3b11fnuz": "float8_e4m3b11fnuz",
-}
-"""Short names of types as HLO writes them (and `i8` for `s8`), with NumPy's names."""
 ENTRY = "programs"
 """Default function of `FILE.py`: it takes `devices` and lists programs, as in a check."""
 MAKES = "make"
@@ -66,16 +39,19 @@ _DIMENSION = 2**31
 
 Shape = tuple[int | str, ...]
 """A shape, in which a name stands for the dimension whose size is searched."""
+Argument = tuple[str, Shape] | str
+"""Type and shape of an array, or the text of a value that the file makes, as `program_arguments`
+reads it."""
 
 
 @dataclass(frozen=True)
 class UserFunction:
-    """A function in a file, and the types of its arguments."""
+    """A function in a file, and its arguments."""
 
     file: Path
     function: str
-    arguments: tuple[tuple[str, Shape], ...]
-    """Type and shape of each array; empty for an entry point that lists programs itself."""
+    arguments: tuple[Argument, ...]
+    """The arguments; empty for an entry point that lists programs itself."""
     torch: str = ""
     """The library that lowers the function's PyTorch module, or `ANY_TORCH`; empty for JAX."""
     checks: tuple[str, ...] = ()
@@ -85,12 +61,15 @@ class UserFunction:
     size: int = 0
     """The size of the dimension; 0 where it is still to be found."""
 
-    def sized_arguments(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Return type and shape of each array, with the size of the dimension."""
+    def sized_arguments(self) -> list[Argument]:
+        """Return the arguments, in which shapes have the size of the dimension."""
         return [
-            (kind, tuple(one if isinstance(one, int) else self.size for one in shape))
-            for kind, shape in self.arguments
+            argument if isinstance(argument, str) else self._with_size(*argument)
+            for argument in self.arguments
         ]
+
+    def _with_size(self, kind: str, shape: Shape) -> Argument:
+        return kind, tuple(one if isinstance(one, int) else self.size for one in shape)
 
     @property
     def name(self) -> str:
@@ -243,7 +222,7 @@ def parse_function(
             code=ExitCode.USAGE,
         )
     entry = MAKES if torch else ENTRY
-    types = tuple(_parse_shape(argument, dimension) for argument in arguments)
+    types = tuple(parse_argument(argument, dimension) for argument in arguments)
     return UserFunction(file.absolute(), function or entry, types, torch, dimension=dimension)
 
 
@@ -324,16 +303,19 @@ def _existing(name: str) -> Path:
     raise Problem(f"there is no file `{name}`", hint=hint, code=ExitCode.USAGE)
 
 
-def parse_argument(text: str) -> tuple[str, tuple[int, ...]]:
-    """Return type and shape of `f32[8192,8192]`; raises Problem."""
-    kind, shape = _parse_shape(text, "")
-    return kind, tuple(size for size in shape if isinstance(size, int))
+def parse_argument(text: str, dimension: str = "") -> Argument:
+    """Return type and shape of `f32[8192,8192]`, or the text of a value; raises Problem.
 
-
-def _parse_shape(text: str, dimension: str) -> tuple[str, Shape]:
+    `dimension` is a name that a shape may have in place of a size.
+    """
     match = _ARGUMENT.fullmatch(text.strip())
+    if not match and (written := parse_written(text)):
+        return written.text
     shown = Redactor(os.environ).redact_text(text)[:80]
-    example = "an array as `f32[8192,8192]`, or `bf16[]` for a scalar"
+    example = (
+        "an array as `f32[8192,8192]`, `bf16[]` for a scalar, or a call of your file's own "
+        "function, as `init(u32[2])`"
+    )
     if not match:
         raise Problem(f"`--arg {shown}` cannot be read, expected {example}", code=ExitCode.USAGE)
     kind = TYPES.get(match["type"], match["type"])

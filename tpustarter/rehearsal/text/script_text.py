@@ -28,7 +28,7 @@ JIT_SOMETHING = (
 
 
 def format_functions(known: Sequence[JittedPlace]) -> list[str]:
-    """Return a table of the functions that a script passed to `jax.jit`: calls and compilations."""
+    """Return a table of the functions that a script jitted: calls and compilations."""
     if not known:
         return []
     lines = ["", f"{'function':<28}{'where':<24}{'calls':>8}{'compiled':>10}"]
@@ -47,7 +47,7 @@ def format_functions(known: Sequence[JittedPlace]) -> list[str]:
             lines.append(format_commands(f"{_INDENT}read  tpustarter learn {STORM_LESSON}"))
     truncated = any(function.compilations > MOST_SHAPES for function in known)
     note = f" Compiled: the first {MOST_SHAPES} shapes of each." if truncated else ""
-    return [*lines, "", f"Not seen: pmap, operations outside jit.{note}"]
+    return [*lines, "", f"Not seen: operations outside jit.{note}"]
 
 
 def format_ending(rehearsal: Rehearsal) -> list[str]:

@@ -16,6 +16,7 @@ from tpustarter.rehearsal.text import (
     roofline,
 )
 from tpustarter.rehearsal.text.donation_text import describe_donation
+from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.explain.failed_run import FailedRun
 from tpustarter.tui.explain.failed_run import make_program_failure as of_program
@@ -63,6 +64,7 @@ def describe_answer_cell(
     yield HangingText(
         status_word(status, text, LABEL), style_sentence(rehearsal_text.summarize_answer(result))
     )
+    yield from _same_failure(answers, program, tpu)
     buffers: list[ProgramArray] = result.get("buffers") or []
     if result["status"] == "compiles":
         for note in rehearsal_text.list_notes(result):
@@ -83,6 +85,21 @@ def describe_answer_cell(
         yield HangingText(_dim_label("note"), style_sentence(note))
     if result.get("detail") and names_words:
         yield HangingText(_dim_label("more"), "g shows the compiler's own words")
+
+
+def _same_failure(answers: RehearsalAnswers, program: Program, tpu: str) -> Iterator[Piece]:
+    """Yield the other TPUs on which a program is refused or broken for the same reason."""
+    result = answers.result(program, tpu)
+    if result is None or result["status"] not in ("refused", "error"):
+        return
+    found = ((other, answers.result(program, other)) for other in answers.tpus if other != tpu)
+    same = [
+        other
+        for other, one in found
+        if one and (one["status"], one["reason"]) == (result["status"], result["reason"])
+    ]
+    if same:
+        yield HangingText(_dim_label("same"), f"on {phrases.join_words(same)} too")
 
 
 def _advise(result: ResultFields) -> Iterator[Piece]:
@@ -195,10 +212,15 @@ class ProgramComparison(LaidOutLines):
         head = _align(self._HEADS, widths)
         head = f"{head[:before]}  {'memory':<{bar}}{head[before + 2 :]}" if bar else head
         lines = [Content.styled(head, "$muted")]
+        reasons: list[str] = []
         for tpu, (texts, status) in zip(tpus, rows, strict=True):
             mark = "> " if tpu == self._tpu else "  "
+            failed = len(texts) == 3 and status in ("fail", "error")
+            reasons.append(texts[2] if failed else "")
             line = Content(f"{mark}{tpu:<{widths[0]}}  ") + status_word(status, texts[1], widths[1])
             rest = texts[2] if len(texts) == 3 else _align(texts, widths)[before + 2 :]
+            if reasons[-1] and reasons[-2:-1] == reasons[-1:]:
+                rest = _SAME
             if bar and len(texts) > 3:
                 line += Content("  ") + self._bar(tpu, bar - 2)
             line += Content(f"  {rest}".rstrip())
@@ -264,6 +286,8 @@ class ProgramComparison(LaidOutLines):
         ], status
 
 
+_SAME = "the same"
+"""In place of a reason that the line above has."""
 _ESTIMATE = "estimate: the compiler's own model of a run, not measured on a TPU"
 _PARTS = ("temporaries", "arguments", "code")
 

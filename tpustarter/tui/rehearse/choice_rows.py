@@ -23,7 +23,7 @@ from tpustarter.tui.kit.text_layout import (
     style_sentence,
 )
 from tpustarter.tui.rehearse.rehearsal_choice import RehearsalChoice
-from tpustarter.tui.rehearse.typed_program import OWN, SCRIPT, TypedProgram, format_label
+from tpustarter.tui.rehearse.typed_program import OWN, SCRIPT, TypedProgram, format_label, make_row
 
 WITH_CLAIMS = 140
 """Columns from which the claim of each check is shown beside it."""
@@ -42,7 +42,8 @@ def program_rows(choice: RehearsalChoice, width: int) -> Iterator[Row]:
     own = choice.programs
     yield Row(None, group_heading("Your own programs"))
     for program in own:
-        yield _box_row(program.name, format_label(program), chosen=choice.own == program)
+        label = _box(format_label(program), chosen=choice.own == program)
+        yield make_row(program.name, label, program)
     for kind, (text, *_) in OWN.items():
         other = text.replace("a ", "another ", 1) if own else text
         yield Row(kind, _ADD + other)
@@ -131,6 +132,8 @@ def _about_own(program: TypedProgram) -> Iterator[LaidOutLines]:
         )
     else:
         yield HangingText("does     ", "compiles the function, and runs nothing")
+    for source in program.sources:
+        yield HangingText("from     ", style_sentence(source))
     if program.needs_shapes:
         yield HangingText("shapes   ", "as they stand here; e changes them")
     elif program.kind == SCRIPT:
@@ -158,5 +161,9 @@ def _command(words: Sequence[str]) -> str:
 
 
 def _box_row(name: str, text: str, claim: str = "", *, chosen: bool) -> Row:
+    return Row(name, _box(text, chosen=chosen) + style_sentence(claim).stylize("$muted"))
+
+
+def _box(text: str, *, chosen: bool) -> Content:
     box = status_word("done", "[x]") if chosen else Content("[ ]")
-    return Row(name, box + f" {escape_text(text)}" + style_sentence(claim).stylize("$muted"))
+    return box + f" {escape_text(text)}"

@@ -107,8 +107,8 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._choice = RehearsalChoice()
         self._typing = ""
         """The key of `OWN` whose text is typed."""
-        self._has_words = False
-        """True if the input line began with text to change."""
+        self._changing: TypedProgram | None = None
+        """The program with which the input line began, to be changed there."""
         self._offered: AmbiguousPrograms | None = None
         """The programs of the typed file, while one of them is to be chosen."""
 
@@ -199,7 +199,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         if self._offered:
             line = typed_program.describe_choosing(self._offered)
         elif self.query_one(ProgramInput).display:
-            line = typed_program.describe_typing(self._typing, has_words=self._has_words)
+            line = typed_program.describe_typing(self._typing, self._changing)
         self.query_one("#headline", Static).update(adapt_commands(style_sentence(line)))
         self.refresh_bindings()
 
@@ -227,13 +227,13 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         """Select or deselect a program of the user's; missing shapes are asked for first."""
         choice = self._choice
         if program.needs_shapes and program not in choice.typed:
-            self._ask(program.kind, program.words)
+            self._ask(program.kind, program)
         else:
             choice.turn_own(program)
 
     def action_change(self) -> None:
         if program := self._choice.program(self._marked_name()):
-            self._ask(program.kind, program.words)
+            self._ask(program.kind, program)
 
     def action_lesson(self) -> None:
         if (lesson := self._lesson()) and not self.tutor.go.back_to_lesson(lesson):
@@ -257,7 +257,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         if self._offered:
             program = self._offered.programs[event.option_index]
             self._offer(None)
-            self._ask(program.kind, program.words)
+            self._ask(program.kind, program)
 
     @on(RowList.OptionSelected, "#programs, #tpus")
     def start_or_select(self) -> None:
@@ -269,9 +269,10 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         else:
             self.action_start()
 
-    def _ask(self, kind: str, words: tuple[str, ...] = ()) -> None:
+    def _ask(self, kind: str, program: TypedProgram | None = None) -> None:
         """Show the input line, with the present words of a program to change."""
-        self._typing, self._has_words = kind, bool(words)
+        self._typing, self._changing = kind, program
+        words = program.words if program else ()
         line = self.query_one(ProgramInput)
         line.placeholder = OWN[kind][1]
         line.value = typed_program.join_words(words)
@@ -303,7 +304,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     def _change_own(self) -> None:
         if own := self._choice.own:
-            self._ask(own.kind, own.words)
+            self._ask(own.kind, own)
 
     def action_setup(self) -> None:
         self.tutor.go.open_setup("rehearse")

@@ -233,7 +233,9 @@ class RehearsalScreen(ListWithDetails):
                 return "stopping"
             progress = self._rehearsal.progress if self._rehearsal else None
             seconds, width = self._run.seconds, self.size.width
-            return line.format_progress(self._job, answers, progress, seconds, width)
+            return line.format_progress(
+                self._job, answers, progress, seconds, width, runs_script=bool(request.script)
+            )
         stopped = self._run.is_stopped
         text = line.format_headline(answers, request, stopped_of=self._total if stopped else None)
         if self._view or self.has_class("-details"):  # Esc leads to the table from there

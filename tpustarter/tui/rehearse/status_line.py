@@ -29,6 +29,8 @@ def format_progress(
     progress: RehearsalProgress | None,
     seconds: float,
     width: int,
+    *,
+    runs_script: bool,
 ) -> str:
     """Return the progress of a running rehearsal.
 
@@ -38,11 +40,13 @@ def format_progress(
         progress: The progress of the rehearsal; None before there is one.
         seconds: The time since the rehearsal began.
         width: The columns of the screen; a bar takes a third of them if that is enough.
+        runs_script: True if a script of the user is run.
     """
     if job is None:
         return f"starting the compiler, {seconds:.0f} s. {NOTHING_RUN}"
     if job.tpu not in answers.tpus:
-        return f"lowering your code, {job.seconds:.0f} s. {NOTHING_RUN}"
+        doing = "your script runs on the CPU" if runs_script else "lowering your code"
+        return f"{doing}, {job.seconds:.0f} s. {NOTHING_RUN}"
     far = ""
     if progress and (text := progress.text()):
         far = f"{progress.draw_bar(cells=max(BAR, width // 3 - PARTING))}  {text}; "

@@ -7,12 +7,13 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.widgets import Input
 
 from tpustarter.core import locations
@@ -27,9 +28,12 @@ from tpustarter.rehearsal.programs import (
     user_program,
     user_python,
 )
+from tpustarter.rehearsal.programs.file_functions import FileSource
+from tpustarter.rehearsal.programs.suggestions import SuggestedProgram
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row, RowList
+from tpustarter.tui.kit.text_layout import HangingText
 
 FUNCTION, SCRIPT = "function", "script"
 _PLAIN = re.compile(r"[^\s'\"\\\\]+")
@@ -46,8 +50,13 @@ OWN = {
     ),
 }
 """The kinds of programs that can be typed: label, example, and explanation."""
-MOST_FOUND = 6
+MOST_FOUND = 40
 """Programs of a folder that are listed; the others can be typed."""
+_INDENT = "    "
+OTHER_WAYS = (
+    "Or let programs(devices) in your file yield it with its arguments, or choose a script that "
+    "calls it."
+)
 NO_JIT = "It has no jax.jit of its own, so there may be nothing to compile."
 """The note on a script that seems to have nothing to compile."""
 
@@ -58,8 +67,14 @@ class TypedProgram:
 
     kind: str
     words: tuple[str, ...]
-    note: str = ""
+    note: str = field(default="", compare=False)
     """A remark to show before it is started."""
+    mark: str = field(default="", compare=False)
+    """A few words below it: where its arguments come from, or that they are nested."""
+    sources: tuple[str, ...] = field(default=(), compare=False)
+    """What makes its arguments, and what is still to be written for it, as sentences."""
+    is_incomplete: bool = field(default=False, compare=False)
+    """True if a function that makes an argument is still to be written."""
 
     @property
     def name(self) -> str:
@@ -145,8 +160,32 @@ def parse_typed_program(
     except resolve.UnclearProgram as unclear:
         if not unclear.commands:
             raise
-        return AmbiguousPrograms(unclear.in_app, tuple(map(_program, unclear.commands)))
+        return AmbiguousPrograms(unclear.in_app, _offered(file, shown, unclear.commands))
     return TypedProgram(kind, words)
+
+
+def _offered(file: Path, shown: str, commands: Iterable[str]) -> tuple[TypedProgram, ...]:
+    """Return the offered programs of a file, each with what is known of its arguments."""
+    read = file_functions.read_source(file)
+    known = {one.words: one for one in _list_programs(read, shown)} if read else {}
+    offered = [_program(command) for command in commands]
+    return tuple(known.get(one.words, one) for one in offered)
+
+
+def _list_programs(source: FileSource, shown: str) -> list[TypedProgram]:
+    return [_found(one) for one in suggestions.suggest_programs(source, shown)]
+
+
+def _found(suggested: SuggestedProgram) -> TypedProgram:
+    program = _program(suggested.command)
+    marks = [f"{one.name} from {one.made_by}" for one in suggested.examples if one.made_by]
+    nested = [one.name for one in suggested.examples if one.missing]
+    if nested:
+        are = phrases.choose_plural(len(nested), "is", "are")
+        marks.append(f"{phrases.join_words(nested)} {are} nested: Enter says what works")
+    return replace(
+        program, mark="; ".join(marks), sources=suggested.notes, is_incomplete=bool(nested)
+    )
 
 
 def _program(command: str) -> TypedProgram:
@@ -190,7 +229,13 @@ def make_offer_rows(offered: AmbiguousPrograms) -> Iterator[Row]:
     """Yield a row for each program of a file."""
     for number, program in enumerate(offered.programs):
         how = ": what it passes to jax.jit" if program.kind == SCRIPT else ""
-        yield Row(str(number), escape_text(f"{format_label(program)}{how}"))
+        yield make_row(str(number), Content(escape_text(f"{format_label(program)}{how}")), program)
+
+
+def make_row(name: str, text: Content, program: TypedProgram) -> Row:
+    """Return the row of a program, with its mark below it."""
+    mark = Content.styled(escape_text(program.mark), "$muted")
+    return Row(name, text, more=(HangingText(_INDENT, mark),) if program.mark else ())
 
 
 def format_label(program: TypedProgram) -> str:
@@ -199,13 +244,15 @@ def format_label(program: TypedProgram) -> str:
     return f"{join_words(program.words)}{how}"
 
 
-def describe_typing(kind: str, *, has_words: bool) -> str:
-    """Return the instruction below the input line: type a program, or complete the typed words."""
-    if has_words and kind == FUNCTION:
-        return "Give the shapes of your own arrays in place of these, and press Enter."
-    if has_words:
+def describe_typing(kind: str, program: TypedProgram | None) -> str:
+    """Return the instruction below the input line: type a program, or complete the present one."""
+    if program is None:
+        return f"Type {OWN[kind][2]}."
+    if kind == SCRIPT:
         return "Add the arguments that your script takes, and press Enter."
-    return f"Type {OWN[kind][2]}."
+    own = "Give the shapes of your own arrays in place of these, and press Enter."
+    sources = [f"{one[:1].upper()}{one[1:]}." for one in program.sources]
+    return " ".join([*sources, own, *([OTHER_WAYS] if program.is_incomplete else [])])
 
 
 def describe_choosing(offered: AmbiguousPrograms) -> str:
@@ -219,10 +266,8 @@ def describe_choosing(offered: AmbiguousPrograms) -> str:
 
 def find_typed_programs(folder: Path) -> tuple[TypedProgram, ...]:
     """Return the programs of a folder, at most `MOST_FOUND`: the first ones of each file."""
-    files = [
-        [*map(_program, suggestions.suggest_commands(one, one.path.name))]
-        for one in file_functions.find_program_files(folder)
-    ]
+    sources = file_functions.find_program_files(folder)
+    files = [_list_programs(one, one.path.name) for one in sources]
     in_turn = (one for several in zip_longest(*files) for one in several if one)
     chosen = {*islice(in_turn, MOST_FOUND)}
     return tuple(one for several in files for one in several if one in chosen)

@@ -71,6 +71,16 @@ CALLS = {
     "remat",
 }
 """Operations that run another program once."""
+PRODUCTS = {
+    "broadcast_in_dim",
+    "conv_general_dilated",
+    "convert_element_type",
+    "dot_general",
+    "reshape",
+    "squeeze",
+    "transpose",
+}
+"""Products, and what usually stands before one: equal ones are found among these."""
 LOOPS = ("scan", "while", "cond", "shard_map", "xla_pmap")
 """Operations that run other programs several times, in part, or on several devices."""
 MOST_EQUATIONS = 200_000
@@ -188,6 +198,8 @@ class TraceFrame:
         """The innermost loop that changes a value, as the number of loops from the outermost."""
         self.inner: dict[int, list[TraceFrame]] = {}
         """The programs that an equation calls, by the number of the equation."""
+        self.equals: dict[int, int] = {}
+        """The first of equal equations among `PRODUCTS`, by the number of a later one."""
 
     def read_fact(self, value: TraceValue) -> Fact:
         """Return the fact about a value."""
@@ -236,7 +248,26 @@ def make_frame(
         for value, fact in zip(equation.outvars, derived, strict=False):
             if fact is not NOTHING:
                 frame.facts[value] = fact
+    frame.equals = _find_equal_equations(jaxpr)
     return frame
+
+
+def _find_equal_equations(jaxpr: Jaxpr) -> dict[int, int]:
+    """Return for each equation that has an equal one before it the number of the first."""
+    first: dict[tuple[object, ...], int] = {}
+    equals: dict[int, int] = {}
+    same: dict[TraceValue, TraceValue] = {}
+    for number, equation in enumerate(jaxpr.eqns):
+        operands = equation.invars
+        if equation.primitive.name not in PRODUCTS or any(map(is_literal, operands)):
+            continue
+        names = (id(same.get(value, value)) for value in operands)
+        key = (equation.primitive.name, str(equation.params), *names)
+        at = first.setdefault(key, number)
+        if at != number:
+            equals[number] = at
+            same |= zip(equation.outvars, jaxpr.eqns[at].outvars, strict=True)
+    return equals
 
 
 def _derive_results(frame: TraceFrame, number: int, equation: Equation) -> Sequence[Fact]:

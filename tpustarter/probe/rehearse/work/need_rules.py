@@ -122,6 +122,7 @@ def trace_needs(
     for var, count in zip(frame.jaxpr.outvars, results, strict=True):
         require(var, count)
     frame.known.look_at_equations(len(frame.jaxpr.eqns))
+    computed: set[int] = set()
     for number in reversed(range(len(frame.jaxpr.eqns))):
         equation = frame.jaxpr.eqns[number]
         wanted = [needs.get(var, 0.0) for var in equation.outvars]
@@ -129,6 +130,9 @@ def trace_needs(
             continue
         scope = str(getattr(equation.source_info, "name_stack", ""))
         step = _Step(frame, equation, wanted, tally, again=again or _REMATERIALIZED in scope)
+        first = frame.equals.get(number, number)
+        step.is_repeated = first in computed
+        computed.add(first)
         rule = _find_rule(equation.primitive.name)
         inner = frame.inner.get(number, [])
         for var, count in zip(equation.invars, rule(step, inner), strict=True):
@@ -145,6 +149,8 @@ class _Step:
     wanted: Sequence[float]
     tally: WorkTally | None
     again: bool
+    is_repeated: bool = False
+    """True if an equal operation was counted, whose result a compiler takes for both."""
 
     @property
     def params(self) -> Parameters:
@@ -176,6 +182,7 @@ class _Step:
         key = types or self._types()
         self.tally.full[key] += full
         level = max((self.frame.read_level(var) for var in self.equation.invars), default=0)
+        least = 0 if self.is_repeated else least
         if level < self.frame.depth:
             self.tally.hoisted[level, key] += least
         else:
@@ -330,6 +337,31 @@ class _Window(NamedTuple):
                 places = (r * self.stride + offset for r in range(first, last + 1))
                 count += sum(place % self.image_dilation == 0 for place in places)
         return count
+
+
+def _count_window(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
+    # A pooling reads no element between two of its windows.
+    params, result = step.params, step.equation.outvars[0]
+    is_gradient = step.equation.primitive.name == "select_and_scatter_add"
+    small = step.equation.invars[0] if is_gradient else result
+    image = step.equation.invars[1 if is_gradient else 0].aval.shape
+    ones = [1] * len(image)
+    seen = 1.0
+    for axis, length in enumerate(image):
+        seen *= _Window(
+            length,
+            params["window_dimensions"][axis],
+            small.aval.shape[axis],
+            params["window_strides"][axis],
+            params["padding"][axis][0],
+            params.get("base_dilation", ones)[axis],
+            params.get("window_dilation", ones)[axis],
+        ).share_of_image
+    whole = math.prod(image)
+    needs = [seen * size if size == whole else float(size) for size in step.sizes]
+    if step.tally is not None:
+        step.tally.other += step.share * max(*needs, count_elements(result))
+    return [step.share * need for need in needs]
 
 
 def _count_kernel(step: _Step, _inner: Sequence[TraceFrame]) -> list[float]:
@@ -543,6 +575,16 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(("ragged_dot", "ragged_dot_general"), _count_ragged_dot),
     "dot_general": _count_dot,
     "conv_general_dilated": _count_convolution,
+    **dict.fromkeys(
+        (
+            "reduce_window",
+            "reduce_window_max",
+            "reduce_window_min",
+            "reduce_window_sum",
+            "select_and_scatter_add",
+        ),
+        _count_window,
+    ),
     "pallas_call": _count_kernel,
     "scan": _count_scan,
     "while": _count_while,

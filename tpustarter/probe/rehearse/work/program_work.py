@@ -3,9 +3,9 @@
 Two figures are counted at once. The full one is the program as it is written: of a `cond` the
 branch with most FLOPs, of attention every score. The least one is what the results need: the branch
 with fewest, only scores that a constant mask leaves, once what every turn of a loop computes alike,
-and nothing of kernels. A compiler that simplifies the program, as by computing a repeated product
-once, may do with less. Operations whose result nothing needs count in neither. Counts are of all
-devices together.
+equal products once, and nothing of kernels. A compiler that simplifies the program further may do
+with less. Operations whose result nothing needs count in neither. Counts are of all devices
+together.
 """
 
 from __future__ import annotations

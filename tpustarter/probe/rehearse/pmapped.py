@@ -1,0 +1,105 @@
+"""Functions of `jax.pmap` as jitted programs of several devices, whose arguments are sharded.
+
+Since JAX 0.8 `pmap` is a `shard_map` that is jitted, so `jax.jit` of its function is the same
+program with shardings that can be given. Before that it had a runtime of its own.
+Source: https://docs.jax.dev/en/latest/migrate_pmap.html (read 2026-11)
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tpustarter.probe.rehearse.exports import LoweringJob
+from tpustarter.probe.rehearse.jax_types import JaxFunction
+
+SINCE = (0, 8)
+"""The first JAX whose `pmap` can be lowered for a TPU here."""
+TOO_OLD = "only the `pmap` of JAX 0.8 and later can be rehearsed, because it is a `shard_map` there"
+_AXIS = "pmap"
+
+
+class PmappedFunction:
+    """A function of `jax.pmap`, and the jitted program that stands for it."""
+
+    def __init__(
+        self, jit: Callable[..., JaxFunction], mapped: JaxFunction, options: Mapping[str, Any]
+    ) -> None:
+        """Keep the function.
+
+        Args:
+            jit: The `jax.jit` of JAX itself.
+            mapped: The result of `jax.pmap`.
+            options: The options that it was given.
+        """
+        self._jax = importlib.import_module("jax")
+        self._jit, self._mapped, self._options = jit, mapped, options
+        static: int | Sequence[int] = options.get("static_broadcasted_argnums", ())
+        self._static = (static,) if isinstance(static, int) else tuple(static)
+
+    def make_job(self, arguments: tuple[object, ...], named: dict[str, object]) -> LoweringJob:
+        """Return the jitted program, and the types of its arguments with their shardings.
+
+        Raises:
+            NotImplementedError: JAX is too old.
+        """
+        jax = self._jax
+        if jax.__version_info__ < SINCE:
+            raise NotImplementedError(TOO_OLD)
+        axes: Any = self._options.get("in_axes", 0)
+        each: Sequence[Any] = axes if type(axes) in (tuple, list) else [axes] * len(arguments)
+        mapped = [*zip(each, arguments, strict=True)]
+        size = next(self._list_sizes([*mapped, (0, named)]))
+        devices = self._options.get("devices") or jax.local_devices()[:size]
+        mesh = jax.sharding.Mesh(devices, (_AXIS,))
+        sharded = [
+            argument if number in self._static else self._shard(mesh, axis, argument)
+            for number, (axis, argument) in enumerate(mapped)
+        ]
+        jitted = self._jit(
+            self._mapped,
+            static_argnums=self._static,
+            donate_argnums=self._options.get("donate_argnums", ()),
+        )
+        return LoweringJob(jitted, sharded, self._shard(mesh, 0, named))
+
+    def _list_sizes(self, mapped: Sequence[tuple[Any, object]]) -> Iterator[int]:
+        sizes: list[int] = []
+
+        def one(axis: int | None, leaf: Any) -> None:
+            if axis is not None and hasattr(leaf, "shape"):
+                sizes.append(leaf.shape[axis])
+
+        for number, (axis, argument) in enumerate(mapped):
+            if number not in self._static:
+                self._map(one, axis, argument)
+        yield from sizes
+
+    def _shard(self, mesh: object, axis: object, argument: object) -> Any:
+        sharding = self._jax.sharding
+
+        def one(axis: int | None, leaf: Any) -> object:
+            if not hasattr(leaf, "shape"):  # a Python number, which is the same on each device
+                return leaf
+            spec = () if axis is None else (*[None] * (axis % leaf.ndim), _AXIS)
+            placed = sharding.NamedSharding(mesh, sharding.PartitionSpec(*spec))
+            return self._jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=placed)
+
+        return self._map(one, axis, argument)
+
+    def _map(
+        self, function: Callable[[int | None, Any], object], axis: object, argument: object
+    ) -> object:
+        # `in_axes` may be a tree whose leaves stand for whole parts of the argument.
+        tree_map = self._jax.tree_util.tree_map
+
+        def inner(axis: int | None, part: object) -> object:
+            return tree_map(functools.partial(function, axis), part)
+
+        return tree_map(inner, axis, argument, is_leaf=_is_none)
+
+
+def _is_none(value: object) -> bool:
+    return value is None

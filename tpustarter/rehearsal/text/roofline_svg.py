@@ -1,0 +1,198 @@
+"""The rooflines of TPUs with programs on them, as an SVG file for a light and a dark page.
+
+A TPU is told by its colour, by the dashes of its line and by the name at its end; a program by its
+name above a vertical line, because its FLOPs per byte are the same on each TPU.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from tpustarter.rehearsal.result_fields import ResultFields
+from tpustarter.rehearsal.text.roofline import (
+    RooflinePoint,
+    find_point,
+    find_range,
+    find_share,
+)
+
+_WIDTH, _PLOT_HEIGHT = 760, 370
+_LEFT, _RIGHT, _BOTTOM = 70, 190, 84
+"""Pixels beside and below the plot."""
+_ROW = 16
+"""Pixels between two lines of text."""
+_LETTER = 7
+"""Pixels that a letter takes at most, on average."""
+_MOST_NAME = 40
+"""Most letters of a program's name that are shown."""
+_LIGHT = ("#0969da", "#953800", "#1a7f37", "#8250df", "#7d4e00", "#bf3989", "#1f2328")
+_DARK = ("#4493f8", "#f0883e", "#3fb950", "#ab7df8", "#d29922", "#f778ba", "#f0f6fc")
+_DASHES = ("", "9 3", "3 3", "9 3 2 3", "1 3", "14 4", "5 2 1 2 1 2")
+
+
+def draw_svg(results: Sequence[ResultFields]) -> str:
+    """Return an SVG file with the roof of each TPU and each program on it."""
+    points = [point for result in results if (point := find_point(result))]
+    if points:
+        drawing = _Drawing(points)
+        height, elements = drawing.height, [*drawing.elements()]
+    else:
+        height, elements = 80, [_text(20, 44, "no program with a bound")]
+    size = f'width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}"'
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size}>',
+        "<title>Programs on the rooflines of TPUs: bounds, not measured</title>",
+        f"<style>{_make_style()}</style>",
+        f'<rect class="card" width="{_WIDTH}" height="{height}" rx="6"/>',
+        *elements,
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _make_style() -> str:
+    def colours(card: str, text: str, line: str, of_tpus: Sequence[str]) -> str:
+        each = (
+            f".t{n}{{stroke:{one}}}circle.t{n}{{fill:{one};stroke:none}}"
+            for n, one in enumerate(of_tpus)
+        )
+        base = f".card{{fill:{card}}}text{{fill:{text}}}.axis{{stroke:{line}}}"
+        return f"{base}.guide{{stroke:{line}}}{''.join(each)}"
+
+    dashes = (f"polyline.t{n}{{stroke-dasharray:{one}}}" for n, one in enumerate(_DASHES) if one)
+    return "".join(
+        [
+            "text{font:12px sans-serif}path,polyline{fill:none}polyline{stroke-width:1.7}",
+            ".guide{stroke-dasharray:1 4}",
+            *dashes,
+            colours("#f6f8fa", "#1f2328", "#59636e", _LIGHT),
+            "@media (prefers-color-scheme:dark){",
+            colours("#151b23", "#f0f6fc", "#9198a1", _DARK),
+            "}",
+        ]
+    )
+
+
+class _Drawing:
+    """Axes, roofs and programs, with log scales."""
+
+    def __init__(self, points: Sequence[RooflinePoint]) -> None:
+        self._points = points
+        self._low, self._high = find_range(points)
+        rates = [
+            rate
+            for point in points
+            for rate in (point.roof(self._low), point.rate, point.measured_rate, point.peak)
+            if rate
+        ]
+        self._floor, self._top_rate = min(rates) / 1.5, max(rates) * 1.5
+        self._tpus = list(dict.fromkeys(point.tpu for point in points))
+        self._names = list(_place_names(self._list_names()))
+        self._top = 40 + _ROW * (1 + max(row for _, _, row, _ in self._names))
+        self.height = self._top + _PLOT_HEIGHT + _BOTTOM
+
+    def elements(self) -> Iterator[str]:
+        """Yield the elements, in the order in which they are drawn."""
+        yield from self._axes()
+        for place, start, row, name in self._names:
+            top = self._top - 6 - _ROW * row
+            bottom = self._top + _PLOT_HEIGHT
+            yield f'<path class="guide" d="M{place:.1f} {top}V{bottom}"/>'
+            yield _text(start, top - 2, name)
+        roofs: list[tuple[float, int, str]] = []
+        for number, tpu in enumerate(self._tpus):
+            of_tpu = [point for point in self._points if point.tpu == tpu]
+            highest = max(of_tpu, key=lambda point: point.peak)
+            ends = (self._low, highest.ridge, self._high)
+            corners = [self._xy(end, highest.roof(end)) for end in ends]
+            path = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+            kind = f"t{number % len(_LIGHT)}"
+            yield f'<polyline class="{kind}" points="{path}"/>'
+            roofs.append((corners[-1][1], number, f"{tpu}: {highest.peak / 1e12:.4g} TFLOP/s"))
+            for point in of_tpu:
+                yield from self._program(point, kind)
+        yield from _roof_names(roofs)
+
+    def _list_names(self) -> Iterator[tuple[float, str]]:
+        # A program that needs other bytes on another TPU has a name at each of its places.
+        known: dict[str, list[float]] = {}
+        for point in self._points:
+            place = self._x(point.intensity)
+            places = known.setdefault(point.label, [])
+            if all(abs(place - other) > 4 for other in places):
+                places.append(place)
+                yield place, point.label
+
+    def _program(self, point: RooflinePoint, kind: str) -> Iterator[str]:
+        x, y = self._xy(point.intensity, point.rate)
+        name = escape(_printable(f"{point.label} on {point.tpu}"))
+        place = f'cx="{x:.1f}" cy="{y:.1f}"'
+        yield f'<circle class="{kind}" {place} r="4"><title>{name}</title></circle>'
+        if point.measured_rate:
+            x, y = self._xy(point.intensity, point.measured_rate)
+            cross = f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"
+            yield f'<path class="{kind}" stroke-width="2" d="{cross}"/>'
+            yield _text(x - 8, y + 4, f"measured on {point.tpu}", anchor="end")
+
+    def _axes(self) -> Iterator[str]:
+        x, y = _WIDTH - _RIGHT, self._top + _PLOT_HEIGHT
+        yield f'<path class="axis" d="M{_LEFT} {self._top}V{y}H{x}"/>'
+        for power in _powers(self._low, self._high):
+            place = self._x(10.0**power)
+            yield f'<path class="axis" d="M{place:.1f} {y}v5"/>'
+            yield _text(place, y + 18, f"{10.0**power:g}", anchor="middle")
+        for power in _powers(self._floor / 1e12, self._top_rate / 1e12):
+            _, place = self._xy(self._low, 10.0 ** (power + 12))
+            yield f'<path class="axis" d="M{_LEFT} {place:.1f}h-5"/>'
+            yield _text(_LEFT - 8, place + 4, f"{10.0**power:g}", anchor="end")
+        yield _text(14, 22, "TFLOP/s of one device, at best")
+        yield _text(x, y + 40, "FLOP for each byte of arguments and results", anchor="end")
+        yield _text(14, y + 68, "Lower bounds on time from documented peaks, not measured")
+
+    def _x(self, intensity: float) -> float:
+        across = _WIDTH - _LEFT - _RIGHT
+        return _LEFT + across * find_share(intensity, self._low, self._high)
+
+    def _xy(self, intensity: float, rate: float) -> tuple[float, float]:
+        up = find_share(rate, self._floor, self._top_rate)
+        return self._x(intensity), self._top + _PLOT_HEIGHT * (1 - up)
+
+
+def _place_names(
+    names: Iterator[tuple[float, str]],
+) -> Iterator[tuple[float, float, int, str]]:
+    """Yield for each program its place, and start and row of its name, above those it covers."""
+    ends: list[float] = []
+    for place, label in sorted(names):
+        name = _printable(label)
+        name = name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
+        length = _LETTER * len(name)
+        start = min(place + 4, _WIDTH - length - 8)
+        row = next((n for n, taken in enumerate(ends) if taken <= start), len(ends))
+        ends[row : row + 1] = [start + length + 8]
+        yield place, start, row, name
+
+
+def _roof_names(roofs: list[tuple[float, int, str]]) -> Iterator[str]:
+    """Yield the name of each TPU beside the end of its roof, none over another."""
+    x, last = _WIDTH - _RIGHT, -math.inf
+    for y, number, name in sorted(roofs):
+        last = place = max(y, last + _ROW)
+        kind = f"t{number % len(_LIGHT)}"
+        yield f'<path class="{kind}" d="M{x} {y:.1f}L{x + 12} {place:.1f}"/>'
+        yield _text(x + 16, place + 4, name)
+
+
+def _powers(low: float, high: float) -> range:
+    return range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+
+
+def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f"<text {place}>{escape(_printable(text))}</text>"
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
