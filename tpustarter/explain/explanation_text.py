@@ -32,8 +32,8 @@ VERBOSE = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
 
 _SAFE = re.compile(r"[\w./][\w./:@+-]{0,200}", re.ASCII)
 _ERROR = re.compile(
-    r"(?:Error|Exception|Interrupt|\b(?:FATAL|Fatal|[EF]\d{4} \d\d|[Ee]rror|ERROR|[Ff]ailed\w*|FAILED|"
-    r"[Aa]borted|Killed|SIG(?:SEGV|ABRT|BUS|ILL|FPE)|[Ss]egmentation fault))\b|"
+    r"(?:Error|Exception|Interrupt|\b(?:FATAL|Fatal|[EF]\d{4} \d\d|[Ee]rror|ERROR|"
+    r"[Ff]ailed\w*|FAILED|[Aa]borted|Killed|SIG(?:SEGV|ABRT|BUS|ILL|FPE)|[Ss]egmentation fault))\b|"
     r"\b(?:INVALID_ARGUMENT|FAILED_PRECONDITION|RESOURCE_EXHAUSTED|UNIMPLEMENTED|INTERNAL|NOT_FOUND|"
     r"UNAVAILABLE|PERMISSION_DENIED|UNAUTHENTICATED|DEADLINE_EXCEEDED|ABORTED|OUT_OF_RANGE|DATA_LOSS|"
     r"ALREADY_EXISTS|CANCELLED|UNKNOWN): "
@@ -42,10 +42,11 @@ _ERROR = re.compile(
 _ADDRESS = re.compile(r"https?://\S+")
 _NO_ERROR = re.compile(
     r"\s*(?:-+> *)?\d+(?:\s|$)|"
+    r"(?:\d{4}-\d\d-\d\d [\d:.]+: )?[WI](?:\d{4})? (?=\S+\.(?:cc|cpp)|\S+/\S)|"
     r"\W*(?:see|hint|help|note|tip|usage|for (?:more|help|details)|please (?:see|check|refer))\b",
     re.IGNORECASE,
 )
-"""The beginning of a line of code, as IPython numbers it, or of advice."""
+"""The beginning of a line of code, as IPython numbers it, of a warning, or of advice."""
 _OPENS = re.compile(r"[{\[]\s*$")
 """The end of a line behind which a JSON object begins."""
 _MESSAGE = re.compile(r"\s*\W?message\W?: *\W?(?P<text>\S.*?)\W*$")

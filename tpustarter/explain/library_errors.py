@@ -174,7 +174,7 @@ def find_library_error(traceback: Traceback, prefixes: Iterable[Path] = ()) -> L
 
 
 def find_library_of_call(traceback: Traceback) -> LibraryError | None:
-    """Return the library of the last call in a traceback that is cut off, or None for the user's."""
+    """Return the library of the last call in a cut traceback, or None for the user's."""
     library, rest = (
         find_library_of_file(traceback.frames[-1].file) if traceback.frames else ("", "")
     )

@@ -122,8 +122,10 @@ def find_mistake(
         taught: What lessons say of errors; asked before the rows that hold for many.
         python: The command of the user's interpreter; empty where it is not known.
     """
-    general = [one for one in read_mistakes() if one.general]
-    rows = [*(one for one in read_mistakes() if not one.general), *taught, *general]
+    known = read_mistakes()
+    special = [one for one in known if not one.general and not one.component]
+    components = [one for one in known if one.component]
+    rows = [*special, *taught, *components, *(one for one in known if one.general)]
     frame = library_errors.find_raising_frame(traceback)
     raiser, line = (frame.file, frame.code) if frame else ("", "")
     is_own = frame is None or (library_errors.is_user_frame(frame) and not traceback.hides_jax)

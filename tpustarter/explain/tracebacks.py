@@ -32,7 +32,7 @@ _PYTHON_FRAME = re.compile(
     r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:,? in (?P<name>\S+))?'
 )
 _IPYTHON_FRAME = re.compile(
-    r"^(?:(?:File |\[)?(?P<file>[~/.<][^\s\]]*?)(?::(?P<line>\d+))?"
+    r"^(?:(?:File |\[)?(?P<file>[~/.][^\s\]]*?|<[^>\n]*>)(?::(?P<line>\d+))?"
     r"(?:\]\(https?://[^)\s]*\))?,? in (?P<name>[\w.<>]+)"
     r"|(?P<cell>(?:Cell |Input )?In ?\[\d+\])(?:, line (?P<cell_line>\d+)|,? in ).*)"
 )

@@ -28,7 +28,7 @@ from tpustarter.core.redact import Redactor
 from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:
-    from tpustarter.cloud.api.tpu_client import TpuClient
+    from tpustarter.cloud.api.cloud_client import CloudClient
 
 INDENT = " " * 6
 _COLOURS = {"good": "green", "wait": "cyan", "act": "yellow", "bad": "red", "unknown": "magenta"}
@@ -56,13 +56,13 @@ def common_options(*, zone: str | None = "The zone.") -> Callable[[_Function], _
     return add
 
 
-def connect_to_google(project: Project) -> TpuClient:
-    """Return Google's client for a project; prints a note if a local server replaces Google."""
-    from tpustarter.cloud.api import tpu_client
+def connect_to_google(project: Project) -> CloudClient:
+    """Return the clients for a project; prints a note if a local server replaces Google."""
+    from tpustarter.cloud.api import cloud_client, tpu_client
 
     if address := tpu_client.find_local_server():
         click.echo(f"asking {address} in place of Google ({tpu_client.ENDPOINT})", err=True)
-    return tpu_client.TpuClient(project.name)
+    return cloud_client.CloudClient(project.name)
 
 
 def choose_project(typed: str | None, *, dry_run: bool) -> Project:

@@ -31,15 +31,15 @@ from tpustarter.tui.terminal.app_internals import AppInternals
 
 if TYPE_CHECKING:
     from tpustarter.checking.machine_check import CheckRequest
+    from tpustarter.cloud.api.api_client import OfferingClient
     from tpustarter.cloud.api.clock import Clock
-    from tpustarter.cloud.api.tpu_client import TpuClient
     from tpustarter.learning.content.paths import LessonPath
     from tpustarter.learning.progress.drafts import BlockDraft
     from tpustarter.slices.start_options import StartOptions
     from tpustarter.tui.explain.failed_run import FailedRun
     from tpustarter.tui.tpus.tpu_draft import TpuDraft
 
-    Connect = Callable[[str, Clock], TpuClient]
+    Connect = Callable[[str, Clock], OfferingClient]
 
 
 class Routes(Protocol):

@@ -1,0 +1,110 @@
+"""Errors that no row knows: the component that failed, and what a log without a TPU gets."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from tpustarter.explain import explain_output, explanation_text, known_failures
+from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.log_scanner import FailureScanner
+
+
+@pytest.fixture(scope="module")
+def scanner() -> FailureScanner:
+    """Return the scanner of all rows."""
+    return FailureScanner(known_failures.read_known_failures())
+
+
+def explained(scanner: FailureScanner, log: str) -> Explanation:
+    """Return the explanation of a log."""
+    return explain_output.explain_log(scanner.scan(io.BytesIO(f"{log}\n".encode())))
+
+
+def test_component_comes_before_calling_library(scanner: FailureScanner) -> None:
+    """A check in C++ is not blamed on the Python that made the call."""
+    found = explained(
+        scanner,
+        "Traceback (most recent call last):\n"
+        '  File "/v/lib/python3.10/site-packages/transformers/model.py", line 9, in forward\n'
+        "    y = x * 2\n"
+        "RuntimeError: torch_xla/csrc/some.cpp:7 : Check failed: a == b",
+    )
+
+    assert found.library is None
+    assert found.mistake
+    assert "torch_xla" in found.mistake.mistake.component
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "RuntimeError: CUDA error: device-side assert\nSegmentation fault (core dumped)",
+        "*** SIGSEGV received at time=1 ***\nPC: @ 0x7f00 (unknown) ray::core::Worker::Run()",
+        "terminate called\nSegmentation fault (core dumped) in Level Zero driver",
+    ],
+)
+def test_other_accelerator_is_no_failure(log: str, scanner: FailureScanner) -> None:
+    """A crash on a GPU, or in a library without a TPU, is none of a TPU."""
+    assert explained(scanner, log).matches == ()
+
+
+def test_tpu_beside_cuda_words_is_explained(scanner: FailureScanner) -> None:
+    """A log that also names a TPU keeps its failure."""
+    found = explained(scanner, "cuda:0 is not there, TPU is\nSegmentation fault (core dumped)")
+
+    assert "bad-node-sigsegv" == found.matches[0].failure.id
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"), [("Bad StatusOr access: ", "torch_xla"), ("", ""), ("{{node x}} ", "tf")]
+)
+def test_advice_follows_framework(word: str, expected: str, scanner: FailureScanner) -> None:
+    """Only a log of JAX is told of `jax.live_arrays()`."""
+    log = f"RuntimeError: {word}RESOURCE_EXHAUSTED: Attempting to allocate 2.00G. That was not "
+    found = explained(scanner, log + "possible. There are 1.00G free.; (0x0x0_HBM0)")
+    fixes = explanation_text.list_fixes(found.matches[0], "", found.framework)
+
+    assert bool(expected) != any("jax.live_arrays" in fix for fix in fixes)
+
+
+def test_launcher_names_error_of_cut_traceback(scanner: FailureScanner) -> None:
+    """The launcher of torch_xla prints the error above its traceback."""
+    found = explained(
+        scanner,
+        "Exception in device=TPU:0: no such thing\nTraceback (most recent call last):\n"
+        '  File "/v/lib/python3.10/site-packages/torch_xla/distributed/x.py", line 3, in f\n',
+    )
+
+    assert not found.is_cut
+    assert "no such thing" in found.last_error
+
+
+def test_cut_traceback_names_last_call(scanner: FailureScanner) -> None:
+    """The library in whose call it ends is shown, also in a quotation."""
+    found = explained(
+        scanner,
+        "> ImportError          Traceback (most recent call last)\n"
+        "> File <frozen importlib._bootstrap>:1050, in _gcd_import(name, package, level)\n> \n"
+        "> File /v/lib/python3.10/site-packages/flax/core.py:58, in _load(self)\n"
+        ">      57 try:\n> ---> 58     return f()\n>      59 except Exception as e:",
+    )
+
+    assert found.is_cut
+    assert found.library
+    assert ("flax", "_load") == (found.library.library, found.library.function)
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ("code: NO_SUCH\nurl: https://example.com/docs/resource-error", ""),
+        ('"error": {\n  "code": 418,\n  "message": "The pot is short"\n}', "The pot is short"),
+        ("ValueError: it\nHint: see the error page", "ValueError: it"),
+        ("ABORTED: gone", "ABORTED: gone"),
+    ],
+)
+def test_last_error_is_no_help(log: str, expected: str) -> None:
+    """An address, a hint and an opening brace are no error."""
+    assert expected == explanation_text.find_last_error(log)

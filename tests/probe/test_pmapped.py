@@ -1,0 +1,43 @@
+"""Functions of `jax.pmap` as jitted programs: the shardings of their arguments, and an old JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from tpustarter.probe.rehearse.pmapped import PmappedFunction
+
+
+def add(params: Any, scale: Any, x: Any, power: int, *, bias: Any) -> Any:
+    """Use every kind of argument."""
+    return params["w"] * scale + x**power + bias
+
+
+OPTIONS = {"in_axes": ({"w": 1}, None, -1, None), "static_broadcasted_argnums": 3}
+ARGUMENTS = ({"w": jnp.ones((4, 1))}, 2.0, jnp.ones((4, 1)), 3)
+
+
+def test_arguments_are_sharded_along_mapped_axes() -> None:
+    """A prefix of a tree stands for its parts, names are mapped first, and static values stay."""
+    pmapped = PmappedFunction(jax.jit, jax.pmap(add, **OPTIONS), OPTIONS)
+    job = pmapped.make_job(ARGUMENTS, {"bias": jnp.ones((1, 4))})
+    params, scale, x, power = job.arguments
+    shapes = jax.eval_shape(job.function, *job.arguments, **job.named)
+
+    assert [(None, "pmap"), (None, "pmap"), ("pmap",)] == [
+        tuple(one.sharding.spec) for one in (params["w"], x, job.named["bias"])
+    ]
+    assert (2.0, 3) == (scale, power)
+    assert (1, 4) == shapes.shape
+
+
+def test_old_jax_is_refused_with_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its `pmap` has a runtime of its own."""
+    monkeypatch.setattr(jax, "__version_info__", (0, 7, 2))
+    pmapped = PmappedFunction(jax.jit, jax.pmap(add, **OPTIONS), OPTIONS)
+
+    with pytest.raises(NotImplementedError, match=r"0\.8"):
+        pmapped.make_job(ARGUMENTS, {})
