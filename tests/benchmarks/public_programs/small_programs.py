@@ -28,9 +28,7 @@ def programs(devices):
 
     mnist = load("mnist_classifier", JAX / "examples/mnist_classifier.py")
     key = jax.eval_shape(lambda: jax.random.key(0))
-    _, params = jax.eval_shape(
-        lambda seed: (0, mnist.init_random_params(seed, (-1, 784))[1]), key
-    )
+    _, params = jax.eval_shape(lambda seed: (0, mnist.init_random_params(seed, (-1, 784))[1]), key)
     batch = array((128, 784)), array((128, 10))
     yield "mnist_classifier gradient", jax.grad(mnist.loss), put(device, params, batch)
 
