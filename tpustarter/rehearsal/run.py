@@ -107,12 +107,7 @@ class Rehearsal:
             request.ids, request.arguments, request.framework, request.fit
         )
         names = _list_names(self.topologies, request.measured_s)
-        if self._code:
-            typed = () if request.tpus == EVERY_GENERATION else request.tpus
-            file = request.ids[0].partition(":")[0]
-            resolve.check_function_and_arguments(self._code, file, request.arguments, typed)
-        dimension.check_dimension(request, self._code)
-        comparison.check_comparison(request, self._code)
+        _check_code(request, self._code)
         self._program = request.program or user_program.resolve_stablehlo(request.ids, names)
         own = self._code or user_program.require_script(request.script) or self._program
         self._checks = [] if own else resolve.resolve_checks(request.ids, checks)
@@ -445,6 +440,15 @@ class Rehearsal:
 
     def _display_path(self, path: Path) -> str:
         return interpreters.format_path(path, self._machine.env, Path.cwd())
+
+
+def _check_code(request: RehearsalRequest, code: user_program.UserFunction | None) -> None:
+    if code:
+        typed = () if request.tpus == EVERY_GENERATION else request.tpus
+        file = request.ids[0].partition(":")[0]
+        resolve.check_function_and_arguments(code, file, request.arguments, typed)
+    dimension.check_dimension(request, code)
+    comparison.check_comparison(request, code)
 
 
 def _list_names(topologies: Sequence[tpus.Topology], measured_s: float | None) -> tuple[str, ...]:

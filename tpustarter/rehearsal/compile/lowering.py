@@ -44,6 +44,7 @@ _PACKAGES = {
     "tree": "dm-tree",
 }
 """Packages whose modules have another name."""
+_Opened = tuple[Probe, CappedLog]
 ScriptEvent = (
     LoweredProgram
     | ProgramWarning
@@ -101,7 +102,7 @@ class LoweringProcess:
         """Describe the process, which starts when it is needed; see `lower_programs`."""
         self._session, self._topologies = session, topologies
         self._timeout_s, self._started = timeout_s, started
-        self._open: tuple[Probe, CappedLog] | None = None
+        self._open: _Opened | None = None
 
     def __enter__(self) -> LoweringProcess:  # noqa: PYI034  Python 3.10 has no Self
         return self
@@ -161,11 +162,7 @@ def _wants_values(log: CappedLog) -> bool:
 
 
 def _programs(
-    opened: tuple[Probe, CappedLog],
-    code: UserFunction,
-    session: ProbeSession,
-    names: list[str],
-    timeout_s: float,
+    opened: _Opened, code: UserFunction, session: ProbeSession, names: list[str], timeout_s: float
 ) -> Generator[LoweredProgram | ProgramWarning | float, None, bool]:
     # True means that the process takes another command.
     probe, log = opened

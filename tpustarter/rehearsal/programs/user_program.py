@@ -336,7 +336,7 @@ def parse_argument(text: str, dimension: str = "") -> Argument:
             hint=f"`--fit {named[0]}` searches the largest one that fits; else type a number",
             code=ExitCode.USAGE,
         )
-    numbers = [word for word in words if word != dimension]
+    numbers = [word for word in words if not word or word != dimension]
     if any(
         not (word.isascii() and word.isdigit()) or len(word) > 10 or int(word) >= _DIMENSION
         for word in numbers
