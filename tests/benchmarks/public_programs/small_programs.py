@@ -24,13 +24,11 @@ def programs(devices):
     kernel = splash.make_splash_mqa(mask, head_shards=1, q_seq_shards=1)
     shared = array((2048, 128), "bfloat16")
     arguments = put(device, array((8, 2048, 128), "bfloat16"), shared, shared)
-    yield "splash_attention, a window and one KV head", kernel.__call__, arguments
+    yield "splash_attention, a window and one KV head", lambda q, k, v: kernel(q, k, v), arguments  # noqa: PLW0108  jit needs a function
 
     mnist = load("mnist_classifier", JAX / "examples/mnist_classifier.py")
     key = jax.eval_shape(lambda: jax.random.key(0))
-    _, params = jax.eval_shape(
-        lambda seed: (0, mnist.init_random_params(seed, (-1, 784))[1]), key
-    )
+    _, params = jax.eval_shape(lambda seed: (0, mnist.init_random_params(seed, (-1, 784))[1]), key)
     batch = array((128, 784)), array((128, 10))
     yield "mnist_classifier gradient", jax.grad(mnist.loss), put(device, params, batch)
 
