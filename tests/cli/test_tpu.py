@@ -194,7 +194,7 @@ def test_unsupported_stop_or_start_is_refused_early(
     result = run(verb, "vm", "--yes")
 
     assert what in problem_of(result).full_text
-    assert {"ListNodes"} == {name for name, _ in cloud.calls}
+    assert {"ListNodes", "ListQueuedResources"} == {name for name, _ in cloud.calls}
 
 
 def test_stop_and_start_change_node_state(cloud: FakeCloud) -> None:
@@ -320,7 +320,8 @@ def test_compute_engine_command_obeys_grant_too(more: tuple[str, ...]) -> None:
 def test_every_verb_has_help_with_example() -> None:
     """The verbs are those of the contract."""
     names = (
-        "zones types versions create watch list show ssh-config run stop start delete cost doctor"
+        "zones types versions create watch list show ssh-config run job stop start delete cost "
+        "doctor"
     )
     assert {*names.split()} == {*VERBS}
     for name in VERBS:

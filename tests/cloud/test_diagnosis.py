@@ -66,7 +66,7 @@ def test_healthy_project_is_one_sentence(examine: Callable[..., DoctorReport]) -
     report = examine(FakeGoogle())
 
     assert ExitCode.OK == report.exit_code
-    assert {"ok": 12, "info": 1} == {k: n for k, n in report.count_verdicts().items() if n}
+    assert {"ok": 12, "info": 2} == {k: n for k, n in report.count_verdicts().items() if n}
     assert "Nothing stands in the way of a TPU" in diagnosis.format_headline(report)
     assert "free right now was not asked" in diagnosis.format_headline(report)
 
@@ -300,7 +300,8 @@ def test_generation_missing_from_api_points_to_compute_engine(
     report = examine(FakeGoogle(), subject(tpu="tpu7x-8"))
 
     assert "Compute Engine makes it" in finding(report, "type").found
-    assert "unknown" == finding(report, "quota").verdict
+    assert "info" == finding(report, "quota").verdict
+    assert "unknown" == finding(report, "compute-quota").verdict
 
 
 class _Credentials(google_credentials.Credentials):
@@ -349,7 +350,7 @@ def test_credentials_that_google_refuses_end_the_examination(
     assert fix in (first.fix or "")
     assert {"not tried, as no credentials work"} == {one.found for one in others}
     assert all("gcloud" in (one.fix or "") for one in others)
-    assert "13 of" not in diagnosis.format_headline(report)
+    assert "14 of" not in diagnosis.format_headline(report)
 
 
 def test_missing_credentials_exit_77() -> None:
@@ -426,7 +427,7 @@ def test_missing_scope_keeps_findings_of_other_services(
 
     assert ExitCode.DENIED == report.exit_code
     assert "ok" == finding(report, "roles").verdict
-    assert "1 of 13 findings stands in the way of a TPU" in diagnosis.format_headline(report)
+    assert "1 of 14 findings stands in the way of a TPU" in diagnosis.format_headline(report)
 
 
 def test_incomplete_loopback_settings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

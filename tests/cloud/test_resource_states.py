@@ -62,7 +62,7 @@ def test_unrecoverable_states_advise_deletion() -> None:
 
 def test_states_agree_with_following_and_billing() -> None:
     """The words do not contradict what the code does in a state."""
-    queued = TABLES["queued_resources"]
+    queued = {**TABLES["queued_resources"], **resource_states.read_compute_states()}
 
     assert {"good", "bad"} == {queued[name].mark for name in ENDS}
     for name in QUEUED:

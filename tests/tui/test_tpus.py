@@ -16,6 +16,7 @@ from tests.support.tutor import on_screen, press, run, settle, until
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.tui.home.screen import HomeScreen
+from tpustarter.tui.kit.confirm_name import ConfirmName
 from tpustarter.tui.kit.page import NoticeSheet
 from tpustarter.tui.tpus.create_screen import CreateTpuScreen
 from tpustarter.tui.tpus.follow_screen import FollowScreen
@@ -385,15 +386,15 @@ def test_form_error_is_beside_its_field(cloud: FakeCloud, tmp_path: Path) -> Non
     run(journey)
 
 
-def test_tpu_outside_api_is_never_requested(cloud: FakeCloud, tmp_path: Path) -> None:
-    """The command of Compute Engine is shown, and Enter sends nothing."""
+def test_tpu7x_is_asked_of_compute_engine(cloud: FakeCloud, tmp_path: Path) -> None:
+    """The command of Compute Engine is shown before the name is asked for, and nothing is sent."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
             await press(pilot, "u", "n", *"bert", "tab", *"tpu7x-8")
             seen = text_of(await press(pilot, "enter"))
-            assert isinstance(pilot.app.screen, CreateTpuScreen)
+            assert isinstance(pilot.app.screen, ConfirmName)
             assert "gcloud compute instances create bert" in seen
-            assert "this form can't ask for such a TPU" in seen
+            assert [] == ledger.read_ledger()
 
     run(journey)

@@ -137,7 +137,7 @@ def test_form_without_project_shows_documented_choices(
             assert "Such as us-central1-a." in text_of(seen)
             assert "Documented types" not in text_of(seen)
             seen = await press(pilot, "tab")
-            assert "One of: on-demand, spot, reserved." in text_of(seen)
+            assert "One of: on-demand, spot, reserved, flex-start." in text_of(seen)
             assert "? help" in seen
             seen = await press(pilot, "shift+tab")
             assert "F1 help" in seen

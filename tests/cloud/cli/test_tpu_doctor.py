@@ -76,7 +76,7 @@ def test_healthy_project_exits_0(env: dict[str, str]) -> None:
     assert "project from GOOGLE_CLOUD_PROJECT, us-east1-d, v6e-8" == lines[0]
     assert "on this machine, not Google" in lines[1]
     assert "ok      billing        an open billing account is linked" in lines
-    assert "Nothing stands in the way of a TPU: 13 findings." in done.stdout
+    assert "Nothing stands in the way of a TPU: 14 findings." in done.stdout
     assert all(len(line) <= WIDTH for line in lines)
 
 
@@ -93,7 +93,7 @@ def test_failures_come_first_with_their_command(google: FakeGoogle, env: dict[st
     ]
     assert '        do    gcloud billing projects link "$GOOGLE_CLOUD_PROJECT" \\' in lines
     assert "                --billing-account=ACCOUNT_ID" in lines
-    assert "1 of 13 findings stands in the way of a TPU, and 1 is not known." == lines[-1]
+    assert "1 of 14 findings stands in the way of a TPU, and 1 is not known." == lines[-1]
     assert done.stderr.startswith("exit 1: billing: no billing account is linked")
     assert 1 == len(done.stderr.splitlines())
     assert all(len(line) <= WIDTH for line in lines)
@@ -160,7 +160,7 @@ def test_dry_run_shows_commands_without_requests(google: FakeGoogle, env: dict[s
 
     assert 0 == done.returncode
     assert "Nothing was sent." in done.stdout
-    assert 13 == sum(line.startswith("gcloud ") for line in done.stdout.splitlines())
+    assert 14 == sum(line.startswith("gcloud ") for line in done.stdout.splitlines())
     assert "--project=PROJECT" in done.stdout
     assert [] == google.asked
 

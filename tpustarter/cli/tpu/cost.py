@@ -17,9 +17,9 @@ from tpustarter.cli.tpu.options import (
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands
+from tpustarter.cloud.api.api_client import EVERY_ZONE
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
-from tpustarter.cloud.api.tpu_client import EVERY_ZONE
 from tpustarter.cloud.billing import chips, cost
 from tpustarter.cloud.billing.cost import CostEstimate
 from tpustarter.cloud.create import tpu_request
@@ -43,15 +43,14 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
         where = choose_project(project, dry_run=dry_run)
         zone_name = tpu_request.validate_zone(zone) if zone else EVERY_ZONE
         if dry_run:
-            kinds = ("queued-resources", "tpu-vm")
             show_commands(
-                [gcloud_commands.build_list_command(kind, zone_name, where) for kind in kinds],
+                gcloud_commands.build_list_commands(zone_name, where),
                 dry_run=True,
                 schema=cost.SCHEMA if as_json else None,
             )
             return
         client = connect_to_google(where)
-        queued, nodes = client.queued_resources(zone_name), client.nodes(zone_name)
+        queued, nodes = client.resources(zone_name)
         rows: list[QueuedResource | TpuNode] = [*queued.items, *nodes.items]
         if trc_grant.is_grant_unreadable():
             text = "note: the TRC grant cannot be read, so no chips are taken for covered by it"

@@ -22,13 +22,18 @@ from tpustarter.cli.tpu.options import (
     stop_at_signals,
 )
 from tpustarter.cli.tpu.watch import print_usage
-from tpustarter.cloud.api import gcloud_commands, project_and_zone
+from tpustarter.cloud.api import (
+    api_choice,
+    compute_requests,
+    gcloud_commands,
+    project_and_zone,
+)
+from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.resources import QueuedResource, Tier, TpuNode
-from tpustarter.cloud.api.tpu_client import TpuClient
+from tpustarter.cloud.api.resources import Api, QueuedResource, Tier, TpuNode
 from tpustarter.cloud.billing import ledger
-from tpustarter.cloud.create import compute_engine, tpu_request
+from tpustarter.cloud.create import flex_start, tpu_request
 from tpustarter.cloud.create.tpu_creation import PATIENCE_S, TpuCreation
 from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
 from tpustarter.cloud.text import event_text
@@ -71,11 +76,24 @@ class CreateOptions:
     valid_until: str
     patience: str
     flex_start: str
+    api: Api | None
     outside_grant: bool
     project: str | None
     dry_run: bool
     yes: bool
     no_wait: bool
+
+
+def _require_time(_: click.Context, option: click.Parameter, value: str) -> str:
+    """Return the time of an option; raises Problem where the next option was taken for it."""
+    if not value.startswith("-"):
+        return value
+    name = option.opts[0]
+    raise Problem(
+        f"`{name}` needs a time, and `{value}` follows it",
+        hint=f"give a time such as `{name} 4h`",
+        code=ExitCode.USAGE,
+    )
 
 
 @click.command(
@@ -106,7 +124,10 @@ class CreateOptions:
 )
 @click.option("--reserved", is_flag=True, help="Take the TPU from a reservation of the project.")
 @click.option(
-    "--reservation", default="", metavar="PATH", help="The full name of that reservation."
+    "--reservation",
+    default="",
+    metavar="PATH",
+    help="The full name of that reservation; with Compute Engine its name is enough.",
 )
 @click.option(
     "--version", metavar="NAME", help="The runtime version.  [default: the one for this generation]"
@@ -182,19 +203,27 @@ class CreateOptions:
     "--valid-until",
     default="",
     metavar="TIME",
+    callback=_require_time,
     help="How long the request may wait for a TPU before it expires, such as 6h or 2d.",
 )
 @click.option(
     "--patience",
     default="15m",
     metavar="TIME",
+    callback=_require_time,
     help="How long to wait in one zone before trying the next.  [default: 15m]",
 )
 @click.option(
     "--flex-start",
     default="",
     metavar="TIME",
-    help="Print the command that asks for a flex-start TPU for this time, such as 4h.",
+    callback=_require_time,
+    help="Ask for a flex-start TPU for this time, such as 4h. Google deletes it after that.",
+)
+@click.option(
+    "--api",
+    type=click.Choice(["cloud-tpu", "compute"]),
+    help="The API that makes it, where both can.  [default: as the type needs it]",
 )
 @click.option(
     "--outside-grant",
@@ -211,7 +240,7 @@ class CreateOptions:
     "--no-wait", is_flag=True, help="Stop following once Google has accepted the request."
 )
 def create_command(**typed: Any) -> None:
-    """Ask for a TPU with a queued resource, and follow it until it is there.
+    """Ask for a TPU, and follow the request until it is there.
 
     NAME becomes the name of the request and of its TPU VM. If you give several zones, they are
     tried one after the other. At most one request exists at any time, so you never pay for two
@@ -219,20 +248,19 @@ def create_command(**typed: Any) -> None:
     """
     options = CreateOptions(**typed)
     grant = None if options.outside_grant else trc_grant.load_grant()
-    requests = [_request(options, zone) for zone in _zones(options, grant)]
+    requests, sentences = _requests(options, _zones(options, grant))
     project = choose_project(options.project, dry_run=options.dry_run)
-    run_s = tpu_request.parse_duration(options.flex_start) if options.flex_start else 0
-    if run_s or compute_engine.is_needed(requests[0].type):
+    for sentence in sentences:
+        echo_lines(wrap(sentence))
+    if requests[0].tier == "flex-start" and requests[0].api == "cloud-tpu":
         _judge(requests, grant, None)
-        _show_compute_engine(requests[0], project, run_s)
+        _show_flex_start(requests[0], project)
         return
     _say_what_is_special(requests[0])
     if options.dry_run:
         _judge(requests, grant, None)
-    show_commands(
-        [gcloud_commands.build_create_command(one, project) for one in requests],
-        dry_run=options.dry_run,
-    )
+    commands = [gcloud_commands.build_create_commands(one, project) for one in requests]
+    show_commands([line for lines in commands for line in lines], dry_run=options.dry_run)
     if options.dry_run:
         return
     ledger.require_readable_ledger()
@@ -247,7 +275,7 @@ def create_command(**typed: Any) -> None:
 
 
 def _ask(
-    client: TpuClient, project: Project, requests: Sequence[TpuRequest], options: CreateOptions
+    client: ProjectClient, project: Project, requests: Sequence[TpuRequest], options: CreateOptions
 ) -> None:
     name = requests[0].name
     patience_s = float(tpu_request.parse_duration(options.patience) or PATIENCE_S)
@@ -267,7 +295,7 @@ def _ask(
 def _judge(
     requests: Sequence[TpuRequest],
     grant: Grant | None,
-    client: TpuClient | None,
+    client: ProjectClient | None,
 ) -> None:
     """Print the judgement of a TRC grant; raises Problem for a request that it does not cover.
 
@@ -277,7 +305,7 @@ def _judge(
         return
     in_use: list[QueuedResource | TpuNode] | None = None
     if client:
-        queued, nodes = client.queued_resources(), client.nodes()
+        queued, nodes = client.resources()
         is_whole = not (queued.unreachable or nodes.unreachable)
         in_use = [*queued.items, *nodes.items] if is_whole else None
     for one in requests:
@@ -286,19 +314,15 @@ def _judge(
             echo_lines(wrap(note))
 
 
-def _show_compute_engine(one: TpuRequest, project: Project, run_s: int) -> None:
-    if run_s:
-        steps = compute_engine.flex_start_steps(one, project, run_s)
-    else:
-        steps = compute_engine.creation_steps(one, project)
-    for note in compute_engine.creation_notes(one, run_s=run_s):
+def _show_flex_start(one: TpuRequest, project: Project) -> None:
+    """Print the command for flex-start with the Cloud TPU API, which is not sent from here."""
+    command = flex_start.build_command(one, project)
+    for note in (tpu_request.FIXED_BOOT_DISK, flex_start.NOT_IN_LEDGER):
         echo_lines(wrap(note))
-    after = () if run_s else compute_engine.removal_steps(one, project)
-    for step in (*steps, *after):
-        click.echo("")
-        echo_lines(escape_text(line) for line in wrap(step.sentence))
-        for line in command_lines(step.command):
-            click.echo(escape_text(line))
+    click.echo("")
+    echo_lines(escape_text(line) for line in wrap(flex_start.describe_command(one)))
+    for line in command_lines(command):
+        click.echo(escape_text(line))
     click.echo("")
     click.echo("Nothing was sent.")
 
@@ -317,20 +341,47 @@ def _zones(options: CreateOptions, grant: Grant | None) -> list[str]:
 
 
 def _tier(options: CreateOptions) -> Tier:
+    if options.flex_start:
+        return "flex-start"
     if options.spot:
         return "spot"
     return "reserved" if options.reserved or options.reservation else "on-demand"
 
 
-def _request(options: CreateOptions, zone: str) -> TpuRequest:
-    if options.spot and options.reserved:
-        raise Problem("give either `--spot` or `--reserved`, not both", code=ExitCode.USAGE)
+def _requests(
+    options: CreateOptions, zones: Sequence[str]
+) -> tuple[list[TpuRequest], tuple[str, ...]]:
+    """Return the request for each zone, and the sentences on the API that makes it."""
+    tiers = {
+        "--spot": options.spot,
+        "--reserved": options.reserved or bool(options.reservation),
+        "--flex-start": bool(options.flex_start),
+    }
+    typed = [option for option, is_typed in tiers.items() if is_typed]
+    if len(typed) > 1:
+        raise Problem(f"give either `{typed[0]}` or `{typed[1]}`, not both", code=ExitCode.USAGE)
     tpu = tpu_request.parse_type(options.type_name)
+    is_flex = bool(options.flex_start)
+    choices = [
+        api_choice.choose_api(tpu, zone, options.api, is_flex_start=is_flex) for zone in zones
+    ]
+    requests = [
+        _request(options, zone, choice.api) for zone, choice in zip(zones, choices, strict=True)
+    ]
+    for request in requests:
+        if request.api == "compute":
+            compute_requests.require_possible(request)
+    return requests, tuple(dict.fromkeys(choice.sentence for choice in choices))
+
+
+def _request(options: CreateOptions, zone: str, api: Api) -> TpuRequest:
+    tpu = tpu_request.parse_type(options.type_name)
+    run_s = tpu_request.parse_duration(options.flex_start) if options.flex_start else 0
     return TpuRequest(
         name=tpu_request.validate_tpu_name(options.name),
         type=tpu,
         zone=zone,
-        version=options.version or _default_version(tpu),
+        version=_version(options, tpu, api),
         tier=_tier(options),
         slices=options.slices,
         labels=tpu_request.validate_labels(_pairs("--label", options.labels)),
@@ -343,12 +394,22 @@ def _request(options: CreateOptions, zone: str) -> TpuRequest:
         tags=tuple(options.tags),
         reservation=options.reservation,
         valid_until_s=tpu_request.parse_duration(options.valid_until) if options.valid_until else 0,
+        api=api,
+        run_s=flex_start.check_run_time(run_s) if run_s else 0,
     )
 
 
-def _default_version(tpu: TpuType) -> str:
-    """Return the documented image, or "" for Compute Engine, whose images are of another kind."""
-    return "" if compute_engine.is_needed(tpu) else tpu_request.default_version(tpu)
+def _version(options: CreateOptions, tpu: TpuType, api: Api) -> str:
+    """Return the runtime version; "" for Compute Engine, whose images are of another kind."""
+    if api == "cloud-tpu":
+        return options.version or tpu_request.default_version(tpu)
+    if options.version:
+        raise Problem(
+            f"Compute Engine has no runtime versions, found `--version {options.version}`",
+            hint=f"leave it out: the image family is `{tpu.generation.image_family}`",
+            code=ExitCode.USAGE,
+        )
+    return ""
 
 
 def _pairs(option: str, typed: Sequence[str]) -> dict[str, str]:
@@ -396,11 +457,14 @@ def _disk(typed: str) -> DataDisk:
 
 def _say_what_is_special(one: TpuRequest) -> None:
     lines = [*event_text.describe_request(one)]
-    if one.reservation:
+    if one.reservation and one.api == "cloud-tpu":
         lines.append(
             "gcloud has no option for one reservation by name, so its command below takes any that "
             "the project has."
         )
-    lines.append(compute_engine.FIXED_BOOT_DISK)
+    if one.api == "cloud-tpu":
+        lines.append(tpu_request.FIXED_BOOT_DISK)
+    else:
+        lines += compute_requests.list_notes(one)
     for line in lines:
         echo_lines(wrap(line))

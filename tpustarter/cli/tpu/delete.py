@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
     choose_project,
@@ -16,9 +17,9 @@ from tpustarter.cli.tpu.options import (
     stop_at_signals,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
+from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.tpu_client import EVERY_ZONE, TpuClient
 from tpustarter.cloud.billing import inventory, ledger
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.follow_request import GONE_S
@@ -26,7 +27,7 @@ from tpustarter.cloud.delete import removal
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
-from tpustarter.text.terminal import escape_text
+from tpustarter.text.terminal import escape_text, wrap
 
 
 @click.command(
@@ -98,19 +99,20 @@ def _show_what_would_be_sent(name: str | None, zone: str | None, project: Projec
     """Print the commands without asking Google, whose states they therefore don't know."""
     zone_shown = zone or project_and_zone.find_zone(None) or "ZONE"
     if name is None:
-        commands = [
-            gcloud_commands.build_list_command(kind, "-", project)
-            for kind in ("queued-resources", "tpu-vm")
-        ]
-        click.echo("What is SUSPENDED, FAILED or PREEMPTED in these lists would be deleted.")
+        commands = gcloud_commands.build_list_commands("-", project)
+        text = (
+            "What is SUSPENDED, FAILED or PREEMPTED in these lists would be deleted, and groups "
+            "without instances, with their templates and workload policies."
+        )
+        echo_lines(wrap(text))
     else:
         commands = [gcloud_commands.build_delete_command(zone_shown, name, project, force=True)]
     show_commands(commands, dry_run=True)
 
 
-def _find(client: TpuClient, name: str | None, zone: str) -> list[DeletionPlan]:
+def _find(client: ProjectClient, name: str | None, zone: str) -> list[DeletionPlan]:
     """Return the deletions; raises Problem for a name that nothing or several things have."""
-    queued, nodes = client.queued_resources(zone), client.nodes(zone)
+    queued, nodes = client.resources(zone)
     if name is None:
         return removal.plan_leftovers(queued.items, nodes.items)
     doomed = removal.find_deletion_plans(queued.items, nodes.items, name)
@@ -134,7 +136,7 @@ def _find(client: TpuClient, name: str | None, zone: str) -> list[DeletionPlan]:
     return doomed
 
 
-def _show(client: TpuClient, doomed: list[DeletionPlan], project: Project) -> None:
+def _show(client: ProjectClient, doomed: list[DeletionPlan], project: Project) -> None:
     now = WallClock().now()
     for one in doomed:
         for line in format_tpu_lines(inventory.make_tpu_row(one, client.project), now):

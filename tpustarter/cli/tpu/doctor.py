@@ -13,7 +13,7 @@ import click
 from tpustarter.cli.command_end import print_errors_as_json, print_result
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.options import choose_project, common_options, print_dry_run_json
+from tpustarter.cli.tpu.options import common_options, print_dry_run_json
 from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
@@ -74,7 +74,9 @@ def doctor_command(
         from tpustarter.cloud.doctor import diagnosis as core
 
         subject = WantedTpu(
-            choose_project(project, dry_run=dry_run),
+            project_and_zone.require_project(project)
+            if project_and_zone.find_project(project)
+            else project_and_zone.PLACEHOLDER,
             project_and_zone.find_zone(zone),
             tpu_request.parse_type(tpu_type) if tpu_type else None,
             show_names=show_names,

@@ -20,9 +20,8 @@ from tpustarter.cli.tpu.options import (
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
+from tpustarter.cloud.api.api_client import EVERY_ZONE
 from tpustarter.cloud.api.clock import WallClock
-from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.tpu_client import EVERY_ZONE
 from tpustarter.cloud.billing import inventory, ledger
 from tpustarter.cloud.billing.inventory import ProjectOverview, Tpu
 from tpustarter.cloud.create import tpu_request
@@ -55,7 +54,7 @@ def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
         zone_name = tpu_request.validate_zone(zone) if zone else EVERY_ZONE
         if dry_run:
             show_commands(
-                _commands(zone_name, where),
+                gcloud_commands.build_list_commands(zone_name, where),
                 dry_run=True,
                 schema=inventory.SCHEMA if as_json else None,
             )
@@ -83,11 +82,7 @@ def show_command(
         zone_name = tpu_request.validate_zone(zone) if zone else EVERY_ZONE
         if dry_run:
             zone_shown = zone or project_and_zone.find_zone(None) or "ZONE"
-            kinds = ("queued-resources", "tpu-vm")
-            commands = [
-                gcloud_commands.build_describe_command(kind, zone_shown, name, where)
-                for kind in kinds
-            ]
+            commands = gcloud_commands.build_describe_commands(zone_shown, name, where)
             show_commands(commands, dry_run=True, schema=inventory.SCHEMA if as_json else None)
             return
         seen = inventory.fetch_overview(connect_to_google(where), WallClock(), zone_name)
@@ -95,13 +90,6 @@ def show_command(
         if not rows:
             raise removal.make_absent_problem(escape_text(name))
         _print(seen, tuple(rows), as_json=as_json, whole=True)
-
-
-def _commands(zone: str, project: Project) -> list[tuple[str, ...]]:
-    return [
-        gcloud_commands.build_list_command(kind, zone, project)
-        for kind in ("queued-resources", "tpu-vm")
-    ]
 
 
 def _print(

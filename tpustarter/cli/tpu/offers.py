@@ -15,9 +15,9 @@ from tpustarter.cli.tpu.options import (
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands, offers, project_and_zone
+from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.offers import CloudOffer
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
 
@@ -83,7 +83,7 @@ def _show(
     kind: str,
     typed: str | None,
     need_zone: Callable[[], str | None],
-    read: Callable[[TpuClient, str], list[str]],
+    read: Callable[[OfferingClient, str], list[str]],
     *,
     dry_run: bool,
     as_json: bool,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from tpustarter.cli.command_end import print_result
+from tpustarter.cli.command_end import handle_end_signals, print_result
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.api.clock import WallClock
@@ -28,7 +28,7 @@ from tpustarter.core.redact import Redactor
 from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:
-    from tpustarter.cloud.api.tpu_client import TpuClient
+    from tpustarter.cloud.api.cloud_client import CloudClient
 
 INDENT = " " * 6
 _COLOURS = {"good": "green", "wait": "cyan", "act": "yellow", "bad": "red", "unknown": "magenta"}
@@ -56,13 +56,13 @@ def common_options(*, zone: str | None = "The zone.") -> Callable[[_Function], _
     return add
 
 
-def connect_to_google(project: Project) -> TpuClient:
-    """Return Google's client for a project; prints a note if a local server replaces Google."""
-    from tpustarter.cloud.api import tpu_client
+def connect_to_google(project: Project) -> CloudClient:
+    """Return the clients for a project; prints a note if a local server replaces Google."""
+    from tpustarter.cloud.api import cloud_client, tpu_client
 
     if address := tpu_client.find_local_server():
         click.echo(f"asking {address} in place of Google ({tpu_client.ENDPOINT})", err=True)
-    return tpu_client.TpuClient(project.name)
+    return cloud_client.CloudClient(project.name)
 
 
 def choose_project(typed: str | None, *, dry_run: bool) -> Project:
@@ -167,14 +167,9 @@ def stop_at_signals(hint: str) -> Generator[None]:
     def stop(number: int, _: object) -> None:
         raise _StoppedError(number)
 
-    numbers = [
-        number
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) is not signal.SIG_IGN  # under nohup, or in the background
-    ]
-    handlers = {number: signal.signal(number, stop) for number in numbers}
     try:
-        yield
+        with handle_end_signals(stop):
+            yield
     except _StoppedError as stopped:
         interrupted = stopped.number == signal.SIGINT
         raise Problem(
@@ -182,9 +177,6 @@ def stop_at_signals(hint: str) -> Generator[None]:
             hint=hint,
             code=ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED,
         ) from None
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
 
 
 def print_events(happening: Generator[events.Event, None, _Result]) -> _Result:

@@ -20,9 +20,9 @@ from tpustarter.cli.tpu.options import (
     connect_to_google,
 )
 from tpustarter.cloud.api import project_and_zone, workers
+from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.api.workers import Choice, Worker
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.jobs import connection as worker_connection
@@ -152,7 +152,7 @@ def _announce(chosen: Sequence[Worker], nodes: Sequence[TpuNode], command: Comma
             click.echo(line, err=True)
 
 
-def _run(client: TpuClient, chosen: Sequence[Worker], job: RemoteCommand, folder: Path) -> int:
+def _run(client: ProjectClient, chosen: Sequence[Worker], job: RemoteCommand, folder: Path) -> int:
     began = time.monotonic()
     signals: list[int] = []
     endings: list[WorkerEnded] = []

@@ -13,10 +13,10 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import choose_project, connect_to_google
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import project_and_zone, workers
+from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import ssh_config
@@ -144,7 +144,7 @@ def _with(
 
 
 def _all_ready(
-    client: TpuClient, file: SshConfigFile, zone: str | None
+    client: ProjectClient, file: SshConfigFile, zone: str | None
 ) -> tuple[list[TpuNode], dict[tuple[str, str, str], SshEntry]]:
     """Return the nodes that are READY, and the entries of projects and zones that were not read."""
     listing = workers.list_nodes(client, zone)

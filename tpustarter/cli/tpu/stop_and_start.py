@@ -13,8 +13,8 @@ from tpustarter.cli.tpu.options import (
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
+from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
 from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.api.tpu_client import EVERY_ZONE, TpuClient
 from tpustarter.cloud.delete import removal, stop_and_start
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.invocation import format_commands
@@ -62,21 +62,20 @@ def _send(
     client = connect_to_google(project)
     node = _find(client, name, zone_name)
     stop_and_start.require_can_stop_or_start(verb, node)
-    show_commands(
-        [gcloud_commands.build_node_command(verb, node.zone, node.name, project)], dry_run=False
-    )
+    command = gcloud_commands.build_node_command(verb, node.zone, node.name, project, node.api)
+    show_commands([command], dry_run=False)
     billed = "it is billed from then on" if verb == "start" else "what runs on it ends"
     confirm(f"To {verb} `{name}`, type its name ({billed})", name, "--yes", yes=yes)
     if verb == "stop":
-        client.stop_node(node.zone, node.name)
+        client.of(node.api).stop_node(node.zone, node.name)
     else:
-        client.start_node(node.zone, node.name)
+        client.of(node.api).start_node(node.zone, node.name)
     following = f"tpustarter tpu show {escape_text(name)}"
     click.echo(format_commands(f"Google has taken it. Follow it with: {following}"))
 
 
-def _find(client: TpuClient, name: str, zone: str | None) -> TpuNode:
-    nodes = [node for node in client.nodes(zone or EVERY_ZONE).items if node.name == name]
+def _find(client: ProjectClient, name: str, zone: str | None) -> TpuNode:
+    nodes = [node for node in client.resources(zone or EVERY_ZONE)[1].items if node.name == name]
     if not nodes:
         raise removal.make_absent_problem(escape_text(name))
     if len(nodes) > 1:

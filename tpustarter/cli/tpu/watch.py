@@ -15,13 +15,14 @@ from tpustarter.cli.tpu.options import (
 )
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import gcloud_commands, project_and_zone, resource_states
+from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.resources import QueuedResource
-from tpustarter.cloud.api.tpu_client import EVERY_ZONE, TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.create.follow_request import follow_request
 from tpustarter.cloud.delete import removal, withdrawal
+from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
@@ -44,12 +45,13 @@ def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: 
     if dry_run:
         zone_shown = zone or project_and_zone.find_zone(None) or "ZONE"
         show_commands(
-            [gcloud_commands.build_describe_command("queued-resources", zone_shown, name, where)],
+            gcloud_commands.build_describe_commands(zone_shown, name, where),
             dry_run=True,
         )
         return
-    client, clock = connect_to_google(where), WallClock()
-    entry = find_ledger_entry(client, name, zone)
+    project_client, clock = connect_to_google(where), WallClock()
+    entry = find_ledger_entry(project_client, name, zone)
+    client = project_client.of(entry.api)
     hint = f"`{name}` stays as it is; take it back with `tpustarter tpu delete {name}`"
     with stop_at_signals(hint):
         resource = print_events(follow_request(client, entry, clock))
@@ -59,7 +61,7 @@ def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: 
     print_usage(resource)
 
 
-def find_ledger_entry(client: TpuClient, name: str, zone: str | None) -> LedgerEntry:
+def find_ledger_entry(client: ProjectClient, name: str, zone: str | None) -> LedgerEntry:
     """Return the entry to follow, from the ledger or else from Google's list; raises Problem."""
     matches = [
         entry
@@ -70,7 +72,7 @@ def find_ledger_entry(client: TpuClient, name: str, zone: str | None) -> LedgerE
         return matches[0]
     rows = [
         one
-        for one in client.queued_resources(zone or EVERY_ZONE).items
+        for one in client.resources(zone or EVERY_ZONE)[0].items
         if one.name == name or name in one.nodes
     ]
     if not rows:
@@ -91,7 +93,8 @@ def print_usage(resource: QueuedResource) -> None:
     if resource.state == "ACTIVE":
         node = resource.nodes[0] if resource.nodes else resource.name
         click.echo("")
-        click.echo(f"Connect:        gcloud compute tpus tpu-vm ssh {node} --zone={resource.zone}")
+        ssh = worker_connection.build_login_command(resource, node)
+        click.echo(f"Connect:        {ssh}")
         click.echo(
             format_commands(f"On all workers: tpustarter tpu run {node} --worker all -- COMMAND")
         )

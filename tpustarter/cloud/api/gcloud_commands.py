@@ -10,12 +10,172 @@ import itertools
 import shlex
 from collections.abc import Mapping
 
+from tpustarter.cloud.api import compute_requests
 from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.resources import Api
 from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.text.terminal import escape_text
 
-_TPUS = ("gcloud", "compute", "tpus")
+_COMPUTE = ("gcloud", "compute")
+_TPUS = (*_COMPUTE, "tpus")
 _CREATE = (*_TPUS, "queued-resources", "create")
+_GROUPS = (*_COMPUTE, "instance-groups", "managed")
+_COMPUTE_LISTS = (
+    ("instances", "list"),
+    ("instance-groups", "managed", "list"),
+    ("instance-templates", "list"),
+    ("resource-policies", "list"),
+)
+
+
+def build_create_commands(request: TpuRequest, project: Project) -> list[tuple[str, ...]]:
+    """Return the commands that make a TPU, in order; several for a slice of Compute Engine."""
+    if request.api == "cloud-tpu":
+        return [build_create_command(request, project)]
+    if request.type.hosts == 1:
+        place = _place(request.zone, project)
+        return [
+            (*_COMPUTE, "instances", "create", request.name, *place, *_machine(request), "--async")
+        ]
+    return _slice_commands(request, project)
+
+
+def _slice_commands(request: TpuRequest, project: Project) -> list[tuple[str, ...]]:
+    name, region = request.name, compute_requests.find_region(request.zone)
+    policy = f"projects/{project.name}/regions/{region}/resourcePolicies/{name}"
+    return [
+        (
+            *(*_COMPUTE, "resource-policies", "create", "workload-policy", name),
+            *(f"--region={region}", *_project(project)),
+            "--type=HIGH_THROUGHPUT",
+            f"--accelerator-topology={compute_requests.find_topology(request)}",
+            f"--description={compute_requests.describe_policy(request.zone)}",
+        ),
+        (
+            *(*_COMPUTE, "instance-templates", "create", name),
+            *(*_project(project), *_machine(request)),
+        ),
+        (
+            *(*_GROUPS, "create", name, *_place(request.zone, project)),
+            f"--template={name}",
+            f"--size={request.type.hosts}",
+            "--target-size-policy-mode=bulk",
+            "--default-action-on-vm-failure=do-nothing",
+            f"--workload-policy={policy}",
+        ),
+    ]
+
+
+def _machine(request: TpuRequest) -> list[str]:
+    """Return the options that an instance and an instance template share."""
+    is_template = request.type.hosts > 1
+    labels = compute_requests.list_labels(request)
+    if is_template:
+        labels |= {compute_requests.ZONE_LABEL: request.zone}
+    options = [
+        f"--machine-type={compute_requests.find_machine_type(request)}",
+        f"--image-family={request.type.generation.image_family}",
+        f"--image-project={compute_requests.IMAGE_PROJECT}",
+        "--maintenance-policy=TERMINATE",
+        f"--boot-disk-size={compute_requests.BOOT_DISK_GB}GB",
+        "--scopes=cloud-platform",
+        f"--labels={_pairs(labels)}",
+    ]
+    if kind := compute_requests.find_boot_disk_type(request):
+        options.append(f"--boot-disk-type={kind}")
+    if request.network != "default":
+        options.append(f"--network={request.network}")
+    if request.subnetwork:
+        options.append(f"--subnet={request.subnetwork}")
+        if is_template:
+            options.append(f"--region={compute_requests.find_region(request.zone)}")
+    if request.internal_addresses:
+        options.append("--no-address")
+    if request.service_account:
+        options.append(f"--service-account={request.service_account}")
+    if request.tags:
+        options.append(f"--tags={','.join(request.tags)}")
+    if request.metadata:
+        options.append(f"--metadata={_pairs(request.metadata)}")
+    for disk in request.data_disks:
+        mode = "ro" if disk.read_only else "rw"
+        options.append(f"--disk=name={disk.source.rpartition('/')[2]},mode={mode}")
+    return [*options, *_provisioning(request)]
+
+
+def _provisioning(request: TpuRequest) -> list[str]:
+    gone = "--instance-termination-action=DELETE"
+    if request.tier == "spot":
+        return ["--provisioning-model=SPOT", gone]
+    if request.tier == "reserved":
+        return [
+            "--provisioning-model=RESERVATION_BOUND",
+            "--reservation-affinity=specific",
+            f"--reservation={compute_requests.find_reservation(request)}",
+            gone,
+        ]
+    if request.tier == "flex-start":
+        wait = f"--request-valid-for-duration={compute_requests.find_wait_s(request)}s"
+        return [
+            "--provisioning-model=FLEX_START",
+            f"--max-run-duration={request.run_s}s",
+            gone,
+            "--reservation-affinity=none",
+            *([wait] if request.type.hosts == 1 else []),
+        ]
+    return []
+
+
+def build_instance_command(verb: str, zone: str, name: str, project: Project) -> tuple[str, ...]:
+    """Return the command that deletes, stops, starts or describes one instance."""
+    more = {"delete": ("--quiet",), "stop": ("--async",), "start": ("--async",)}.get(verb, ())
+    return (*_COMPUTE, "instances", verb, name, *_place(zone, project), *more)
+
+
+def build_group_delete_commands(zone: str, name: str, project: Project) -> list[tuple[str, ...]]:
+    """Return the commands that delete a slice: its group, its template and its policy."""
+    region = compute_requests.find_region(zone)
+    return [
+        (*_GROUPS, "delete", name, *_place(zone, project), "--quiet"),
+        (*_COMPUTE, "instance-templates", "delete", name, *_project(project), "--quiet"),
+        (
+            *(*_COMPUTE, "resource-policies", "delete", name, f"--region={region}"),
+            *(*_project(project), "--quiet"),
+        ),
+    ]
+
+
+def build_list_commands(zone: str, project: Project) -> list[tuple[str, ...]]:
+    """Return the commands that list the TPUs of a zone in both APIs; `-` means all zones.
+
+    Those of Compute Engine always list all: the instances, and what makes their slices.
+    """
+    return [
+        build_list_command("queued-resources", zone, project),
+        build_list_command("tpu-vm", zone, project),
+        *((*_COMPUTE, *words, *_project(project)) for words in _COMPUTE_LISTS),
+    ]
+
+
+def build_describe_commands(zone: str, name: str, project: Project) -> list[tuple[str, ...]]:
+    """Return the commands that show a TPU of a name, whichever API has made it."""
+    return [
+        build_describe_command("queued-resources", zone, name, project),
+        build_describe_command("tpu-vm", zone, name, project),
+        *build_follow_commands("compute", zone, name, project),
+    ]
+
+
+def build_follow_commands(
+    api: Api, zone: str, name: str, project: Project
+) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that show a request of an API, by which it is followed."""
+    if api == "cloud-tpu":
+        return (build_describe_command("queued-resources", zone, name, project),)
+    return (
+        build_instance_command("describe", zone, name, project),
+        (*_GROUPS, "describe", name, *_place(zone, project)),
+    )
 
 
 def build_create_command(request: TpuRequest, project: Project) -> tuple[str, ...]:
@@ -65,8 +225,12 @@ def build_delete_command(zone: str, name: str, project: Project, *, force: bool)
     return (*command, *forced, "--quiet", "--async")
 
 
-def build_node_command(verb: str, zone: str, name: str, project: Project) -> tuple[str, ...]:
+def build_node_command(
+    verb: str, zone: str, name: str, project: Project, api: Api = "cloud-tpu"
+) -> tuple[str, ...]:
     """Return the command that deletes, stops or starts one node."""
+    if api == "compute":
+        return build_instance_command(verb, zone, name, project)
     quiet = ("--quiet",) if verb == "delete" else ()
     return (*_TPUS, "tpu-vm", verb, name, *_place(zone, project), *quiet, "--async")
 

@@ -18,6 +18,8 @@ from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text
 
 FILE = Path(__file__).with_name("states.yml")
+COMPUTE = Path(__file__).with_name("compute_states.yml")
+INSTANCES = Path(__file__).with_name("instance_states.yml")
 
 Table = Literal["queued_resources", "nodes", "health", "symptoms"]
 Mark = Literal["good", "wait", "act", "bad", "unknown"]
@@ -41,6 +43,13 @@ class StateMeaning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     held: bool = True
     """True if it keeps its name and its share of the quota."""
     sources: tuple[Text, ...] = ()
+
+
+class InstanceStates(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A status of an instance of Compute Engine, as a request and as a node."""
+
+    request: Text
+    node: Text
 
 
 class _FileState(StateMeaning, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -90,8 +99,34 @@ def find_state(table: Table, name: str) -> StateMeaning:
     )
 
 
+@functools.cache
+def read_compute_states(file: Path = COMPUTE) -> dict[str, StateMeaning]:
+    """Return the states that Compute Engine alone has, or has with another meaning."""
+    return _table("compute_engine", yaml_rows.load_yaml(file), file)
+
+
+@functools.cache
+def read_instance_states(file: Path = INSTANCES) -> dict[str, InstanceStates]:
+    """Return the statuses of instances by name; raises Problem for a row that cannot be used."""
+    rows = yaml_rows.load_yaml(file)
+    if not is_object(rows):
+        raise Problem(f"`{file.name}` holds no rows")
+    return {
+        str(name): yaml_rows.convert_row(row, InstanceStates, str(name), file)
+        for name, row in rows.items()
+    }
+
+
+def find_instance_states(status: str) -> InstanceStates:
+    """Return a status of an instance in both words; an unknown one stands for itself."""
+    unknown = InstanceStates(request=status, node=status)
+    return read_instance_states().get(status, unknown)
+
+
 def find_resource_state(resource: QueuedResource | TpuNode) -> StateMeaning:
     """Return the state of a queued resource or a node."""
+    if resource.api == "compute" and (known := read_compute_states().get(resource.state)):
+        return known
     table: Table = "queued_resources" if isinstance(resource, QueuedResource) else "nodes"
     return find_state(table, resource.state)
 
@@ -99,5 +134,5 @@ def find_resource_state(resource: QueuedResource | TpuNode) -> StateMeaning:
 def is_leftover(resource: QueuedResource | TpuNode) -> bool:
     """Return whether a resource can't become a TPU any more, but still holds name and quota."""
     if isinstance(resource, QueuedResource):
-        return resource.state in ("FAILED", "SUSPENDED")
+        return resource.state in ("FAILED", "SUSPENDED", "INCOMPLETE")
     return resource.state in ("PREEMPTED", "TERMINATED")

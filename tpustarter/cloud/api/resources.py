@@ -1,7 +1,9 @@
 """Resources of a project as plain data: queued resources, nodes, and incomplete listings.
 
 The words are those of the Cloud TPU API: a queued resource is a request that waits for capacity, a
-node is the TPU VM (or the slice of several) that it becomes.
+node is the TPU VM (or the slice of several) that it becomes. Resources of Compute Engine have the
+same two sides: an instance, or a managed instance group for a slice, is the request, and its
+machines are the node.
 Source: https://docs.cloud.google.com/tpu/docs/queued-resources (read 2026-11).
 """
 
@@ -11,7 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Literal, TypeVar
 
-Tier = Literal["spot", "on-demand", "reserved"]
+Api = Literal["cloud-tpu", "compute"]
+"""The API that makes a TPU: the Cloud TPU API, or Compute Engine."""
+Tier = Literal["spot", "on-demand", "reserved", "flex-start"]
 """The way in which capacity is paid for, and whether Google may take it back."""
 
 
@@ -48,6 +52,9 @@ class TpuNode:
     """Those of the workers, in order; empty where it was created without external addresses."""
     data_disks: tuple[str, ...] = ()
     symptoms: tuple[NodeSymptom, ...] = ()
+    api: Api = "cloud-tpu"
+    instances: tuple[str, ...] = ()
+    """Names of the workers' instances, in order; the Cloud TPU API shows none."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,9 @@ class QueuedResource:
     """Ids of the nodes that it is, or will become."""
     error: tuple[int, str] | None = None
     """The gRPC code and the text of the failure."""
+    api: Api = "cloud-tpu"
+    has_parts: bool = False
+    """True if a template or workload policy of this program belongs to it."""
 
 
 _Item = TypeVar("_Item")

@@ -104,9 +104,19 @@ class UnansweredError(Exception):
     """A question without an answer, with the reason in words and in Google's own text."""
 
     def __init__(
-        self, reason: Reason, text: str = "", *, service: str = "", status: int = 0
+        self,
+        reason: Reason,
+        text: str = "",
+        *,
+        service: str = "",
+        status: int = 0,
+        error_reasons: tuple[str, ...] = (),
     ) -> None:
         self.reason: Reason = reason
+        self.status = status
+        """Status of the HTTP answer; 0 without one."""
+        self.error_reasons = error_reasons
+        """Google's own reasons, such as `quotaExceeded`."""
         self.service = service
         """The API that was called, such as `compute.googleapis.com`."""
         self.text = text
@@ -152,6 +162,17 @@ class RestClient:
     def post(self, service: str, path: str, kind: type[Answer], body: dict[str, object]) -> Answer:
         """Return the answer to a POST request, for methods of Google's API that only read."""
         return _typed(self._ask("POST", service, path, {}, body), kind, service)
+
+    def send(
+        self,
+        method: Literal["POST", "DELETE"],
+        service: str,
+        path: str,
+        kind: type[Answer],
+        body: dict[str, object] | None = None,
+    ) -> Answer:
+        """Send a change once, and return the answer: a change is never sent a second time."""
+        return _typed(self._ask_once(method, service, path, {}, body), kind, service)
 
     def pages(
         self, service: str, path: str, field: str, kind: type[Answer], **query: object
@@ -251,7 +272,8 @@ def _content(status: int, body: bytes, service: str) -> dict[str, object]:
     if any(row.reason == "accessNotConfigured" for row in error.errors):
         reason = "off"
     text = error.message or "no reason given"
-    raise UnansweredError(reason, text, service=service, status=status)
+    reasons = tuple(row.reason for row in (*error.details, *error.errors) if row.reason)
+    raise UnansweredError(reason, text, service=service, status=status, error_reasons=reasons)
 
 
 def _typed(value: object, kind: type[Answer], service: str, field: str = "") -> Answer:

@@ -10,15 +10,16 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tpustarter.cloud.api import credentials, local_server
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import message_conversion as api_messages
+from tpustarter.cloud.api.api_client import EVERY_ZONE
 from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.errors import CloudProblem
-from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
+from tpustarter.cloud.api.operation_state import OperationState
+from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.create.tpu_request import TpuRequest
 
 ENDPOINT = "TPUSTARTER_TPU_ENDPOINT"
@@ -30,11 +31,8 @@ READ_PAUSES_S = (1.0, 3.0, 8.0)
 """Seconds before each further attempt of a read, plus or minus half."""
 RATE_PAUSE_S = 60.0
 """Seconds to wait after too many creations in one minute."""
-EVERY_ZONE = "-"
 UNAVAILABLE, UNAUTHENTICATED = 14, 16
 """gRPC codes for errors of Google's library that have no code of their own."""
-UNANSWERED = ("network", "internal", "unknown")
-"""Kinds of errors after which nobody knows whether a request was carried out."""
 
 _Answer = TypeVar("_Answer")
 
@@ -44,17 +42,10 @@ def find_local_server() -> str | None:
     return local_server.find_local_server(ENDPOINT)
 
 
-@dataclass(frozen=True)
-class OperationState:
-    """The state of one of Google's operations."""
-
-    done: bool
-    problem: CloudProblem | None = None
-    """The reason of a failure."""
-
-
 class TpuClient:
     """A client of the Cloud TPU API for one project."""
+
+    api: Api = "cloud-tpu"
 
     def __init__(
         self,
@@ -71,6 +62,21 @@ class TpuClient:
         self._write_s = write_s
         self._client = _connect(channel, project)
         """Google's own client; untyped, because its package takes a third of a second to import."""
+
+    def of(self, api: Api) -> TpuClient:  # noqa: ARG002  the client of one API is its only one
+        """Return the client of an API."""
+        return self
+
+    @property
+    def apis(self) -> tuple[TpuClient, ...]:
+        """Return the clients of the APIs that this one asks."""
+        return (self,)
+
+    def resources(
+        self, zone: str = EVERY_ZONE
+    ) -> tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]:
+        """Return the requests and the nodes in a zone, or in all zones for `-`."""
+        return self.queued_resources(zone), self.nodes(zone)
 
     def zones(self) -> list[str]:
         """Return the zones that have Cloud TPU for this project, sorted."""
@@ -121,6 +127,12 @@ class TpuClient:
         row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
         return api_messages.parse_queued_resource(row) if row else None
 
+    def request_of(self, zone: str, name: str) -> TpuRequest | None:
+        """Return the request that asks for the same TPU as a queued resource, or None for none."""
+        path = self._client.queued_resource_path(self.project, zone, name)
+        row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
+        return api_messages.parse_tpu_request(row) if row else None
+
     def create(self, request: TpuRequest) -> str:
         """Request a queued resource, and return the name of the operation that creates it."""
         return self._write(
@@ -141,6 +153,9 @@ class TpuClient:
         """Request the deletion of a node."""
         path = self._client.node_path(self.project, zone, name)
         self._write(f"delete `{name}`", self._client.delete_node, name=path)
+
+    def discard_parts(self, zone: str, name: str) -> None:
+        """Do nothing: a queued resource is one thing, so its deletion leaves nothing."""
 
     def stop_node(self, zone: str, name: str) -> str:
         """Request that a TPU VM stops, and return the operation's name; slices cannot stop."""

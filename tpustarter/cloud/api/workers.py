@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tpustarter.cloud.api import resource_states
+from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
 from tpustarter.cloud.api.resources import ResourceList, TpuNode
-from tpustarter.cloud.api.tpu_client import EVERY_ZONE, TpuClient
 from tpustarter.cloud.delete import removal
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import escape_text
@@ -39,12 +39,19 @@ class Worker:
         return self.node.external_addresses[self.number]
 
     @property
+    def host(self) -> str:
+        """Return the name of its instance; of the Cloud TPU API, which shows none, a label."""
+        if self.number < len(self.node.instances):
+            return self.node.instances[self.number]
+        return self.node.name if self.node.api == "compute" else f"{self.node.name}-w{self.number}"
+
+    @property
     def needs_iap(self) -> bool:
         """Return whether the worker is known to have internal addresses only, and IAP is needed."""
         return bool(self.node.internal_addresses) and not self.address
 
 
-def find_nodes(client: TpuClient, name: str, zone: str | None) -> list[TpuNode]:
+def find_nodes(client: ProjectClient, name: str, zone: str | None) -> list[TpuNode]:
     """Return the nodes of a name: one node, or all slices of a queued resource.
 
     Raises:
@@ -69,9 +76,9 @@ def find_nodes(client: TpuClient, name: str, zone: str | None) -> list[TpuNode]:
     return matches
 
 
-def list_nodes(client: TpuClient, zone: str | None) -> ResourceList[TpuNode]:
+def list_nodes(client: ProjectClient, zone: str | None) -> ResourceList[TpuNode]:
     """Return the nodes of a zone or of all zones, with the project named as in the request."""
-    listing = client.nodes(zone or EVERY_ZONE)
+    listing = client.resources(zone or EVERY_ZONE)[1]
     items = tuple(replace(node, project=client.project) for node in listing.items)
     return replace(listing, items=items)
 
@@ -82,9 +89,9 @@ def _order(node: TpuNode) -> tuple[str, int]:
     return (prefix, int(number)) if number.isdigit() and len(number) < 9 else (node.name, -1)
 
 
-def _no_node(client: TpuClient, name: str, zone: str | None) -> Problem:
+def _no_node(client: ProjectClient, name: str, zone: str | None) -> Problem:
     """Return the Problem for a name without a node; its request may still be in the queue."""
-    for resource in client.queued_resources(zone or EVERY_ZONE).items:
+    for resource in client.resources(zone or EVERY_ZONE)[0].items:
         if resource.name == name or name in resource.nodes:
             state = resource_states.find_resource_state(resource)
             return Problem(
@@ -166,6 +173,7 @@ def _refuse_strange(worker: Worker) -> None:
     from tpustarter.cloud.create.tpu_request import validate_tpu_name, validate_zone
 
     validate_tpu_name(worker.node.name)
+    validate_tpu_name(worker.host)
     validate_zone(worker.node.zone)
     try:
         ipaddress.ip_address(worker.address or "127.0.0.1")

@@ -58,21 +58,21 @@ def select_billed(resources: Iterable[Resource]) -> list[Resource]:
     ]
 
 
-def make_resource_key(resource: Resource) -> tuple[str, str, str]:
+def make_resource_key(resource: Resource) -> tuple[str, ...]:
     """Return the key of a resource, which is unique among requests, and among nodes."""
-    return (resource.project, resource.zone, resource.name)
+    return (resource.api, resource.project, resource.zone, resource.name)
 
 
-def _request(node: TpuNode) -> tuple[str, str, str]:
+def _request(node: TpuNode) -> tuple[str, ...]:
     """Return the key of a node's request, whose name may be given as a whole path."""
-    return (node.project, node.zone, node.queued_resource.rpartition("/")[2])
+    return (node.api, node.project, node.zone, node.queued_resource.rpartition("/")[2])
 
 
-def _named(rows: Sequence[Resource], nodes: Sequence[TpuNode]) -> set[tuple[str, str, str]]:
+def _named(rows: Sequence[Resource], nodes: Sequence[TpuNode]) -> set[tuple[str, ...]]:
     listed = {make_resource_key(node) for node in nodes}
     return {
         make_resource_key(row)
         for row in rows
         if isinstance(row, QueuedResource)
-        and any((row.project, row.zone, name) in listed for name in row.nodes)
+        and any((row.api, row.project, row.zone, name) in listed for name in row.nodes)
     }

@@ -104,7 +104,8 @@ def _within(rows: Sequence[Resource], grant: Grant) -> frozenset[int]:
     start, end = _midnight(grant.start), _midnight(grant.end)
     left = {row.key: row.chips for row in grant.allowances}
     within: set[int] = set()
-    dated = [(row.created, row) for row in rows if row.created]
+    # The quota of a grant is that of the Cloud TPU API.
+    dated = [(row.created, row) for row in rows if row.created and row.api == "cloud-tpu"]
     for created, resource in sorted(dated, key=lambda pair: pair[0]):
         number = chips.count_chips(resource) or 0
         if (start and created < start) or (end and created >= end):

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tpustarter.cloud.api import resource_states
+from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.resource_states import StateMeaning
-from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.api.tpu_client import EVERY_ZONE, TpuClient
+from tpustarter.cloud.api.resources import Api, TpuNode
 from tpustarter.cloud.billing import chips, ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.billing.ledger_reconciliation import reconcile_ledger
@@ -59,11 +59,12 @@ class Tpu:
     note: str = ""
     """The note in the ledger."""
     project: str = ""
+    api: Api = "cloud-tpu"
 
     @property
     def is_slice(self) -> bool:
-        """True if the row is a single, ready slice of several hosts."""
-        node = self.nodes[0] if len(self.nodes) == 1 else None
+        """True if the row is a single, ready slice of several hosts of the Cloud TPU API."""
+        node = self.nodes[0] if len(self.nodes) == 1 and self.api == "cloud-tpu" else None
         return node is not None and node.workers > 1 and node.state == "READY"
 
     @property
@@ -89,6 +90,7 @@ class Tpu:
         """Return the row as its JSON object."""
         return {
             "name": self.name,
+            "api": self.api,
             "zone": self.zone,
             "type": self.type,
             "tier": self.tier,
@@ -124,15 +126,15 @@ class ProjectOverview:
         return tuple(row for row in self.rows if row.is_leftover)
 
 
-def fetch_overview(client: TpuClient, clock: Clock, zone: str = EVERY_ZONE) -> ProjectOverview:
+def fetch_overview(client: ProjectClient, clock: Clock, zone: str = EVERY_ZONE) -> ProjectOverview:
     """Return all TPUs of a zone, or of all zones, with those that only the ledger knows.
 
     Entries of TPUs that are known to be gone are removed from the ledger.
     """
-    queued, nodes = client.queued_resources(zone), client.nodes(zone)
-    gone: set[tuple[str, str, str]] = set()
-    if zone == EVERY_ZONE:
-        for event in reconcile_ledger(client, clock, queued_resources=queued, nodes=nodes):
+    queued, nodes = client.resources(zone)
+    gone: set[tuple[str, ...]] = set()
+    for one in client.apis if zone == EVERY_ZONE else ():
+        for event in reconcile_ledger(one, clock, queued_resources=queued, nodes=nodes):
             if isinstance(event, RequestGone):  # on a full disk its entry stays in the file
                 gone.add(event.entry.key)
     entries = [
@@ -143,9 +145,9 @@ def fetch_overview(client: TpuClient, clock: Clock, zone: str = EVERY_ZONE) -> P
         and entry.key not in gone
     ]
     things = removal.plan_all_deletions(queued.items, nodes.items)
-    mine = {(entry.zone, entry.name): entry for entry in entries}
-    rows = [_row(one, mine.get((one.zone, one.name)), client.project) for one in things]
-    listed = {(one.zone, one.name) for one in things}
+    mine = {(entry.api, entry.zone, entry.name): entry for entry in entries}
+    rows = [_row(one, mine.get((one.api, one.zone, one.name)), client.project) for one in things]
+    listed = {(one.api, one.zone, one.name) for one in things}
     rows += [_unseen(entry, NOT_SEEN) for key, entry in mine.items() if key not in listed]
     unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
     return ProjectOverview(tuple(sorted(rows, key=_order)), unreachable)
@@ -158,10 +160,10 @@ def read_ledger_rows() -> tuple[Tpu, ...]:
 
 def make_tpu_row(one: DeletionPlan, project: str) -> Tpu:
     """Return a TPU, request or ledger entry as a row, with the note of the ledger."""
-    key = (project, one.zone, one.name)
-    return _row(
-        one, next((entry for entry in ledger.read_ledger() if entry.key == key), None), project
-    )
+    key = (one.api, project, one.zone, one.name)
+    entries = ledger.read_ledger()
+    entry = next((row for row in entries if row.key == key), None)
+    return _row(one, entry, project)
 
 
 def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> Tpu:
@@ -182,6 +184,7 @@ def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> Tpu:
         made_here=entry is not None,
         note=entry.note if entry else "",
         project=project,
+        api=one.api,
     )
 
 
@@ -210,6 +213,7 @@ def _unseen(entry: LedgerEntry, state: StateMeaning) -> Tpu:
         made_here=True,
         note=entry.note,
         project=entry.project,
+        api=entry.api,
     )
 
 

@@ -15,6 +15,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
+from tpustarter.cloud.api.resources import Api
 from tpustarter.core import locations, state
 from tpustarter.core.json_values import as_object, is_array
 from tpustarter.core.problem import ExitCode, Problem
@@ -47,14 +48,16 @@ class LedgerEntry:
     """Name of the operation that creates it; empty until Google has answered."""
     note: str = ""
     """Reason why it is here although its state is not known."""
+    api: Api = "cloud-tpu"
+    """The API that makes it: `cloud-tpu` or `compute`."""
     created: str = ""
     """Time of creation by Google's clock; empty until it was seen. Another resource of the same
     name has another time."""
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """Return project, zone and name, which together are unique in the ledger."""
-        return (self.project, self.zone, self.name)
+    def key(self) -> tuple[Api, str, str, str]:
+        """Return API, project, zone and name, which together are unique in the ledger."""
+        return (self.api, self.project, self.zone, self.name)
 
     @property
     def request_time(self) -> datetime:

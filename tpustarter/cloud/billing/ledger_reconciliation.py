@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from tpustarter.cloud.api.api_client import ApiClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
 from tpustarter.cloud.create.events import Event, RequestGone, RequestMayExist, RequestStateChanged
@@ -22,15 +22,16 @@ _NOT_SHOWN = "Google has not shown it yet"
 
 
 def reconcile_ledger(
-    client: TpuClient,
+    client: ApiClient,
     clock: Clock,
     *,
     queued_resources: ResourceList[QueuedResource] | None = None,
     nodes: ResourceList[TpuNode] | None = None,
 ) -> Generator[Event, None, list[LedgerEntry]]:
-    """Compare each entry of a project with Google's list; yield the outcomes, return what stays.
+    """Compare each entry of a project and an API with Google's list; return what stays.
 
-    Nothing is sent where the ledger has no entry of the project. No resource is deleted.
+    Yields the outcomes. Nothing is sent where the ledger has no entry of the project, and no
+    resource is deleted.
 
     Args:
         client: The client of the project.
@@ -41,13 +42,17 @@ def reconcile_ledger(
     Raises:
         CloudProblem: Google did not list the resources; then nothing has changed.
     """
-    mine = [entry for entry in ledger.read_ledger() if entry.project == client.project]
+    mine = [
+        entry
+        for entry in ledger.read_ledger()
+        if (entry.project, entry.api) == (client.project, client.api)
+    ]
     if not mine:
         return []
     queued_resources = queued_resources or client.queued_resources()
     nodes = nodes or client.nodes()
-    listed = {(row.zone, row.name): row for row in queued_resources.items}
-    node_places = {(row.zone, row.name) for row in nodes.items}
+    listed = {(row.zone, row.name): row for row in queued_resources.items if row.api == client.api}
+    node_places = {(row.zone, row.name) for row in nodes.items if row.api == client.api}
     silent = {*queued_resources.unreachable, *nodes.unreachable}
     stay: list[LedgerEntry] = []
     for entry in mine:
@@ -88,7 +93,7 @@ def _seen(
 
 
 def _unseen(
-    client: TpuClient, entry: LedgerEntry, clock: Clock
+    client: ApiClient, entry: LedgerEntry, clock: Clock
 ) -> Generator[Event, None, LedgerEntry | None]:
     """Return the entry of a resource that is not listed; None once it is certain to be gone."""
     try:
@@ -103,7 +108,7 @@ def _unseen(
     return None
 
 
-def explain_existence(client: TpuClient, entry: LedgerEntry, clock: Clock) -> str:
+def explain_existence(client: ApiClient, entry: LedgerEntry, clock: Clock) -> str:
     """Return the reason to believe that an unlisted resource exists, or "" if there is none.
 
     Raises:

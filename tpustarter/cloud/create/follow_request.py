@@ -6,13 +6,19 @@ import random
 from collections.abc import Callable, Generator
 from datetime import datetime
 
+from tpustarter.cloud.api.api_client import ApiClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
-from tpustarter.cloud.create.events import Event, RequestGone, RequestStateChanged, SendingPaused
+from tpustarter.cloud.create.events import (
+    Event,
+    RequestGone,
+    RequestMayExist,
+    RequestStateChanged,
+    SendingPaused,
+)
 from tpustarter.cloud.delete import ownership
 from tpustarter.text import phrases
 
@@ -26,7 +32,7 @@ LAG_S = 120.0
 """Seconds after which Google shows the result of an operation."""
 GONE_S = 900.0
 """Seconds for which a deletion is waited for."""
-ENDS = ("ACTIVE", "FAILED", "SUSPENDED")
+ENDS = ("ACTIVE", "FAILED", "SUSPENDED", "INCOMPLETE")
 """States that change no more by themselves."""
 QUEUED = ("CREATING", "ACCEPTED", "WAITING_FOR_RESOURCES")
 """States in which nothing is billed and a request can be withdrawn."""
@@ -39,7 +45,7 @@ def _is_end(state: str) -> bool:
 
 
 def follow_request(
-    client: TpuClient,
+    client: ApiClient,
     entry: LedgerEntry,
     clock: Clock,
     *,
@@ -64,8 +70,7 @@ def follow_request(
         try:
             resource = _look(client, entry, clock, is_new=not last)
         except _NeverMadeError as failed:
-            ledger.remove_ledger_entry(entry)
-            yield RequestGone(entry)
+            yield from _forget(client, entry)
             raise failed.problem from None
         except CloudProblem as problem:
             if problem.kind not in PASSING or _seconds(answered, clock) > SILENCE_S:
@@ -90,6 +95,17 @@ def follow_request(
         clock.sleep(LOOK_S * random.uniform(0.8, 1.2))  # noqa: S311  no secret
 
 
+def _forget(client: ApiClient, entry: LedgerEntry) -> Generator[Event, None, None]:
+    """Remove the entry of a TPU that was never made, with what was made for it."""
+    try:
+        client.discard_parts(entry.zone, entry.name)
+    except CloudProblem as problem:
+        yield RequestMayExist(entry, problem.summary)
+        return
+    ledger.remove_ledger_entry(entry)
+    yield RequestGone(entry)
+
+
 def _seconds(since: datetime, clock: Clock) -> float:
     return (clock.now() - since).total_seconds()
 
@@ -103,21 +119,35 @@ class _NeverMadeError(Exception):
 
 
 def _look(
-    client: TpuClient, entry: LedgerEntry, clock: Clock, *, is_new: bool
+    client: ApiClient, entry: LedgerEntry, clock: Clock, *, is_new: bool
 ) -> QueuedResource | None:
     """Return the queued resource of an entry, or None if its name is free or someone else's.
 
     One that is still being created, and was never seen, has an empty state.
     """
     resource = client.queued_resource(entry.zone, entry.name)
-    if resource is not None:
+    is_there = resource is not None and resource.state != "INCOMPLETE"
+    if resource is not None and is_there:
         return None if ownership.find_owner(entry, resource) == "other" else resource
+    if client.api == "compute" and entry.operation:
+        _require_made(client, entry)
+    if resource is not None:
+        return resource
     if not (is_new and _may_come(client, entry, clock)):
         return None
     return QueuedResource(entry.project, entry.zone, entry.name, state="")
 
 
-def _may_come(client: TpuClient, entry: LedgerEntry, clock: Clock) -> bool:
+def _require_made(client: ApiClient, entry: LedgerEntry) -> None:
+    """Raise _NeverMadeError where the operation that makes a resource has failed.
+
+    Compute Engine shows an instance while it looks for capacity, and then takes it away.
+    """
+    if problem := client.operation(entry.operation).problem:
+        raise _NeverMadeError(problem)
+
+
+def _may_come(client: ApiClient, entry: LedgerEntry, clock: Clock) -> bool:
     """Return whether a resource that was never seen is still being created."""
     if entry.created:
         return False
@@ -145,7 +175,7 @@ def _never_shown(entry: LedgerEntry) -> CloudProblem:
 
 
 def wait_for_removal(
-    client: TpuClient, entry: LedgerEntry, clock: Clock, *, limit_s: float = GONE_S
+    client: ApiClient, entry: LedgerEntry, clock: Clock, *, limit_s: float = GONE_S
 ) -> bool:
     """Wait until Google shows neither a queued resource nor its nodes; return false at the limit.
 
@@ -157,6 +187,7 @@ def wait_for_removal(
         try:
             if is_gone(client, entry):
                 return True
+            client.discard_parts(entry.zone, entry.name)
         except CloudProblem as problem:
             if problem.kind not in PASSING:
                 raise
@@ -164,7 +195,7 @@ def wait_for_removal(
     return False
 
 
-def is_gone(client: TpuClient, entry: LedgerEntry) -> bool:
+def is_gone(client: ApiClient, entry: LedgerEntry) -> bool:
     """Return whether Google shows neither the queued resource of an entry nor any of its nodes.
 
     A resource that is still being created is not gone. Where someone else has the name, it is gone.

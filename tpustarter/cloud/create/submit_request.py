@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from tpustarter.cloud.api import gcloud_commands
+from tpustarter.cloud.api.api_client import UNANSWERED, ApiClient
 from tpustarter.cloud.api.errors import CloudProblem, make_problem
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.tpu_client import UNANSWERED, TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.create.events import Event, RequestMayExist, RequestSent
@@ -24,7 +24,7 @@ ATTEMPTS = 2
 
 
 def submit_request(
-    client: TpuClient, project: Project, request: TpuRequest, entry: LedgerEntry
+    client: ApiClient, project: Project, request: TpuRequest, entry: LedgerEntry
 ) -> Generator[Event, None, LedgerEntry]:
     """Send a request; return its entry, as the ledger has it, once Google has accepted it.
 
@@ -54,13 +54,14 @@ def submit_request(
                     ledger.remove_ledger_entry(entry)
                 raise
         entry = ledger.update_ledger_entry(entry, "taken", operation=operation)
-        yield RequestSent(entry, gcloud_commands.build_create_command(request, project))
+        yield RequestSent(entry, gcloud_commands.build_create_commands(request, project)[-1])
         return entry
 
 
-def _check_name_is_free(client: TpuClient, request: TpuRequest) -> None:
+def _check_name_is_free(client: ApiClient, request: TpuRequest) -> None:
     """Raise CloudProblem for a name in use, so that a later one is this request's."""
-    place = f"projects/{client.project}/locations/{request.zone}"
+    kind = "locations" if client.api == "cloud-tpu" else "zones"
+    place = f"projects/{client.project}/{kind}/{request.zone}"
     taken = ""
     if client.queued_resource(request.zone, request.name) is not None:
         taken = f"{place}/queuedResources/{request.name}"
@@ -76,7 +77,7 @@ def _check_name_is_free(client: TpuClient, request: TpuRequest) -> None:
         raise make_problem(6, f"Resource '{taken}' already exists", doing)
 
 
-def _has_arrived(client: TpuClient, entry: LedgerEntry) -> bool:
+def _has_arrived(client: ApiClient, entry: LedgerEntry) -> bool:
     """Return whether Google shows the resource, under a name that was free before."""
     try:
         resource = client.queued_resource(entry.zone, entry.name)

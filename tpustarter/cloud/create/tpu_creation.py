@@ -11,11 +11,11 @@ from __future__ import annotations
 import random
 from collections.abc import Generator, Sequence
 
+from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem, make_problem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.billing.ledger_reconciliation import explain_existence
@@ -45,6 +45,7 @@ ONE_ZONE = ("location-denied", "queue-denied", "type-denied")
 """Ids of errors about one zone, although other errors of their kind are not."""
 ONCE = ("internal",)
 """Kinds, among these, that are tried once more in the same zone."""
+TO_BE_DELETED = "it was to be deleted"
 FOR_LATER = ("capacity",)
 """Kinds that the same zone may not have later."""
 
@@ -52,7 +53,7 @@ FOR_LATER = ("capacity",)
 class TpuCreation:
     """The creation of one TPU, in the first of several zones that has capacity."""
 
-    def __init__(self, client: TpuClient, project: Project, clock: Clock) -> None:
+    def __init__(self, client: ProjectClient, project: Project, clock: Clock) -> None:
         self._client = client
         self._project = project
         self._clock = clock
@@ -134,6 +135,7 @@ class TpuCreation:
             tier=request.tier,
             asked=ledger.format_ledger_time(self._clock.now()),
             nodes=request.node_names,
+            api=request.api,
         )
 
     def _try(
@@ -164,7 +166,7 @@ class TpuCreation:
         if request.zone in given_up:
             return False, None
         entry = yield from submit_request(
-            self._client, self._project, request, self._entry(request)
+            self._client.of(request.api), self._project, request, self._entry(request)
         )
         if not wait:
             return True, None
@@ -178,7 +180,7 @@ class TpuCreation:
             CloudProblem: it cannot be seen.
             Problem: it is for another TPU, or the resource of its name may belong to someone else.
         """
-        resource = self._client.queued_resource(entry.zone, entry.name)
+        resource = self._client.of(entry.api).queued_resource(entry.zone, entry.name)
         if resource is None:
             return (yield from self._may_come(entry))
         owner = ownership.find_owner(entry, resource)
@@ -188,20 +190,21 @@ class TpuCreation:
             ledger.remove_ledger_entry(entry)
             yield RequestGone(entry)
             return False
-        if entry.phase == "deleting" or resource.state == "DELETING":
-            yield from self._take_back(entry, resource, "it was to be deleted")
+        if entry.phase == "deleting" or resource.state in ("DELETING", "INCOMPLETE"):
+            why = "it was never made whole" if resource.state == "INCOMPLETE" else TO_BE_DELETED
+            yield from self._take_back(entry, resource, why)
             return False
         ownership.require_same_tpu(entry, request)
         return True
 
     def _may_come(self, entry: LedgerEntry) -> Generator[Event, None, bool]:
         """Return whether an earlier request that is not shown is still being carried out."""
-        why = explain_existence(self._client, entry, self._clock)
+        why = explain_existence(self._client.of(entry.api), entry, self._clock)
         if not why:
             ledger.remove_ledger_entry(entry)
             yield RequestGone(entry)
         elif entry.phase in ("seen", "deleting"):
-            yield from wait_until_gone(self._client, entry, self._clock)
+            yield from wait_until_gone(self._client.of(entry.api), entry, self._clock)
         elif entry.phase == "sent":
             yield RequestMayExist(entry, why)
         return bool(why) and entry.phase == "taken"
@@ -212,10 +215,10 @@ class TpuCreation:
         """Follow a request to its end; returns the active resource, or None for the next zone."""
         while True:
             resource = yield from follow_request(
-                self._client, entry, self._clock, patience_s=patience_s
+                self._client.of(entry.api), entry, self._clock, patience_s=patience_s
             )
             if resource is None:
-                yield from wait_until_gone(self._client, entry, self._clock)
+                yield from wait_until_gone(self._client.of(entry.api), entry, self._clock)
                 raise make_problem(5, "", f"`{entry.name}` is gone: somebody deleted it")
             if resource.state == "ACTIVE":
                 yield TpuReady(ledger.reread_ledger_entry(entry), resource)
@@ -235,9 +238,10 @@ class TpuCreation:
         """Delete a request; returns false, and keeps its entry, if Google did not accept that."""
         entry = ledger.reread_ledger_entry(entry)
         if resource.state == "DELETING":
-            yield from wait_until_gone(self._client, entry, self._clock)
+            yield from wait_until_gone(self._client.of(entry.api), entry, self._clock)
             return True
-        return (yield from withdraw_request(self._client, entry, resource.state, why, self._clock))
+        client = self._client.of(entry.api)
+        return (yield from withdraw_request(client, entry, resource.state, why, self._clock))
 
     def _cancel_losers(self, winner: LedgerEntry) -> Generator[Event, None, None]:
         """Withdraw the requests of this name in other zones; those left stay in the ledger."""
@@ -245,7 +249,7 @@ class TpuCreation:
             if entry.zone == winner.zone:
                 continue
             try:
-                resource = self._client.queued_resource(entry.zone, entry.name)
+                resource = self._client.of(entry.api).queued_resource(entry.zone, entry.name)
             except CloudProblem as error:
                 yield RequestMayExist(entry, error.summary)
                 continue

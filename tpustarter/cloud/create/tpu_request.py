@@ -1,4 +1,4 @@
-"""A request to Google Cloud for one queued resource, checked before anything is sent.
+"""A request to Google Cloud for one TPU, checked before anything is sent.
 
 Defaults are gcloud's: external addresses, the network `default`, the service account of Compute
 Engine.
@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tpustarter.cloud.api.resources import Tier
+from tpustarter.cloud.api.resources import Api, Tier
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 from tpustarter.machine.tpus import TpuType
@@ -26,6 +26,13 @@ MOST_DAYS = 3660
 """Days of a duration at most; Google's own form of one ends at 10,000 years."""
 
 
+FIXED_BOOT_DISK = (
+    "The Cloud TPU API gives each TPU VM a boot disk of 100 GiB, and its size cannot be chosen. "
+    "For more room, attach a data disk with `--data-disk`."
+)
+"""Source: https://docs.cloud.google.com/tpu/docs/setup-persistent-disk (read 2026-11)."""
+
+
 @dataclass(frozen=True)
 class DataDisk:
     """An existing disk in the same zone that is attached to every worker."""
@@ -37,13 +44,14 @@ class DataDisk:
 
 @dataclass(frozen=True)
 class TpuRequest:
-    """A queued resource to request."""
+    """A TPU to request: a queued resource, an instance, or a group of instances."""
 
     name: str
     type: TpuType
     zone: str
     version: str
-    """The runtime version, which is the image of the TPU VM."""
+    """The runtime version, which is the image of the TPU VM; Compute Engine has images of its
+    own, so it is empty there."""
     tier: Tier = "on-demand"
     slices: int = 1
     """Number of slices; several make a multislice with the nodes `NAME-0`, `NAME-1` and so on."""
@@ -59,6 +67,9 @@ class TpuRequest:
     """`projects/P/locations/Z/reservations/NAME`; for the tier `reserved` alone."""
     valid_until_s: int = 0
     """Seconds after which the request leaves the queue; 0 for no limit."""
+    api: Api = "cloud-tpu"
+    run_s: int = 0
+    """Seconds after which Google deletes it; for the tier `flex-start` alone."""
 
     @property
     def chips(self) -> int:

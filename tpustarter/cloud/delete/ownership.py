@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from tpustarter.cloud.api import api_choice
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
 from tpustarter.cloud.create.tpu_request import TpuRequest
@@ -25,6 +26,8 @@ def find_owner(entry: LedgerEntry, resource: QueuedResource) -> Whose:
     It is `unclear` where the request was not answered, and a resource that fits it was created at
     another time than the request was sent.
     """
+    if resource.state == "INCOMPLETE":
+        return "ours"  # the marks of this program are on what is left, and its times are its own
     if entry.created:
         is_same = resource.created is None or resource.created.isoformat() == entry.created
         return "ours" if is_same else "other"
@@ -73,14 +76,16 @@ def make_unclear_problem(entry: LedgerEntry, resource: QueuedResource) -> Proble
 def require_same_tpu(entry: LedgerEntry, request: TpuRequest) -> None:
     """Raise Problem if the earlier request that still exists is for another TPU than this one."""
     is_same = (
-        is_same_type(entry.type, request.type.name)
+        entry.api == request.api
+        and is_same_type(entry.type, request.type.name)
         and entry.tier == request.tier
         and {*entry.nodes} == {*request.node_names}
     )
     if not is_same:
         raise Problem(
             f"`{entry.name}` exists already: you asked for it as {entry.type}, {entry.tier}, in "
-            f"`{entry.zone}`, and now it is to be {request.type.name}, {request.tier}",
+            f"`{entry.zone}` through {api_choice.TITLES[entry.api]}, and now it is to be "
+            f"{request.type.name}, {request.tier}, through {api_choice.TITLES[request.api]}",
             hint=f"delete the first one with `tpustarter tpu delete {entry.name}`, or take "
             "another name",
             code=ExitCode.USAGE,

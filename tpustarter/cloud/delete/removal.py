@@ -10,12 +10,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from tpustarter.cloud.api import gcloud_commands, resource_states
+from tpustarter.cloud.api.api_client import UNANSWERED, ApiClient, ProjectClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.resources import QueuedResource, TpuNode
-from tpustarter.cloud.api.tpu_client import UNANSWERED, TpuClient
-from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.api.resources import Api, QueuedResource, TpuNode
+from tpustarter.cloud.billing import chips, ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.create.events import Event, RequestMayExist, RequestWithdrawn
 from tpustarter.cloud.create.follow_request import follow_request
@@ -45,12 +45,19 @@ class DeletionPlan:
     nodes: tuple[TpuNode, ...]
 
     @property
+    def api(self) -> Api:
+        """Return the API of these resources."""
+        return (self.queued_resource or self.nodes[0]).api
+
+    @property
     def is_too_early(self) -> bool:
         """Return whether Google refuses to delete the TPU while it is being made."""
-        return self.queued_resource is not None and self.queued_resource.state in UNDELETABLE
+        return self.queued_resource is not None and _is_undeletable(self.queued_resource)
 
     def commands(self, project: Project) -> list[tuple[str, ...]]:
         """Return the equivalent gcloud commands, in order."""
+        if self.api == "compute":
+            return self._compute_commands(project)
         if self.queued_resource is not None:
             forced = self.queued_resource.state not in UNFORCED
             return [
@@ -60,6 +67,25 @@ class DeletionPlan:
             gcloud_commands.build_node_command("delete", self.zone, node.name, project)
             for node in self.nodes
         ]
+
+    def _compute_commands(self, project: Project) -> list[tuple[str, ...]]:
+        is_instance = any(node.instances == (self.name,) for node in self.nodes)
+        request = self.queued_resource
+        if is_instance or (request and request.state != "INCOMPLETE" and _is_one_host(request)):
+            return [gcloud_commands.build_instance_command("delete", self.zone, self.name, project)]
+        commands = gcloud_commands.build_group_delete_commands(self.zone, self.name, project)
+        if request and request.state == "INCOMPLETE":
+            return commands[1:]
+        return commands if request and request.has_parts else commands[:1]
+
+
+def _is_undeletable(resource: QueuedResource) -> bool:
+    return resource.api == "cloud-tpu" and resource.state in UNDELETABLE
+
+
+def _is_one_host(resource: QueuedResource) -> bool:
+    tpu = chips.find_type(resource)
+    return tpu is None or tpu.hosts == 1
 
 
 def find_deletion_plans(
@@ -88,24 +114,25 @@ def plan_all_deletions(
 ) -> list[DeletionPlan]:
     """Return all resources, each queued resource together with its nodes."""
     rows: list[DeletionPlan] = []
-    claimed: set[tuple[str, str]] = set()
+    claimed: set[tuple[str, ...]] = set()
     # By name and by request, so that 2,000 of each are not compared with each other.
-    named: dict[tuple[str, str], list[int]] = {}
-    made_for: dict[tuple[str, str], list[int]] = {}
+    named: dict[tuple[str, ...], list[int]] = {}
+    made_for: dict[tuple[str, ...], list[int]] = {}
     for index, node in enumerate(nodes):
-        named.setdefault((node.zone, node.name), []).append(index)
-        made_for.setdefault((node.zone, node.queued_resource), []).append(index)
+        named.setdefault((node.api, node.zone, node.name), []).append(index)
+        made_for.setdefault((node.api, node.zone, node.queued_resource), []).append(index)
     for resource in queued_resources:
-        found = {*made_for.get((resource.zone, resource.name), ())}
+        place = (resource.api, resource.zone)
+        found = {*made_for.get((*place, resource.name), ())}
         for name in resource.nodes:
-            found.update(named.get((resource.zone, name), ()))
+            found.update(named.get((*place, name), ()))
         mine = tuple(nodes[index] for index in sorted(found))
-        claimed.update((node.zone, node.name) for node in mine)
+        claimed.update((node.api, node.zone, node.name) for node in mine)
         rows.append(DeletionPlan(resource.zone, resource.name, resource, mine))
     rows += [
         DeletionPlan(node.zone, node.name, None, (node,))
         for node in nodes
-        if (node.zone, node.name) not in claimed
+        if (node.api, node.zone, node.name) not in claimed
     ]
     return sorted(rows, key=lambda row: (row.zone, row.name))
 
@@ -115,13 +142,14 @@ def _is_meant(one: DeletionPlan, name: str) -> bool:
 
 
 def carry_out_plan(
-    client: TpuClient, one: DeletionPlan, clock: Clock, *, wait: bool = True
+    project: ProjectClient, one: DeletionPlan, clock: Clock, *, wait: bool = True
 ) -> Generator[Event, None, bool]:
     """Delete the resources of a plan; yields the events, and returns whether they are gone.
 
     Raises:
         CloudProblem: Google refused, for another reason than that they are gone already.
     """
+    client = project.of(one.api)
     is_added = _known(client.project, one) is None
     entry = find_or_add_entry(client.project, one)
     try:
@@ -144,12 +172,12 @@ def carry_out_plan(
 
 
 def _send(
-    client: TpuClient, entry: LedgerEntry, resource: QueuedResource, clock: Clock, *, wait: bool
+    client: ApiClient, entry: LedgerEntry, resource: QueuedResource, clock: Clock, *, wait: bool
 ) -> Generator[Event, None, bool]:
     """Send the deletion once Google allows it; returns false without `wait` where it must wait."""
     seen: QueuedResource | None = resource
     for attempt in range(1, ATTEMPTS + 1):
-        if seen and seen.state in UNDELETABLE:
+        if seen and _is_undeletable(seen):
             if not wait:
                 return False
             seen = yield from follow_request(client, entry, clock, until=_can_be_deleted)
@@ -171,7 +199,7 @@ def _can_be_deleted(state: str) -> bool:
     return state not in ("", *UNDELETABLE)
 
 
-def _send_node(client: TpuClient, node: TpuNode) -> None:
+def _send_node(client: ApiClient, node: TpuNode) -> None:
     try:
         client.delete_node(node.zone, node.name)
     except CloudProblem as problem:
@@ -206,13 +234,14 @@ def make_ledger_entry(project: str, one: DeletionPlan) -> LedgerEntry:
         phase="seen",
         nodes=resource.nodes if resource else (one.name,),
         created=ownership.format_creation_time(resource) if resource else "",
+        api=one.api,
     )
 
 
 def _known(project: str, one: DeletionPlan) -> LedgerEntry | None:
     """Return the ledger's entry of a plan, or None if it has none, or one of another resource."""
     for entry in ledger.read_ledger():
-        if entry.key == (project, one.zone, one.name):
+        if entry.key == (one.api, project, one.zone, one.name):
             resource = one.queued_resource
             is_others = resource is not None and ownership.find_owner(entry, resource) == "other"
             return None if is_others else entry

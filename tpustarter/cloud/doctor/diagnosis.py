@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tpustarter.cloud.api import credentials, rest_client
+from tpustarter.cloud.api.project_and_zone import PLACEHOLDER
 from tpustarter.cloud.api.rest_client import Reason, RestClient, UnansweredError
 from tpustarter.cloud.api.tpu_client import ENDPOINT as TPU_ENDPOINT
 from tpustarter.cloud.create import zone_and_type
 from tpustarter.cloud.doctor import (
     chip_quota,
+    compute_quota,
     credential_check,
     network,
     project_answers,
@@ -39,7 +41,17 @@ TOTAL_S = 15.0
 WORKERS = 6
 WORST_FIRST: tuple[Verdict, ...] = ("fail", "unknown", "warn", "info", "ok")
 
-LOOKS = (*project_checks.LOOKS, *zone_and_type.LOOKS, *chip_quota.LOOKS, *network.LOOKS)
+LOOKS = (
+    *project_checks.LOOKS,
+    *zone_and_type.LOOKS,
+    *chip_quota.LOOKS,
+    *compute_quota.LOOKS,
+    *network.LOOKS,
+)
+NO_PROJECT = (
+    "no project is known: neither `--project` nor gcloud's configuration names one; the lesson "
+    "setup/project-and-access makes one, and start/ways-to-get-one has ways without a project"
+)
 
 
 @dataclass(frozen=True)
@@ -99,6 +111,8 @@ def diagnose_project(
         total_s: Seconds until a question without an answer is unknown.
     """
     address = _server()
+    if subject.project == PLACEHOLDER:
+        return DoctorReport(subject, _sorted(_without_project()), address)
     if address:
         found = f"none are read: {address} on this machine is asked instead of Google"
         pass_, first = (
@@ -120,6 +134,17 @@ def diagnose_project(
     google = RestClient(pass_, address=address, call_s=call_s, total_s=total_s)
     seen = tuple(_all(subject, google, total_s))
     return DoctorReport(subject, _sorted(_conclude(first, seen)), address)
+
+
+def _without_project() -> list[ProjectFinding]:
+    """Return the findings where no project is known: all else depends on it."""
+    found: list[ProjectFinding] = []
+    for look in (credential_check.LOOK, *LOOKS):
+        why = ProjectAnswer("unknown", "not tried, as no project is known", reason="not-tried")
+        if look.id == "project":
+            why = ProjectAnswer("fail", NO_PROJECT, "gcloud config set project PROJECT_ID")
+        found.append(project_answers.make_finding(look, why))
+    return found
 
 
 def _server() -> str | None:

@@ -21,7 +21,11 @@ _TPU = re.compile(
     r"TPU(?P<generation>V\d+[EPX]?)s?(?P<kind>[A-Za-z]*?)"
     r"PerProject(?:Per(?P<where>Zone|Region))?(?:ForTPUAPI)?"
 )
-_COMPUTE = {"IN_USE_ADDRESSES": "external addresses", "INSTANCES": "VM instances"}
+_COMPUTE = {
+    "IN_USE_ADDRESSES": "external addresses",
+    "INSTANCES": "VM instances",
+    "TPUS_PER_TPU_FAMILY": "TPU chips of Compute Engine, per family",
+}
 
 
 @dataclass(frozen=True)

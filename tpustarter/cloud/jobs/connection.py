@@ -17,10 +17,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import tpus
 
 CONNECT_S = 20
 ALIVE_S = 30
@@ -79,11 +80,19 @@ def gcloud_command(
 def _gcloud_ssh(
     worker: Worker, project: str | None, *, iap: bool, user: str | None
 ) -> tuple[str, ...]:
-    name = f"{user}@{worker.node.name}" if user else worker.node.name
+    node = worker.node
+    if node.api == "compute":
+        return (
+            *("gcloud", "compute", "ssh", f"{user}@{worker.host}" if user else worker.host),
+            f"--zone={node.zone}",
+            *((f"--project={project}",) if project else ()),
+            *(("--tunnel-through-iap",) if iap else ()),
+        )
+    name = f"{user}@{node.name}" if user else node.name
     return (
         *(("gcloud", "alpha") if iap else ("gcloud",)),
         *("compute", "tpus", "tpu-vm", "ssh", name),
-        f"--zone={worker.node.zone}",
+        f"--zone={node.zone}",
         *((f"--project={project}",) if project else ()),
         f"--worker={worker.number}",
         *(("--tunnel-through-iap",) if iap else ()),
@@ -100,7 +109,7 @@ def ssh_options(worker: Worker, *, iap: bool, user: str) -> list[tuple[str, str]
     made = f"{node.created:%Y%m%d%H%M%S}" if node.created else "0"
     place = f"{node.project}.{node.zone}".replace(":", "_")
     options = [
-        ("HostName", worker.address or f"{node.name}-w{worker.number}"),
+        ("HostName", worker.address or worker.host),
         ("User", user),
         ("IdentityFile", KEY),
         ("IdentitiesOnly", "yes"),
@@ -138,4 +147,33 @@ def ssh_command(
 def first_connection_command(node: TpuNode) -> str:
     """Return the command that connects once, for the user to paste, so that the key exists."""
     words = ("gcloud", "compute", "tpus", "tpu-vm", "ssh", node.name, f"--zone={node.zone}")
+    if node.api == "compute":
+        words = _gcloud_ssh(Worker(node, 0, ""), None, iap=False, user=None)
     return shlex.join((*words, "--command=true"))
+
+
+def first_login_command(node: TpuNode) -> str:
+    """Return the command that logs in to the first worker of a node."""
+    if node.api == "compute":
+        return shlex.join(_gcloud_ssh(Worker(node, 0, ""), None, iap=False, user=None))
+    return f"gcloud compute tpus tpu-vm ssh {node.name} --zone={node.zone}"
+
+
+def build_login_command(resource: QueuedResource, name: str) -> str:
+    """Return the command that logs in to the first worker of a TPU.
+
+    Of a slice of Compute Engine the names of the instances are Google's, so they are listed first.
+    """
+    place = f"--zone={resource.zone}"
+    if resource.api == "cloud-tpu":
+        return f"gcloud compute tpus tpu-vm ssh {name} {place}"
+    if _is_slice(resource):
+        return f"gcloud compute instance-groups managed list-instances {name} {place}"
+    return f"gcloud compute ssh {name} {place}"
+
+
+def _is_slice(resource: QueuedResource) -> bool:
+    try:
+        return tpus.parse_type(resource.type).hosts > 1
+    except LookupError:
+        return True

@@ -10,8 +10,8 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from tpustarter.cloud.api import workers
+from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import remote_command
@@ -101,11 +101,12 @@ def join_worker_names(labels: Sequence[str]) -> str:
     return f"{', '.join(labels[:SHOWN_LABELS])} and {len(labels) - SHOWN_LABELS} more"
 
 
-def describe_unready_tpus(client: TpuClient, chosen: Sequence[Worker]) -> Iterator[str]:
+def describe_unready_tpus(client: ProjectClient, chosen: Sequence[Worker]) -> Iterator[str]:
     """Yield the state of TPUs that are not READY, after a worker was not reached."""
-    for zone, name in dict.fromkeys((one.node.zone, one.node.name) for one in chosen):
+    nodes = {(one.node.zone, one.node.name): one.node for one in chosen}
+    for (zone, name), node in nodes.items():
         with contextlib.suppress(Problem):
-            now = client.node(zone, name)
+            now = client.of(node.api).node(zone, name)
             try:
                 if now is None:
                     yield f"`{name}` no longer exists."

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from tpustarter.cloud.api import api_choice, compute_requests, resource_states
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.gcloud_commands import quote_for_shell
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.create import events
@@ -71,7 +71,8 @@ def warn_of_wrong_clock(row: Tpu, now: datetime) -> str:
 
 def format_type_and_zone(row: Tpu) -> str:
     """Return the type, tier and zone of a TPU: `v6e-8 spot in us-central1-b`."""
-    return f"{row.type} {row.tier} in {row.zone}"
+    through = f", {api_choice.TITLES[row.api]}" if row.api == "compute" else ""
+    return f"{row.type} {row.tier} in {row.zone}{through}"
 
 
 def format_age(row: Tpu, now: datetime) -> str:
@@ -119,6 +120,12 @@ def describe_request(request: TpuRequest) -> Iterator[str]:
     hosts = phrases.format_count(tpu.hosts, "host")
     chips = phrases.format_count(tpu.chips, "chip")
     yield f"{slices}{tpu.name} ({chips}, {hosts}), {request.tier}."
+    if request.tier == "flex-start":
+        runs = phrases.format_duration(request.run_s)
+        yield f"Google deletes it {runs} after it has started, with its disk."
+        wait = phrases.format_duration(compute_requests.find_wait_s(request))
+        if request.type.hosts == 1:
+            yield f"It waits {wait} at most for capacity, and is then gone."
     if request.tier == "spot":
         yield "Google may take a spot TPU back at any time, and its disk goes with it."
     if request.internal_addresses:

@@ -34,8 +34,15 @@ FIRST_START, LAST_START = date(2000, 1, 1), date(2999, 12, 31)
 SOON_DAYS = 7
 """Days before the end of a grant from which on a note mentions it."""
 
-Reason = Literal["covered", "begins-later", "ended", "zone", "generation", "tier", "size", "chips"]
-TIERS: dict[Tier, str] = {"spot": "spot", "on-demand": "on demand", "reserved": "reserved"}
+Reason = Literal[
+    "covered", "begins-later", "ended", "api", "zone", "generation", "tier", "size", "chips"
+]
+TIERS: dict[Tier, str] = {
+    "spot": "spot",
+    "on-demand": "on demand",
+    "reserved": "reserved",
+    "flex-start": "flex-start",
+}
 """Each tier in words."""
 
 
@@ -108,6 +115,9 @@ def judge_request(
         return GrantJudgement("begins-later", f"the grant begins on {grant.start}")
     if grant.end and today >= grant.end:
         return GrantJudgement("ended", f"the grant ended on {grant.end}")
+    if request.api != "cloud-tpu":
+        why = "its quota is that of the Cloud TPU API, and Compute Engine makes this TPU"
+        return GrantJudgement("api", why)
     matching, refusal = _matching(request, grant)
     if refusal:
         return refusal

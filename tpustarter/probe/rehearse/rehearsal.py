@@ -24,7 +24,7 @@ from tpustarter.probe.rehearse import donation, hlo, lowering_errors
 from tpustarter.probe.rehearse.jax_types import (
     Device,
     Executable,
-    JittedFunction,
+    JaxFunction,
     ListedProgram,
     MemoryStats,
 )
@@ -235,7 +235,7 @@ def _programs(command: CompileCommand, devices: list[Device]) -> Iterable[tuple[
 
 def _lower(function: Callable[..., object], arguments: Sequence[object]) -> _Lowered:
     jax = importlib.import_module("jax")
-    jitted: JittedFunction = function if is_jitted(function) else jax.jit(function)
+    jitted: JaxFunction = function if is_jitted(function) else jax.jit(function)
     traced = jitted.trace(*arguments) if hasattr(jitted, "trace") else None
     lowered = traced.lower() if traced else jitted.lower(*arguments)
 

@@ -31,15 +31,15 @@ from tpustarter.tui.terminal.app_internals import AppInternals
 
 if TYPE_CHECKING:
     from tpustarter.checking.machine_check import CheckRequest
+    from tpustarter.cloud.api.api_client import OfferingClient
     from tpustarter.cloud.api.clock import Clock
-    from tpustarter.cloud.api.tpu_client import TpuClient
     from tpustarter.learning.content.paths import LessonPath
     from tpustarter.learning.progress.drafts import BlockDraft
     from tpustarter.slices.start_options import StartOptions
     from tpustarter.tui.explain.failed_run import FailedRun
     from tpustarter.tui.tpus.tpu_draft import TpuDraft
 
-    Connect = Callable[[str, Clock], TpuClient]
+    Connect = Callable[[str, Clock], OfferingClient]
 
 
 class Routes(Protocol):
@@ -189,9 +189,9 @@ class AppSession(AppInternals, inherit_bindings=False):
         self.theme = chosen.name
 
     def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002  as Textual has it
-        """Follow a change of theme; before the first screen, keep the rules parsed so far.
+        """Apply a changed theme; before the first screen, without parsing all style sheets again.
 
-        Textual (8.2.8) parses every rule again here: a tenth of the time to the first paint.
+        Textual (8.2.8) would do that here: a tenth of the time to the first paint.
         """
         if self.screen_stack:
             super().refresh_css(animate)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tpustarter.cloud.api import workers
+from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import inventory
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.delete import removal, stop_and_start
@@ -47,7 +47,7 @@ class TpuPlan:
     work: TpuWork
 
 
-def plan_deletion(client: TpuClient, clock: Clock, tpu: Tpu, project: Project) -> TpuPlan:
+def plan_deletion(client: ProjectClient, clock: Clock, tpu: Tpu, project: Project) -> TpuPlan:
     """Return the plan to delete the TPU or request of a row; raises Problem if it is gone."""
     one = tpu_work.find_resources_of_row(client, tpu)
     lines = (*_of_doomed(one, project, clock.now()), *_commands(one.commands(project)))
@@ -61,9 +61,9 @@ def plan_deletion(client: TpuClient, clock: Clock, tpu: Tpu, project: Project) -
     )
 
 
-def plan_leftovers(client: TpuClient, clock: Clock, project: Project) -> TpuPlan | str:
+def plan_leftovers(client: ProjectClient, clock: Clock, project: Project) -> TpuPlan | str:
     """Return the plan to delete all leftovers; a sentence if there are none."""
-    queued, nodes = client.queued_resources(), client.nodes()
+    queued, nodes = client.resources()
     doomed = removal.plan_leftovers(queued.items, nodes.items)
     silent = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
     missing = f"Google could not reach {', '.join(map(escape_text, silent))}." if silent else ""
@@ -87,11 +87,11 @@ def plan_leftovers(client: TpuClient, clock: Clock, project: Project) -> TpuPlan
 
 
 def plan_stop_or_start(
-    client: TpuClient, clock: Clock, tpu: Tpu, project: Project, verb: Verb
+    client: ProjectClient, clock: Clock, tpu: Tpu, project: Project, verb: Verb
 ) -> TpuPlan:
     """Return the plan to stop or start a TPU VM; raises Problem if that is impossible."""
     (zone, name) = (tpu.nodes[0].zone, tpu.nodes[0].name)
-    node = client.node(zone, name)
+    node = client.of(tpu.api).node(zone, name)
     if node is None:
         raise removal.make_absent_problem(escape_text(name))
     stop_and_start.require_can_stop_or_start(verb, node)

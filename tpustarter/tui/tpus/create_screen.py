@@ -69,6 +69,9 @@ What you typed is kept until you quit tpustarter, or until the TPU was asked for
   offered can still be out of capacity, or beyond your quota.
 * **tier**: an `on-demand` TPU is yours until you delete it. A `spot` TPU costs less, and Google may
   pre-empt it at any time. A `reserved` one comes from a reservation of your project.
+  A `flex-start` one waits for capacity, and Google deletes it after the time that you set.
+* **api** is the one that makes it: the Cloud TPU API, or Compute Engine, which alone makes TPU7x.
+* **project** is the one that pays. If it is empty, it is the one that gcloud uses.
 * **version** is the image of the TPU VM. If it is empty, you get the one that Google documents.
 * **addresses**: with internal addresses only, the workers reach nothing outside Google Cloud unless
   the subnetwork has Private Google Access or Cloud NAT.
@@ -90,6 +93,8 @@ scripts and several slices.
         self._is_read = False
         self._offered: dict[str, OfferList] = {}
         """Google's lists: zones under the empty name, types under that of their zone."""
+        self._offers_of = ""
+        """The project of these lists."""
         self._asked: set[str] = set()
         self._filled: str | None = ""
         """The text that the program wrote into the field of zones; None once the user has changed
@@ -166,9 +171,23 @@ scripts and several slices.
 
     def _ask(self, zone: str) -> None:
         """Request a list from Google, once: zones for an empty name, else the types of a zone."""
-        if self._place.project and zone not in self._asked:
+        project = self._project
+        if project is None or self._form.find_field("project").has_focus:
+            return  # an id that is being typed is nobody's project
+        if project.name != self._offers_of:
+            self._offers_of = project.name
+            self._offered, self._asked = {}, set()
+        if zone not in self._asked:
             self._asked.add(zone)
-            self._ask_google(self._place.project.name, zone)
+            self._ask_google(project.name, zone)
+
+    @property
+    def _project(self) -> Project | None:
+        """The typed project, or else the one that gcloud uses; None for none, or a wrong one."""
+        draft = self._form.draft
+        if not draft.project.strip():
+            return self._place.project
+        return None if "project" in draft.errors() else _typed_project(draft.project.strip())
 
     @work(thread=True, exit_on_error=False, group=f"{LOOK}-offers")
     def _ask_google(self, project: str, zone: str) -> None:
@@ -205,7 +224,7 @@ scripts and several slices.
             self._ask(zone)
         self._form.show_offers("zones", self._offered.get(""), self._now)
         self._form.show_offers("type", self._offered.get(zone) if zone else None, self._now)
-        self._form.show_outcome("command", tpu_sheet.lay_out_commands(draft, self._place.project))
+        self._form.show_outcome("command", tpu_sheet.lay_out_commands(draft, self._project))
         self._form.show_outcome("asked", tpu_sheet.lay_out_slice(draft))
         has_room = self.has_class("-airy")
         self._form.show_outcome("then", tpu_sheet.lay_out_states(draft) if has_room else ())
@@ -214,7 +233,7 @@ scripts and several slices.
     def _keep(self, draft: TpuDraft) -> None:
         """Keep the draft for the session, so that leaving the form loses nothing."""
         zones = draft.zones if self._filled is None else ""
-        is_typed = any((draft.name, draft.type, draft.version, zones))
+        is_typed = any((draft.project, draft.name, draft.type, draft.version, zones))
         self.tutor.tpu_draft = replace(draft, zones=zones) if is_typed else None
 
     def on_descendant_focus(self) -> None:
@@ -222,8 +241,6 @@ scripts and several slices.
         self._show()
 
     def _headline(self, draft: TpuDraft) -> str:
-        if draft.is_elsewhere:
-            return "Run these commands yourself, because this form can't ask for such a TPU."
         if self._form.errors(draft):
             return "Nothing can be sent before the lines marked with `!` are corrected."
         if missing := [
@@ -269,9 +286,8 @@ scripts and several slices.
         if wrong:
             self._form.go_to(wrong[0])
             return
-        if draft.is_elsewhere:
-            return
-        if self._place.project is None:
+        project = self._project
+        if project is None:
             self._look_for_project()
             return
         if self._place.trouble:
@@ -281,7 +297,7 @@ scripts and several slices.
             self._ask_for_name(GrantVerdicts(tuple(draft.requests())))
         elif not self.can_stop:
             self._judging = threading.Event()
-            self._judge(self._place.project, draft.requests(), self._place.grant, self._judging)
+            self._judge(project, draft.requests(), self._place.grant, self._judging)
             self._show()
             self.refresh_bindings()
 
@@ -313,7 +329,7 @@ scripts and several slices.
 
     def _ask_for_name(self, judged: GrantVerdicts) -> None:
         """Ask the user to type the name, which confirms the request, and a bill if there is one."""
-        project = self._place.project
+        project = self._project
         if project is None:
             return
         lines = StackedText(tpu_sheet.lay_out_request(judged, project))
@@ -351,3 +367,7 @@ scripts and several slices.
         super().on_resize()
         self.set_class(self.size.width >= BESIDE, "-beside")
         self._show()
+
+
+def _typed_project(name: str) -> Project | None:
+    return project_and_zone.find_project(name)

@@ -18,7 +18,14 @@ from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedTex
 from tpustarter.tui.tpus import offers as tpu_offers
 from tpustarter.tui.tpus.form_fields import ChosenField, TypedField, find_last_word
 from tpustarter.tui.tpus.offers import OfferList
-from tpustarter.tui.tpus.tpu_draft import CHOSEN, NOTES, ORDER, TYPED, TpuDraft
+from tpustarter.tui.tpus.tpu_draft import (
+    CHOSEN,
+    NOTES,
+    OF_TIER,
+    ORDER,
+    TYPED,
+    TpuDraft,
+)
 
 PANELS = {"command": "The same with gcloud", "asked": "What it is", "then": "After you have asked"}
 """The panels below or beside the fields, with their titles."""
@@ -52,7 +59,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         panel.update(StackedText(pieces))
 
     def _field(self, field: str) -> Iterator[Widget]:
-        with Horizontal(classes="field"):
+        with Horizontal(classes="field", id=f"row-{field}"):
             if field in TYPED:
                 label, note = TYPED[field]
                 yield Static(Content(f"{label:<10}"), classes="label")
@@ -113,6 +120,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             of_grant: Whether the zones are those that TRC has granted.
         """
         errors = self.errors(draft)
+        for field in OF_TIER:
+            self.query_one(f"#row-{field}").display = field not in draft.hidden
         for field in ORDER:
             error = self.query_one(f"#error-{field}", Static)
             error.update(HangingText(" " * 10 + "! ", style_sentence(errors.get(field, ""))))
@@ -120,7 +129,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         for field, (_, values) in CHOSEN.items():
             self._note(field, NOTES[getattr(draft, field)])
             self._offer(field, f"One of: {', '.join(values)}. Space takes the next one.")
-        for field in ("name", "version"):
+        for field in ("project", "name", "runs", "reservation", "version"):
             self._note(field, TYPED[field][1])
         if tpu := draft.tpu:
             chips = phrases.format_count(tpu.chips, "chip")
@@ -161,7 +170,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def move(self, by: int) -> None:
         """Move the focus by this number of fields, around the end."""
-        ids = [f"field-{field}" for field in ORDER]
+        ids = [f"field-{field}" for field in ORDER if field not in self.draft.hidden]
         focused = self.screen.focused.id if self.screen.focused else None
         at = ids.index(focused) if focused in ids else 0
         self.screen.set_focus(self.query_one(f"#{ids[(at + by) % len(ids)]}"))

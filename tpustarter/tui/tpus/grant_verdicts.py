@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant, GrantJudgement
@@ -70,8 +70,8 @@ def judge_requests(
     )
 
 
-def fetch_tpus_in_use(client: TpuClient) -> list[QueuedResource | TpuNode] | None:
+def fetch_tpus_in_use(client: ProjectClient) -> list[QueuedResource | TpuNode] | None:
     """Return the TPUs and requests of a project, or None if Google could not reach every zone."""
-    queued, nodes = client.queued_resources(), client.nodes()
+    queued, nodes = client.resources()
     is_whole = not (queued.unreachable or nodes.unreachable)
     return [*queued.items, *nodes.items] if is_whole else None

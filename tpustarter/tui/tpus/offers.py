@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tpustarter.cloud.api import offers
+from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.offers import CloudOffer
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.core.problem import Problem
 from tpustarter.machine import tpus
 from tpustarter.text import phrases
@@ -48,7 +48,7 @@ def read_stored_offers(project: str, zone: str) -> OfferList | None:
     return OfferList(zone, offer) if offer else None
 
 
-def fetch_offers(client: TpuClient, clock: Clock, zone: str) -> OfferList:
+def fetch_offers(client: OfferingClient, clock: Clock, zone: str) -> OfferList:
     """Return a list from Google; if there is no answer, the one that was read last.
 
     Args:

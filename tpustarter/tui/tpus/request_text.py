@@ -8,6 +8,7 @@ from textual.content import Content
 
 from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import other_charges, prices
 from tpustarter.cloud.text import event_text, slice_drawing
 from tpustarter.core.problem import Problem
@@ -21,6 +22,12 @@ from tpustarter.tui.tpus.tpu_rows import colour_slice_drawing
 
 WAY = ("ACCEPTED", "WAITING_FOR_RESOURCES", "PROVISIONING", "ACTIVE")
 """The states of a successful request, in their order."""
+_NO_PRICE = {
+    "spot": "Spot prices change often",
+    "reserved": "A reservation has a contract",
+    "flex-start": "Flex-start has prices of its own",
+}
+"""Reasons why the price of a tier is not known here."""
 LEAST_WIDTH = 20
 """The least columns to which a command is wrapped."""
 
@@ -46,12 +53,11 @@ def lay_out_commands(draft: TpuDraft, project: Project | None) -> Iterator[LaidO
     except Problem as problem:
         yield HangingText("", style_sentence(problem.full_text))
         return
-    if commands and draft.is_elsewhere and draft.tpu:
-        title = escape_text(draft.tpu.generation.title)
-        yield HangingText("", f"The Cloud TPU API does not make {title}; Compute Engine does:")
+    if commands and (choice := draft.find_api()):
+        yield HangingText("", style_sentence(choice.sentence))
     if commands:
         yield WrappedCommands(commands)
-    if len(draft.zone_names) > 1 and commands and not draft.is_elsewhere:
+    if len(draft.zone_names) > 1 and commands:
         others = ", ".join(map(escape_text, draft.zone_names[1:]))
         yield HangingText("", f"and, where that zone has none within 15 minutes, in {others}")
 
@@ -69,11 +75,13 @@ def lay_out_slice(draft: TpuDraft) -> Iterator[LaidOutLines]:
 
 def lay_out_states(draft: TpuDraft) -> Iterator[LaidOutLines]:
     """Yield the states of a request by Google's names, and their usual times."""
-    if draft.is_elsewhere:
-        return
+    choice = draft.find_api()
+    is_compute = choice is not None and choice.api == "compute"
+    way = WAY[2:] if is_compute and draft.tier != "flex-start" else WAY[1 if is_compute else 0 :]
     width = len(max(WAY, key=len)) + 2
-    for name in WAY:
-        state = resource_states.find_state("queued_resources", name)
+    for name in way:
+        sample = QueuedResource("", "", "", name, api="compute" if is_compute else "cloud-tpu")
+        state = resource_states.find_resource_state(sample)
         yield HangingText(status_word("stage", name, width), escape_text(state.meaning))
         if state.usually:
             yield HangingText(" " * width, Content.styled(escape_text(state.usually), "$muted"))
@@ -86,8 +94,7 @@ def _price(draft: TpuDraft) -> str:
         return ""
     table = prices.read_prices()
     if draft.tier != "on-demand":
-        why = "Spot prices change often" if draft.tier == "spot" else "A reservation has a contract"
-        return f"{why}. Google's list: {table.page}"
+        return f"{_NO_PRICE[draft.tier]}. Google's list: {table.page}"
     price = table.find(tpu, zone)
     if price is None:
         return f"The price of {tpu.name} in {escape_text(zone)} is not known here: {table.page}"

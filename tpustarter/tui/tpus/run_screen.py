@@ -13,8 +13,8 @@ from textual import on
 from textual.binding import Binding, BindingType
 
 from tpustarter.cloud.api import workers
+from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.jobs import connection as worker_connection
@@ -246,7 +246,7 @@ def _row_of(part: WorkerStatus) -> Row:
     return Row(part.label, f"{part.label:<6} " + state, lines)
 
 
-def _became(client: TpuClient, chosen: Sequence[Worker], board: WorkerBoard) -> tuple[str, ...]:
+def _became(client: ProjectClient, chosen: Sequence[Worker], board: WorkerBoard) -> tuple[str, ...]:
     """Return sentences on a TPU whose workers were not all reached, or none if all were."""
     if all(ended.reached for ended in board.endings):
         return ()

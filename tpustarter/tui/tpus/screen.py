@@ -13,9 +13,9 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 
 from tpustarter.cloud.api import project_and_zone, tpu_client
+from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import inventory, ledger
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.delete.stop_and_start import Verb
@@ -61,13 +61,15 @@ class TpuListScreen(ListWithDetails):
     """The TPUs of a project."""
 
     HELP = """
-Opening this screen asks Google's Cloud TPU API which TPUs and requests the project has, with your
-own credentials; before that, nothing is sent. The project is the one that gcloud is configured for.
+Opening this screen asks Google's Cloud TPU API and Compute Engine which TPUs and requests the
+project has, with your own credentials; before that, nothing is sent. The project is the one that
+gcloud is configured for.
 
 * Each line is a TPU or a request for one, with its state and the time since it was asked for.
   Below stand what the state means, and what you can do about the marked one. **Enter** gives that
   the whole screen, and back.
-* **r** asks again. **n** asks for a TPU: a form shows the gcloud command first.
+* **r** asks again. **n** asks for a TPU: a form shows the gcloud command first. **o** looks for
+  what keeps the project from a TPU.
 * **w** follows the marked one live. **d** deletes it: you see what goes, and type its name.
 * **c** runs a command on its workers, and **h** checks all hosts of a slice as one. **s** stops a
   TPU VM of one host, so that its chips are no longer billed, and starts it again.
@@ -90,6 +92,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         Binding("s", "switch('stop')", "stop VM", tooltip="tpustarter tpu stop NAME"),
         Binding("s", "switch('start')", "start VM", tooltip="tpustarter tpu start NAME"),
         Binding("l", "leftovers", "leftovers", tooltip="tpustarter tpu delete --leftovers"),
+        Binding("o", "doctor", "doctor", tooltip="tpustarter tpu doctor"),
         Binding("r", "ask", "ask again", tooltip="tpustarter tpu list"),
         Binding("x", "stop", "stop waiting", tooltip="Google's answer is not waited for"),
     ]
@@ -156,7 +159,8 @@ own credentials; before that, nothing is sent. The project is the one that gclou
             f"`{escape_text(tpu.name)}` in {escape_text(tpu.zone)} is gone, "
             "and nothing of it is billed."
             for tpu in before.tpus
-            if (tpu.project, tpu.zone, tpu.name) not in left and tpu.project == project.name
+            if (tpu.api, tpu.project, tpu.zone, tpu.name) not in left
+            and tpu.project == project.name
         )
         elsewhere = tuple(tpu for tpu in before.tpus if tpu.project != project.name)
         return KnownTpus(
@@ -261,6 +265,11 @@ own credentials; before that, nothing is sent. The project is the one that gclou
         super().action_details()
         self._show_details()
 
+    def action_doctor(self) -> None:
+        from tpustarter.tui.tpus.doctor_screen import DoctorScreen
+
+        self.tutor.push_screen(DoctorScreen())
+
     def action_create(self) -> None:
         self.tutor.push_screen(CreateTpuScreen())
 
@@ -292,7 +301,7 @@ own credentials; before that, nothing is sent. The project is the one that gclou
     def _find(
         self,
         project: Project,
-        make: Callable[[TpuClient, Clock], TpuPlan | str],
+        make: Callable[[ProjectClient, Clock], TpuPlan | str],
         stopped: threading.Event,
     ) -> None:
         try:

@@ -3,35 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import get_args
 
-from tpustarter.cloud.api import gcloud_commands
+from tpustarter.cloud.api import api_choice, compute_requests, gcloud_commands, project_and_zone
+from tpustarter.cloud.api.api_choice import ApiChoice
 from tpustarter.cloud.api.project_and_zone import PLACEHOLDER, Project
-from tpustarter.cloud.api.resources import Tier
-from tpustarter.cloud.create import compute_engine, tpu_request
+from tpustarter.cloud.api.resources import Api, Tier
+from tpustarter.cloud.create import flex_start, tpu_request
 from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant
 from tpustarter.core.problem import Problem
 from tpustarter.machine.tpus import TpuType
 
-TIERS: tuple[Tier, ...] = ("on-demand", "spot", "reserved")
+TIERS: tuple[Tier, ...] = ("on-demand", "spot", "reserved", "flex-start")
 TYPED = {
+    "project": ("project", "empty: the one that gcloud uses"),
     "name": ("name", "lowercase letters, digits and `-`"),
     "type": ("type", "such as v5e-1 or v6e-8"),
     "zones": ("zones", "one or more, tried in this order"),
+    "runs": ("runs", "time until Google deletes it, such as 4h"),
+    "reservation": ("from", "name of the reservation"),
     "version": ("version", "empty: the one Google documents"),
 }
 """The typed fields: label, and a note beside."""
 ADDRESSES = ("external and internal", "internal only")
 
-CHOSEN = {"tier": ("tier", TIERS), "addresses": ("addresses", ADDRESSES)}
+APIS = ("as the type needs it", "cloud-tpu", "compute")
+CHOSEN = {
+    "tier": ("tier", TIERS),
+    "addresses": ("addresses", ADDRESSES),
+    "api": ("api", APIS),
+}
 """The chosen fields: label and values."""
-ORDER = ("name", "type", "zones", "tier", "version", "addresses")
+ORDER = (
+    "project",
+    "name",
+    "type",
+    "zones",
+    "tier",
+    "runs",
+    "reservation",
+    "version",
+    "addresses",
+    "api",
+)
+OF_TIER: dict[str, Tier] = {"runs": "flex-start", "reservation": "reserved"}
+"""The fields that only one tier has."""
 NOTES = {
     "on-demand": "yours until you delete it",
     "spot": "cheaper, but may be taken back",
     "reserved": "from a reservation of your project",
+    "flex-start": "waits for capacity, then runs for a set time",
+    APIS[0]: "the Cloud TPU API or Compute Engine",
+    APIS[1]: "a queued resource of the Cloud TPU API",
+    APIS[2]: "an instance of Compute Engine, or a group",
     ADDRESSES[0]: "the workers reach the internet",
     ADDRESSES[1]: "needs Private Google Access or NAT",
 }
@@ -48,6 +75,12 @@ class TpuDraft:
     tier: Tier = TIERS[0]
     version: str = ""
     addresses: str = ADDRESSES[0]
+    project: str = ""
+    """Id of the project; empty for the one that gcloud uses."""
+    runs: str = ""
+    """Time until a flex-start TPU is deleted."""
+    reservation: str = ""
+    api: str = APIS[0]
 
     @property
     def tpu(self) -> TpuType | None:
@@ -62,62 +95,121 @@ class TpuDraft:
         """The typed zones, each once."""
         return list(dict.fromkeys(self.zones.replace(",", " ").split()))
 
+    def find_api(self, zone: str = "") -> ApiChoice | None:
+        """Return the API that makes this TPU, or None if the type or the choice is wrong."""
+        try:
+            return self._choose_api(zone)
+        except Problem:
+            return None
+
+    def _choose_api(self, zone: str = "") -> ApiChoice:
+        tpu = tpu_request.parse_type(self.type.strip())
+        typed = next((api for api in get_args(Api) if api == self.api), None)
+        is_flex = self.tier == "flex-start"
+        choice = api_choice.choose_api(tpu, zone, typed, is_flex_start=is_flex)
+        if is_flex and choice.api == "cloud-tpu":
+            raise Problem(
+                "Google's client of the Cloud TPU API has no flex-start",
+                hint="`tpustarter tpu create --flex-start` prints the gcloud command",
+            )
+        return choice
+
     @property
-    def is_elsewhere(self) -> bool:
-        """True if Compute Engine, not the Cloud TPU API, makes this TPU, so nothing can be sent."""
-        return self.tpu is not None and compute_engine.is_needed(self.tpu)
+    def hidden(self) -> frozenset[str]:
+        """The fields that the present tier does not have."""
+        return frozenset(field for field, tier in OF_TIER.items() if tier != self.tier)
 
     def errors(self) -> dict[str, str]:
         """Return the error of each wrong field that is not empty."""
         checks: dict[str, Callable[[], object]] = {
+            "project": lambda: project_and_zone.require_project(self.project.strip()),
+            "runs": self._run_s,
             "name": lambda: tpu_request.validate_tpu_name(self.name.strip()),
             "type": lambda: tpu_request.parse_type(self.type.strip()),
             "zones": lambda: [tpu_request.validate_zone(zone) for zone in self.zone_names],
         }
         found: dict[str, str] = {}
         for field, check in checks.items():
-            if getattr(self, field).strip() and (text := _problem(check)):
+            is_shown = field not in self.hidden
+            if is_shown and getattr(self, field).strip() and (text := _problem(check)):
                 found[field] = text
         tpu = self.tpu
-        is_open = tpu and not self.version.strip() and not self.is_elsewhere
-        if tpu and is_open and (text := _problem(lambda: tpu_request.default_version(tpu))):
+        if tpu is None:
+            return found
+        if text := _problem(self._choose_api):
+            return {**found, "api": text}
+        if text := _problem(lambda: self._check_version(tpu)):
             found["version"] = text
+        if not (found or self.list_missing()) and (text := _problem(self._check_possible)):
+            found["type"] = text
         return found
+
+    def _run_s(self) -> int:
+        if self.tier != "flex-start":
+            return 0
+        return flex_start.check_run_time(tpu_request.parse_duration(self.runs))
+
+    def _check_version(self, tpu: TpuType) -> None:
+        """Raise Problem for a version that is missing, or that Compute Engine does not have."""
+        if self._choose_api().api == "cloud-tpu":
+            if not self.version.strip():
+                tpu_request.default_version(tpu)
+        elif self.version.strip():
+            raise Problem("Compute Engine has no runtime versions, so leave this empty")
+
+    def _check_possible(self) -> None:
+        """Raise Problem for a request that Compute Engine cannot carry out."""
+        tpu = tpu_request.parse_type(self.type.strip())
+        for zone in self.zone_names:
+            request = self.make_request(tpu, zone)
+            if request.api == "compute":
+                compute_requests.require_possible(request)
 
     def list_missing(self) -> list[str]:
         """Return the names of the required fields that are empty."""
-        return [field for field in ("name", "type", "zones") if not getattr(self, field).strip()]
+        needed = (
+            "name",
+            "type",
+            "zones",
+            *(field for field in OF_TIER if field not in self.hidden),
+        )
+        return [field for field in needed if not getattr(self, field).strip()]
 
     def requests(self) -> list[TpuRequest]:
         """Return the same request for each zone, or none if a field is missing or wrong."""
         if self.tpu is None or self.errors() or self.list_missing():
             return []
-        return self._requests(self.tpu, self.zone_names)
+        return [self.make_request(self.tpu, zone) for zone in self.zone_names]
 
-    def _requests(self, tpu: TpuType, zones: list[str]) -> list[TpuRequest]:
+    def make_request(self, tpu: TpuType, zone: str) -> TpuRequest:
+        """Return the request for a zone; raises Problem where a field is wrong."""
+        api = self._choose_api(zone).api
         version = self.version.strip()
-        if not version and not self.is_elsewhere:
+        if not version and api == "cloud-tpu":
             version = tpu_request.default_version(tpu)
-        return [
-            TpuRequest(
-                name=self.name.strip(),
-                type=tpu,
-                zone=zone,
-                version=version,
-                tier=self.tier,
-                internal_addresses=self.addresses == ADDRESSES[1],
-            )
-            for zone in zones
-        ]
+        return TpuRequest(
+            name=self.name.strip(),
+            type=tpu,
+            zone=zone,
+            version=version,
+            tier=self.tier,
+            internal_addresses=self.addresses == ADDRESSES[1],
+            reservation=self.reservation.strip() if self.tier == "reserved" else "",
+            api=api,
+            run_s=self._run_s(),
+        )
 
     def make_sample_request(self) -> TpuRequest | None:
         """Return a request to display, with `NAME` for no name, or None if a field is invalid."""
         if self.errors() or self.tpu is None:
             return None
-        filled = TpuDraft(
-            self.name.strip() or "NAME", self.type, "", self.tier, self.version, self.addresses
+        filled = replace(
+            self,
+            name=self.name.strip() or "NAME",
+            runs=self.runs.strip() or "4h",
+            reservation=self.reservation.strip() or "RESERVATION",
         )
-        return filled._requests(self.tpu, self.zone_names[:1] or ["ZONE"])[0]
+        return filled.make_request(self.tpu, (self.zone_names or ["ZONE"])[0])
 
     def commands(self, project: Project | None) -> list[tuple[str, ...]]:
         """Return the gcloud commands for the first zone, or none if type or fields are wrong.
@@ -128,10 +220,7 @@ class TpuDraft:
         shown = self.make_sample_request()
         if shown is None:
             return []
-        where = project or PLACEHOLDER
-        if self.is_elsewhere:
-            return [step.command for step in compute_engine.creation_steps(shown, where)]
-        return [gcloud_commands.build_create_command(shown, where)]
+        return gcloud_commands.build_create_commands(shown, project or PLACEHOLDER)
 
     def list_zones(self, grant: Grant) -> list[str]:
         """Return the zones of a grant in its order: if any, those with enough of this TPU."""

@@ -15,6 +15,7 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.billing import cost
 from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.text import event_text, slice_drawing
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.explain import known_failures
@@ -185,8 +186,7 @@ def describe_tpu(
     for node in tpu.nodes:
         yield from _slice(node)
     if state.name in ("ACTIVE", "READY") and tpu.nodes:
-        command = f"gcloud compute tpus tpu-vm ssh {tpu.nodes[0].name} --zone={tpu.zone}"
-        yield _fact("connect", command)
+        yield _fact("connect", worker_connection.first_login_command(tpu.nodes[0]))
     if tpu.nodes:
         estimates = cost.estimate_costs(tpu.nodes, now, trc_grant.find_grant())
         for estimate in estimates[:1]:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
+from tpustarter.cloud.api.api_client import ApiClient, OfferingClient, ProjectClient
 from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.cloud_client import CloudClient
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.billing.ledger import LedgerEntry
@@ -80,17 +81,19 @@ class TpuWork:
     project: Project
     commands: tuple[tuple[str, ...], ...]
     """The gcloud commands that do the same."""
-    begin: Callable[[TpuClient, Clock], Happening]
+    begin: Callable[[ProjectClient, Clock], Happening]
     left: Callable[[Sequence[Event]], str]
     """Returns the state after these events, for a user who stops waiting."""
 
 
-def make_client(app: AppSession, project: str, stopped: threading.Event) -> tuple[TpuClient, Clock]:
+def make_client(
+    app: AppSession, project: str, stopped: threading.Event
+) -> tuple[OfferingClient, Clock]:
     """Return the client of a project, and the clock that it waits by."""
     clock = StoppableClock(app.clock, stopped)
     if app.connect:
         return app.connect(project, clock), clock
-    return TpuClient(project, clock=clock), clock
+    return CloudClient(project, clock=clock), clock
 
 
 def find_project_of_row(row: Tpu) -> Project:
@@ -101,11 +104,11 @@ def find_project_of_row(row: Tpu) -> Project:
     return Project(row.project, "the ledger")
 
 
-def find_resources_of_row(client: TpuClient, row: Tpu) -> DeletionPlan:
+def find_resources_of_row(client: ProjectClient, row: Tpu) -> DeletionPlan:
     """Return the present request and nodes of a row; raises Problem if Google lists neither."""
-    queued, nodes = client.queued_resources(row.zone), client.nodes(row.zone)
+    queued, nodes = client.resources(row.zone)
     for one in removal.plan_all_deletions(queued.items, nodes.items):
-        if (one.zone, one.name) == (row.zone, row.name):
+        if (one.api, one.zone, one.name) == (row.api, row.zone, row.name):
             return one
     if row.zone in (*queued.unreachable, *nodes.unreachable):
         raise Problem(f"Google could not reach `{escape_text(row.zone)}`", hint="try again later")
@@ -120,7 +123,8 @@ def make_watch_work(row: Tpu) -> TpuWork:
     """Make the work that follows the TPU or request of a row through its states."""
     project, name = find_project_of_row(row), escape_text(row.name)
 
-    def begin(client: TpuClient, clock: Clock) -> Happening:
+    def begin(project_client: ProjectClient, clock: Clock) -> Happening:
+        client = project_client.of(row.api)
         entry = _entry_of(client, row)
         resource: QueuedResource | None = yield from follow_request(client, entry, clock)
         if resource is None:
@@ -135,16 +139,14 @@ def make_watch_work(row: Tpu) -> TpuWork:
             "d in the list of TPUs takes it back."
         )
 
-    command = gcloud_commands.build_describe_command(
-        "queued-resources", row.zone, row.name, project
-    )
-    return TpuWork(f"Watch {name}", f"Following `{name}`", project, (command,), begin, left)
+    commands = gcloud_commands.build_follow_commands(row.api, row.zone, row.name, project)
+    return TpuWork(f"Watch {name}", f"Following `{name}`", project, commands, begin, left)
 
 
-def _entry_of(client: TpuClient, row: Tpu) -> LedgerEntry:
+def _entry_of(client: ApiClient, row: Tpu) -> LedgerEntry:
     """Return the ledger's entry of a row, or a new one; raises Problem if there is no request."""
     for entry in ledger.read_ledger():
-        if entry.key == (client.project, row.zone, row.name):
+        if entry.key == (row.api, client.project, row.zone, row.name):
             return entry
     resource = client.queued_resource(row.zone, row.name)
     if resource is None:
@@ -158,7 +160,7 @@ def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuW
         len(doomed), f"`{escape_text(doomed[0].name)}`", f"{len(doomed)} leftovers"
     )
 
-    def begin(client: TpuClient, clock: Clock) -> Happening:
+    def begin(client: ProjectClient, clock: Clock) -> Happening:
         if len(doomed) == 1:
             return (yield from removal.carry_out_plan(client, doomed[0], clock))
         kept = 0
@@ -179,7 +181,7 @@ def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuW
     return TpuWork(title, f"Deleting {name}", project, commands, begin, left)
 
 
-def _delete(client: TpuClient, one: DeletionPlan, clock: Clock) -> Generator[Event, None, bool]:
+def _delete(client: ProjectClient, one: DeletionPlan, clock: Clock) -> Generator[Event, None, bool]:
     """Delete one of several; a refusal by Google must not keep the others."""
     try:
         return (yield from removal.carry_out_plan(client, one, clock))
@@ -214,7 +216,7 @@ def make_stop_or_start_work(verb: Verb, node: TpuNode, project: Project) -> TpuW
     """Make the work that stops or starts a TPU VM."""
     name = escape_text(node.name)
 
-    def begin(client: TpuClient, clock: Clock) -> Happening:
+    def begin(client: ProjectClient, clock: Clock) -> Happening:
         return stop_and_start.stop_or_start(client, verb, node, clock)
 
     def left(events: Sequence[Event]) -> str:
@@ -222,7 +224,7 @@ def make_stop_or_start_work(verb: Verb, node: TpuNode, project: Project) -> TpuW
             return f"The request to {verb} `{name}` may be on its way. The list of TPUs shows it."
         return f"Google goes on to {verb} `{name}` without this screen. The list of TPUs shows it."
 
-    command = gcloud_commands.build_node_command(verb, node.zone, node.name, project)
+    command = gcloud_commands.build_node_command(verb, node.zone, node.name, project, node.api)
     doing = f"{'Stopping' if verb == 'stop' else 'Starting'} `{name}`"
     return TpuWork(f"{verb.capitalize()} {name}", doing, project, (command,), begin, left)
 
@@ -231,7 +233,7 @@ def make_creation_work(requests: Sequence[TpuRequest], project: Project) -> TpuW
     """Make the work that creates a TPU in the first zone with capacity."""
     name = requests[0].name
 
-    def begin(client: TpuClient, clock: Clock) -> Happening:
+    def begin(client: ProjectClient, clock: Clock) -> Happening:
         return TpuCreation(client, project, clock).run(requests)
 
     def left(events: Sequence[Event]) -> str:
@@ -246,5 +248,9 @@ def make_creation_work(requests: Sequence[TpuRequest], project: Project) -> TpuW
             f"{walk} In the list of TPUs, w follows it and d takes it back."
         )
 
-    commands = tuple(gcloud_commands.build_create_command(request, project) for request in requests)
+    commands = tuple(
+        command
+        for request in requests
+        for command in gcloud_commands.build_create_commands(request, project)
+    )
     return TpuWork(f"Create {name}", f"Getting `{name}`", project, commands, begin, left)

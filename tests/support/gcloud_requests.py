@@ -1,0 +1,104 @@
+"""What the real gcloud sends to Compute Engine for a command, seen by a server on loopback."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+Sent = tuple[str, str, Any]
+"""Method, path below the project, and body of a request."""
+WORKERS = 3
+"""Commands at a time; each takes about three seconds of a core."""
+_PREFIX = re.compile(r"https?://[^/]+/compute/\w+/")
+_NOTHING: tuple[Any, ...] = ({}, [], "", None, False)
+
+
+def plain(value: Any) -> Any:
+    """Return JSON without servers in its addresses, and without what is empty or false."""
+    if isinstance(value, dict):
+        rows = {key: plain(one) for key, one in value.items()}
+        return {key: one for key, one in rows.items() if one not in _NOTHING}
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    return _PREFIX.sub("", value) if isinstance(value, str) else value
+
+
+def of_request(method: str, target: str, body: Any) -> Sent:
+    """Return a request in the form that is compared."""
+    path = urlsplit(target).path.partition("/projects/my-project/")[2]
+    return method, path, plain(body) if body else None
+
+
+def changes(requests: Iterable[Sent]) -> list[Sent]:
+    """Return the requests that change something."""
+    return [one for one in requests if one[0] != "GET"]
+
+
+def record(command: tuple[str, ...], configuration: Path) -> list[Sent] | str:
+    """Return what gcloud sends for a command; its error if it sends nothing."""
+    seen: list[Sent] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            seen.append(of_request(self.command, self.path, json.loads(body) if body else None))
+            path = urlsplit(self.path).path
+            own = f"http://127.0.0.1:{self.server.server_port}{path}"  # type: ignore[attr-defined]
+            name = path.rpartition("/")[2]
+            answer = json.dumps({"name": name, "selfLink": own, "status": "DONE"}).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        do_GET = do_POST = do_DELETE = _answer  # noqa: N815  the names of the library
+
+        def log_message(self, *_: object) -> None:
+            """Write nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    track = "alpha" if "alpha" in command else "v1"
+    address = f"http://127.0.0.1:{server.server_port}/compute/{track}/"
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(configuration),
+        "CLOUDSDK_CONFIG": str(configuration),
+        "CLOUDSDK_AUTH_DISABLE_CREDENTIALS": "true",
+        "CLOUDSDK_CORE_DISABLE_PROMPTS": "1",
+        "CLOUDSDK_CORE_DISABLE_USAGE_REPORTING": "1",
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": address,
+    }
+    try:
+        done = subprocess.run(
+            command,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    finally:
+        server.shutdown()
+        server.server_close()
+    return seen or done.stderr[-500:]
+
+
+def record_all(
+    commands: dict[str, tuple[str, ...]], configuration: Path
+) -> dict[str, list[Sent] | str]:
+    """Return what gcloud sends for each command, by name."""
+    with ThreadPoolExecutor(WORKERS) as threads:
+        found = threads.map(lambda one: record(one, configuration), commands.values())
+        return dict(zip(commands, found, strict=True))

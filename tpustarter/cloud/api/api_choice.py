@@ -1,0 +1,107 @@
+"""The API that makes a TPU: the Cloud TPU API or Compute Engine, decided by `apis.yml`.
+
+Each row of the file has its sources. A user may force the other API where both make the TPU.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from tpustarter.cloud.api.resources import Api
+from tpustarter.core import yaml_rows
+from tpustarter.core.json_values import is_object
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.yaml_rows import Text, Texts
+from tpustarter.machine.tpus import TpuType
+
+FILE = Path(__file__).with_name("apis.yml")
+TITLES: dict[Api, str] = {"cloud-tpu": "the Cloud TPU API", "compute": "Compute Engine"}
+
+
+class GenerationApis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The APIs that make the TPUs of one generation, and what Compute Engine needs to know."""
+
+    apis: Annotated[tuple[Api, ...], msgspec.Meta(min_length=1)]
+    why: Text
+    """The reason for the first of them, as a clause."""
+    sources: Texts
+    zones: Mapping[str, tuple[Api, ...]] = {}
+    boot_disk_type: str = ""
+    """Type of the boot disk, where Compute Engine's default is not supported."""
+    tpu_family: str = ""
+    """Name of the generation in Compute Engine's quotas."""
+    flex_start: tuple[str, ...] = ()
+    """Zones in which the Cloud TPU API has flex-start."""
+
+
+@dataclass(frozen=True)
+class ApiChoice:
+    """The API that makes a TPU, with the reason in a sentence."""
+
+    api: Api
+    sentence: str
+
+
+@functools.cache
+def read_apis(file: Path = FILE) -> dict[str, GenerationApis]:
+    """Return the rows by generation; raises Problem for a row that cannot be used."""
+    rows = yaml_rows.load_yaml(file)
+    if not is_object(rows):
+        raise Problem(f"`{file.name}` holds no rows")
+    return {
+        str(name): yaml_rows.convert_row(row, GenerationApis, str(name), file)
+        for name, row in rows.items()
+    }
+
+
+def list_apis(tpu: TpuType, zone: str = "") -> tuple[Api, ...]:
+    """Return the APIs that make a TPU in a zone, the usual one first; none for no known one."""
+    row = read_apis().get(tpu.generation.name)
+    return row.zones.get(zone, row.apis) if row else ()
+
+
+def choose_api(
+    tpu: TpuType, zone: str, typed: Api | None = None, *, is_flex_start: bool = False
+) -> ApiChoice:
+    """Return the API for a TPU in a zone; raises Problem where the typed one does not make it.
+
+    Args:
+        tpu: The TPU.
+        zone: Its zone.
+        typed: The API that the user has named.
+        is_flex_start: Whether flex-start is wanted. Google's Python client of the Cloud TPU API
+            lacks it, so Compute Engine comes first.
+    """
+    apis = list_apis(tpu, zone)
+    if not apis:
+        raise Problem(
+            f"nothing is published about how {tpu.generation.title} is created",
+            hint=f"read {tpu.generation.source}",
+            code=ExitCode.USAGE,
+        )
+    row = read_apis()[tpu.generation.name]
+    if typed and typed not in apis:
+        raise Problem(
+            f"{TITLES[typed]} does not make {tpu.name}: found `--api {typed}`, expected "
+            f"`--api {apis[0]}` or no `--api`",
+            hint=f"read {row.sources[0]}",
+            code=ExitCode.USAGE,
+        )
+    if typed:
+        return ApiChoice(typed, f"{_capital(TITLES[typed])} makes it, as `--api {typed}` says.")
+    if is_flex_start and "compute" in apis:
+        sentence = "Compute Engine makes it, because only its flex-start can be followed from here."
+        return ApiChoice("compute", sentence)
+    others = [f"; `--api {api}` takes {TITLES[api]}" for api in apis[1:]]
+    force = "".join(others)
+    return ApiChoice(apis[0], f"{_capital(TITLES[apis[0]])} makes it: {row.why}{force}.")
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

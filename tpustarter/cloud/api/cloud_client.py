@@ -1,0 +1,104 @@
+"""The clients of both APIs for one project: one list, and the client of each resource's own API."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from tpustarter.cloud.api import rest_client, tpu_client
+from tpustarter.cloud.api.api_choice import TITLES
+from tpustarter.cloud.api.api_client import EVERY_ZONE, ApiClient
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
+from tpustarter.cloud.api.tpu_client import TpuClient
+
+ONE_API = ("denied", "setup")
+"""Kinds of errors with which one API may refuse while the other answers."""
+
+
+class CloudClient:
+    """The clients of the Cloud TPU API and of Compute Engine for one project."""
+
+    def __init__(
+        self,
+        project: str,
+        *,
+        clock: Clock | None = None,
+        tpu: TpuClient | None = None,
+        compute: ApiClient | None = None,
+    ) -> None:
+        self.project = project
+        self._clock = clock
+        self._tpu = tpu
+        self._compute = compute
+
+    @functools.cached_property
+    def tpu(self) -> TpuClient:
+        """Return the client of the Cloud TPU API."""
+        return self._tpu or TpuClient(self.project, clock=self._clock)
+
+    @functools.cached_property
+    def compute(self) -> ApiClient:
+        """Return the client of Compute Engine."""
+        from tpustarter.cloud.api.compute_client import ComputeClient
+
+        return self._compute or ComputeClient(self.project, clock=self._clock)
+
+    def zones(self) -> list[str]:
+        """Return the zones that have Cloud TPU for this project."""
+        return self.tpu.zones()
+
+    def types(self, zone: str) -> list[str]:
+        """Return the accelerator types that a zone offers."""
+        return self.tpu.types(zone)
+
+    def versions(self, zone: str) -> list[str]:
+        """Return the runtime versions that a zone offers."""
+        return self.tpu.versions(zone)
+
+    def of(self, api: Api) -> ApiClient:
+        """Return the client of an API."""
+        return self.compute if api == "compute" else self.tpu
+
+    @property
+    def apis(self) -> Sequence[ApiClient]:
+        """Return the clients of both APIs.
+
+        Where a server of a test replaces the Cloud TPU API alone, Compute Engine is not asked.
+        """
+        is_half = tpu_client.find_local_server() and not rest_client.find_local_server()
+        if is_half and self._compute is None:
+            return (self.tpu,)
+        return (self.tpu, self.compute)
+
+    def resources(
+        self, zone: str = EVERY_ZONE
+    ) -> tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]:
+        """Return the requests and the nodes of both APIs in a zone, or in all zones for `-`.
+
+        Where one API refuses, its name is among the places that did not answer.
+
+        Raises:
+            CloudProblem: both refuse, or there is no answer.
+        """
+        requests: list[QueuedResource] = []
+        nodes: list[TpuNode] = []
+        silent: list[str] = []
+        refusals: list[CloudProblem] = []
+        for client in self.apis:
+            try:
+                of_requests, of_nodes = client.resources(zone)
+            except CloudProblem as problem:
+                if problem.kind not in ONE_API:
+                    raise
+                refusals.append(problem)
+                silent.append(f"{TITLES[client.api]} ({problem.summary})")
+                continue
+            requests += of_requests.items
+            nodes += of_nodes.items
+            silent += [*of_requests.unreachable, *of_nodes.unreachable]
+        if len(refusals) == len(self.apis):
+            raise refusals[0]
+        places = tuple(dict.fromkeys(silent))
+        return ResourceList(tuple(requests), places), ResourceList(tuple(nodes), places)

@@ -1,0 +1,272 @@
+"""The requests that make a TPU with Compute Engine, as its JSON, filled in as gcloud does.
+
+One host is an instance. A slice of several is a workload policy, an instance template and a managed
+instance group, all of the same name, and each of the three says that this program has made it.
+Sources: https://docs.cloud.google.com/compute/docs/tpus/create-tpu-vm-instance
+https://docs.cloud.google.com/compute/docs/tpus/create-tpu-mig-multi-host-slice
+https://docs.cloud.google.com/tpu/docs/spot-compute (read 2026-11).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from tpustarter.cloud.api import api_choice
+from tpustarter.cloud.create.tpu_request import TpuRequest
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.machine import tpus
+
+Body = dict[str, object]
+
+BOOT_DISK_GB = 200
+"""Size of the boot disk: Compute Engine's default of 10 GB has no room for a framework."""
+IMAGE_PROJECT = "ubuntu-os-accelerator-images"
+CHIPS_PER_HOST = 4
+"""Chips of each machine in a slice of several."""
+MADE_BY = {"made-by": "tpustarter"}
+"""Label of each instance and template that this program makes."""
+SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+WAIT_SHORTEST_S, WAIT_LONGEST_S = 90, 7200
+"""Seconds that Compute Engine waits for the capacity of one flex-start machine.
+
+Source: https://docs.cloud.google.com/compute/docs/instances/about-flex-start-vms (read 2026-11).
+"""
+NEWER_GCLOUD = (
+    "gcloud 528 does not know all options of the commands below. tpustarter does not need them, "
+    "and `gcloud components update` gets a newer one."
+)
+"""Of 528.0.0: `FLEX_START` of instances, and `--target-size-policy-mode` outside alpha."""
+ZONE_LABEL = "tpu-zone"
+"""Label of a template with the zone of its group, because templates have no zone."""
+
+
+class PolicyNote(msgspec.Struct, rename="kebab"):
+    """The description of a workload policy, as JSON, because a policy has no labels."""
+
+    made_by: str = ""
+    zone: str = ""
+
+
+def find_region(zone: str) -> str:
+    """Return the region of a zone."""
+    return zone.rpartition("-")[0]
+
+
+def find_machine_type(request: TpuRequest) -> str:
+    """Return the machine type of each host; raises Problem where none is published."""
+    tpu = request.type
+    chips = tpu.chips if tpu.hosts == 1 else CHIPS_PER_HOST
+    names = [name for name, number in tpu.generation.machine_types if number == chips]
+    if names and tpu.generation.compute_engine and tpu.generation.image_family:
+        return names[0]
+    raise Problem(
+        f"nothing is published about making {tpu.name} with Compute Engine",
+        hint="read https://docs.cloud.google.com/tpu/docs/tpus-in-compute-engine",
+        code=ExitCode.USAGE,
+    )
+
+
+def find_topology(request: TpuRequest) -> str:
+    """Return the topology of a slice, such as `4x4x4`; raises Problem where it is not known."""
+    try:
+        return tpus.find_topology(request.type.name).topology_name.partition(":")[2]
+    except LookupError as error:
+        raise Problem(str(error.args[0]), code=ExitCode.USAGE) from error
+
+
+def require_possible(request: TpuRequest) -> None:
+    """Raise Problem for a request that Compute Engine cannot carry out."""
+    machine = find_machine_type(request)
+    if request.type.hosts > 1:
+        find_topology(request)
+    if request.slices > 1:
+        raise Problem(
+            f"found `--slices {request.slices}`, expected 1 with Compute Engine, where each slice "
+            "is a group of its own",
+            hint=f"ask for each slice under its own name, such as `{request.name}-0` and "
+            f"`{request.name}-1`",
+            code=ExitCode.USAGE,
+        )
+    if request.tier == "reserved" and not request.reservation:
+        raise Problem(
+            f"a reservation of {machine} is taken by its name, and none is given",
+            hint="add `--reservation NAME`; `gcloud compute reservations list` shows them",
+            code=ExitCode.USAGE,
+        )
+
+
+def list_notes(request: TpuRequest) -> tuple[str, ...]:
+    """Return the sentences to read before a request is sent."""
+    disk = (
+        f"Its boot disk has {BOOT_DISK_GB} GB, because the default of 10 GB has no room for a "
+        "framework."
+    )
+    if request.tier == "flex-start" or request.type.hosts > 1:
+        return (disk, NEWER_GCLOUD)
+    return (disk,)
+
+
+def list_labels(request: TpuRequest) -> dict[str, str]:
+    """Return the labels of the instances: the user's, and the one of this program."""
+    return {**request.labels, **MADE_BY}
+
+
+def find_wait_s(request: TpuRequest) -> int:
+    """Return the seconds that a flex-start instance waits for capacity."""
+    return min(max(request.valid_until_s or WAIT_LONGEST_S, WAIT_SHORTEST_S), WAIT_LONGEST_S)
+
+
+def make_instance(request: TpuRequest, project: str) -> Body:
+    """Return the instance of a TPU of one host."""
+    place = f"projects/{project}/zones/{request.zone}"
+    body = _machine(request, project, "instance")
+    body |= {"name": request.name}
+    body["machineType"] = f"{place}/machineTypes/{find_machine_type(request)}"
+    if request.tier == "flex-start":
+        body["params"] = {"requestValidForDuration": {"seconds": str(find_wait_s(request))}}
+    return body
+
+
+def make_template(request: TpuRequest, project: str) -> Body:
+    """Return the instance template of a slice."""
+    properties = _machine(request, project, "template")
+    properties["machineType"] = find_machine_type(request)
+    properties["labels"] = {**list_labels(request), ZONE_LABEL: request.zone}
+    return {"name": request.name, "properties": properties}
+
+
+def make_policy(request: TpuRequest) -> Body:
+    """Return the workload policy of a slice: its machines form this topology."""
+    return {
+        "name": request.name,
+        "description": describe_policy(request.zone),
+        "region": find_region(request.zone),
+        "workloadPolicy": {
+            "type": "HIGH_THROUGHPUT",
+            "acceleratorTopology": find_topology(request),
+        },
+    }
+
+
+def describe_policy(zone: str) -> str:
+    """Return the description of a workload policy of this program."""
+    return msgspec.json.encode(PolicyNote(made_by=MADE_BY["made-by"], zone=zone)).decode()
+
+
+def make_group(request: TpuRequest, project: str) -> Body:
+    """Return the managed instance group of a slice, which makes all of its machines or none."""
+    region = find_region(request.zone)
+    return {
+        "name": request.name,
+        "zone": request.zone,
+        "instanceTemplate": f"projects/{project}/global/instanceTemplates/{request.name}",
+        "targetSize": request.type.hosts,
+        "targetSizePolicy": {"mode": "BULK"},
+        "instanceLifecyclePolicy": {"defaultActionOnFailure": "DO_NOTHING"},
+        "resourcePolicies": {
+            "workloadPolicy": f"projects/{project}/regions/{region}/resourcePolicies/{request.name}"
+        },
+    }
+
+
+def _machine(request: TpuRequest, project: str, kind: Literal["instance", "template"]) -> Body:
+    """Return the properties that an instance and a template share."""
+    metadata = [{"key": key, "value": value} for key, value in sorted(request.metadata.items())]
+    account = request.service_account or "default"
+    body: Body = {
+        "disks": [_boot_disk(request, project, kind), *_data_disks(request, project, kind)],
+        "labels": list_labels(request),
+        "networkInterfaces": [_network(request, project)],
+        "scheduling": _scheduling(request),
+        "serviceAccounts": [{"email": account, "scopes": [SCOPE]}],
+    }
+    if metadata:
+        body["metadata"] = {"items": metadata}
+    if request.tags:
+        body["tags"] = {"items": list(request.tags)}
+    if request.tier == "reserved":
+        body["reservationAffinity"] = {
+            "consumeReservationType": "SPECIFIC_RESERVATION",
+            "key": "compute.googleapis.com/reservation-name",
+            "values": [find_reservation(request)],
+        }
+    if request.tier == "flex-start":
+        body["reservationAffinity"] = {"consumeReservationType": "NO_RESERVATION"}
+    return body
+
+
+def find_reservation(request: TpuRequest) -> str:
+    """Return the name of the reservation without its path."""
+    return request.reservation.rpartition("/")[2]
+
+
+def _boot_disk(request: TpuRequest, project: str, kind: str) -> Body:
+    family = request.type.generation.image_family
+    images = "global/images/family" if kind == "template" else "zones/-/imageFamilyViews"
+    parameters: Body = {
+        "diskSizeGb": str(BOOT_DISK_GB),
+        "sourceImage": f"projects/{IMAGE_PROJECT}/{images}/{family}",
+    }
+    if name := find_boot_disk_type(request):
+        place = f"projects/{project}/zones/{request.zone}/diskTypes/"
+        parameters["diskType"] = name if kind == "template" else f"{place}{name}"
+    return {
+        "autoDelete": True,
+        "boot": True,
+        "initializeParams": parameters,
+        "mode": "READ_WRITE",
+        "type": "PERSISTENT",
+    }
+
+
+def find_boot_disk_type(request: TpuRequest) -> str:
+    """Return the type of the boot disk, or "" for Compute Engine's default."""
+    row = api_choice.read_apis().get(request.type.generation.name)
+    return row.boot_disk_type if row else ""
+
+
+def _data_disks(request: TpuRequest, project: str, kind: str) -> list[Body]:
+    rows: list[Body] = []
+    for disk in request.data_disks:
+        name = disk.source.rpartition("/")[2]
+        full = f"projects/{project}/zones/{request.zone}/disks/{name}"
+        rows.append(
+            {
+                "autoDelete": False,
+                "boot": False,
+                "mode": "READ_ONLY" if disk.read_only else "READ_WRITE",
+                "source": name if kind == "template" else full,
+                "type": "PERSISTENT",
+            }
+        )
+    return rows
+
+
+def _network(request: TpuRequest, project: str) -> Body:
+    body: Body = {}
+    if request.network != "default" or not request.subnetwork:
+        body["network"] = f"projects/{project}/global/networks/{request.network}"
+    if request.subnetwork:
+        region = find_region(request.zone)
+        body["subnetwork"] = f"projects/{project}/regions/{region}/subnetworks/{request.subnetwork}"
+    if not request.internal_addresses:
+        body["accessConfigs"] = [{"name": "external-nat", "type": "ONE_TO_ONE_NAT"}]
+    return body
+
+
+def _scheduling(request: TpuRequest) -> Body:
+    body: Body = {"automaticRestart": True, "onHostMaintenance": "TERMINATE"}
+    if request.tier == "spot":
+        body |= {"automaticRestart": False, "preemptible": True, "provisioningModel": "SPOT"}
+    if request.tier == "reserved":
+        body |= {"provisioningModel": "RESERVATION_BOUND"}
+    if request.tier == "flex-start":
+        body |= {
+            "provisioningModel": "FLEX_START",
+            "maxRunDuration": {"seconds": str(request.run_s)},
+        }
+    if request.tier != "on-demand":
+        body["instanceTerminationAction"] = "DELETE"
+    return body
