@@ -320,7 +320,8 @@ def test_compute_engine_command_obeys_grant_too(more: tuple[str, ...]) -> None:
 def test_every_verb_has_help_with_example() -> None:
     """The verbs are those of the contract."""
     names = (
-        "zones types versions create watch list show ssh-config run stop start delete cost doctor"
+        "zones types versions create watch list show ssh-config run job stop start delete cost "
+        "doctor"
     )
     assert {*names.split()} == {*VERBS}
     for name in VERBS:

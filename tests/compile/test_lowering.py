@@ -88,6 +88,15 @@ def test_program_that_queries_platform_gets_tpu(stub: str) -> None:
     assert {(KINDS,)} == {by_name[name][0].notes for name in ("kind", "kernel")}
 
 
+def test_start_is_awaited_as_long_as_program(stub: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine JAX takes longer to start than a minute; `--timeout` holds then."""
+    monkeypatch.setattr(lowering, "START_S", 0.01)
+    found = lower(stub, "asks")
+
+    assert [] == [exported.error for exported in found if exported.error]
+    assert found
+
+
 def asks(x: Any) -> Any:
     """Return a product on a TPU, and something else elsewhere."""
     return x @ x if jax.default_backend() == "tpu" else x - 1

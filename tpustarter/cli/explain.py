@@ -7,6 +7,7 @@ import os
 import shlex
 import stat
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -67,7 +68,7 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
     same for one log in which kubectl, torchrun, Ray, vLLM, mpirun or srun has marked the lines of
     each worker.
     """
-    from tpustarter.explain import explanation_text, known_failures, log_scanner, worker_logs
+    from tpustarter.explain import explanation_text, known_failures, log_scanner
 
     if fix and (as_json or no_look or not (sys.stdin.isatty() and sys.stderr.isatty())):
         raise click.UsageError(
@@ -79,9 +80,7 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
         scanner = log_scanner.FailureScanner(known_failures.read_known_failures())
         found: Explanation | JobExplanation
         if len(files) > 1:
-            names = worker_logs.worker_names(files)
-            scans = {name: _scan(scanner, file)[0] for name, file in zip(names, files, strict=True)}
-            found = worker_logs.explain_job(scans, dict(zip(names, files, strict=True)))
+            found = _explain_job(scanner, files)
         else:
             scan, job = _scan(scanner, files[0] if files else None)
             found = job if job and not fix else make_explanation(scan, looks=not no_look)
@@ -92,6 +91,27 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
     if fix and isinstance(found, explanation_text.Explanation):
         _mend(found)
     sys.exit(found.code)
+
+
+def _explain_job(scanner: FailureScanner, files: Sequence[str]) -> JobExplanation:
+    from tpustarter.explain import worker_logs
+
+    names = worker_logs.worker_names(files)
+    scans = {name: _scan(scanner, file)[0] for name, file in zip(names, files, strict=True)}
+    return worker_logs.explain_job(scans, dict(zip(names, files, strict=True)))
+
+
+def explain_worker_logs(files: Sequence[str]) -> str:
+    """Return why a job failed on other machines, from the logs of its workers; raises Problem."""
+    from tpustarter.explain import known_failures, log_scanner
+
+    scanner = log_scanner.FailureScanner(known_failures.read_known_failures())
+    found: Explanation | JobExplanation
+    if len(files) > 1:
+        found = _explain_job(scanner, files)
+    else:
+        found = make_explanation(_scan(scanner, files[0])[0], looks=False)
+    return remove_secrets(_text(found))
 
 
 def _document(found: Explanation | JobExplanation) -> dict[str, object]:

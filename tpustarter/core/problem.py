@@ -142,6 +142,7 @@ VERB_SCHEMAS = {
     "versions": "offers",
     "cost": "cost",
     "doctor": "doctor",
+    "job": "jobs",
 }
 """Name of the document of a verb of `tpu`, where it differs."""
 
@@ -158,8 +159,9 @@ def find_schema_name(words: Sequence[str]) -> str:
 
 
 def wants_json(words: Sequence[str]) -> bool:
-    """Return whether a command line asks for JSON; the words after `run` are another command's."""
-    return bool({"--json", "--ndjson"} & {*words}) and words[0] != "run"
+    """Return whether a command line asks for JSON; the words after `--` are another command's."""
+    ours = words[: [*words, "--"].index("--")]
+    return bool({"--json", "--ndjson"} & {*ours}) and words[0] != "run"
 
 
 def format_interrupted_output(words: Sequence[str], code: int) -> str:

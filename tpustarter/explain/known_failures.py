@@ -62,10 +62,8 @@ class KnownFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     THERE; OVER becomes `2.1 times` or `4 % more than`."""
     fix: Texts
     """The fixes, the most likely first; each is a sentence, or a command by itself."""
-    fix_in: dict[Literal["jax", "torch_xla", "tensorflow"], Texts] = msgspec.field(
-        default_factory=dict
-    )
-    """The fixes instead of those where the log is of this framework."""
+    fix_in: dict[str, Texts] = msgspec.field(default_factory=dict[str, Texts])
+    """The fixes instead of those, by framework: `jax`, `torch_xla` or `tensorflow`."""
     without_tpu: str = ""
     """The first fix on a machine without a TPU; it continues "If the program ran here,"."""
     never: str = ""

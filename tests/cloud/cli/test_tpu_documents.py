@@ -33,12 +33,14 @@ DOCUMENTS = {
         ("tpu", "versions", "--zone", ZONE),
     ],
     "cost": [("tpu", "cost")],
+    "jobs": [("tpu", "job", "list")],
     "trc": [("trc", *GRANT, "--start", "2026-11-03", "--days", "30"), ("trc", "--forget")],
 }
 ERRORS = {
     "tpus": [("tpu", "list", "--zone", "us-east5"), ("tpu", "show", "nothing"), ("tpu", "crate")],
     "offers": [("tpu", "types"), ("tpu", "zones", "--nonsense")],
     "cost": [("tpu", "cost", "--zone", "us-east5")],
+    "jobs": [("tpu", "job", "list", "nothing"), ("tpu", "job", "lst")],
     "trc": [("trc", "no-such-file")],
     "doctor": [("tpu", "doctor", "--zone", "us-east5")],
 }

@@ -196,8 +196,11 @@ class Hosts:
 
 
 @contextlib.contextmanager
-def network(folder: Path, count: int) -> Iterator[Hosts]:
-    """Make some hosts on one network, which is this machine's as well."""
+def network(folder: Path, count: int, *, homes: bool = False) -> Iterator[Hosts]:
+    """Make some hosts on one network, which is this machine's as well.
+
+    With `homes`, root has a home of its own on each host: its folder.
+    """
     turn = next(_TURNS)
     mark = f"ts{os.getpid() % 100_000}{chr(97 + turn % 26)}"
     net = f"198.{18 + turn % 2}.{(os.getpid() + 7 * turn) % 250 + 1}"
@@ -219,6 +222,8 @@ def network(folder: Path, count: int) -> Iterator[Hosts]:
             names = "".join(f"{one.address} {one.name}\n" for one in hosts)
             (ETC / host.space).mkdir(parents=True)
             (ETC / host.space / "hosts").write_text(f"127.0.0.1 localhost\n{names}")
+            if homes:
+                (ETC / host.space / "passwd").write_text(passwd_of(host.folder))
             shutil.copy(f"{key}.pub", host.folder / "authorized_keys")
             host.start()
         _write_config(config, folder, key, hosts)
@@ -235,6 +240,14 @@ def network(folder: Path, count: int) -> Iterator[Hosts]:
             subprocess.run(["ip", "netns", "del", host.space], capture_output=True, check=False)
             shutil.rmtree(ETC / host.space, ignore_errors=True)
         subprocess.run(["ip", "link", "del", bridge], capture_output=True, check=False)
+
+
+def passwd_of(home: Path) -> str:
+    """Return the users of a host: root with a home of its own, and those that every host has."""
+    lines = Path("/etc/passwd").read_text().splitlines()
+    others = [line for line in lines if not line.startswith(("root:", "sshd:"))]
+    ours = [f"root:x:0:0:root:{home}:/bin/bash", "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin"]
+    return "".join(f"{line}\n" for line in [*ours, *others])
 
 
 def _wire(host: Host, bridge: str, gateway: str) -> None:

@@ -20,6 +20,7 @@ VERBS: dict[str, str] = {
     "show": "list_tpus",
     "ssh-config": "ssh_config",
     "run": "run",
+    "job": "job",
     "stop": "stop_and_start",
     "start": "stop_and_start",
     "delete": "delete",

@@ -38,6 +38,38 @@ def make_queued_resource_message(request: TpuRequest, project: str) -> Any:
     return message
 
 
+def parse_tpu_request(message: Any) -> TpuRequest:
+    """Return the request that asks for the same TPU as a queued resource; raises Problem.
+
+    The name of a reservation is kept, and a limit of the time in the queue is not.
+    """
+    from tpustarter.cloud.create.tpu_request import DataDisk, parse_type
+
+    raw, resource = _raw(message), parse_queued_resource(message)
+    (spec,) = raw.tpu.node_spec
+    node, network = spec.node, spec.node.network_config
+    read_only = node.data_disks and node.data_disks[0].DiskMode.Value("READ_ONLY")
+    return TpuRequest(
+        name=resource.name,
+        type=parse_type(resource.type),
+        zone=resource.zone,
+        version=node.runtime_version,
+        tier=resource.tier,
+        slices=len(resource.nodes),
+        labels=dict(node.labels),
+        metadata=dict(node.metadata),
+        data_disks=tuple(
+            DataDisk(disk.source_disk, read_only=disk.mode == read_only) for disk in node.data_disks
+        ),
+        network=network.network or "default",
+        subnetwork=network.subnetwork,
+        internal_addresses=not network.enable_external_ips,
+        service_account=node.service_account.email,
+        tags=tuple(node.tags),
+        reservation="" if raw.reservation_name.endswith("/-") else raw.reservation_name,
+    )
+
+
 def _node_of(request: TpuRequest) -> Any:
     from google.cloud import tpu_v2
 

@@ -127,6 +127,12 @@ class TpuClient:
         row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
         return api_messages.parse_queued_resource(row) if row else None
 
+    def request_of(self, zone: str, name: str) -> TpuRequest | None:
+        """Return the request that asks for the same TPU as a queued resource, or None for none."""
+        path = self._client.queued_resource_path(self.project, zone, name)
+        row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
+        return api_messages.parse_tpu_request(row) if row else None
+
     def create(self, request: TpuRequest) -> str:
         """Request a queued resource, and return the name of the operation that creates it."""
         return self._write(

@@ -1,0 +1,164 @@
+"""The records of jobs, their logs here, and the request that asks for their TPU once more."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.cloud.test_job_calls import NODE
+from tpustarter.cloud.api import message_conversion
+from tpustarter.cloud.api.workers import Worker
+from tpustarter.cloud.create import tpu_request
+from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
+from tpustarter.cloud.delete.removal import DeletionPlan
+from tpustarter.cloud.jobs import job_end, job_records
+from tpustarter.cloud.jobs.job_records import JobLog, JobRecord
+from tpustarter.cloud.jobs.job_run import TpuJob, WorkerState
+from tpustarter.cloud.jobs.worker_calls import Route
+from tpustarter.core import state
+from tpustarter.core.problem import Problem
+
+RECORD = JobRecord(
+    "bert-1",
+    "my-project",
+    "us-central1-b",
+    "bert",
+    ("python", "train.py"),
+    ("w0", "w1"),
+    "2026-11-22T08:00:00+00:00",
+    "2026-11-29T22:00:00+00:00",
+    give_back=True,
+)
+DONE = WorkerState("w0", "bert-1", "bert", "ended", 0)
+
+
+def test_record_is_found_again_and_forgotten() -> None:
+    """The last one on a TPU, or the one that is named; rows of another version stay."""
+    job_records.save_job(RECORD)
+    job_records.save_job(replace(RECORD, id="bert-2"))
+    stored = state.load_state("jobs")["jobs"]
+    state.save_state("jobs", {"jobs": [*stored, {"id": "new", "shape": "unknown"}]})  # type: ignore[misc]
+
+    assert "bert-2" == getattr(job_records.find_job("my-project", "bert"), "id", None)
+    assert RECORD == job_records.find_job("my-project", "bert", "bert-1")
+    assert job_records.find_job("other", "bert") is None
+    job_records.forget_job(RECORD)
+    assert ["bert-2"] == [one.id for one in job_records.read_jobs()]
+    assert "unknown" in json.dumps(state.load_state("jobs"))
+
+
+def test_old_records_go_with_their_logs() -> None:
+    """Only of jobs that are over, and only of more than are kept."""
+    for number in range(job_records.KEPT + 2):
+        phase = "ended" if number else "running"
+        record = job_records.save_job(replace(RECORD, id=f"bert-{number}", phase=phase))
+        record.log_folder.mkdir(parents=True)
+        record.logs[0].write_text("x")
+
+    ids = [one.id for one in job_records.read_jobs()]
+    assert "bert-0" in ids
+    assert "bert-1" not in ids
+    assert not replace(RECORD, id="bert-1").log_folder.exists()
+    assert replace(RECORD, id="bert-0").logs[0].exists()
+
+
+def test_two_followers_write_one_log() -> None:
+    """Each at the offset of the worker, so that nothing is there twice."""
+    first, second = (JobLog(RECORD.logs[0]) for _ in range(2))
+    first.write_at(0, b"one\n")
+    second.write_at(0, b"one\ntwo\n")
+    first.write_at(4, b"two\n")
+    for log in (first, second):
+        log.close()
+
+    again = JobLog(RECORD.logs[0])
+    assert b"one\ntwo\n" == b"".join(again.read_known())
+    again.close()
+
+
+@pytest.mark.parametrize(
+    ("record", "states", "fetched", "is_kept"),
+    [
+        (RECORD, [DONE, DONE], 0, False),
+        (RECORD, [DONE], 0, True),
+        (RECORD, [DONE, replace(DONE, state="running", code=None)], 0, True),
+        (RECORD, [DONE, replace(DONE, state="gone", code=None)], 0, False),
+        (replace(RECORD, fetch=("out",)), [DONE, DONE], 0, True),
+        (replace(RECORD, fetch=("out",)), [DONE, DONE], 1, False),
+        (replace(RECORD, fetch=("out",)), [DONE, replace(DONE, code=1)], 0, False),
+    ],
+)
+def test_tpu_is_kept_for_its_results(
+    record: JobRecord, states: list[WorkerState], fetched: int, *, is_kept: bool
+) -> None:
+    """As long as something may run there, or what was asked for is missing."""
+    if is_kept:
+        with pytest.raises(Problem):
+            job_end.require_safe_results(record, states, fetched)
+    else:
+        job_end.require_safe_results(record, states, fetched)
+
+
+class _Listing:
+    """Google, which lists one node."""
+
+    def __init__(self, node: object) -> None:
+        self._items = (node,)
+
+    def queued_resources(self, _: str) -> object:
+        """List none."""
+        return type("Empty", (), {"items": ()})
+
+    def nodes(self, _: str) -> object:
+        """List the node."""
+        return type("Nodes", (), {"items": self._items})
+
+
+def test_another_tpu_of_the_name_is_kept() -> None:
+    """It was created at another time."""
+    created = job_records.JobRecord.start_time.fget(RECORD)  # type: ignore[attr-defined]
+    node = replace(NODE, created=created)
+    mine = replace(RECORD, created=created.isoformat())
+
+    plan = job_end.find_deletion_plan(_Listing(node), mine)  # type: ignore[arg-type]
+    assert DeletionPlan("us-central1-b", "bert", None, (node,)) == plan
+    with pytest.raises(Problem):
+        job_end.find_deletion_plan(_Listing(node), RECORD)  # type: ignore[arg-type]
+
+
+def test_job_on_a_new_tpu_counts_and_sends_the_same() -> None:
+    """Its archive moves along, and what was spent is added up."""
+    record = replace(RECORD, again=2, spent_usd=1.5)
+    record.log_folder.mkdir(parents=True)
+    record.archive.write_bytes(b"code")
+    job = TpuJob(record, [Worker(NODE, 0, "w0")], Route(None, ""))  # type: ignore[arg-type]
+
+    again = job_end.prepare_again(job, [Worker(NODE, 0, "w0")]).record
+
+    assert (1, ("w0",), b"code") == (again.again, again.workers, again.archive.read_bytes())
+    assert again.spent_usd >= 1.5
+    assert again.id != record.id
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"tier": "spot", "labels": {"a": "b"}, "metadata": {"k": "v"}, "tags": ("t",)},
+        {"tier": "reserved", "reservation": "projects/p/locations/z/reservations/r"},
+        {"tier": "reserved", "internal_addresses": True, "subnetwork": "s", "network": "n"},
+        {"slices": 3, "service_account": "me@example.com"},
+        {"data_disks": (DataDisk("projects/p/zones/z/disks/a"), DataDisk("d", read_only=True))},
+    ],
+)
+def test_request_is_read_back_from_google(more: dict[str, object]) -> None:
+    """So that the same TPU can be asked for again."""
+    request = TpuRequest(
+        "bert", tpu_request.parse_type("v6e-8"), "us-central1-b", "v2-alpha-tpuv6e", **more
+    )  # type: ignore[arg-type]
+    message = message_conversion.make_queued_resource_message(request, "my-project")
+    message.name = "projects/my-project/locations/us-central1-b/queuedResources/bert"
+
+    assert request == message_conversion.parse_tpu_request(message)

@@ -1,0 +1,159 @@
+"""The end of a job: the TPU is given back once its results are safe, and never another one."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.tpu_client import TpuClient
+from tpustarter.cloud.api.workers import Worker
+from tpustarter.cloud.billing import cost
+from tpustarter.cloud.create.events import Event
+from tpustarter.cloud.create.tpu_request import TpuRequest
+from tpustarter.cloud.delete import removal
+from tpustarter.cloud.delete.removal import DeletionPlan
+from tpustarter.cloud.jobs import job_records
+from tpustarter.cloud.jobs.job_records import JobRecord
+from tpustarter.cloud.jobs.job_run import TpuJob, WorkerState
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.text import phrases
+
+
+def require_safe_results(record: JobRecord, states: Sequence[WorkerState], fetched: int) -> None:
+    """Raise Problem where something on the TPU may still be wanted, so that it is kept.
+
+    Args:
+        record: The job.
+        states: The states of its workers.
+        fetched: The number of results that are here.
+    """
+    missing = len(record.workers) - len(states)
+    running = sum(one.state in ("running", "placed") for one in states)
+    if missing or running:
+        count = phrases.format_count(missing or running, "worker")
+        raise _kept(record, f"{count} may still run its job")
+    if record.fetch and not fetched and all(one.code == 0 for one in states):
+        patterns = phrases.join_words([f"`{one}`" for one in record.fetch], "or")
+        raise _kept(record, f"the job has ended well, and no file on it matches {patterns}")
+
+
+def _kept(record: JobRecord, why: str) -> Problem:
+    return Problem(
+        f"`{record.tpu}` was not given back, because {why}",
+        hint=f"it is still billed: fetch what you need with `tpustarter tpu job fetch {record.tpu} "
+        f"PATTERN`, then run `tpustarter tpu delete {record.tpu}`",
+        code=ExitCode.INCONCLUSIVE,
+    )
+
+
+def find_deletion_plan(client: TpuClient, record: JobRecord) -> DeletionPlan | None:
+    """Return the plan for the TPU of a job, or None where it is gone.
+
+    Raises:
+        Problem: another TPU has its name now.
+    """
+    queued, nodes = client.queued_resources(record.zone), client.nodes(record.zone)
+    plans = removal.find_deletion_plans(queued.items, nodes.items, record.tpu)
+    if not plans:
+        return None
+    (plan, *others) = plans
+    if others or not _is_of_job(plan, record):
+        raise Problem(
+            f"`{record.tpu}` is not the TPU that the job ran on, so it was not deleted",
+            hint="`tpustarter tpu list` shows it",
+            code=ExitCode.INCONCLUSIVE,
+        )
+    return plan
+
+
+def _is_of_job(plan: DeletionPlan, record: JobRecord) -> bool:
+    """Return whether the TPU of a plan is the one that the job ran on, by its time of creation."""
+    if not record.created:
+        return True
+    created = [node.created.isoformat() for node in plan.nodes if node.created]
+    if plan.nodes:
+        return record.created in created
+    # The nodes of a pre-empted TPU are gone, and the request for them is older than they were.
+    asked = plan.queued_resource and plan.queued_resource.created
+    return not asked or asked <= datetime.fromisoformat(record.created)
+
+
+def estimate_spending(nodes: Sequence[TpuNode], now: datetime) -> float | None:
+    """Return the most that the chips of a TPU have cost until now, in USD; None if not known."""
+    # A pre-empted node costs nothing any more; until it was seen as that it counts as there.
+    there = [replace(node, state="READY") for node in dict.fromkeys(nodes)]
+    estimates = cost.estimate_costs(there, now, trc_grant.find_grant())
+    known = [one.usd for one in estimates if one.usd is not None]
+    return sum(known) if known and len(known) == len(estimates) else None
+
+
+def describe_spending(record: JobRecord, usd: float | None) -> str:
+    """Return what the job has cost until now, on this TPU and on those before it."""
+    if usd is None:
+        return "What its chips have cost is not known here; `tpustarter tpu cost` says why."
+    return f"Its chips have cost at most {record.spent_usd + usd:,.2f} USD until now."
+
+
+def find_request(client: TpuClient, job: TpuJob) -> TpuRequest:
+    """Return the request that asks for the TPU of a job once more; raises Problem for none."""
+    node = job.workers[0].node
+    request = client.request_of(node.zone, node.queued_resource) if node.queued_resource else None
+    if request is None:
+        raise Problem(
+            f"`{job.record.tpu}` was not made by a queued resource that is still there, so it "
+            "cannot be asked for again",
+            hint="`tpustarter tpu create` makes one that can",
+            code=ExitCode.USAGE,
+        )
+    return request
+
+
+def is_pre_empted(states: Sequence[WorkerState]) -> bool:
+    """Return whether the TPU was taken away while the job ran."""
+    return any(one.state == "gone" for one in states)
+
+
+def prepare_again(job: TpuJob, new: Sequence[Worker]) -> TpuJob:
+    """Return the same job on a new TPU, and save it; what was sent is sent again."""
+    began, before = datetime.now(timezone.utc), job.record
+    node = new[0].node
+    usd = estimate_spending([worker.node for worker in job.workers], began) or 0.0
+    record = replace(
+        before,
+        id=f"{before.tpu}-{began:%Y%m%d-%H%M%S}",
+        workers=tuple(worker.label for worker in new),
+        created=node.created.isoformat() if node.created else "",
+        began=began.isoformat(timespec="seconds"),
+        phase="starting",
+        code=None,
+        again=before.again - 1,
+        spent_usd=before.spent_usd + usd,
+    )
+    locations.make_folder(record.log_folder)
+    with locations.convert_write_errors(record.archive):
+        before.archive.replace(record.archive)
+    return TpuJob(job_records.save_job(record), new, job.route)
+
+
+def give_back(
+    client: TpuClient, record: JobRecord, plan: DeletionPlan | None, clock: Clock
+) -> Generator[Event, None, JobRecord]:
+    """Delete the TPU of a job, and yield the events; returns the record of what was given back.
+
+    Raises:
+        Problem: Google still lists it.
+    """
+    if plan is not None:
+        is_gone = yield from removal.carry_out_plan(client, plan, clock)
+        if not is_gone:
+            raise Problem(
+                f"`{record.tpu}` is still listed by Google",
+                hint="`tpustarter tpu list` shows it until it is gone",
+                code=ExitCode.INCONCLUSIVE,
+            )
+    return job_records.save_job(replace(record, phase="given-back"))

@@ -1,0 +1,269 @@
+"""The files of a folder that a job sends to its workers, and those that it leaves out.
+
+Git decides, where there is a repository: tracked files, and untracked ones that it does not ignore.
+Files whose names say that they hold secrets are left out as well, and so is whatever is no file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import gzip
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import tarfile
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from tpustarter.core.problem import ExitCode, Problem
+
+MAX_BYTES = 256 << 20
+"""Size above which a folder is not sent without `--limit`."""
+LARGEST = 5
+"""Files that are named where a folder is too large."""
+SECRETS = (
+    *(".env", ".env.*", "*.env", ".netrc", ".npmrc", ".pypirc", ".git-credentials", "*.pem"),
+    *("*.key", "*.p12", "*.pfx", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "kaggle.json"),
+    *("credentials.json", "application_default_credentials.json", "*service*account*.json"),
+    *("token.json", "client_secret*.json", "secrets.y*ml", "secrets.json", "secrets.toml"),
+)
+"""Patterns of file names that by their purpose hold secrets."""
+NO_SECRETS = (".env.example", ".env.sample", ".env.template", ".env.dist")
+"""Names that match them, and are made to be shared."""
+_NEVER = (".git", "__pycache__", ".venv", "node_modules", ".ipynb_checkpoints")
+"""Folders that are left out where there is no git to say so."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A file, or a folder with all that is in it, which is not sent."""
+
+    path: str
+    why: str
+    """Words after its name: `ignored by git`."""
+
+
+@dataclass(frozen=True)
+class JobFiles:
+    """The files of a folder that are sent."""
+
+    folder: Path
+    paths: tuple[str, ...]
+    """Relative paths, sorted."""
+    left_out: tuple[LeftOut, ...]
+    bytes: int
+    """Size of all files together, before compression."""
+    is_git: bool
+
+
+def find_job_files(folder: Path, include: Sequence[str] = ()) -> JobFiles:
+    """Return the files to send.
+
+    Args:
+        folder: The folder, which may be a part of a repository.
+        include: Patterns of files that are sent although they would be left out.
+
+    Raises:
+        Problem: there is no such folder, or it has no file to send, or a pattern matches nothing.
+    """
+    if not folder.is_dir():
+        raise Problem(f"`{folder}` is not a folder", code=ExitCode.USAGE)
+    listed = _list_with_git(folder)
+    names, ignored = listed or (sorted(_walk(folder, skips=True)), [])
+    left_out = [LeftOut(name, "ignored by git") for name in ignored]
+    for pattern in include:
+        matches = _match(folder, pattern)
+        if not matches:
+            raise Problem(
+                f"`--include {pattern}` matches no file in `{folder}`", code=ExitCode.USAGE
+            )
+        names = [*names, *matches]
+    wanted = set(names)
+    kept: list[str] = []
+    size = 0
+    for name in sorted(wanted):
+        if why := _reason_against(folder, name, include):
+            left_out.append(LeftOut(name, why))
+            continue
+        kept.append(name)
+        size += (folder / name).lstat().st_size
+    if not kept:
+        raise Problem(f"`{folder}` has no file that would be sent", code=ExitCode.USAGE)
+    return JobFiles(folder, tuple(kept), tuple(left_out), size, is_git=listed is not None)
+
+
+def _list_with_git(folder: Path) -> tuple[list[str], list[str]] | None:
+    """Return the files that git knows or does not ignore, and the ignored ones; None without git.
+
+    Raises:
+        Problem: git refuses to read a repository that is there.
+    """
+    git = shutil.which("git")
+    if git is None:
+        return None
+    command = (git, "-C", str(folder), "-c", "core.fsmonitor=false", "ls-files", "-z")
+    listings: list[list[str]] = []
+    for options in (
+        ("--cached", "--others", "--exclude-standard"),
+        ("--others", "--ignored", "--exclude-standard", "--directory"),
+    ):
+        done = subprocess.run(
+            [*command, *options],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            env={**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
+        )
+        if done.returncode and b"not a git repository" in done.stderr:
+            return None
+        if done.returncode:
+            raise Problem(
+                f"git could not list the files of `{folder}`",
+                detail=os.fsdecode(done.stderr).strip(),
+                code=ExitCode.USAGE,
+            )
+        listings.append([os.fsdecode(name) for name in done.stdout.split(b"\0") if name])
+    return listings[0], listings[1]
+
+
+def _walk(folder: Path, *, skips: bool) -> Iterator[str]:
+    """Yield all files below a folder, without following links."""
+    for parent, folders, files in os.walk(folder):
+        here = Path(parent)
+        if skips:
+            folders[:] = [name for name in folders if name not in _NEVER]
+        links = [name for name in folders if (here / name).is_symlink()]
+        yield from ((here / name).relative_to(folder).as_posix() for name in (*files, *links))
+
+
+def _match(folder: Path, pattern: str) -> list[str]:
+    """Return the files that a pattern matches, and those below folders that it matches."""
+    found: list[str] = []
+    try:
+        matches = [*folder.glob(pattern)]
+    except (ValueError, NotImplementedError) as error:
+        raise Problem(
+            f"`--include {pattern}` is not a pattern below the folder: {error}",
+            code=ExitCode.USAGE,
+        ) from error
+    for path in matches:
+        name = path.relative_to(folder).as_posix()
+        if path.is_dir() and not path.is_symlink():
+            found += (f"{name}/{inside}" for inside in _walk(path, skips=False))
+        else:
+            found.append(name)
+    return found
+
+
+def _reason_against(folder: Path, name: str, include: Sequence[str]) -> str:
+    """Return the reason to leave a file out, or an empty text if it is sent."""
+    path = folder / name
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return "deleted, although git still has it"
+    base = PurePosixPath(name).name
+    root = folder.resolve()
+    if root not in (path.parent.resolve(), *path.parent.resolve().parents):
+        return "outside the folder"
+    is_named = any(fnmatch.fnmatchcase(name, pattern) for pattern in include)
+    if stat.S_ISDIR(mode):
+        return "a git repository of its own"
+    if stat.S_ISLNK(mode):
+        return "" if _stays_inside(folder, path) else "a link that leads out of the folder"
+    if not stat.S_ISREG(mode):
+        return "neither a file nor a link"
+    if not os.access(path, os.R_OK):
+        return "not readable"
+    if not is_named and _is_secret(base):
+        return "likely to hold secrets"
+    return ""
+
+
+def _is_secret(base: str) -> bool:
+    name = base.casefold()
+    if name in NO_SECRETS:
+        return False
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in SECRETS)
+
+
+def _stays_inside(folder: Path, link: Path) -> bool:
+    """Return whether a link is relative, and leads to something inside the folder."""
+    if link.readlink().is_absolute():
+        return False
+    root = folder.resolve()
+    try:
+        return root in (root / link.relative_to(folder)).resolve().parents
+    except (OSError, RuntimeError):
+        return False
+
+
+def require_size(files: JobFiles, limit: int) -> None:
+    """Raise Problem for files that are larger together than the limit."""
+    if files.bytes <= limit:
+        return
+    sizes = sorted(((files.folder / name).lstat().st_size, name) for name in files.paths)
+    largest = [
+        f"{size / (1 << 20):8.1f} MiB  {name!a}" for size, name in sizes[: -LARGEST - 1 : -1]
+    ]
+    raise Problem(
+        f"`{files.folder}` has {files.bytes / (1 << 20):.0f} MiB to send to every worker, expected "
+        f"at most {limit / (1 << 20):.0f} MiB",
+        detail="\n".join(["the largest files:", *largest]),
+        hint="put large data into a bucket, or let git ignore it; `--limit MIB` sends more",
+        code=ExitCode.USAGE,
+    )
+
+
+def write_archive(files: JobFiles, target: BinaryIO) -> str:
+    """Write a compressed tar file, without names of people in it, and return its SHA-256.
+
+    Raises:
+        Problem: a file has changed or gone while it was read.
+    """
+    hashed = hashlib.sha256()
+
+    class _Both:
+        def write(self, data: bytes) -> int:
+            hashed.update(data)
+            return target.write(data)
+
+        def flush(self) -> None:
+            target.flush()
+
+    with (
+        gzip.GzipFile("", "wb", compresslevel=6, fileobj=_Both(), mtime=0) as packed,  # type: ignore[arg-type]
+        tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for name in files.paths:
+            with _convert_read_errors(name):
+                _add(tar, files.folder / name, name)
+    return hashed.hexdigest()
+
+
+@contextlib.contextmanager
+def _convert_read_errors(name: str) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or error
+        raise Problem(f"`{name}` could not be read: {why}", code=ExitCode.USAGE) from error
+
+
+def _add(tar: tarfile.TarFile, path: Path, name: str) -> None:
+    member = tarfile.TarInfo(name)
+    status = path.lstat()
+    member.mtime = int(status.st_mtime)
+    if stat.S_ISLNK(status.st_mode):
+        member.type, member.linkname = tarfile.SYMTYPE, str(path.readlink())
+        tar.addfile(member)
+        return
+    member.mode = 0o755 if status.st_mode & stat.S_IXUSR else 0o644
+    with path.open("rb") as file:
+        member.size = os.fstat(file.fileno()).st_size
+        tar.addfile(member, file)

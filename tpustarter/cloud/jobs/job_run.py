@@ -1,0 +1,559 @@
+"""A job on all workers of a TPU: started, followed, stopped, its results fetched.
+
+Nothing of this program stays on the workers but the folder of the job. A connection may end at any
+time: the command goes on, and its log is continued where it was left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from tpustarter.cloud.api import resource_states
+from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.api.tpu_client import TpuClient
+from tpustarter.cloud.api.workers import Worker
+from tpustarter.cloud.jobs import job_files, job_records, worker_calls
+from tpustarter.cloud.jobs.job_files import JobFiles
+from tpustarter.cloud.jobs.job_records import JobLog, JobRecord
+from tpustarter.cloud.jobs.worker_calls import (
+    CallError,
+    Frame,
+    Route,
+    Task,
+    WorkerDone,
+    WorkerFrame,
+    WorkerTasks,
+)
+from tpustarter.core import locations
+from tpustarter.core.json_values import items_of_type
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.running.line_splitter import LineSplitter
+
+UNREACHED = 255
+"""Exit code of a job on a worker whose command has no known end."""
+LONGEST_PAUSE_S = 30.0
+"""Longest pause between two attempts to connect again."""
+FETCH_ATTEMPTS = 5
+
+EndState = Literal["running", "ended", "lost", "placed", "gone"]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The environment of a set-up profile, as the workers make it."""
+
+    profile: str
+    folder: str
+    """Its folder, below the home on the worker."""
+    wheel: tuple[str, ...]
+    packages: tuple[str, ...]
+    version: str
+
+
+@dataclass(frozen=True)
+class WorkerState:
+    """The state of a job on one worker, as the worker says it."""
+
+    worker: str
+    """Its label."""
+    job: str
+    tpu: str
+    state: EndState
+    code: int | None = None
+    command: tuple[str, ...] = ()
+    began: float | None = None
+    ended: float | None = None
+    log_bytes: int = 0
+    restarted: bool = False
+    """True if the machine was started again since."""
+    is_stopped: bool = False
+    """True if the user has ended it."""
+    why: str = ""
+    """The reason for `gone`."""
+
+
+@dataclass(frozen=True)
+class LogLines:
+    """Lines that a worker wrote, in order."""
+
+    worker: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SetupOutput:
+    """Output of the set-up on a worker."""
+
+    worker: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A connection that was lost, or is there again."""
+
+    worker: str
+    lost: str = ""
+    """Words that follow the worker's name; empty once it is there again."""
+    is_final: bool = False
+    """True if no further attempt is made."""
+
+
+@dataclass(frozen=True)
+class WorkerJobEnded:
+    """The end of a job on one worker."""
+
+    state: WorkerState
+
+
+FollowEvent = LogLines | Connection | WorkerJobEnded
+
+
+@dataclass(frozen=True)
+class FetchedFile:
+    """A result that is here now, with the same hash as on the worker."""
+
+    worker: str
+    path: Path
+    bytes: int
+    sha256: str
+
+
+def parse_state(worker: Worker, fields: Mapping[str, object]) -> WorkerState:
+    """Return the state of a job from a worker's answer; what is no state counts as lost."""
+    code = fields.get("code")
+    began, ended = fields.get("began"), fields.get("ended")
+    state = fields.get("state")
+    return WorkerState(
+        worker.label,
+        str(fields.get("job")),
+        str(fields.get("tpu")),
+        state if state in ("running", "ended", "placed") else "lost",
+        code if isinstance(code, int) else None,
+        tuple(items_of_type(fields.get("command"), str)),
+        began if isinstance(began, float) else None,
+        ended if isinstance(ended, float) else None,
+        int(str(fields.get("log_bytes") or 0)),
+        bool(fields.get("restarted")),
+        bool(fields.get("is_stopped")),
+    )
+
+
+def worst_code(states: Sequence[WorkerState]) -> int:
+    """Return the exit code of a job: the worst of its workers, 255 where one has no known end."""
+    return max(
+        (UNREACHED if one.code is None else min(max(one.code, 0), UNREACHED) for one in states),
+        default=0,
+    )
+
+
+@dataclass
+class TpuJob:
+    """A job and the way to its workers; `stop_calls` ends what is being done from anywhere."""
+
+    record: JobRecord
+    workers: Sequence[Worker]
+    route: Route
+    _tasks: list[WorkerTasks] = field(default_factory=list[WorkerTasks])
+
+    def stop_calls(self) -> None:
+        """End every call; what runs on the workers goes on."""
+        for tasks in [*self._tasks]:
+            tasks.stop()
+
+    def _number(self, worker: Worker) -> int:
+        return self.workers.index(worker)
+
+    def _fields(self, do: str, **more: object) -> Callable[[Worker], Mapping[str, object]]:
+        return lambda worker: {
+            "do": do,
+            "job": self.record.id,
+            "number": self._number(worker),
+            **more,
+        }
+
+    @contextlib.contextmanager
+    def _running(
+        self, task: Task, workers: Sequence[Worker] | None = None, at_a_time: int | None = None
+    ) -> Generator[WorkerTasks]:
+        chosen = self.workers if workers is None else workers
+        count = at_a_time or worker_calls.CONNECTING
+        tasks = WorkerTasks(self.route, chosen, task, count)
+        self._tasks.append(tasks)
+        try:
+            yield tasks
+        finally:
+            self._tasks.remove(tasks)
+
+    def _call_all(
+        self,
+        do: str,
+        what: str,
+        payload: Path | None = None,
+        hint: str | None = None,
+        **more: object,
+    ) -> Generator[WorkerFrame, None, None]:
+        """Call all workers once; raises Problem where one did not do it."""
+        errors: dict[Worker, CallError] = {}
+        task = worker_calls.call_once(self._fields(do, **more), payload)
+        with self._running(task) as tasks, contextlib.closing(tasks.events()) as events:
+            for event in events:
+                if isinstance(event, WorkerFrame):
+                    yield event
+                elif event.error:
+                    errors[event.worker] = event.error
+        worker_calls.raise_for_workers(errors, what, hint)
+
+    def pack(self, files: JobFiles) -> None:
+        """Write what is sent into a file; raises Problem."""
+        path = self.record.archive
+        locations.make_folder(path.parent)
+        with locations.convert_write_errors(path), path.open("wb") as file:
+            job_files.write_archive(files, file)
+
+    def place(self) -> str:
+        """Send what was packed to all workers; returns where it is there. Raises Problem."""
+        record, archive = self.record, self.record.archive
+        hashed = hashlib.sha256()
+        with locations.convert_write_errors(archive), archive.open("rb") as file:
+            while data := file.read(1 << 20):
+                hashed.update(data)
+        frames = self._call_all(
+            "place",
+            f"the folder could not be sent to every worker of `{record.tpu}`",
+            archive,
+            tpu=record.tpu,
+            workers=len(self.workers),
+            command=record.command,
+            bytes=archive.stat().st_size,
+            sha256=hashed.hexdigest(),
+        )
+        folders = [str(one.frame.fields["folder"]) for one in frames]
+        if not record.again:
+            archive.unlink()
+        return folders[0]
+
+    def prepare(self, environment: Environment) -> Generator[SetupOutput, None, None]:
+        """Make the environment on all workers, or find it there; raises Problem."""
+        frames = self._call_all(
+            "prepare",
+            f"the environment `{environment.profile}` could not be made on every worker",
+            folder=environment.folder,
+            wheel=environment.wheel,
+            packages=environment.packages,
+            version=environment.version,
+        )
+        for one in frames:
+            text = one.frame.data.decode("utf-8", "replace")
+            if one.frame.event == "prepared":
+                text = "made" if one.frame.fields["made"] else "there already"
+            yield SetupOutput(one.worker.label, text)
+
+    def begin(self, environment: Environment | None) -> list[str]:
+        """Start the command on all workers, or on none; returns the names of the keepers.
+
+        Raises:
+            Problem: it could not be started on one, so it was ended on all.
+        """
+        path = [f"{environment.folder}/bin"] if environment else []
+        what = f"the command could not be started on every worker of `{self.record.tpu}`"
+        source = worker_calls.read_program()
+        try:
+            frames = [*self._call_all("begin", what, source=source, path=path)]
+        except Problem as problem:
+            with contextlib.suppress(Problem):
+                self.end()
+                problem.detail += "\nIt was ended on the others, so that it runs nowhere."
+            raise
+        return [str(one.frame.fields["keeper"]) for one in frames]
+
+    def end(self) -> list[WorkerState]:
+        """End the command on all workers, and return its states; raises Problem."""
+        what = f"the job `{self.record.id}` could not be ended on every worker"
+        frames = [*self._call_all("stop", what, hint="run the command again for those")]
+        frames.sort(key=lambda one: self._number(one.worker))
+        return [parse_state(one.worker, one.frame.fields) for one in frames]
+
+    def follow(
+        self, client: TpuClient | None, *, until_end: bool = True
+    ) -> Generator[FollowEvent, None, list[WorkerState]]:
+        """Yield the log of all workers, first what is here of it, and their ends.
+
+        Args:
+            client: Google's client, which says whether a worker that is not reached is gone.
+            until_end: Wait for the end; otherwise return what is there now.
+
+        Returns the states of all workers that have one.
+        """
+        logs = _FollowedLogs(self)
+        task = _FollowTask(self, client, logs.sizes(), until_end=until_end)
+        with contextlib.ExitStack() as stack:
+            stack.callback(logs.close)
+            yield from logs.read_known()
+            tasks = stack.enter_context(self._running(task, at_a_time=len(self.workers)))
+            events = stack.enter_context(contextlib.closing(tasks.events()))
+            for event in events:
+                if isinstance(event, WorkerFrame):
+                    yield from logs.take(event.worker, event.frame, is_end=until_end)
+                elif event.error and not tasks.stopping.is_set():
+                    yield Connection(event.worker.label, event.error.what, is_final=True)
+        return [logs.states[worker] for worker in self.workers if worker in logs.states]
+
+    def read_states(self) -> tuple[list[WorkerState], dict[Worker, CallError]]:
+        """Return the jobs that the workers know, oldest first, and the workers not reached."""
+        found: list[tuple[str, int, WorkerState]] = []
+        errors: dict[Worker, CallError] = {}
+        task = worker_calls.call_once(self._fields("status"))
+        with self._running(task) as tasks, contextlib.closing(tasks.events()) as events:
+            for event in events:
+                if isinstance(event, WorkerDone):
+                    if event.error:
+                        errors[event.worker] = event.error
+                elif event.frame.event == "job":
+                    state = parse_state(event.worker, event.frame.fields)
+                    found.append((state.job, self._number(event.worker), state))
+        found.sort(key=lambda row: row[:2])
+        return [state for _, _, state in found], errors
+
+    def fetch(self, patterns: Sequence[str], target: Path) -> Generator[FetchedFile, None, None]:
+        """Fetch the files that match patterns, into a folder per worker; raises Problem."""
+        errors: dict[Worker, CallError] = {}
+        task = _FetchTask(self, patterns, target)
+        with self._running(task) as tasks, contextlib.closing(tasks.events()) as events:
+            for event in events:
+                if isinstance(event, WorkerDone):
+                    if event.error:
+                        errors[event.worker] = event.error
+                    continue
+                fields = event.frame.fields
+                yield FetchedFile(
+                    event.worker.label,
+                    Path(str(fields["target"])),
+                    int(str(fields["bytes"])),
+                    str(fields["sha256"]),
+                )
+        what = f"the results of `{self.record.id}` could not be fetched from every worker"
+        worker_calls.raise_for_workers(errors, what, None)
+
+
+class _FollowedLogs:
+    """The logs of a job here, and what the workers add to them."""
+
+    def __init__(self, job: TpuJob) -> None:
+        self._record = job.record
+        self._logs = {
+            worker: JobLog(path) for worker, path in zip(job.workers, job.record.logs, strict=True)
+        }
+        self._splitters = {worker: LineSplitter() for worker in job.workers}
+        self.states: dict[Worker, WorkerState] = {}
+
+    def sizes(self) -> dict[Worker, int]:
+        """Return the sizes of what is here."""
+        return {worker: log.size for worker, log in self._logs.items()}
+
+    def close(self) -> None:
+        """Close the files."""
+        for log in self._logs.values():
+            log.close()
+
+    def read_known(self) -> Iterator[LogLines]:
+        """Yield the lines that are here; one without an end waits for the rest of it."""
+        for worker, log in self._logs.items():
+            for data in log.read_known():
+                if lines := self._splitters[worker].feed(data):
+                    yield LogLines(worker.label, tuple(lines))
+
+    def take(self, worker: Worker, frame: Frame, *, is_end: bool) -> Iterator[FollowEvent]:
+        """Keep what a worker has sent, and yield what it means."""
+        if frame.event == "log":
+            self._logs[worker].write_at(int(str(frame.fields["at"])), frame.data)
+            if lines := self._splitters[worker].feed(frame.data):
+                yield LogLines(worker.label, tuple(lines))
+        elif frame.event in ("lost", "back"):
+            yield Connection(worker.label, str(frame.fields.get("what", "")))
+        elif frame.event in ("end", "gone"):
+            if rest := self._splitters[worker].take_rest():
+                yield LogLines(worker.label, tuple(rest))
+            self.states[worker] = self._end_state(worker, frame)
+            if is_end:
+                yield WorkerJobEnded(self.states[worker])
+
+    def _end_state(self, worker: Worker, frame: Frame) -> WorkerState:
+        if frame.event == "end":
+            return parse_state(worker, frame.fields)
+        why = str(frame.fields["what"])
+        return WorkerState(worker.label, self._record.id, self._record.tpu, "gone", why=why)
+
+
+class _FollowTask:
+    """The task that follows the log of a worker over lost connections."""
+
+    def __init__(
+        self,
+        job: TpuJob,
+        client: TpuClient | None,
+        offsets: Mapping[Worker, int],
+        *,
+        until_end: bool,
+    ) -> None:
+        self._job = job
+        self._client = client
+        self._offsets = dict(offsets)
+        self._until_end = until_end
+
+    def __call__(self, tasks: WorkerTasks, worker: Worker, put: Callable[[Frame], None]) -> None:
+        failures = 0
+        while True:
+            try:
+                with contextlib.closing(tasks.call(worker, self._fields(worker))) as frames:
+                    for frame in frames:
+                        if failures:
+                            put(Frame("back", {}))
+                            failures = 0
+                        if frame.event == "log":
+                            self._offsets[worker] = int(str(frame.fields["at"])) + len(frame.data)
+                        put(frame)
+                        if frame.event == "end":
+                            return
+                raise CallError("was lost: its connection ended")
+            except CallError as error:
+                if error.is_refused or tasks.stopping.is_set() or not self._until_end:
+                    raise
+                if not failures:
+                    put(Frame("lost", {"what": error.what}))
+            failures += 1
+            if failures > 1 and (gone := self._find_loss(worker)):
+                put(Frame("gone", {"what": gone}))
+                return
+            tasks.stopping.wait(min(2.0 ** (failures - 1), LONGEST_PAUSE_S))
+
+    def _fields(self, worker: Worker) -> dict[str, object]:
+        return {
+            "do": "follow",
+            "job": self._job.record.id,
+            "number": self._job.workers.index(worker),
+            "offset": self._offsets[worker],
+            "follow": self._until_end,
+        }
+
+    def _find_loss(self, worker: Worker) -> str:
+        """Return why a worker will not come back, as Google says it; empty if it may."""
+        if self._client is None:
+            return ""
+        try:
+            node = self._client.node(worker.node.zone, worker.node.name)
+        except CloudProblem:
+            return ""
+        if node is None or node.created != worker.node.created:
+            return f"`{worker.node.name}` no longer exists"
+        state = resource_states.find_resource_state(node)
+        return f"`{node.name}` is {state.name}" if state.mark in ("bad", "act") else ""
+
+
+class _FetchTask:
+    """The task that fetches the results of a worker over lost connections."""
+
+    def __init__(self, job: TpuJob, patterns: Sequence[str], target: Path) -> None:
+        self._job = job
+        self._patterns = patterns
+        self._target = target
+
+    def __call__(self, tasks: WorkerTasks, worker: Worker, put: Callable[[Frame], None]) -> None:
+        have: dict[str, str] = {}
+        attempts = 0
+        while True:
+            attempts += 1
+            try:
+                return self._fetch(tasks, worker, have, put)
+            except CallError as error:
+                if error.is_refused or tasks.stopping.is_set() or attempts == FETCH_ATTEMPTS:
+                    raise
+            tasks.stopping.wait(2.0 ** (attempts - 1))
+
+    def _fetch(
+        self,
+        tasks: WorkerTasks,
+        worker: Worker,
+        have: dict[str, str],
+        put: Callable[[Frame], None],
+    ) -> None:
+        fields = {
+            "do": "fetch",
+            "job": self._job.record.id,
+            "number": self._job.workers.index(worker),
+            "patterns": list(self._patterns),
+            "have": have,
+        }
+        frames = tasks.call(worker, fields)
+        base = self._target / worker.label.replace("/", "-")
+        is_whole = False
+        with contextlib.closing(frames):
+            for frame in frames:
+                if frame.event == "file":
+                    about = frame.fields
+                    path = _write_result(base, about, frames)
+                    have[str(about["path"])] = str(about["sha256"])
+                    put(Frame("fetched", {**about, "target": path}))
+                is_whole = frame.event == "done"
+        if not is_whole:
+            raise CallError("was lost: its connection ended before all results were here")
+
+
+def _write_result(base: Path, about: Mapping[str, object], frames: Iterator[Frame]) -> Path:
+    """Write one result beside its place, compare its hash, and put it there."""
+    name = PurePosixPath(str(about["path"]))
+    target = base / name
+    if name.is_absolute() or ".." in name.parts:
+        raise CallError(f"sent a path outside the folder: {str(name)!a}", is_refused=True)
+    locations.make_missing_folders(target.parent)
+    if base.resolve() not in (target.parent.resolve(), *target.parent.resolve().parents):
+        raise CallError(f"has a result that a link here leads away: {str(name)!a}", is_refused=True)
+    hashed, left = hashlib.sha256(), int(str(about["bytes"]))
+    descriptor, part = tempfile.mkstemp(prefix=".tpustarter-", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            while left > 0:
+                frame = next(frames, None)
+                if frame is None or frame.event != "data":
+                    raise CallError("was lost: its connection ended in the middle of a file")
+                hashed.update(frame.data)
+                file.write(frame.data)
+                left -= len(frame.data)
+            file.flush()
+            os.fsync(file.fileno())
+        if left or hashed.hexdigest() != about["sha256"]:
+            raise CallError(f"has changed {str(name)!a} while it was sent")
+        Path(part).chmod(int(str(about["mode"])) & 0o755 | 0o600)
+        Path(part).replace(target)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
+    locations.chown_to_caller(target)
+    return target
+
+
+def save_end(record: JobRecord, states: Sequence[WorkerState]) -> JobRecord:
+    """Write the end of a job; raises Problem."""
+    return job_records.save_job(replace(record, phase="ended", code=worst_code(states)))
+
+
+def require_no_running_job(job: TpuJob) -> None:
+    """Raise Problem where a job still runs on the workers, or one was not reached."""
+    states, errors = job.read_states()
+    what = f"not every worker of `{job.record.tpu}` was reached"
+    worker_calls.raise_for_workers(errors, what, None)
+    for one in states:
+        if one.state == "running":
+            raise Problem(
+                f"the job `{one.job}` is still running on `{job.record.tpu}`, and only one program "
+                "at a time can have its chips",
+                hint=f"`tpustarter tpu job stop {job.record.tpu}` ends it",
+                code=ExitCode.BUSY,
+            )

@@ -1,0 +1,97 @@
+"""The texts about a job: what is sent, what runs, how it ended; both front ends show the same.
+
+Names of files and texts of Google are unchanged in them, so the caller must make them safe for a
+terminal.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from tpustarter.cloud.jobs import remote_command_text
+from tpustarter.cloud.jobs.job_files import JobFiles
+from tpustarter.cloud.jobs.job_records import JobRecord
+from tpustarter.cloud.jobs.job_run import WorkerState
+from tpustarter.text import phrases
+
+SHOWN_FILES = 5
+"""Files left out for the same reason that are named one by one."""
+GOES_ON = "The job goes on: it runs on the workers, not here."
+
+
+def format_size(size: int) -> str:
+    """Return a size in a unit that suits it."""
+    if size < 1 << 20:
+        return f"{size / 1024:.1f} KiB"
+    return f"{size / (1 << 20):.1f} MiB" if size < 1 << 30 else f"{size / (1 << 30):.1f} GiB"
+
+
+def describe_files(files: JobFiles) -> Iterator[str]:
+    """Yield what is sent, and each reason for what is left out."""
+    why = "those that git knows or doesn't ignore"
+    if not files.is_git:
+        why = "all, because it is in no git repository"
+    count = phrases.format_count(len(files.paths), "file")
+    folder = "this folder" if files.folder == Path() else files.folder
+    yield f"{count} ({format_size(files.bytes)}) of {folder}: {why}"
+    reasons = Counter(one.why for one in files.left_out)
+    for reason, number in reasons.items():
+        names = [one.path for one in files.left_out if one.why == reason]
+        shown = ", ".join(names[:SHOWN_FILES])
+        rest = f" and {number - SHOWN_FILES} more" if number > SHOWN_FILES else ""
+        yield f"left out, {reason}: {shown}{rest}"
+
+
+def describe_state(state: WorkerState, now: datetime) -> str:
+    """Return the state of a job on one worker in words."""
+    if state.state == "ended" and state.is_stopped:
+        return "was stopped"
+    if state.state == "ended":
+        took = _duration(state.began, state.ended)
+        return f"ended with {state.code}" + (f" after {took}" if took else "")
+    if state.state == "running":
+        took = _duration(state.began, now.timestamp())
+        return "runs" + (f" since {took}" if took else "")
+    if state.state == "placed":
+        return "has the folder, but the command was not started"
+    if state.state == "gone":
+        return f"is gone: {state.why}"
+    return "was restarted while it ran" if state.restarted else "was killed, and left no exit code"
+
+
+def _duration(began: float | None, ended: float | None) -> str:
+    if began is None or ended is None:
+        return ""
+    return phrases.format_duration(max(0.0, ended - began))
+
+
+def group_states(states: Sequence[WorkerState], now: datetime) -> Iterator[str]:
+    """Yield each end or state with the workers that have it."""
+    found: dict[str, list[str]] = {}
+    for state in states:
+        found.setdefault(describe_state(state, now), []).append(state.worker)
+    for what, labels in found.items():
+        yield f"{remote_command_text.join_worker_names(labels)} {what}"
+
+
+def format_command(command: Sequence[str]) -> str:
+    """Return the command of a job as it would be typed."""
+    return command[0] if len(command) == 1 else shlex.join(command)
+
+
+def describe_record(record: JobRecord) -> str:
+    """Return what this machine knows of a job whose workers were not asked."""
+    if record.phase == "given-back":
+        return f"ended with {record.code}, and its TPU was given back"
+    if record.phase == "ended":
+        return f"ended with {record.code}"
+    return "was running when it was last seen" if record.phase == "running" else "was being started"
+
+
+def now() -> datetime:
+    """Return the time in UTC."""
+    return datetime.now(timezone.utc)

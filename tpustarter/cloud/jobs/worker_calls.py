@@ -1,0 +1,346 @@
+"""Calls to the worker's side of a job, over gcloud or ssh, on many workers at a time.
+
+The far shell gets one short command that is the same for every call; names, patterns and the
+command of a job are JSON on its stdin, so that no shell ever reads them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import IO
+
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.workers import Worker
+from tpustarter.cloud.jobs import connection as worker_connection
+from tpustarter.cloud.jobs import connection_failures, worker_program
+from tpustarter.core.json_values import as_object
+from tpustarter.core.problem import ExitCode, Problem
+
+CODE = f"~/{worker_program.FOLDER}/{{}}/code"
+"""Folder of a job on its workers, without the job's id."""
+CONNECTING = 8
+"""Workers that are called at a time, except where their logs are followed."""
+END_S = 5.0
+"""Seconds between TERM and KILL for gcloud or ssh."""
+LOOK_S = 1.0
+TEXT = 'python3 -Ic "import sys; i = sys.stdin.buffer; exec(i.read(int(i.readline())))"'
+"""Command for the worker's shell: it reads the length of a program, the program, and runs it."""
+_GREETING_BYTES = 1 << 20
+"""The most that a login script may write before an answer."""
+_FRAME_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Route:
+    """The way to the workers of a TPU."""
+
+    project: Project
+    program: str
+    """Path of gcloud or ssh."""
+    via: str = "gcloud"
+    iap: bool = False
+    user: str | None = None
+
+    def command(self, worker: Worker, text: str = TEXT) -> tuple[str, ...]:
+        """Return the command that runs a shell command on a worker."""
+        iap = self.iap or worker.needs_iap
+        if self.via == "ssh":
+            words = worker_connection.ssh_command(worker, text, iap=iap, user=self.user)
+        else:
+            words = worker_connection.gcloud_command(
+                worker, self.project, text, iap=iap, user=self.user
+            )
+        return (self.program or words[0], *words[1:])
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A part of a worker's answer."""
+
+    event: str
+    fields: Mapping[str, object]
+    data: bytes = b""
+
+
+class CallError(Exception):
+    """A call that was not answered, or that the worker refused."""
+
+    def __init__(self, what: str, *, is_refused: bool = False, fixes: tuple[str, ...] = ()) -> None:
+        super().__init__(what)
+        self.what = what
+        """Words that follow the worker's name."""
+        self.is_refused = is_refused
+        """True if the worker was reached, and has answered that it cannot do this."""
+        self.fixes = fixes
+
+
+def read_program() -> str:
+    """Return the source of the worker's side."""
+    name = Path(worker_program.__file__).name
+    return resources.files("tpustarter.cloud.jobs").joinpath(name).read_text("utf-8")
+
+
+class WorkerCall:
+    """One call to one worker, as a process of gcloud or ssh."""
+
+    def __init__(
+        self, route: Route, worker: Worker, call: Mapping[str, object], payload: Path | None = None
+    ) -> None:
+        """Start it.
+
+        Args:
+            route: The way to the worker.
+            worker: The worker.
+            call: The fields of the call.
+            payload: The file that is sent after it.
+        """
+        # No window may ask for a password: nobody would see which worker it is for.
+        env = {**os.environ, "SSH_ASKPASS_REQUIRE": "never"}
+        self._process = subprocess.Popen(
+            route.command(worker),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=env,
+            start_new_session=True,
+        )
+        self._stdin, self._stdout, self._stderr = map(
+            _require_pipe, (self._process.stdin, self._process.stdout, self._process.stderr)
+        )
+        self._errors: deque[bytes] = deque(maxlen=40)
+        self._threads = [
+            threading.Thread(target=self._write, args=(call, payload), daemon=True),
+            threading.Thread(target=self._keep_errors, daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _write(self, call: Mapping[str, object], payload: Path | None) -> None:
+        stdin = self._stdin
+        source = read_program().encode()
+        # The answer says why, where the worker reads no further.
+        with contextlib.suppress(OSError):
+            stdin.write(b"%d\n%b%b\n" % (len(source), source, json.dumps(call).encode()))
+            if payload:
+                with payload.open("rb") as file:
+                    while data := file.read(256 * 1024):
+                        stdin.write(data)
+            stdin.flush()
+
+    def _keep_errors(self) -> None:
+        for line in self._stderr:
+            self._errors.append(line)
+
+    def frames(self) -> Iterator[Frame]:
+        """Yield the parts of the answer; raises CallError where it has no proper end."""
+        stdout = self._stdout
+        _skip_greeting(stdout)
+        while line := stdout.readline(_FRAME_BYTES):
+            try:
+                fields = as_object(json.loads(line))
+                size = int(str(fields["size"]))
+            except (ValueError, KeyError, TypeError) as error:
+                raise CallError("sent something that is no answer") from error
+            data = stdout.read(size)
+            if len(data) < size:
+                break
+            if fields["event"] == "refused":
+                raise CallError(f"cannot do this: {fields['what']}", is_refused=True)
+            yield Frame(str(fields["event"]), fields, data)
+        self._raise_for_end()
+
+    def _raise_for_end(self) -> None:
+        code = self._process.wait()
+        self._threads[1].join(END_S)
+        if code == 0:
+            return
+        tail = b"".join(self._errors).decode("utf-8", "replace")
+        if reason := connection_failures.explain_failure(code, tail):
+            raise CallError(reason.what, fixes=reason.fixes)
+        last = next((line for line in reversed(tail.splitlines()) if line.strip()), "")
+        raise CallError(f"ended with {code}" + (f": {last.strip()}" if last else ""))
+
+    def close(self) -> None:
+        """End the process, and wait for it."""
+        if self._process.poll() is None:
+            self._signal(signal.SIGTERM)
+            try:
+                self._process.wait(END_S)
+            except subprocess.TimeoutExpired:
+                self._signal(signal.SIGKILL)
+                self._process.wait()
+        for thread in self._threads:
+            thread.join(END_S)
+        for stream in (self._stdin, self._stdout, self._stderr):
+            with contextlib.suppress(OSError):
+                stream.close()
+
+    def interrupt(self) -> None:
+        """End the process soon; safe in any thread."""
+        if self._process.poll() is None:
+            self._signal(signal.SIGTERM)
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+
+def _require_pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    if stream is None:
+        raise CallError("could not be called: a pipe is missing")
+    return stream
+
+
+def _skip_greeting(stdout: IO[bytes]) -> None:
+    """Read up to the mark of an answer; what comes before it is of a login script."""
+    read = 0
+    while line := stdout.readline(_GREETING_BYTES):
+        read += len(line)
+        if line.endswith(worker_program.HELLO):
+            return
+        if read > _GREETING_BYTES:
+            raise CallError("writes without end before it answers")
+
+
+@dataclass(frozen=True)
+class WorkerFrame:
+    """A part of the answer of one of several workers."""
+
+    worker: Worker
+    frame: Frame
+
+
+@dataclass(frozen=True)
+class WorkerDone:
+    """The end of a task for one worker."""
+
+    worker: Worker
+    error: CallError | None = None
+
+
+Task = Callable[["WorkerTasks", Worker, Callable[[Frame], None]], None]
+"""Function that calls one worker, and hands on what it answers; raises CallError."""
+
+
+@dataclass
+class WorkerTasks:
+    """A task for each of several workers, in threads; `stop` ends them from anywhere."""
+
+    route: Route
+    workers: Sequence[Worker]
+    task: Task
+    at_a_time: int = CONNECTING
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self._queue: queue.Queue[WorkerFrame | WorkerDone] = queue.Queue(maxsize=64)
+        self._gate = threading.Semaphore(self.at_a_time)
+        self._lock = threading.Lock()
+        self._calls: set[WorkerCall] = set()
+        self._is_abandoned = threading.Event()
+
+    def stop(self) -> None:
+        """End every call; safe in any thread and signal handler."""
+        self.stopping.set()
+        for call in [*self._calls]:
+            call.interrupt()
+
+    def call(
+        self, worker: Worker, fields: Mapping[str, object], payload: Path | None = None
+    ) -> Generator[Frame, None, None]:
+        """Yield the answer of a worker to one call; raises CallError."""
+        if self.stopping.is_set():
+            raise CallError("was not called any more")
+        try:
+            call = WorkerCall(self.route, worker, fields, payload)
+        except OSError as error:
+            raise CallError(f"could not be called: {error}") from error
+        self._calls.add(call)
+        try:
+            if self.stopping.is_set():
+                call.interrupt()
+            yield from call.frames()
+        finally:
+            call.close()
+            self._calls.discard(call)
+
+    def events(self) -> Generator[WorkerFrame | WorkerDone, None, None]:
+        """Yield what the workers answer, and the end of each worker once."""
+        threads = [
+            threading.Thread(target=self._work, args=(worker,), daemon=True)
+            for worker in self.workers
+        ]
+        try:
+            for thread in threads:
+                thread.start()
+            running = len(threads)
+            while running:
+                with contextlib.suppress(queue.Empty):
+                    event = self._queue.get(timeout=LOOK_S)
+                    running -= isinstance(event, WorkerDone)
+                    yield event
+        finally:
+            self._is_abandoned.set()
+            self.stop()
+            for thread in threads:
+                thread.join(2 * END_S)
+
+    def _work(self, worker: Worker) -> None:
+        error: CallError | None = CallError("was not called, as this program broke")
+        try:
+            with self._gate:
+                self.task(self, worker, lambda frame: self._put(WorkerFrame(worker, frame)))
+            error = None
+        except CallError as reason:
+            error = reason
+        except OSError as reason:
+            error = CallError(f"could not be called: {reason}")
+        finally:
+            self._put(WorkerDone(worker, error))
+
+    def _put(self, event: WorkerFrame | WorkerDone) -> None:
+        while not self._is_abandoned.is_set():
+            with contextlib.suppress(queue.Full):
+                self._queue.put(event, timeout=LOOK_S / 5)
+                return
+
+
+def call_once(
+    fields: Callable[[Worker], Mapping[str, object]], payload: Path | None = None
+) -> Task:
+    """Return a task that makes one call to each worker."""
+
+    def task(tasks: WorkerTasks, worker: Worker, put: Callable[[Frame], None]) -> None:
+        for frame in tasks.call(worker, fields(worker), payload):
+            put(frame)
+
+    return task
+
+
+def raise_for_workers(errors: Mapping[Worker, CallError], what: str, hint: str | None) -> None:
+    """Raise Problem for workers that could not be called, or refused; each reason once."""
+    if not errors:
+        return
+    reasons: dict[str, list[str]] = {}
+    for worker, error in errors.items():
+        reasons.setdefault(error.what, []).append(worker.label)
+    lines = [f"{', '.join(labels)} {reason}" for reason, labels in reasons.items()]
+    fixes = [fix for error in errors.values() for fix in error.fixes]
+    is_refused = any(error.is_refused for error in errors.values())
+    raise Problem(
+        what,
+        detail="\n".join(lines),
+        hint=hint or (fixes[0] if fixes else None),
+        code=ExitCode.FAILED if is_refused else ExitCode.BUSY,
+    )

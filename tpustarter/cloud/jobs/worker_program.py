@@ -1,0 +1,523 @@
+"""The worker's side of a job: it takes the folder, starts the command, shows its log, ends it.
+
+It is sent over the connection with every call and needs nothing but Python 3.9, so nothing of this
+program is installed on a worker. All that it keeps is in `~/tpustarter-jobs/JOB/`: the folder that
+was sent in `code/`, and in `wN/` the log and the end of worker N.
+
+A call is one line of JSON on stdin, and after it `bytes` bytes. The answer is the line `HELLO`, and
+then frames: a line of JSON, and after it as many bytes as its `size` says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
+
+HELLO = b"tpustarter-job 1\n"
+"""First line of an answer: what a login script writes before it is no part of it."""
+FOLDER = "tpustarter-jobs"
+"""Folder of all jobs, in the worker's home."""
+MARK = "TPUSTARTER_JOB"
+"""Variable by which the processes of a job are known: the folder of the job's worker."""
+NO_CODE = b"    "
+"""Content of the file `exit` until there is a code, which is written over it: a full disk must not
+lose it."""
+STOPPED = 143
+BEGIN_S = 30.0
+"""Longest wait until a command that was started shows that it runs."""
+END_S = 10.0
+"""Seconds between TERM and KILL."""
+LOOK_S = 0.3
+"""Seconds between two looks at a log that doesn't grow."""
+KEPT = ("job", "tpu", "number", "workers", "command")
+"""Fields of a call that describe the job."""
+_CHUNK = 256 * 1024
+
+Fields = dict[str, Any]
+
+
+class RefusedError(Exception):
+    """An answer that says why a call was not carried out."""
+
+
+class WorkerFiles:
+    """The files of one job on one worker."""
+
+    def __init__(self, job: str, number: int) -> None:
+        self.root = Path.home() / FOLDER / job
+        self.code = self.root / "code"
+        self.own = self.root / f"w{number}"
+        self.mark = str(self.own)
+        self.description = self.own / "job.json"
+        self.log = self.own / "log"
+        self.exit = self.own / "exit"
+        self.lock = self.own / "lock"
+        self.pid = self.own / "pid"
+
+    def is_running(self) -> bool:
+        """Return whether its runner lives, which holds the lock as long as it does."""
+        try:
+            with self.lock.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def exit_code(self) -> int | None:
+        """Return the exit code of the command, or None as long as there is none."""
+        with contextlib.suppress(OSError, ValueError):
+            return int(self.exit.read_bytes())
+        return None
+
+    def describe(self) -> Fields:
+        """Return the state of the job here."""
+        fields: Fields = json.loads(self.description.read_text("utf-8"))
+        running = self.is_running()  # first: a job that ends now has written its code before
+        code = self.exit_code()
+        state = "placed"
+        if self.exit.exists():
+            state = "running" if running else "lost" if code is None else "ended"
+        return {
+            **{name: fields[name] for name in KEPT},
+            "state": state,
+            "code": code if state == "ended" else None,
+            "began": self.pid.stat().st_mtime if self.pid.exists() else None,
+            "ended": self.exit.stat().st_mtime if state == "ended" else None,
+            "log_bytes": self.log.stat().st_size if self.log.exists() else 0,
+            "restarted": fields["boot"] != boot_id(),
+            "is_stopped": (self.own / "stopped").exists(),
+        }
+
+
+def boot_id() -> str:
+    """Return the id of this start of the machine; empty where the system has none."""
+    with contextlib.suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    return ""
+
+
+def send(event: str, data: bytes = b"", **fields: object) -> None:
+    """Write one frame."""
+    line = json.dumps({"event": event, "size": len(data), **fields}).encode()
+    sys.stdout.buffer.write(line + b"\n" + data)
+    sys.stdout.buffer.flush()
+
+
+def place(call: Fields, stream: BinaryIO) -> None:
+    """Take the folder: all of it, or nothing stays."""
+    files = WorkerFiles(call["job"], call["number"])
+    require_no_other_job(call["number"])
+    try:
+        files.own.mkdir(parents=True, mode=0o700)
+    except FileExistsError:
+        raise RefusedError(f"a job called `{call['job']}` is there already") from None
+    try:
+        new = files.root / f"code.{files.own.name}"
+        unpack(receive(files.own / "code.tar.gz", call, stream), new)
+        try:
+            new.rename(files.code)
+        except OSError:  # a home that several workers share: another one was faster
+            if not files.code.is_dir():
+                raise
+            shutil.rmtree(new)
+        fields = {name: call[name] for name in KEPT}
+        files.description.write_text(json.dumps({**fields, "boot": boot_id()}), "utf-8")
+    except BaseException:
+        remove(files)
+        raise
+    send("placed", folder=str(files.code))
+
+
+def remove(files: WorkerFiles) -> None:
+    """Remove what is here of a job; the folder that was sent only where no other worker has it."""
+    shutil.rmtree(files.own, ignore_errors=True)
+    shutil.rmtree(files.root / f"code.{files.own.name}", ignore_errors=True)
+    if not any(files.root.glob("w*")):
+        shutil.rmtree(files.root, ignore_errors=True)
+
+
+def require_no_other_job(number: int) -> None:
+    """Refuse a second job: only one program at a time can have the chips."""
+    for other in all_jobs(number):
+        if other.is_running():
+            raise RefusedError(f"the job `{other.root.name}` is still running")
+
+
+def all_jobs(number: int) -> Iterator[WorkerFiles]:
+    """Yield all jobs of a worker, oldest first."""
+    for path in sorted((Path.home() / FOLDER).glob(f"*/w{number}/job.json")):
+        yield WorkerFiles(path.parent.parent.name, number)
+
+
+def receive(path: Path, call: Fields, stream: BinaryIO) -> Path:
+    """Write what follows the call into a file, and compare its hash."""
+    hashed, left = hashlib.sha256(), int(call["bytes"])
+    with path.open("wb") as file:
+        while left:
+            data = stream.read(min(left, _CHUNK))
+            if not data:
+                raise RefusedError("the connection ended before the folder was here")
+            hashed.update(data)
+            file.write(data)
+            left -= len(data)
+    if hashed.hexdigest() != call["sha256"]:
+        raise RefusedError("what arrived is not what was sent: its hash is another one")
+    return path
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack files, folders and links below a folder, and nothing above it."""
+    folder.mkdir()
+    with tarfile.open(archive, "r:gz") as tar:
+        for member in tar:
+            path = PurePosixPath(member.name)
+            if path.is_absolute() or ".." in path.parts:
+                raise RefusedError(f"{member.name!r} is outside the folder")
+            target = folder / path
+            if member.isdir():
+                target.mkdir(parents=True, exist_ok=True)
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if member.issym():
+                target.symlink_to(member.linkname)
+                continue
+            content = tar.extractfile(member)
+            if content is None:
+                raise RefusedError(f"{member.name!r} is no file")
+            with target.open("xb") as file:
+                shutil.copyfileobj(content, file, _CHUNK)
+            target.chmod(member.mode & 0o777)
+    archive.unlink()
+
+
+def prepare(call: Fields, _: BinaryIO) -> None:
+    """Make the environment of a set-up profile, or find that it is there with its packages."""
+    folder = Path.home() / call["folder"]
+    python = folder / "bin" / "python"
+    lacking = find_missing_packages(python, call["packages"])
+    if lacking is None or lacking:
+        uv = find_uv()
+        commands = [[uv, "pip", "install", "--python", str(python), *call["wheel"]]]
+        if lacking is None:
+            commands.insert(0, [uv, "venv", "--seed", "--python", call["version"], str(folder)])
+        for command in commands:
+            send("output", (" ".join(command) + "\n").encode())
+            run_step(command)
+        if find_missing_packages(python, call["packages"]) != []:
+            raise RefusedError(f"`{folder}` lacks {', '.join(call['packages'])} after its set-up")
+    send("prepared", folder=str(folder), made=lacking is None or bool(lacking))
+
+
+def find_missing_packages(python: Path, packages: list[str]) -> list[str] | None:
+    """Return the packages that an environment lacks; None where it cannot be started."""
+    look = (
+        "import sys, importlib.util as u; print(*[n for n in sys.argv[1:] if not u.find_spec(n)])"
+    )
+    try:
+        done = subprocess.run([str(python), "-c", look, *packages], capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.decode().split()
+
+
+def find_uv() -> str:
+    """Return the path of uv, after installing it for this user where it is missing."""
+    own = Path.home() / ".local" / "bin" / "uv"
+    found = shutil.which("uv") or (str(own) if own.exists() else "")
+    if not found:
+        run_step([sys.executable, "-m", "pip", "install", "--user", "--quiet", "uv"])
+        found = str(own)
+    return found
+
+
+def run_step(command: list[str]) -> None:
+    """Run a command of the set-up; its output goes to the one who called."""
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        for line in process.stdout or ():
+            send("output", line)
+    if process.returncode:
+        raise RefusedError(f"`{' '.join(command)}` ended with {process.returncode}")
+
+
+def begin(call: Fields, _: BinaryIO) -> None:
+    """Start the command under systemd or tmux, so that it survives this connection."""
+    files = WorkerFiles(call["job"], call["number"])
+    require_no_other_job(call["number"])
+    program = files.own / "worker_program.py"
+    program.write_text(call["source"], "utf-8")
+    about = json.loads(files.description.read_text("utf-8"))
+    files.description.write_text(json.dumps({**about, "path": call["path"]}), "utf-8")
+    files.exit.write_bytes(NO_CODE)
+    words = [sys.executable, "-I", str(program), "run", call["job"], str(call["number"])]
+    keeper, command = choose_keeper(files, words)
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    until = time.monotonic() + BEGIN_S
+    while not done.returncode and time.monotonic() < until:
+        if files.is_running() or files.exit_code() is not None:
+            send("begun", keeper=keeper, **files.describe())
+            return
+        time.sleep(LOOK_S / 10)
+    files.exit.unlink()
+    why = (done.stderr or done.stdout).strip() or "it showed no sign of life"
+    raise RefusedError(f"{keeper} did not start the command: {why}")
+
+
+def choose_keeper(files: WorkerFiles, words: list[str]) -> tuple[str, list[str]]:
+    """Return the program that keeps the command running, and the words that start it."""
+    if lingers():
+        path = f"--setenv=PATH={os.environ.get('PATH', os.defpath)}"
+        unit = f"--unit=tpustarter-{files.root.name}-{files.own.name}"
+        options = ("--user", "--quiet", "--collect", unit, path)
+        return "systemd", ["systemd-run", *options, "--", *words]
+    if tmux := shutil.which("tmux"):
+        # A server of its own: it gets the variables of this session, and ends with the command.
+        # Several words are executed as they are, without a shell. The name is a hash, because that
+        # of a socket may have a hundred characters only.
+        name = f"tpustarter-{hashlib.sha256(files.mark.encode()).hexdigest()[:12]}"
+        return "tmux", [tmux, "-L", name, "new-session", "-d", "-s", "job", *words]
+    raise RefusedError(
+        "neither systemd for users nor tmux is there to keep the command running; "
+        "`sudo apt install tmux` installs one"
+    )
+
+
+def lingers() -> bool:
+    """Return whether systemd keeps this user's programs after the logout, once it was told to."""
+    if not (shutil.which("systemd-run") and shutil.which("loginctl")):
+        return False
+    me = str(os.getuid())
+    show = ["loginctl", "show-user", me, "--property=Linger", "--value"]
+    for enable in ([], ["loginctl", "enable-linger"], ["sudo", "-n", "loginctl", "enable-linger"]):
+        if enable and not succeeds([*enable, me]):
+            continue
+        if succeeds(show, b"yes"):
+            return succeeds(["systemctl", "--user", "show", "--property=Version"])
+    return False
+
+
+def succeeds(command: list[str], output: bytes = b"") -> bool:
+    """Return whether a command ends with 0, and with this output where one is expected."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    except OSError:
+        return False
+    return done.returncode == 0 and output in done.stdout
+
+
+def run(job: str, number: int) -> None:
+    """Run the command of a job to its end; systemd or tmux keeps this process."""
+    files = WorkerFiles(job, number)
+    if not files.exit.exists():
+        return  # it was given up meanwhile
+    fields = json.loads(files.description.read_text("utf-8"))
+    files.pid.write_text(str(os.getpid()), "ascii")
+    lock = files.lock.open("wb")  # not handed on to the command, and free once this process ends
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    state: Fields = {"process": None, "stopped": False}
+
+    def stop(_: int, __: object) -> None:
+        state["stopped"] = True
+        if state["process"] is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(state["process"].pid, signal.SIGTERM)
+
+    for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(one, stop)
+    with files.log.open("ab", buffering=0) as log:
+        code = 0
+        try:
+            state["process"] = start_command(fields, files, log)
+        except OSError as error:
+            code = 127 if isinstance(error, FileNotFoundError) else 126
+            with contextlib.suppress(OSError):
+                log.write(f"the command could not be started: {error}\n".encode())
+        if state["process"] is not None:
+            code = wait_for_end(state)
+    if state["stopped"]:
+        end_processes(files.mark)
+    with files.exit.open("r+b") as file:
+        file.write(b"%4d" % code)
+
+
+def start_command(fields: Fields, files: WorkerFiles, log: Any) -> subprocess.Popen[bytes]:
+    """Start the command in the folder that was sent, in a group of its own."""
+    words = fields["command"]
+    path = [str(Path.home() / one) for one in (*fields["path"], ".local/bin")]
+    path = os.pathsep.join([*path, os.environ.get("PATH", os.defpath)])
+    env = {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1", MARK: files.mark}
+    for name in ("TMUX", "TMUX_PANE", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY"):
+        env.pop(name, None)
+    return subprocess.Popen(
+        ["/bin/sh", "-c", words[0]] if len(words) == 1 else words,
+        cwd=files.code,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+    )
+
+
+def wait_for_end(state: Fields) -> int:
+    """Return the exit code of the command, as in a shell; one that ignores TERM gets KILL."""
+    process = state["process"]
+    until = None
+    while process.poll() is None:
+        if state["stopped"]:
+            until = until or time.monotonic() + END_S
+            if time.monotonic() > until:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(LOOK_S)
+    if state["stopped"]:
+        return STOPPED
+    return process.returncode if process.returncode >= 0 else 128 - process.returncode
+
+
+def end_processes(mark: str) -> None:
+    """End what is left of a job: the processes that have its mark."""
+    wanted = f"{MARK}={mark}".encode()
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if wanted in path.read_bytes().split(b"\0"):
+                os.kill(int(path.parent.name), signal.SIGKILL)
+
+
+def stop(call: Fields, _: BinaryIO) -> None:
+    """End the command and all its processes."""
+    files = WorkerFiles(call["job"], call["number"])
+    if not files.description.exists():
+        raise RefusedError(f"there is no job called `{call['job']}`")
+    about = files.describe()
+    if about["state"] == "placed":  # it was never started, so nothing of it is worth keeping
+        remove(files)
+    elif about["state"] == "running":
+        (files.own / "stopped").touch()
+        os.kill(int(files.pid.read_text("ascii")), signal.SIGTERM)
+        until = time.monotonic() + 2 * END_S
+        while files.is_running() and time.monotonic() < until:
+            time.sleep(LOOK_S / 10)
+        if files.is_running():
+            os.kill(int(files.pid.read_text("ascii")), signal.SIGKILL)
+        about = files.describe()
+    end_processes(files.mark)
+    send("stopped", **about)
+
+
+def status(call: Fields, _: BinaryIO) -> None:
+    """Show all jobs that this worker knows, oldest first."""
+    for files in all_jobs(call["number"]):
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            send("job", **files.describe())
+    send("done")
+
+
+def follow(call: Fields, stream: BinaryIO) -> None:
+    """Send the log from an offset on; until the end of the job, if that is wanted."""
+    files = WorkerFiles(call["job"], call["number"])
+    if not files.description.exists():
+        raise RefusedError(f"there is no job called `{call['job']}`")
+    offset = int(call["offset"])
+    while True:
+        about = files.describe()  # before the read: what an ended job wrote is all there
+        with contextlib.suppress(FileNotFoundError), files.log.open("rb") as log:
+            log.seek(offset)
+            while data := log.read(_CHUNK):
+                send("log", data, at=offset)
+                offset += len(data)
+        if about["state"] != "running" or not call["follow"]:
+            send("end", **about)
+            return
+        readable, _, _ = select.select([stream], [], [], LOOK_S)
+        if readable and not os.read(stream.fileno(), 1):
+            return  # nobody is there any more
+
+
+def fetch(call: Fields, _: BinaryIO) -> None:
+    """Send the files of the folder that match the patterns, each with its hash."""
+    files = WorkerFiles(call["job"], call["number"])
+    if not files.code.is_dir():
+        raise RefusedError(f"there is no job called `{call['job']}`")
+    for path in match_files(files.code, call["patterns"]):
+        name = path.relative_to(files.code).as_posix()
+        with path.open("rb") as file:
+            hashed = hashlib.sha256()
+            while data := file.read(_CHUNK):
+                hashed.update(data)
+            digest, left = hashed.hexdigest(), file.tell()
+            if call["have"].get(name) == digest:
+                send("same", path=name)
+                continue
+            send("file", path=name, bytes=left, sha256=digest, mode=path.stat().st_mode & 0o777)
+            file.seek(0)
+            while left:
+                data = file.read(min(left, _CHUNK))
+                if not data:
+                    raise RefusedError(f"{name!r} became shorter while it was sent")
+                send("data", data)
+                left -= len(data)
+    send("done")
+
+
+def match_files(folder: Path, patterns: list[str]) -> list[Path]:
+    """Return the files that patterns match, and those below folders that they match."""
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        for path in sorted(folder.glob(pattern)):
+            inside = sorted(path.rglob("*")) if path.is_dir() else [path]
+            for one in inside:
+                if one.is_file() and folder in (one.resolve(), *one.resolve().parents):
+                    found[one] = None
+    return list(found)
+
+
+OPERATIONS = {
+    "place": place,
+    "prepare": prepare,
+    "begin": begin,
+    "stop": stop,
+    "status": status,
+    "follow": follow,
+    "fetch": fetch,
+}
+
+
+def main(stream: BinaryIO) -> int:
+    """Carry out the call on stdin."""
+    sys.stdout.buffer.write(HELLO)
+    try:
+        call = json.loads(stream.readline())
+        OPERATIONS[call["do"]](call, stream)
+    except BrokenPipeError:
+        os._exit(1)
+    except (RefusedError, OSError) as error:
+        send("refused", what=str(error))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["run"]:
+        run(sys.argv[2], int(sys.argv[3]))
+    else:
+        sys.exit(main(sys.stdin.buffer))
