@@ -15,9 +15,9 @@ from tpustarter.cli.tpu.job_start import make_environment, start_job
 from tpustarter.cli.tpu.options import command_lines, print_events
 from tpustarter.cli.tpu.options import stop_at_signals as wait_until_signal
 from tpustarter.cloud.api import workers
+from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.jobs import job_end, job_run, job_text
@@ -50,7 +50,9 @@ def print_states(states: Sequence[WorkerState]) -> None:
             click.echo(row, err=True)
 
 
-def follow_job(client: TpuClient, project: Project, job: TpuJob, *, until_end: bool = True) -> int:
+def follow_job(
+    client: OfferingClient, project: Project, job: TpuJob, *, until_end: bool = True
+) -> int:
     """Show the logs of a job, and do what it was started with at its end.
 
     Returns the exit code of the worst worker.
@@ -66,7 +68,7 @@ def follow_job(client: TpuClient, project: Project, job: TpuJob, *, until_end: b
 
 
 def _follow_once(
-    client: TpuClient, project: Project, job: TpuJob, *, until_end: bool
+    client: OfferingClient, project: Project, job: TpuJob, *, until_end: bool
 ) -> tuple[list[WorkerState], int]:
     signals: list[int] = []
 
@@ -96,7 +98,7 @@ def _follow_once(
     return states, code
 
 
-def _start_again(client: TpuClient, project: Project, job: TpuJob) -> TpuJob:
+def _start_again(client: OfferingClient, project: Project, job: TpuJob) -> TpuJob:
     """Start a job on a new TPU in place of one that was taken away; raises Problem."""
     record = job.record
     usd = job_end.estimate_spending([worker.node for worker in job.workers], job_text.now())
@@ -119,7 +121,7 @@ def _start_again(client: TpuClient, project: Project, job: TpuJob) -> TpuJob:
     return again
 
 
-def _show(job: TpuJob, client: TpuClient, *, until_end: bool) -> list[WorkerState]:
+def _show(job: TpuJob, client: OfferingClient, *, until_end: bool) -> list[WorkerState]:
     happening = job.follow(client, until_end=until_end)
     while True:
         try:
@@ -153,7 +155,9 @@ def _make_interruption(job: TpuJob, number: int) -> Problem:
     )
 
 
-def _end(client: TpuClient, project: Project, job: TpuJob, states: Sequence[WorkerState]) -> None:
+def _end(
+    client: OfferingClient, project: Project, job: TpuJob, states: Sequence[WorkerState]
+) -> None:
     """Explain a failure, fetch the results, and give the TPU back once they are safe."""
     record = job.record
     for log in record.logs:

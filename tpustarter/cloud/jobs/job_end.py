@@ -6,9 +6,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
+from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing import cost
 from tpustarter.cloud.create.events import Event
@@ -51,13 +51,13 @@ def _kept(record: JobRecord, why: str) -> Problem:
     )
 
 
-def find_deletion_plan(client: TpuClient, record: JobRecord) -> DeletionPlan | None:
+def find_deletion_plan(client: OfferingClient, record: JobRecord) -> DeletionPlan | None:
     """Return the plan for the TPU of a job, or None where it is gone.
 
     Raises:
         Problem: another TPU has its name now.
     """
-    queued, nodes = client.queued_resources(record.zone), client.nodes(record.zone)
+    queued, nodes = client.resources(record.zone)
     plans = removal.find_deletion_plans(queued.items, nodes.items, record.tpu)
     if not plans:
         return None
@@ -99,10 +99,11 @@ def describe_spending(record: JobRecord, usd: float | None) -> str:
     return f"Its chips have cost at most {record.spent_usd + usd:,.2f} USD until now."
 
 
-def find_request(client: TpuClient, job: TpuJob) -> TpuRequest:
+def find_request(client: OfferingClient, job: TpuJob) -> TpuRequest:
     """Return the request that asks for the TPU of a job once more; raises Problem for none."""
     node = job.workers[0].node
-    request = client.request_of(node.zone, node.queued_resource) if node.queued_resource else None
+    is_queued = node.queued_resource and node.api == "cloud-tpu"
+    request = client.request_of(node.zone, node.queued_resource) if is_queued else None
     if request is None:
         raise Problem(
             f"`{job.record.tpu}` was not made by a queued resource that is still there, so it "
@@ -141,7 +142,7 @@ def prepare_again(job: TpuJob, new: Sequence[Worker]) -> TpuJob:
 
 
 def give_back(
-    client: TpuClient, record: JobRecord, plan: DeletionPlan | None, clock: Clock
+    client: OfferingClient, record: JobRecord, plan: DeletionPlan | None, clock: Clock
 ) -> Generator[Event, None, JobRecord]:
     """Delete the TPU of a job, and yield the events; returns the record of what was given back.
 

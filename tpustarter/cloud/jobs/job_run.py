@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from tpustarter.cloud.api import resource_states
+from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.errors import CloudProblem
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.jobs import job_files, job_records, worker_calls
 from tpustarter.cloud.jobs.job_files import JobFiles
@@ -282,7 +282,7 @@ class TpuJob:
         return [parse_state(one.worker, one.frame.fields) for one in frames]
 
     def follow(
-        self, client: TpuClient | None, *, until_end: bool = True
+        self, client: OfferingClient | None, *, until_end: bool = True
     ) -> Generator[FollowEvent, None, list[WorkerState]]:
         """Yield the log of all workers, first what is here of it, and their ends.
 
@@ -398,7 +398,7 @@ class _FollowTask:
     def __init__(
         self,
         job: TpuJob,
-        client: TpuClient | None,
+        client: OfferingClient | None,
         offsets: Mapping[Worker, int],
         *,
         until_end: bool,
@@ -448,7 +448,7 @@ class _FollowTask:
         if self._client is None:
             return ""
         try:
-            node = self._client.node(worker.node.zone, worker.node.name)
+            node = self._client.of(worker.node.api).node(worker.node.zone, worker.node.name)
         except CloudProblem:
             return ""
         if node is None or node.created != worker.node.created:
