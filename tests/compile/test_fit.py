@@ -101,7 +101,7 @@ def test_size_without_an_answer_ends_the_search(stub: str) -> None:
     assert ExitCode.INCONCLUSIVE == rehearsal.exit_code
 
 
-def test_file_that_fails_at_every_size_is_one_error(stub: str) -> None:
+def test_file_failing_at_every_size_errors_once(stub: str) -> None:
     """It is not tried again and again."""
     with pytest.raises(Problem) as problem:
         rehearse(stub, "fails")

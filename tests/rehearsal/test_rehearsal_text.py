@@ -42,7 +42,7 @@ REFUSED = {
     "f32[8]]": "cannot be read",
     "f32[-1]": "cannot be read",
     "f32[8.0]": "cannot be read",
-    "f32[a]": "cannot be read",
+    "f32[a]": "the dimension `a` has no size",
     "[8]": "cannot be read",
     "": "`--arg ` cannot be read",
     "f32[8,]": "the shape cannot be read",
@@ -363,6 +363,8 @@ def report(name: str, *, verbose: bool = False) -> str:
         runs_script=name in ("one-program", "nothing"),
         script_python="~/tpu/bin/python",
         asked=("train.py:3", "train.py:9") if name == "one-program" else (),
+        fits=[],
+        compares=False,
         skipped=[
             {
                 "name": "jax.every_device",
@@ -536,6 +538,8 @@ def test_no_line_of_a_result_is_too_long(name: str, used: int, limit: int, secon
     rehearsal: Any = SimpleNamespace(
         topologies=[tpus.find_topology("v5e-8")],
         results=[one],
+        fits=[],
+        compares=False,
         skipped=[],
         functions=[],
         script_error=None,

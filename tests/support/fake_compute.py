@@ -53,7 +53,7 @@ DELETE_S = 30.0
 
 @dataclass
 class FakeCompute:
-    """What exists by path, what was asked, and what goes wrong next."""
+    """The service: its resources by path, the requests it got, and what goes wrong next."""
 
     clock: FakeClock = field(default_factory=FakeClock)
     things: dict[str, Thing] = field(default_factory=dict)

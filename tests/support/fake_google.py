@@ -147,6 +147,8 @@ def _good() -> dict[str, Answer]:
                 metric("tpu-v5s-litepod-serving", None),
             ]
         },
+        f"{rest_client.SERVICES}/v1beta1/{project}/services/{rest_client.COMPUTE}"
+        "/consumerQuotaMetrics": {"metrics": []},
         f"{rest_client.TPU}/v2/{project}/locations": {
             "locations": [
                 {"locationId": ZONE},

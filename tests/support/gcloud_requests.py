@@ -1,4 +1,4 @@
-"""What the real gcloud sends to Compute Engine for a command, seen by a server on loopback."""
+"""Requests of the real gcloud to Compute Engine, recorded by a server on loopback."""
 
 from __future__ import annotations
 

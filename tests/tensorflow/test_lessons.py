@@ -30,9 +30,9 @@ def test_every_lesson_block_prints_its_output(lesson: Lesson) -> None:
     shipped.every_block_holds(lesson, ENV, devices=DEVICES)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def session() -> Iterator[LessonSession]:
-    """Return one session: TensorFlow is started once, as in the app."""
+    """Return a session of its own: collectives of two exercises clash in one process."""
     opened = make_session(EXERCISES[0].lesson, devices=DEVICES)
     yield opened
     opened.close()

@@ -304,7 +304,7 @@ class MachineCheck:
     def _unusable(self, framework: str) -> BlockedFramework | None:
         from tpustarter.checking.plan import framework_plan
 
-        installed = self.run.target["frameworks"]
+        installed = self.run.target.get("frameworks", {})
         others = [
             framework_plan.AlternativePython(self._display_path(one), one.frameworks)
             for one in self._others

@@ -35,7 +35,7 @@ class RunProgress:
     def follow(self, event: object) -> None:
         """Update the progress by an event of the run."""
         if isinstance(event, PlanMade):
-            self.platform = str(event.run.target.get("platform", ""))
+            self.platform = event.run.target.get("platform", "")
             for check in list(self.checks.values()):
                 if check.framework in event.run.target.get("left_out", ()):
                     del self.checks[check.id]

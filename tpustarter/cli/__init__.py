@@ -57,13 +57,13 @@ _HYPHEN = "\ue001"
 
 
 def _whole(text: str) -> str:
-    """Return a text with commands that work here, in which click breaks no word."""
+    """Return a text with this program's own command names, and no line breaks within words."""
     return add_unbreakable_spaces(format_commands(text)).replace("-", _HYPHEN)
 
 
 class _Help(click.HelpFormatter):
     def write_text(self, text: str) -> None:
-        """Write paragraphs.
+        """Write paragraphs, wrapped to the width.
 
         An example that is too long for its line starts a line of its own, so that it can be copied
         whole.

@@ -36,7 +36,7 @@ def stop_at_signals(stop: Callable[[int], None]) -> Generator[None]:
     def on_third_signal(number: int, _: object) -> None:
         sys.exit(ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED)
 
-    with _handled_by(on_first_signal):
+    with handle_end_signals(on_first_signal):
         yield
 
 
@@ -54,12 +54,12 @@ def exit_at_signals(following: Callable[[], str]) -> Generator[None]:
             click.echo(text, err=True)
         sys.exit(ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED)
 
-    with _handled_by(leave):
+    with handle_end_signals(leave):
         yield
 
 
 @contextlib.contextmanager
-def _handled_by(handler: Callable[[int, object], None]) -> Generator[None]:
+def handle_end_signals(handler: Callable[[int, object], None]) -> Generator[None]:
     """Install a handler for the signals that end a command, except where they are ignored."""
     numbers = [
         number

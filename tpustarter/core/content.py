@@ -8,11 +8,12 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from tpustarter.core import cache, locations, short_ids
 from tpustarter.core.json_values import as_object, is_array, is_object
 from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.probe.commands import CheckNeeds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,20 +23,6 @@ LEVELS = ("static", "quick", "full", "soak")
 """How deep a check goes, in rising order; a level includes those before it."""
 TRACKS = ("start", "setup", "jax", "project", "pytorch", "tensorflow", "slices", "trouble")
 """Folders of lessons, in the order in which a newcomer meets them."""
-
-
-class CheckNeeds(TypedDict, total=False):
-    """The needs of a check that `probe/check_needs.py` knows."""
-
-    chips: int
-    container: bool
-    devices: int
-    generation: str | list[str]
-    google_cloud: bool
-    hosts: int
-    packages: list[str]
-    platform: str
-    slices: int
 
 
 @dataclass(frozen=True)
@@ -319,6 +306,16 @@ class Lesson:
     def exercise_names(self) -> list[str]:
         """Names of the lesson's exercises, in its order."""
         return _as_texts(self.header.get("exercises"))
+
+    @property
+    def checks(self) -> list[str]:
+        """Ids of the checks that the lesson ends with."""
+        return _as_texts(self.header.get("checks"))
+
+    @property
+    def sources(self) -> list[str]:
+        """Addresses of the pages that the lesson rests on."""
+        return _as_texts(self.header.get("sources"))
 
     @property
     def devices(self) -> int:

@@ -147,7 +147,7 @@ def _last_error(matches: Sequence[FailureMatch], end_of_log: str, last: Tracebac
 def _complete(
     last_error: str, end_of_log: str, tracebacks: Sequence[Traceback]
 ) -> Traceback | None:
-    """Return the traceback of the last error above one that is cut off, or None for no such one."""
+    """Return the whole traceback of the last error where the last one printed is cut off."""
     above = [*reversed(tracebacks[:-1]), read_bare_frames(end_of_log.partition(TRACEBACK)[0])]
     return next((one for one in above if one.error and one.error in last_error), None)
 
@@ -176,7 +176,7 @@ def _own_error(
 
 
 def _own_line(match: FailureMatch, end_of_log: str, tracebacks: Sequence[Traceback]) -> str:
-    """Return the line of the program that led to something, where the last traceback tells it."""
+    """Return the line of the user's program that led to a failure, or "" if no traceback has it."""
     if match.failure.role == "symptom" and (crash := read_crash(end_of_log)):
         return f"{crash.file}, line {crash.line}, in {crash.name}"
     text = end_of_log.rpartition(TRACEBACK)[2]

@@ -105,7 +105,7 @@ class Explanation:
         return any(match.failure.role != "notice" for match in self.matches) or self._is_told()
 
     def _is_told(self) -> bool:
-        """Return whether the error itself is what a notice speaks of."""
+        """Return whether the program's last error is the line that a notice matched."""
         quotes = [" ".join(sign.quote.split()) for match in self.matches for sign in match.signs]
         return any(quote and quote in self.last_error for quote in quotes)
 
@@ -308,7 +308,7 @@ def _group(heading: str, group: Sequence[FailureMatch], lines: int) -> Iterator[
 
 
 def _is_notice(match: FailureMatch, first: FailureMatch) -> bool:
-    """Return whether something is harmless; a line that tells the cause is not."""
+    """Return whether a match is a harmless notice, and not one that the cause explains."""
     is_other = match.explained_by != first.failure.id and not _repeats(match, first)
     return is_other and match.failure.role == "notice"
 
@@ -324,7 +324,7 @@ def _is_other(match: FailureMatch, first: FailureMatch) -> bool:
 
 
 def _repeats(match: FailureMatch, first: FailureMatch) -> bool:
-    """Return whether everything that shows it stands in the lines that tell the cause."""
+    """Return whether a match has no line of its own beside those of the first match."""
     told = {sign.line for sign in first.signs}
     return all(sign.line in told for sign in match.signs)
 

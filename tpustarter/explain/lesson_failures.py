@@ -56,7 +56,7 @@ def list_mistakes(lesson: Lesson) -> Iterator[ProgramMistake]:
 
 
 def _tells(error: str) -> bool:
-    """Return whether a text is found in no other error by chance."""
+    """Return whether a text is specific enough to identify an error."""
     words = error.replace("...", " ").split()
     if len(words) > 1:
         return len(words) > 2 or len(error) >= _LONG
@@ -72,7 +72,7 @@ def _pattern(error: str) -> str:
 
 
 def _says(item: re.Match[str]) -> str:
-    """Return the explanation of an item, with its head if that begins the sentence."""
+    """Return the explanation in a list item, with its heading if one sentence spans both."""
     head = item["head"].strip()
     text = item["says"] if head.endswith((".", "?", "!")) else head + item["says"]
     return markdown.strip_links(" ".join(text.split()))

@@ -147,7 +147,7 @@ class FailureScanner:
 
 @functools.cache
 def _compiled(pattern: str) -> Any:
-    """Compile one pattern for texts or bytes; RE2 as for all of them together."""
+    """Compile one pattern for texts or bytes, with the options of `_together`."""
     re2 = import_module("re2")  # it has no types
     options = re2.Options()
     options.case_sensitive = options.log_errors = False

@@ -106,7 +106,7 @@ def explain_job(
 
 
 def _placed(found: Explanation, lines: Sequence[int]) -> Explanation:
-    """Return an explanation whose lines are those of the whole log."""
+    """Return an explanation of one worker with the line numbers of the file of all workers."""
     matches = tuple(
         replace(
             match,

@@ -26,7 +26,7 @@ _TEXTS = {
 
 
 class ReachedLimit(NamedTuple):
-    """A reached limit, as a fact about this machine, and a hint."""
+    """A limit of this machine or user that a process ran into, with advice."""
 
     what: str
     hint: str

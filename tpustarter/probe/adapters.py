@@ -12,7 +12,8 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypedDict
+from types import ModuleType
+from typing import NamedTuple, Protocol, TypedDict
 
 from tpustarter.machine import frameworks
 from tpustarter.probe.target import target
@@ -25,6 +26,12 @@ class AvailableDevices(TypedDict):
     kind: str
     count: int
     virtual: bool
+
+
+class _LogicalDevice(Protocol):
+    """A device of TensorFlow."""
+
+    device_type: str
 
 
 class FrameworkAdapter(NamedTuple):
@@ -46,7 +53,7 @@ def _jax_devices() -> tuple[str, str, int]:
 
 def _jax_is_initialised() -> bool:
     # JAX has no public way to ask that does not start the devices.
-    bridge: Any = sys.modules.get("jax._src.xla_bridge")
+    bridge = sys.modules.get("jax._src.xla_bridge")
     return bool(getattr(bridge, "_backends", None))
 
 
@@ -99,8 +106,8 @@ def _torch_xla_devices() -> tuple[str, str, int]:
 
 
 def _torch_xla_is_initialised() -> bool:
-    torch_xla: Any = sys.modules["torch_xla"]
-    extension: Any = getattr(torch_xla, "_XLAC", None)  # absent while it is being imported
+    # It is absent while torch_xla is being imported.
+    extension: ModuleType | None = getattr(sys.modules["torch_xla"], "_XLAC", None)
     return bool(extension and extension._xla_runtime_is_initialized())  # noqa: SLF001
 
 
@@ -119,7 +126,7 @@ def _torch_tpu_devices() -> tuple[str, str, int] | None:
 
 
 def _torch_tpu_is_initialised() -> bool:
-    backend: Any = getattr(sys.modules.get("torch"), "tpu", None)
+    backend: ModuleType | None = getattr(sys.modules.get("torch"), "tpu", None)
     return bool(backend and backend.is_initialized())
 
 
@@ -136,7 +143,7 @@ def _tensorflow_configuration() -> dict[str, object]:
     }
 
 
-def _make_logical_devices(tensorflow: Any) -> None:
+def _make_logical_devices(tensorflow: ModuleType) -> None:
     # No variable sets the number of TensorFlow's CPU devices.
     count = target().devices
     if target().platform != "cpu" or not count or _tensorflow_is_initialised():
@@ -156,7 +163,7 @@ def _tensorflow_devices() -> tuple[str, str, int]:
     config = importlib.import_module("tensorflow").config
     # Those of a TPU exist once a check has initialised it; without one TensorFlow computes on
     # the CPU, whatever machine it is on, so that is the answer.
-    found: list[Any] = next(
+    found: list[_LogicalDevice] = next(
         (
             devices
             for kind in ("TPU", "GPU", "CPU")
@@ -172,7 +179,7 @@ def _tensorflow_devices() -> tuple[str, str, int]:
 
 def _tensorflow_is_initialised() -> bool:
     # `list_logical_devices` would start them; there is no public way to ask.
-    module: Any = sys.modules.get("tensorflow.python.eager.context")
+    module = sys.modules.get("tensorflow.python.eager.context")
     return bool(getattr(getattr(module, "_context", None), "_initialized", False))
 
 
@@ -185,7 +192,7 @@ def _keras_configuration() -> dict[str, object]:
         "keras image format": keras.config.image_data_format(),
         "keras distribution": str(keras.distribution.distribution()),
     }
-    jax: Any = sys.modules.get("jax")
+    jax = sys.modules.get("jax")
     return {**found, **jax.config.values} if jax else found
 
 
@@ -262,14 +269,15 @@ def read_devices(framework: str) -> AvailableDevices | None:
 
 def count_hosts() -> int:
     """Return the hosts of this run, or the processes that JAX has joined, or 1 for none."""
-    jax: Any = sys.modules.get("jax")
-    is_joined = jax and jax.distributed.is_initialized()  # else the count would start its devices
-    return jax.process_count() if is_joined else target().hosts
+    jax = sys.modules.get("jax")
+    if jax and jax.distributed.is_initialized():  # else the count would start its devices
+        return jax.process_count()
+    return target().hosts
 
 
 def count_slices() -> int:
     """Return how many slices the devices of JAX belong to, or 1 if they do not say."""
-    jax: Any = sys.modules.get("jax")
+    jax = sys.modules.get("jax")
     return len({getattr(device, "slice_index", 0) for device in jax.devices()}) if jax else 1
 
 

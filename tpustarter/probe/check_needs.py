@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
-from typing import Any
 
 from tpustarter.probe import adapters
 from tpustarter.probe.adapters import AvailableDevices
+from tpustarter.probe.commands import CheckNeeds
 from tpustarter.probe.target import target
 
+_OF_DEVICES = ("devices", "platform", "generation")
+"""Needs that the devices of a framework meet or not."""
 
-def find_need_unmet_by_plan(needs: Mapping[str, Any]) -> str | None:
+
+def find_need_unmet_by_plan(needs: CheckNeeds) -> str | None:
     """Return a need that the planned devices can't meet, or None; starts no device."""
     platform = needs.get("platform", target().platform)
     if platform == target().platform or target().platform not in ("tpu", "gpu", "cpu"):
@@ -19,12 +21,9 @@ def find_need_unmet_by_plan(needs: Mapping[str, Any]) -> str | None:
     return _other_platform(platform, target().platform)
 
 
-def find_unmet_need(framework: str, needs: Mapping[str, Any]) -> str | None:
+def find_unmet_need(framework: str, needs: CheckNeeds) -> str | None:
     """Return the first need that this machine does not meet, with the value found, or None."""
-    device_needs = {
-        key: needs[key] for key in ("devices", "platform", "generation") if key in needs
-    }
-    others = (*device_needs, "hosts", "packages", "slices")
+    others = (*_OF_DEVICES, "hosts", "packages", "slices")
     host_needs = {key: value for key, value in needs.items() if key not in others}
     if host_needs:
         # It is compiled again in every process, so only where it is needed.
@@ -37,9 +36,9 @@ def find_unmet_need(framework: str, needs: Mapping[str, Any]) -> str | None:
             return reason
     if reason := _missing_packages(needs) or _too_few_hosts(needs):
         return reason
-    if not device_needs:
+    if not any(key in needs for key in _OF_DEVICES):
         return None
-    return _unmet_devices(adapters.read_devices(framework), device_needs)
+    return _unmet_devices(adapters.read_devices(framework), needs)
 
 
 def _other_platform(needed: str, found: str) -> str:
@@ -47,7 +46,7 @@ def _other_platform(needed: str, found: str) -> str:
     return f"this run has {here}, and a {needed.upper()} is needed"
 
 
-def _missing_packages(needs: Mapping[str, Any]) -> str | None:
+def _missing_packages(needs: CheckNeeds) -> str | None:
     missing = [name for name in needs.get("packages", ()) if not _is_installed(name)]
     return f"this Python has no {' and no '.join(missing)}" if missing else None
 
@@ -59,22 +58,24 @@ def _is_installed(name: str) -> bool:
         return False
 
 
-def _too_few_hosts(needs: Mapping[str, Any]) -> str | None:
-    for kind, count in (("host", adapters.count_hosts), ("slice", adapters.count_slices)):
-        needed = needs.get(f"{kind}s", 0)
+def _too_few_hosts(needs: CheckNeeds) -> str | None:
+    for kind, needed, count in (
+        ("host", needs.get("hosts", 0), adapters.count_hosts),
+        ("slice", needs.get("slices", 0), adapters.count_slices),
+    ):
         if needed and (found := count()) < needed:
             some = f"one {kind}" if found == 1 else f"only {found} {kind}s"
             return f"this run has {some}, and {needed} are needed"
     return None
 
 
-def _unmet_devices(ran_on: AvailableDevices | None, needs: Mapping[str, Any]) -> str | None:
+def _unmet_devices(ran_on: AvailableDevices | None, needs: CheckNeeds) -> str | None:
     count, platform = (ran_on["count"], ran_on["platform"]) if ran_on else (0, "none")
-    if count < needs.get("devices", 0):
+    if count < (needed := needs.get("devices", 0)):
         devices = f"only {count} device{'' if count == 1 else 's'}" if count else "no device"
-        return f"this run has {devices}, and {needs['devices']} are needed"
-    if platform != needs.get("platform", platform):
-        return _other_platform(needs["platform"], platform)
+        return f"this run has {devices}, and {needed} are needed"
+    if platform != (needed_platform := needs.get("platform", platform)):
+        return _other_platform(needed_platform, platform)
     generations = needs.get("generation")
     names = [generations] if isinstance(generations, str) else generations or ()
     if names and target().generation not in names:

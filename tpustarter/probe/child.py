@@ -19,8 +19,9 @@ import time
 import traceback
 import types
 from collections.abc import Callable, Generator, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tpustarter.machine import frameworks
 from tpustarter.probe import adapters, check_needs
@@ -34,6 +35,36 @@ from tpustarter.probe.finding import (
 )
 from tpustarter.probe.target import Target, set_target
 
+if TYPE_CHECKING:
+    from tpustarter.probe.commands import (
+        BlockCommand,
+        RunCheckCommand,
+        TargetCommand,
+        VersionsCommand,
+    )
+    from tpustarter.probe.rehearse.rehearsal_messages import (
+        CompileCommand,
+        LowerCommand,
+        PrepareCommand,
+        ScriptCommand,
+    )
+    from tpustarter.probe.slice.messages import (
+        CheckCommand,
+        CheckFields,
+        SliceCommand,
+        VerdictCommand,
+    )
+
+    ServedCommand = RunCheckCommand | BlockCommand | CompileCommand | LowerCommand | ScriptCommand
+    Command = (
+        ServedCommand
+        | PrepareCommand
+        | TargetCommand
+        | VersionsCommand
+        | SliceCommand
+        | VerdictCommand
+    )
+
 STACK_BEFORE_S = 1.0
 """Seconds before the time-out at which the stacks of all threads go to the log."""
 
@@ -44,9 +75,6 @@ _LOOKS = ("target", "versions")
 """Commands that run no code of the user, and no framework."""
 
 Emit = Callable[[Mapping[str, object]], None]
-Command = dict[str, Any]
-"""A command as it comes out of the pipe: each `do` has its own fields."""
-Run = Callable[[Command], dict[str, object]]
 
 
 def main(arguments: list[str]) -> int:
@@ -63,48 +91,54 @@ def main(arguments: list[str]) -> int:
 
     has_only_looked, status = True, 0
     for command in _commands(control):
-        has_only_looked &= command["do"] in _LOOKS or command.get("framework") == "host"
+        is_of_host = command["do"] == "check" and command["framework"] == "host"
+        has_only_looked &= command["do"] in _LOOKS or is_of_host
         if command["do"] == "target":
             _set_target(command)
         elif command["do"] == "versions":
             emit({"event": "versions", **frameworks.read_versions()})
         elif command["do"] == "check":
-            _serve(command, emit, lambda command: _run(command, emit, control))
+            _serve(command, emit, partial(_run, command, emit, control))
         elif command["do"] == "block":
             from tpustarter.probe.lesson import block_runner
 
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # between blocks it ends nothing
-            _serve(command, emit, lambda command: block_runner.run_block(command, emit))
+            _serve(command, emit, partial(block_runner.run_block, command, emit))
         elif command["do"] == "prepare":
             from tpustarter.probe.rehearse import rehearsal
 
             rehearsal.prepare(command["topology"])
-        elif command["do"] in ("rehearse", "trace", "script"):
-            _serve(command, emit, lambda command: _rehearse(command, emit))
-        elif command["do"] in ("slice", "verdict"):
+        elif command["do"] == "slice":
             status = _serve_slice(command, emit, control)
+        elif command["do"] == "verdict":
+            from tpustarter.probe.slice import slice_commands
+
+            status = slice_commands.serve_verdict(command["code"], command["headline"], emit)
+        else:
+            _serve(command, emit, partial(_rehearse, command, emit))
     if has_only_looked:  # no device to close, and no code of the user to end
         os._exit(0)  # Python itself takes 10 ms to end
     return status
 
 
-def _rehearse(command: Command, emit: Emit) -> dict[str, object]:
+def _rehearse(
+    command: CompileCommand | LowerCommand | ScriptCommand, emit: Emit
+) -> dict[str, object]:
     from tpustarter.probe.rehearse import rehearsal, script, user_file
 
-    serve: dict[str, Callable[[Any, Emit], dict[str, object]]] = {  # each takes its own command
-        "rehearse": rehearsal.compile_programs,
-        "trace": user_file.lower_programs,
-        "script": script.rehearse_script,
-    }
-    return serve[command["do"]](command, emit)
+    if command["do"] == "rehearse":
+        return rehearsal.compile_programs(command, emit)
+    if command["do"] == "trace":
+        return user_file.lower_programs(command, emit)
+    return script.rehearse_script(command, emit)
 
 
-def _serve_slice(command: Command, emit: Emit, control: int) -> int:
+def _serve_slice(command: SliceCommand, emit: Emit, control: int) -> int:
     from tpustarter.probe.slice import slice_commands
-    from tpustarter.probe.slice.messages import CheckFields
 
     def run_check(check: CheckFields, emit: Emit) -> None:
-        _serve({**check, "do": "check"}, emit, lambda check: _run(check, emit, control))
+        order: CheckCommand = {**check, "do": "check"}
+        _serve(order, emit, partial(_run, order, emit, control))
 
     def read_unreachable() -> list[int]:
         # What starts the hosts writes them behind this command, a line each.
@@ -114,10 +148,7 @@ def _serve_slice(command: Command, emit: Emit, control: int) -> int:
                 hosts.append(json.loads(line)["host"])
         return hosts
 
-    if command["do"] == "slice":
-        fields: Any = command  # a `SliceCommand`, as the app has written it
-        return slice_commands.serve_slice(fields, emit, run_check, read_unreachable)
-    return slice_commands.serve_verdict(command.get("code"), command.get("headline", ""), emit)
+    return slice_commands.serve_slice(command, emit, run_check, read_unreachable)
 
 
 def _commands(control: int) -> Iterator[Command]:
@@ -127,12 +158,12 @@ def _commands(control: int) -> Iterator[Command]:
             yield json.loads(line)
 
 
-def _set_target(command: Command) -> None:
-    fields = {key: value for key, value in command.items() if key not in ("do", "root")}
+def _set_target(command: TargetCommand) -> None:
+    fields: dict[str, Any] = {k: v for k, v in command.items() if k not in ("do", "root")}
     set_target(Target(root=Path(command["root"]), **fields))
 
 
-def _serve(command: Command, emit: Emit, run: Run) -> None:
+def _serve(command: ServedCommand, emit: Emit, run: Callable[[], dict[str, object]]) -> None:
     limit_s = command["timeout_s"]
     emit({"event": "start", "id": command["id"]})
     # The thread blocks all signals once it runs. What it gets before then interrupts nothing: a
@@ -144,7 +175,7 @@ def _serve(command: Command, emit: Emit, run: Run) -> None:
     started = time.monotonic()
     end: dict[str, object]
     try:
-        end = run(command)
+        end = run()
     except BaseException as error:  # noqa: BLE001  whatever it raises is its outcome
         _print_traceback(error)
         end = {"outcome": "exception", "detail": shorten_for_json(describe_error(error))}
@@ -157,7 +188,7 @@ def _serve(command: Command, emit: Emit, run: Run) -> None:
     emit({"event": "end", "id": command["id"], "seconds": time.monotonic() - started, **end})
 
 
-def _where(command: Command, error: BaseException) -> dict[str, object]:
+def _where(command: ServedCommand, error: BaseException) -> dict[str, object]:
     if command["do"] != "block":
         return {}
     from tpustarter.probe.lesson import block_runner
@@ -185,7 +216,7 @@ def _print_traceback(error: BaseException) -> None:
         traceback.print_exception(type(error), error, frames)
 
 
-def _run(command: Command, emit: Emit, control: int) -> dict[str, object]:
+def _run(command: RunCheckCommand, emit: Emit, control: int) -> dict[str, object]:
     framework = command["framework"]
     unmet = check_needs.find_need_unmet_by_plan(command["needs"])
     if unmet:  # before a framework is imported, which may take longer than the check

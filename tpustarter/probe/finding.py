@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, overload
 
 from tpustarter.machine.machine import cut_text
 
@@ -135,14 +135,18 @@ def compare(code: str, name: str, found: Value, expected: Value, **fields: Any) 
     return Finding(code, name, "fail", found, expected, **fields)
 
 
-def shorten_for_json(value: Any) -> Any:
+@overload
+def shorten_for_json(value: str) -> str: ...
+@overload
+def shorten_for_json(value: object) -> Value: ...
+def shorten_for_json(value: object) -> Value:
     """Convert a value for JSON: cut long text, and make NumPy's numbers and NaN plain values."""
     if isinstance(value, str):
         return cut_text(value, MAX_TEXT)
     if value is None or isinstance(value, bool | int):
         return value
-    if hasattr(value, "item") and getattr(value, "shape", None) == ():
-        value = value.item()
+    if getattr(value, "shape", None) == () and (item := getattr(value, "item", None)):
+        value = item()
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)  # JSON has neither NaN nor infinity
     return value if isinstance(value, int) else shorten_for_json(str(value))

@@ -12,6 +12,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 from tpustarter.probe.rehearse import device_questions, exports
 from tpustarter.probe.rehearse.device_questions import PretendedTpu
+from tpustarter.probe.rehearse.rehearsal_messages import ExportedFields, ProgramSource
 from tpustarter.rehearsal.compile import lowering
 from tpustarter.rehearsal.programs.rehearsal_request import TIMEOUT_S, RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import LoweredProgram
@@ -87,8 +88,12 @@ def rehearse(
         (topology,) = Rehearsal(request).topologies
         path = folder / "program.mlirbc"
         written, notes = _lower(path, topology, function, arguments, named)
-        source = {"artifact": written["artifact"], "lowered": written["lowered"], "program": name}
-        work = as_type(written["work"], ProgramWork)
+        source: ProgramSource = {
+            "artifact": written["artifact"],
+            "lowered": written["lowered"],
+            "program": name,
+        }
+        work = as_type(written.get("work"), ProgramWork)
         exported = LoweredProgram(name, (topology.name,), source, notes=notes, work=work)
         return _answer(replace(request, program=exported), name, tpu)
     finally:
@@ -115,7 +120,7 @@ def _lower(
     function: Any,
     arguments: tuple[Any, ...],
     named: dict[str, Any],
-) -> tuple[dict[str, Any], tuple[str, ...]]:
+) -> tuple[ExportedFields, tuple[str, ...]]:
     jax = importlib.import_module("jax")
     fields = lowering.tpu_fields([topology])[topology.name]
     device = (

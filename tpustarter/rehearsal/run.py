@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -22,6 +21,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import host, tpus
+from tpustarter.probe.rehearse.rehearsal_messages import ProgramSource, TopologyFields
 from tpustarter.rehearsal import comparison, lower_bound
 from tpustarter.rehearsal.compile import answer_cache, compiler, lowering, memory_limit
 from tpustarter.rehearsal.compile.compiler import (
@@ -43,7 +43,7 @@ from tpustarter.rehearsal.programs.user_program import (
     ScriptEnded,
     ScriptOutput,
 )
-from tpustarter.rehearsal.result_fields import ComparedProgram, FittingSize
+from tpustarter.rehearsal.result_fields import ComparedProgram, FittingSize, ResultFields
 from tpustarter.rehearsal.saved_files import SavedFiles
 from tpustarter.rehearsal.text import rehearsal_progress
 from tpustarter.running import probe_archive, run_folder
@@ -107,12 +107,7 @@ class Rehearsal:
             request.ids, request.arguments, request.framework, request.fit
         )
         names = _list_names(self.topologies, request.measured_s)
-        if self._code:
-            typed = () if request.tpus == EVERY_GENERATION else request.tpus
-            file = request.ids[0].partition(":")[0]
-            resolve.check_function_and_arguments(self._code, file, request.arguments, typed)
-        dimension.check_dimension(request, self._code)
-        comparison.check_comparison(request, self._code)
+        _check_code(request, self._code)
         self._program = request.program or user_program.resolve_stablehlo(request.ids, names)
         own = self._code or user_program.require_script(request.script) or self._program
         self._checks = [] if own else resolve.resolve_checks(request.ids, checks)
@@ -136,7 +131,7 @@ class Rehearsal:
         """The same for errors of programs, by check, program and TPU."""
         self.script_python: str | None = None
         """The Python that a script ran in."""
-        self.results: list[dict[str, Any]] = []
+        self.results: list[ResultFields] = []
         self.fits: list[FittingSize] = []
         """The largest sizes that fit, of a rehearsal that searches them."""
         self.skipped: list[dict[str, str]] = []
@@ -240,7 +235,7 @@ class Rehearsal:
         succeeded = statuses == {"compiles"} and not self.script_error and is_certain
         return ExitCode.OK if succeeded else ExitCode.INCONCLUSIVE
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """Return the results as the published document."""
         fields = [{k: v for k, v in result.items() if k != "key"} for result in self.results]
         return {
@@ -296,7 +291,7 @@ class Rehearsal:
                     why = f"it needs {needed} devices, and {topology.name} has {topology.devices}"
                     self.skipped.append({"name": check.id, "tpu": topology.name, "reason": why})
                     continue
-                source = {"check": check.id, **self._saving(topology, check.id)}
+                source: ProgramSource = {"check": check.id, **self._saving(topology, check.id)}
                 yield CompileTask(check.id, topology.name, _fields(topology), source)
 
     def _fit_events(self, compiling: ProbeSession) -> Iterator[fit_search.Event]:
@@ -379,7 +374,8 @@ class Rehearsal:
             if topology.name not in exported.tpus:
                 continue
             task = self._make_task(exported, topology)
-            needed = int(exported.source["lowered"]["devices"] or 1) if exported.source else 1
+            lowered = exported.source.get("lowered")
+            needed = (lowered["devices"] if lowered else None) or 1
             if needed > topology.devices:
                 why = f"it needs {needed} devices, and {topology.name} has {topology.devices}"
                 self.skipped.append({"name": exported.program, "tpu": topology.name, "reason": why})
@@ -397,8 +393,8 @@ class Rehearsal:
             yield RehearsalAnswer(compiler.add_notes(failure | {"status": status}, exported.notes))
 
     def _make_task(self, exported: LoweredProgram, topology: tpus.Topology) -> CompileTask:
-        check = {} if exported.check is None else {"check": exported.check}
-        source = {
+        check: ProgramSource = {} if exported.check is None else {"check": exported.check}
+        source: ProgramSource = {
             **exported.source,
             **check,
             **self._saving(topology, exported.check),
@@ -408,7 +404,7 @@ class Rehearsal:
             exported.program, topology.name, _fields(topology), source, exported.notes
         )
 
-    def _saving(self, topology: tpus.Topology, check: str | None) -> dict[str, str]:
+    def _saving(self, topology: tpus.Topology, check: str | None) -> ProgramSource:
         if self.saved_files is None:
             return {}
         return {"save": str(self.saved_files.make_tpu_folder(topology.name, check))}
@@ -446,6 +442,15 @@ class Rehearsal:
         return interpreters.format_path(path, self._machine.env, Path.cwd())
 
 
+def _check_code(request: RehearsalRequest, code: user_program.UserFunction | None) -> None:
+    if code:
+        typed = () if request.tpus == EVERY_GENERATION else request.tpus
+        file = request.ids[0].partition(":")[0]
+        resolve.check_function_and_arguments(code, file, request.arguments, typed)
+    dimension.check_dimension(request, code)
+    comparison.check_comparison(request, code)
+
+
 def _list_names(topologies: Sequence[tpus.Topology], measured_s: float | None) -> tuple[str, ...]:
     names = tuple(topology.name for topology in topologies)
     if measured_s is not None and len(names) > 1:
@@ -465,9 +470,14 @@ def _topology(name: str, slices: int) -> tpus.Topology:
         raise Problem(str(error), hint=hint, code=ExitCode.USAGE) from error
 
 
-def _fields(topology: tpus.Topology) -> dict[str, Any]:
+def _fields(topology: tpus.Topology) -> TopologyFields:
     return {
-        **vars(topology),
-        "arguments": dict(topology.arguments),
+        "name": topology.name,
+        "topology_name": topology.topology_name,
+        "arguments": {**topology.arguments},
+        "devices": topology.devices,
+        "processes": topology.processes,
+        "slices": topology.slices,
+        "hbm_gib_per_device": topology.hbm_gib_per_device,
         "hbm_bytes": topology.hbm_bytes,
     }

@@ -15,15 +15,13 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.probe.rehearse.rehearsal import format_folder_name
-
-Fields = dict[str, Any]
+from tpustarter.rehearsal.result_fields import ResultFields
 
 _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -56,7 +54,7 @@ class SavedFiles:
             with self._open_folder(folder):
                 return folder
 
-    def write_program(self, result: Fields, memory: str) -> None:
+    def write_program(self, result: ResultFields, memory: str) -> None:
         """Write the memory of one program beside its texts, which become the caller's own.
 
         Args:
@@ -77,7 +75,7 @@ class SavedFiles:
         if memory:
             self._write(folder / "memory.txt", memory)
 
-    def write_report(self, document: Fields, table: str) -> None:
+    def write_report(self, document: Mapping[str, object], table: str) -> None:
         """Write the JSON document, and the table in Markdown; raises Problem."""
         self._write(self.folder / "rehearsal.json", json.dumps(document, indent=1) + "\n")
         self._write(self.folder / "rehearsal.md", table)

@@ -165,7 +165,7 @@ class _Tester:
             if re.fullmatch(VERSION, self._packages[name])
         }
         checks = self._context.found.checks
-        python = str(checks.target["python_version"] or "") if checks else ""
+        python = checks.target.get("python_version", "") if checks else ""
         return FailurePlace(
             self._plan.platform,
             self._plan.devices,

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tpustarter.checking.machine_check import Event, MachineCheckOptions, PlanMade
 from tpustarter.checking.plan.check_request import CheckRequest
@@ -86,7 +86,7 @@ class RemoteEventSource:
 
     @property
     def unreached(self) -> dict[int, str]:
-        """Why a host did not arrive, by its number."""
+        """Reasons why hosts did not arrive, by the number of the host."""
         return {**self._failing, **self._unreached}
 
     def read(self, timeout_s: float) -> ProbeEvent | None:  # noqa: ARG002  the commands give the beat
@@ -102,7 +102,7 @@ class RemoteEventSource:
         return self._explain_gone({"event": "gone", "code": 1, "signal": None, "left": []})
 
     def _explain_gone(self, event: ProbeEvent) -> ProbeEvent:
-        """Return an event; the end of host 0 after a stop is the user's."""
+        """Return an event, with host 0's end turned into `interrupted` after a stop."""
         is_ours = self._is_stopped and event["event"] == "gone"
         return {"event": "interrupted"} if is_ours else event
 
@@ -259,9 +259,9 @@ class RemoteSliceCheck(SliceCheck):
         self, event: ProbeEvent, results: SliceResults, read_log: Callable[[int], str]
     ) -> Iterator[Event]:
         source = self._source
-        if not self.run.target and event["event"] in ("gone", "interrupted"):
-            raise self._explain_early_end(source, event)
         if isinstance(source, RemoteEventSource):  # and not a test's
+            if not self.run.target and event["event"] in ("gone", "interrupted"):
+                raise self._explain_early_end(source, event)
             results.unreached = source.unreached
         yield from super()._take(event, results, read_log)
 
@@ -293,12 +293,12 @@ class RemoteSliceCheck(SliceCheck):
             is_virtual,
             first["generation"],
             first["chips"] or 0,
-            where_parts=(str(self.run.target["where"]),),
+            where_parts=(self.run.target.get("where", ""),),
         )
         yield PlanMade(self.run, plan)
         yield from self._leave_out()
 
-    def _explain_early_end(self, source: Any, event: ProbeEvent) -> Problem:
+    def _explain_early_end(self, source: RemoteEventSource, event: ProbeEvent) -> Problem:
         if event["event"] == "interrupted":
             return Problem("stopped before any host had arrived", code=ExitCode.INTERRUPTED)
         ended = source.ended_early

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tpustarter.checking.machine_check import Event, MachineCheck, MachineCheckOptions, PlanMade
 from tpustarter.checking.plan.check_request import CheckRequest
@@ -254,7 +254,7 @@ class SliceCheck(MachineCheck):
         if event["event"] == "progress" and (check := results.left.get(str(event.get("id")))):
             yield CheckStarted(check)
 
-    def _explain_late(self, results: SliceResults, target: Mapping[str, Any]) -> str:
+    def _explain_late(self, results: SliceResults, target: Mapping[str, object]) -> str:
         check = results.current
         limit_s = (time_limit_s(check, target) if check else self._where.wait_s) + PATIENCE_S
         if results.seconds <= limit_s:
@@ -272,8 +272,8 @@ class SliceCheck(MachineCheck):
         counts = [count for one in hosts if (count := one["devices"]) is not None]
         target["planned"] = sum(counts) if len(counts) == len(hosts) else None
         chips = sum(one["chips"] or 0 for one in hosts)
-        if target["platform"] == "tpu" and chips:
-            kind = target["where"].partition(",")[0]
+        if target.get("platform") == "tpu" and chips:
+            kind = target.get("where", "").partition(",")[0]
             target["where"] = f"{kind}, {phrases.format_count(chips, 'chip')}"
         yield from ()
 

@@ -254,7 +254,7 @@ class DataStream(io.TextIOWrapper):
             self.flush()
 
     def write(self, text: str) -> int:
-        """Write; raises UnwrittenError."""
+        """Write text; raises UnwrittenError where nobody reads the stream any more."""
         self.begun = True
         self._is_in_line = not text.endswith("\n") if text else self._is_in_line
         try:
@@ -263,7 +263,7 @@ class DataStream(io.TextIOWrapper):
             raise UnwrittenError(error) from error
 
     def flush(self) -> None:
-        """Flush; raises UnwrittenError."""
+        """Flush the stream; raises UnwrittenError where nobody reads it any more."""
         try:
             super().flush()
         except OSError as error:

@@ -88,7 +88,7 @@ def test_failures_come_first_with_their_command(google: FakeGoogle, env: dict[st
     lines = done.stdout.splitlines()
 
     assert 1 == done.returncode
-    assert ["FAIL", "UNKNOWN", "WARN", "info"] == [
+    assert ["FAIL", "UNKNOWN", "WARN", "info", "info"] == [
         word for line in lines if (word := line[:8].strip()) in ("FAIL", "UNKNOWN", "WARN", "info")
     ]
     assert '        do    gcloud billing projects link "$GOOGLE_CLOUD_PROJECT" \\' in lines
@@ -150,7 +150,7 @@ def test_missing_credentials_exit_77(env: dict[str, str]) -> None:
     assert "FAIL    credentials" in done.stdout
     assert "do    gcloud auth application-default login" in done.stdout
     assert "Nothing is known about the project" in done.stdout
-    assert 12 == done.stdout.count("UNKNOWN")
+    assert 13 == done.stdout.count("UNKNOWN")
 
 
 def test_dry_run_shows_commands_without_requests(google: FakeGoogle, env: dict[str, str]) -> None:

@@ -78,7 +78,7 @@ def make_suite(run: Run) -> ET.Element:
         ("verified_on", find_verified_device(run)),
         ("verdict", judge_run(run)),
         ("headline", escape_text(format_headline(run))),
-        ("python", escape_text(str(run.target.get("python", "")))),
+        ("python", escape_text(run.target.get("python", ""))),
     ):
         ET.SubElement(properties, "property", name=name, value=value)
     for result in run.results:

@@ -102,7 +102,7 @@ def render_results(
     if verbose and run.hosts:
         lines += ["", *_hosts(run)]
     lines += ["", *wrap(format_headline(run), "")]
-    if len(run.hosts) > 1 and run.target["platform"] == "tpu":
+    if len(run.hosts) > 1 and run.target.get("platform") == "tpu":
         lines += wrap(NEVER_TRIED, "")
     return "\n".join(lines)
 
@@ -139,25 +139,26 @@ def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
     target = run.target
     names = [
         f"{name} {version}"
-        for name, version in target["frameworks"].items()
+        for name, version in target.get("frameworks", {}).items()
         if name in frameworks.FRAMEWORKS
     ]
     what = ", ".join(names) or "no framework"
-    where = str(target["where"])
-    if target["platform"] not in ("tpu", "gpu"):
+    where = target.get("where", "")
+    if target.get("platform") not in ("tpu", "gpu"):
         where = f"{explain_no_tpu(run.host)}: {where}"
     if run.level == "static":
         where = "nothing is started on a device"
-    line = f"python {target['shown']} {target['python_version']}, {what} ({where})"
+    python = f"{target.get('shown', '')} {target.get('python_version', '')}"
+    line = f"python {python}, {what} ({where})"
     yield escape_text(line), 7
-    if target.get("settings") and run.level != "static":
-        settings = ", ".join(target["settings"])
+    if (given := target.get("settings")) and run.level != "static":
+        settings = ", ".join(given)
         text = f"with   {settings} set; `tpustarter check host.environment -v` explains"
         yield format_commands(escape_text(text)), 7
-    if target["others"] and not names:
-        yield from ((f"also   {escape_text(interpreter)}", 0) for interpreter in target["others"])
-    if names and target.get("left_out") and run.level != "static":
-        why = _why_left_out(target["left_out"], target["frameworks"])
+    if (others := target.get("others")) and not names:
+        yield from ((f"also   {escape_text(interpreter)}", 0) for interpreter in others)
+    if names and (left_out := target.get("left_out")) and run.level != "static":
+        why = _why_left_out(left_out, target.get("frameworks", {}))
         yield f"without {why}", 8
 
 

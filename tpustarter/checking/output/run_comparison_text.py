@@ -1,4 +1,4 @@
-"""The changes between two runs as text: what is worse first, then what may explain it."""
+"""The changes between two runs as text: worse results first, then their possible causes."""
 
 from __future__ import annotations
 

@@ -82,12 +82,12 @@ def describe_devices(run: Run) -> str:
 def _name_devices(run: Run, kind: Kind, device: UsedDevices) -> str:
     count = device.count
     if kind == "tpu":
-        where = str(run.target["where"])
+        where = run.target.get("where", "")
         counts = {
             result.ran_on.count for result in run.results if result.kind == kind and result.ran_on
         }
         count = min(counts)
-        if counts != {run.target.get("planned", run.target["devices"])} or not run.host.get(
+        if counts != {run.target.get("planned", run.target.get("devices"))} or not run.host.get(
             "chips"
         ):
             where = f"{count} devices of {device.kind}"

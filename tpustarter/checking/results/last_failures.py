@@ -62,7 +62,7 @@ def read_last_failures() -> list[FailedCheck]:
 def _fields(result: Result, run: Run) -> Fields:
     return {
         "when": run.started,
-        "python": str(run.target.get("python", "")),
+        "python": run.target.get("python", ""),
         "status": result.status,
         "reason": result.reason or "",
         "detail": result.detail,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import msgspec
 
@@ -179,6 +179,38 @@ class BlockedFramework:
     """The reason of each check that was skipped because of it."""
 
 
+class TargetFields(TypedDict, total=False):
+    """The Python and the devices of a run, in words; empty until the run is planned.
+
+    A run of lessons has no `why`, `python_version`, `kind`, `planned`, `left_out`, `settings` and
+    `others`.
+    """
+
+    python: str
+    shown: str
+    """Its path as the user would type it."""
+    why: str
+    """The reason why it was chosen."""
+    python_version: str
+    frameworks: dict[str, str]
+    platform: str
+    kind: str
+    """The kind of the devices that were found, or the platform as long as none was."""
+    where: str
+    devices: int | None
+    planned: int | None
+    """The devices that were expected, on all hosts."""
+    virtual: bool
+    env: dict[str, str]
+    """Variables that the run sets."""
+    left_out: list[str]
+    """Frameworks whose checks are not tried."""
+    settings: list[str]
+    """Variables of the user that change results."""
+    others: list[str]
+    """Other Pythons found here, with their frameworks."""
+
+
 @dataclass
 class Run:
     """All data that a report shows about one run."""
@@ -189,7 +221,7 @@ class Run:
     ids: list[str] = field(default_factory=list[str])
     """Patterns that the user gave; empty for all checks."""
     seconds: float = 0.0
-    target: dict[str, Any] = field(default_factory=dict[str, Any])
+    target: TargetFields = field(default_factory=TargetFields)
     host: HostFields = field(default_factory=HostFields)
     hosts: list[SliceHostFields] = field(default_factory=list[SliceHostFields])
     """The hosts of a run on all of them; empty for a run on this host alone."""

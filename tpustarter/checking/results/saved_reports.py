@@ -77,7 +77,7 @@ class SavedReport(msgspec.Struct):
 def save_report(run: Run, document: dict[str, object]) -> Path:
     """Save a report in the state folder, all of it or nothing; raises Problem on a full disk."""
     timestamp = re.sub(r"[^0-9T]", "", run.started.partition("+")[0]).replace("T", "-")
-    kind = re.sub(r"[^a-z0-9]+", "-", str(run.target.get("kind", "")).lower()).strip("-")[:40]
+    kind = re.sub(r"[^a-z0-9]+", "-", run.target.get("kind", "").lower()).strip("-")[:40]
     name = f"saved-{timestamp}-{kind or 'unknown'}"
     if state.prepare_state_path(name).exists():  # two runs in one second
         name += f"-{time.time_ns()}"

@@ -10,7 +10,6 @@ import signal
 import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tpustarter.checking.results.results import BlockedFramework, FindingFields, Result
 from tpustarter.checking.run import probe_events
@@ -325,10 +324,10 @@ class CheckRunner:
         return self._session.redact.redact_text(text)[-LOG_TAIL_CHARACTERS:]
 
 
-def time_limit_s(check: Check, target: Mapping[str, Any]) -> float:
+def time_limit_s(check: Check, target: Mapping[str, object]) -> float:
     """Return the time limit of a check in seconds; for `soak`, the requested minutes are added."""
     minutes = target.get("minutes") if check.level == "soak" else None
-    return check.timeout_s + 60 * (minutes or 0)
+    return check.timeout_s + 60 * (minutes if isinstance(minutes, int | float) else 0)
 
 
 def skip_all_checks(checks: list[Check], blocked: BlockedFramework) -> Iterator[CheckEnded]:

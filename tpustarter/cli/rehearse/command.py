@@ -20,6 +20,7 @@ from tpustarter.core import content, locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.machine.tpus import MOST_SLICES
+from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:
@@ -238,7 +239,7 @@ def rehearse(
     sys.exit(rehearsal.exit_code)
 
 
-def _write_plot(path: Path, results: Sequence[dict[str, Any]]) -> None:
+def _write_plot(path: Path, results: Sequence[ResultFields]) -> None:
     from tpustarter.rehearsal.text import roofline_svg
 
     locations.write_user_file(path, roofline_svg.draw_svg(results))

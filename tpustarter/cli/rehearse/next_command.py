@@ -7,12 +7,13 @@ import math
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from tpustarter.cli.rebuild_command import rebuild_arguments
 from tpustarter.core.problem import Problem
+from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text, wrap
 
@@ -55,7 +56,7 @@ def _is_own(rehearsal: Rehearsal) -> bool:
     return any(one.get("check") is None for one in rehearsal.results)
 
 
-def _fits(result: dict[str, Any]) -> bool:
+def _fits(result: ResultFields) -> bool:
     """Return whether a device holds the program, by the compiler's verdict and the bytes."""
     limit = result.get("hbm_limit_bytes") or math.inf
     return result["status"] == "compiles" and result["hbm_bytes"] <= limit
@@ -72,7 +73,7 @@ def _after_all_fit(rehearsal: Rehearsal) -> Iterator[str]:
 
 
 def _after_error(
-    rehearsal: Rehearsal, result: dict[str, Any], context: click.Context
+    rehearsal: Rehearsal, result: ResultFields, context: click.Context
 ) -> Iterator[str]:
     command = shlex.join(rebuild_arguments(context))
     said = f"{result['reason']}\n{result.get('detail') or ''}"
@@ -101,7 +102,7 @@ def _fix(place: str, *, or_arguments: bool = False) -> str:
 
 
 def _after_too_big(
-    rehearsal: Rehearsal, too_big: Sequence[dict[str, Any]], context: click.Context
+    rehearsal: Rehearsal, too_big: Sequence[ResultFields], context: click.Context
 ) -> Iterator[str]:
     """Yield a TPU on which it fits: one of those asked for, or else the smallest there is."""
     from tpustarter.rehearsal.text import rehearsal_headline

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from tpustarter.cli.command_end import print_result
+from tpustarter.cli.command_end import handle_end_signals, print_result
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.api.clock import WallClock
@@ -167,14 +167,9 @@ def stop_at_signals(hint: str) -> Generator[None]:
     def stop(number: int, _: object) -> None:
         raise _StoppedError(number)
 
-    numbers = [
-        number
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) is not signal.SIG_IGN  # under nohup, or in the background
-    ]
-    handlers = {number: signal.signal(number, stop) for number in numbers}
     try:
-        yield
+        with handle_end_signals(stop):
+            yield
     except _StoppedError as stopped:
         interrupted = stopped.number == signal.SIGINT
         raise Problem(
@@ -182,9 +177,6 @@ def stop_at_signals(hint: str) -> Generator[None]:
             hint=hint,
             code=ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED,
         ) from None
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
 
 
 def print_events(happening: Generator[events.Event, None, _Result]) -> _Result:

@@ -53,6 +53,10 @@ class OfferingClient(ProjectClient, Protocol):
         """Return the runtime versions that a zone offers."""
         ...
 
+    def request_of(self, zone: str, name: str) -> TpuRequest | None:
+        """Return the request that made a queued resource of the Cloud TPU API."""
+        ...
+
 
 class ApiClient(ProjectClient, Protocol):
     """A client of one API."""

@@ -12,6 +12,7 @@ from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.api.tpu_client import TpuClient
+from tpustarter.cloud.create.tpu_request import TpuRequest
 
 ONE_API = ("denied", "setup")
 """Kinds of errors with which one API may refuse while the other answers."""
@@ -56,6 +57,10 @@ class CloudClient:
     def versions(self, zone: str) -> list[str]:
         """Return the runtime versions that a zone offers."""
         return self.tpu.versions(zone)
+
+    def request_of(self, zone: str, name: str) -> TpuRequest | None:
+        """Return the request that made a queued resource of the Cloud TPU API."""
+        return self.tpu.request_of(zone, name)
 
     def of(self, api: Api) -> ApiClient:
         """Return the client of an API."""

@@ -68,7 +68,7 @@ class MetadataItem(msgspec.Struct):
     value: str = ""
 
 
-class Metadata(msgspec.Struct):
+class InstanceMetadata(msgspec.Struct):
     """The metadata of an instance."""
 
     items: list[MetadataItem] = []
@@ -92,7 +92,7 @@ class Instance(msgspec.Struct, rename="camel"):
     scheduling: Scheduling = msgspec.field(default_factory=Scheduling)
     network_interfaces: list[NetworkInterface] = []
     disks: list[InstanceDisk] = []
-    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    metadata: InstanceMetadata = msgspec.field(default_factory=InstanceMetadata)
 
     @property
     def is_tpu(self) -> bool:
@@ -173,7 +173,7 @@ class Policy(msgspec.Struct, rename="camel"):
 
 @dataclass
 class ComputeParts:
-    """What a project has in Compute Engine, of which some parts make a TPU together."""
+    """The parts of a project in Compute Engine, of which some make a TPU together."""
 
     instances: list[Instance] = field(default_factory=list[Instance])
     groups: list[Group] = field(default_factory=list[Group])

@@ -72,7 +72,7 @@ def examine_compute_quota(subject: WantedTpu, google: RestClient) -> ProjectAnsw
             raise
         return ProjectAnswer("info", f"not known: {subject.hide(str(error))}", _command(subject))
     if is_second and answer.verdict != "ok":
-        return ProjectAnswer("info", f"{answer.found}; the Cloud TPU API is the usual way", CONSOLE)
+        return ProjectAnswer("info", f"{answer.found}; the Cloud TPU API is the usual way")
     return answer
 
 

@@ -86,7 +86,7 @@ def list_aliases(node: TpuNode, number: int) -> list[str]:
 
 
 def read_config(path: Path) -> SshConfigFile:
-    """Return a configuration, which need not exist; raises Problem for damaged marks."""
+    """Read an ssh configuration, empty if there is no file; raises Problem for broken markers."""
     target = Path(os.path.realpath(path))
     try:
         status = target.stat()

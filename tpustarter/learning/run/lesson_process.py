@@ -299,7 +299,7 @@ class LessonSession:
                 break
         yield from output.flush(final=True)
         seconds = time.monotonic() - started_at
-        expected = block.expected_of(code, self.target["platform"])
+        expected = block.expected_of(code, self.target.get("platform", ""))
         result = self._make_result(block, expected, event, output, seconds)
         if self._probe:
             self._executed[block.id] = code

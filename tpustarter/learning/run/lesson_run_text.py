@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import msgspec
 
 from tpustarter.checking.results.headline import format_closing, summarize_run
-from tpustarter.checking.results.results import LEARN_SCHEMA, HostFields
+from tpustarter.checking.results.results import LEARN_SCHEMA, HostFields, TargetFields
 from tpustarter.checking.results.status_words import explain_no_tpu
 from tpustarter.checking.results.verdict import find_verified_device, is_verdict_missing
 from tpustarter.core.content import Lesson
@@ -97,13 +96,13 @@ def wrap_line(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
-def format_opening(target: Mapping[str, Any], host_facts: HostFields) -> str:
+def format_opening(target: TargetFields, host_facts: HostFields) -> str:
     """Return the Python that runs the blocks, and the devices it sees."""
-    names = [f"{name} {version}" for name, version in target["frameworks"].items()]
-    where = target["where"]
-    if target["platform"] not in ("tpu", "gpu"):
+    names = [f"{name} {version}" for name, version in target.get("frameworks", {}).items()]
+    where = target.get("where", "")
+    if target.get("platform") not in ("tpu", "gpu"):
         where = f"{explain_no_tpu(host_facts)}: {where}"
-    return f"python {target['shown']}, {', '.join(names) or 'no framework'} ({where})"
+    return f"python {target.get('shown', '')}, {', '.join(names) or 'no framework'} ({where})"
 
 
 def format_block_end(result: BlockResult) -> list[str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tpustarter.checking.plan import framework_plan, interpreters
 from tpustarter.checking.plan.framework_plan import FrameworkPlan
 from tpustarter.checking.plan.interpreters import Interpreter
-from tpustarter.checking.results.results import BlockedFramework, HostFields
+from tpustarter.checking.results.results import BlockedFramework, HostFields, TargetFields
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
@@ -26,7 +25,7 @@ class RunTarget:
     python: Path
     """The Python that runs the blocks."""
     plan: FrameworkPlan
-    target: dict[str, Any]
+    target: TargetFields
     """The Python and the devices in words, as `Run.target` has them."""
     host: HostFields
     blocked: BlockedFramework | None
@@ -50,7 +49,7 @@ def choose_target(
     installed = chosen.frameworks or interpreters.read_framework_versions(
         chosen.path.parents[1], env
     )
-    target: dict[str, Any] = {
+    target: TargetFields = {
         "python": redact.redact_text(str(chosen.path)),
         "shown": interpreters.format_path(chosen.path, env, folder),
         "frameworks": dict(installed),
@@ -78,11 +77,11 @@ def _find_missing(
     chosen: Interpreter,
     others: Sequence[Interpreter],
     *,
-    target: dict[str, Any],
+    target: TargetFields,
     chips: int,
 ) -> BlockedFramework | None:
-    folder, env, shown_path = Path.cwd(), machine.env, str(target["shown"])
-    prefix, installed = chosen.path.parents[1], dict(target["frameworks"])
+    folder, env, shown_path = Path.cwd(), machine.env, target.get("shown", "")
+    prefix, installed = chosen.path.parents[1], dict(target.get("frameworks", {}))
     usable = [python for python in others if _can_run(lesson, python)]
     hint = ""
     if usable:

@@ -33,7 +33,7 @@ Terms = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class Passage:
-    """A piece of text that can be found."""
+    """A section of a lesson, a glossary entry, a check or a claim, as the search sees it."""
 
     kind: Kind
     id: str

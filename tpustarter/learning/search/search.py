@@ -175,11 +175,11 @@ def search(
     synonyms: Mapping[str, Sequence[str]],
     preferred: Collection[str] = (),
 ) -> SearchResult:
-    """Search a text.
+    """Return the passages that match a query, best first.
 
     Args:
-        texts: The passages.
-        text: The text that was typed.
+        texts: The passages to search.
+        text: The query as it was typed.
         synonyms: Other words for typed ones.
         preferred: Ids of lessons that come before those which fit about as well.
     """

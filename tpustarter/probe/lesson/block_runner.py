@@ -12,9 +12,10 @@ import signal
 import sys
 import traceback
 import types
-from typing import Any
+from typing import TextIO
 
 from tpustarter.probe import adapters
+from tpustarter.probe.commands import BlockCommand
 from tpustarter.probe.lesson.growing_plots import Emit, GrowingPlots
 from tpustarter.probe.lesson.plots import list_drawings
 
@@ -30,7 +31,7 @@ _saved_descriptors = {number: os.dup(number) for number in (1, 2)}
 """Descriptors of stdout and stderr from before the first block."""
 
 
-def run_block(command: dict[str, Any], emit: Emit) -> dict[str, object]:
+def run_block(command: BlockCommand, emit: Emit) -> dict[str, object]:
     """Run one block; its exceptions are left to the caller."""
     name, code = command["file"], command["code"]
     _work_in(command.get("folder", ""))
@@ -90,8 +91,8 @@ def _restore_streams() -> None:
         with contextlib.suppress(OSError, ValueError, AttributeError):
             getattr(sys, name).flush()
         os.dup2(_saved_descriptors[number], number)
-        stream: Any = getattr(sys, f"__{name}__", None)
         try:
+            stream: TextIO = getattr(sys, f"__{name}__")
             stream.flush()
         except (OSError, ValueError, AttributeError):  # closed, detached or deleted
             stream = open(number, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115

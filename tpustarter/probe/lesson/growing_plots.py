@@ -11,9 +11,10 @@ import contextlib
 import json
 import math
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeGuard
 
+from tpustarter.probe.commands import DrawnVariables
 from tpustarter.probe.finding import shorten_for_json
 from tpustarter.probe.lesson.plots import MOST_BARS, select_evenly
 
@@ -30,7 +31,7 @@ Emit = Callable[[Mapping[str, object]], None]
 class GrowingPlots:
     """Watches the plotted variables of a block while it runs; without a plot it costs nothing."""
 
-    def __init__(self, command: Mapping[str, Any], names: Mapping[str, Any], emit: Emit) -> None:
+    def __init__(self, command: DrawnVariables, names: Mapping[str, object], emit: Emit) -> None:
         self._command, self._names, self._emit = command, names, emit
         self._plotted = [str(name) for name in command.get("plot", ())]
         self._over = threading.Event()
@@ -61,7 +62,7 @@ class GrowingPlots:
             text = json.dumps(drawing)
             if drawing and text != self._last and len(text) < MOST_BYTES:
                 self._last = text
-                event = {"event": "drawn", "id": self._command["id"], "drawings": [drawing]}
+                event = {"event": "drawn", "id": self._command.get("id"), "drawings": [drawing]}
                 self._emit(event)
 
     def read_plot(self) -> dict[str, object] | None:
@@ -72,8 +73,8 @@ class GrowingPlots:
         values = {name: self._names.get(name) for name in self._plotted}
         if any(_state(value) == self._before[name] for name, value in values.items()):
             return None
-        table: Any = values[self._plotted[0]]
-        if (len(values), type(table)) == (1, dict):
+        table = values[self._plotted[0]]
+        if len(values) == 1 and _is_dictionary(table):
             return _bars(self._plotted[0], table)
         x = self._names.get(self._x)
         has_x = _length(x) is not None and _state(x) != self._before[self._x]
@@ -85,28 +86,38 @@ def _state(value: object) -> tuple[int, int | None]:
     return id(value), _length(value)
 
 
-def _length(value: Any) -> int | None:
+def _length(value: object) -> int | None:
+    return len(value) if _is_sequence(value) or _is_dictionary(value) else None
+
+
+def _is_sequence(value: object) -> TypeGuard[Sequence[object]]:
     is_array = type(value).__module__ == "numpy" and getattr(value, "ndim", 0) == 1
-    return len(value) if is_array or type(value) in (list, tuple, dict, range) else None
+    return is_array or type(value) in (list, tuple, range)
 
 
-def _bars(name: str, table: dict[Any, Any]) -> dict[str, object] | None:
+def _is_dictionary(value: object) -> TypeGuard[dict[object, object]]:
+    return type(value) is dict
+
+
+def _bars(name: str, table: dict[object, object]) -> dict[str, object] | None:
     bars = {shorten_for_json(str(label)): _number(value) for label, value in table.copy().items()}
     if not 0 < len(bars) <= MOST_BARS or None in bars.values():
         return None
     return {"kind": "bars", "name": name, "bars": bars}
 
 
-def _lines(x_name: str, x: Any, values: Mapping[str, Any]) -> dict[str, object] | None:
+def _lines(x_name: str, x: object, values: Mapping[str, object]) -> dict[str, object] | None:
     # Curves end with the shortest of them. NaN in an array marks values that are still to come.
-    columns = [*values.values(), *([] if x is None else [x])]
-    lengths = [_length(column) for column in columns]
-    count = min(length or 0 for length in lengths)
-    if count < 2 or any(type(column) is dict for column in columns):
+    columns = {name: column for name, column in values.items() if _is_sequence(column)}
+    axis = x if _is_sequence(x) else None
+    if len(columns) < len(values) or (x is not None and axis is None):
+        return None
+    count = min(map(len, [*columns.values(), *([] if axis is None else [axis])]))
+    if count < 2:
         return None
     kept = select_evenly(count, MOST_NUMBERS // (1 + len(values)))
-    series = {name: [_number(column[index]) for index in kept] for name, column in values.items()}
-    places = kept if x is None else [_number(x[index]) for index in kept]
+    series = {name: [_number(column[index]) for index in kept] for name, column in columns.items()}
+    places = kept if axis is None else [_number(axis[index]) for index in kept]
     if None in places or not any(number is not None for one in series.values() for number in one):
         return None
     return {

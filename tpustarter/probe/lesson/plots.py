@@ -6,9 +6,10 @@ Nothing is drawn here, and no plotting library is imported: the Python under tes
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, TypeGuard
 
+from tpustarter.probe.commands import DrawnVariables
 from tpustarter.probe.finding import shorten_for_json
 
 MOST_NUMBERS = 2000
@@ -17,7 +18,7 @@ MOST_BARS = 40
 MOST_DEVICES = 256
 
 
-def list_drawings(command: Mapping[str, Any], names: Mapping[str, Any]) -> list[dict[str, object]]:
+def list_drawings(command: DrawnVariables, names: Mapping[str, object]) -> list[dict[str, object]]:
     """Return the drawings of a block: its plot, then its arrays.
 
     Args:
@@ -32,16 +33,16 @@ def list_drawings(command: Mapping[str, Any], names: Mapping[str, Any]) -> list[
     return plots + [_layout(name, _named(name, names)) for name in command.get("show", ())]
 
 
-def _named(name: str, names: Mapping[str, Any]) -> Any:
+def _named(name: str, names: Mapping[str, object]) -> object:
     if name not in names:
         raise ValueError(f"`{name}` is to be drawn, but the block made no such variable")
     return names[name]
 
 
-def _plot(plotted: list[str], x: str, names: Mapping[str, Any]) -> dict[str, object]:
+def _plot(plotted: list[str], x: str, names: Mapping[str, object]) -> dict[str, object]:
     values = {name: _named(name, names) for name in plotted}
-    if len(values) == 1 and isinstance(values[plotted[0]], Mapping):
-        return _bars(plotted[0], values[plotted[0]])
+    if len(values) == 1 and _is_table(table := values[plotted[0]]):
+        return _bars(plotted[0], table)
     series = {name: _numbers(name, value) for name, value in values.items()}
     places = _numbers(x, _named(x, names)) if x else list(range(len(series[plotted[0]])))
     lengths = {name: len(numbers) for name, numbers in series.items()}
@@ -57,21 +58,30 @@ def _plot(plotted: list[str], x: str, names: Mapping[str, Any]) -> dict[str, obj
     }
 
 
-def _bars(name: str, table: Mapping[Any, Any]) -> dict[str, object]:
+def _is_table(value: object) -> TypeGuard[Mapping[object, object]]:
+    return isinstance(value, Mapping)
+
+
+def _bars(name: str, table: Mapping[object, object]) -> dict[str, object]:
     if not 0 < len(table) <= MOST_BARS:
         raise ValueError(f"`{name}` has {len(table)} bars, expected 1 to {MOST_BARS}")
     bars = {shorten_for_json(str(label)): _number(name, value) for label, value in table.items()}
     return {"kind": "bars", "name": name, "bars": bars}
 
 
-def _numbers(name: str, value: Any) -> list[float | None]:
-    is_sequence = hasattr(value, "__len__") and not hasattr(value, "keys")
-    if not is_sequence or isinstance(value, (str, bytes)):
+def _numbers(name: str, value: object) -> list[float | None]:
+    if not _is_sequence(value) or isinstance(value, (str, bytes)):
         raise ValueError(f"`{name}` is a {type(value).__name__}, and no sequence of numbers")
-    if getattr(value, "ndim", 1) != 1:
-        raise ValueError(f"`{name}` has {value.ndim} axes, expected one")
-    items = value.tolist() if hasattr(value, "tolist") else value
+    axes = getattr(value, "ndim", 1)
+    if axes != 1:
+        raise ValueError(f"`{name}` has {axes} axes, expected one")
+    make_list = getattr(value, "tolist", None)
+    items: Iterable[object] = make_list() if make_list else value
     return [_number(name, item) for item in items]
+
+
+def _is_sequence(value: object) -> TypeGuard[Iterable[object]]:
+    return hasattr(value, "__len__") and not hasattr(value, "keys")
 
 
 def _number(name: str, value: Any) -> float | None:
@@ -90,10 +100,10 @@ def select_evenly(count: int, most: int) -> list[int]:
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]
 
 
-def _layout(name: str, array: Any) -> dict[str, object]:
-    sharding = getattr(array, "sharding", None)
-    if sharding is None or not hasattr(sharding, "devices_indices_map"):
+def _layout(name: str, array: object) -> dict[str, object]:
+    if not _is_sharded(array):
         raise ValueError(f"`{name}` is a {type(array).__name__}, expected a jax.Array")
+    sharding = array.sharding
     shape = [int(size) for size in array.shape]
     held = sorted(sharding.devices_indices_map(array.shape).items(), key=lambda item: item[0].id)
     numbers_each = 1 + 2 * len(shape)
@@ -119,7 +129,25 @@ def _layout(name: str, array: Any) -> dict[str, object]:
     }
 
 
-def _in_mesh_order(sharding: Any) -> list[int]:
+class _Device(Protocol):
+    id: int
+
+
+class _Sharding(Protocol):
+    def devices_indices_map(self, shape: object, /) -> Mapping[_Device, tuple[slice, ...]]: ...
+
+
+class _ShardedArray(Protocol):
+    shape: tuple[int, ...]
+    dtype: object
+    sharding: _Sharding
+
+
+def _is_sharded(array: object) -> TypeGuard[_ShardedArray]:
+    return hasattr(getattr(array, "sharding", None), "devices_indices_map")
+
+
+def _in_mesh_order(sharding: _Sharding) -> list[int]:
     # The order of the mesh need not be the order of the devices' numbers.
     devices = getattr(getattr(sharding, "mesh", None), "devices", None)
     return [] if devices is None else [int(device.id) for device in devices.flat][:MOST_DEVICES]
@@ -130,6 +158,6 @@ def _bounds(part: slice, size: int) -> list[int]:
     return [start, stop]
 
 
-def _spec_text(spec: Any) -> str:
+def _spec_text(spec: Iterable[object]) -> str:
     axes = ", ".join(repr(axis) for axis in spec)
     return shorten_for_json(f"P({axes})")

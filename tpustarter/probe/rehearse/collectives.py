@@ -228,7 +228,7 @@ def _multiply(numbers: Iterable[int | None]) -> int | None:
 
 
 def _count_slices(rest: str) -> int | None:
-    """Return the slices of a group: `{1,2}x{0:7}`, or `{{100000,200000},{100001,200001}}`."""
+    """Return the number of slices in the first group of `_xla_megascale_target`, or None."""
     target = rest.partition("_xla_megascale_target=")[2].lstrip('"')
     group = target.lstrip("{").partition("}")[0]
     return group.count(",") + 1 if target.startswith("{") and ":" not in group else None

@@ -17,7 +17,7 @@ from tpustarter.probe.rehearse import (
     lowering_errors,
 )
 from tpustarter.probe.rehearse.device_questions import DeviceQuestions, PretendedTpu, TpuDevice
-from tpustarter.probe.rehearse.rehearsal_messages import LoweredFields, TpuFields
+from tpustarter.probe.rehearse.rehearsal_messages import ExportedFields, LoweredFields, TpuFields
 from tpustarter.probe.rehearse.work.program_work import count_work
 
 
@@ -87,7 +87,7 @@ def export_to_file(
     answers: PretendedTpu | None = None,
     warn: Callable[[str], None] | None = None,
     **named: object,
-) -> LoweredFields:
+) -> ExportedFields:
     """Write a function lowered for a TPU to `path`; return the fields needed to compile it.
 
     Args:

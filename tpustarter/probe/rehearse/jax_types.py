@@ -155,7 +155,7 @@ class JaxArray(ArrayLike, Protocol):
         ...
 
 
-class JittedFunction(Protocol):
+class JaxFunction(Protocol):
     """A function of `jax.jit`, or of a library's own `jit` that makes one."""
 
     def __call__(self, *arguments: object, **named: object) -> object:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import TypeGuard
 
-from tpustarter.probe.rehearse.jax_types import ArrayLike, JittedFunction
+from tpustarter.probe.rehearse.jax_types import ArrayLike, JaxFunction
 
 _NARROWED = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 """The types that JAX makes of types of 64 bits, unless `jax_enable_x64` is on."""
@@ -23,7 +23,7 @@ def make_jitted(
     function: Callable[..., object],
     arguments: Sequence[object],
     named: Mapping[str, object],
-) -> tuple[JittedFunction, Sequence[object], Mapping[str, object], list[str]]:
+) -> tuple[JaxFunction, Sequence[object], Mapping[str, object], list[str]]:
     """Return a jitted function, its arguments by position and by name, and notes on it.
 
     A function of `jax.jit` is taken unchanged. A library may have a `jit` of its own that takes
@@ -58,7 +58,7 @@ def make_jitted(
     return jax.jit(program), dynamic, {}, [DONATES] if donates else []
 
 
-def has_named_arguments(function: Callable[..., object], jitted: JittedFunction) -> bool:
+def has_named_arguments(function: Callable[..., object], jitted: JaxFunction) -> bool:
     """Return whether `jax.jit` can donate the arguments by the names that the program has."""
     if jitted is not function and getattr(jitted, "__wrapped__", None) is not function:
         return False
@@ -68,7 +68,7 @@ def has_named_arguments(function: Callable[..., object], jitted: JittedFunction)
     return False
 
 
-def is_jitted(function: object) -> TypeGuard[JittedFunction]:
+def is_jitted(function: object) -> TypeGuard[JaxFunction]:
     """Return whether a function was made by `jax.jit`, or by the `jit` of a library."""
     return hasattr(function, "lower")
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tpustarter.probe.rehearse.exports import LoweringJob
-from tpustarter.probe.rehearse.jax_types import JittedFunction
+from tpustarter.probe.rehearse.jax_types import JaxFunction
 
 SINCE = (0, 8)
 """The first JAX whose `pmap` can be lowered for a TPU here."""
@@ -25,7 +25,7 @@ class PmappedFunction:
     """A function of `jax.pmap`, and the jitted program that stands for it."""
 
     def __init__(
-        self, jit: Callable[..., JittedFunction], mapped: JittedFunction, options: Mapping[str, Any]
+        self, jit: Callable[..., JaxFunction], mapped: JaxFunction, options: Mapping[str, Any]
     ) -> None:
         """Keep the function.
 

@@ -24,7 +24,7 @@ from tpustarter.probe.rehearse import donation, hlo, lowering_errors
 from tpustarter.probe.rehearse.jax_types import (
     Device,
     Executable,
-    JittedFunction,
+    JaxFunction,
     ListedProgram,
     MemoryStats,
 )
@@ -235,7 +235,7 @@ def _programs(command: CompileCommand, devices: list[Device]) -> Iterable[tuple[
 
 def _lower(function: Callable[..., object], arguments: Sequence[object]) -> _Lowered:
     jax = importlib.import_module("jax")
-    jitted: JittedFunction = function if is_jitted(function) else jax.jit(function)
+    jitted: JaxFunction = function if is_jitted(function) else jax.jit(function)
     traced = jitted.trace(*arguments) if hasattr(jitted, "trace") else None
     lowered = traced.lower() if traced else jitted.lower(*arguments)
 
@@ -299,18 +299,22 @@ def _rehearse(name: str, lower: Lower, command: CompileCommand) -> dict[str, obj
         executable = lowered.compile()
     except RuntimeError as error:  # the compiler's refusals, and NotImplementedError, are such
         refused = _refusal(error) | {"seconds": time.monotonic() - began}
-        if "hbm_bytes" not in refused:
-            return result | refused
-        refused["argument_names"] = names = lowered.names()
-        if lowered.donating and command.get("explain"):
-            tried = lowered.donating.try_all(names)
-            refused |= {"donation": tried} if tried else {}
-        return result | refused
+        helps = _name_arguments(lowered, command) if "hbm_bytes" in refused else {}
+        return result | refused | helps
     seconds = time.monotonic() - began
     if save:
         _write(save / "after.hlo", executable.hlo_modules()[0].to_string())
     facts = _facts(executable, lowered)
     return result | {"status": "compiles", "seconds": seconds, **facts}
+
+
+def _name_arguments(lowered: _Lowered, command: CompileCommand) -> dict[str, object]:
+    # For a program that does not fit: its arguments, and what donating some of them would change.
+    names = lowered.names()
+    tried = None
+    if lowered.donating and command.get("explain"):
+        tried = lowered.donating.try_all(names)
+    return {"argument_names": names, **({"donation": tried} if tried else {})}
 
 
 def format_folder_name(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 Emit = Callable[[Mapping[str, object]], None]
 """Sends an event to the process that gave the command."""
@@ -93,10 +93,19 @@ class ProgramSource(TypedDict, total=False):
     """The programs to take; all where it is missing."""
 
 
+class PrepareCommand(TypedDict):
+    """The command that has the compiler loaded for a TPU before the first program is known."""
+
+    do: Literal["prepare"]
+    topology: TopologyFields
+
+
 class CompileCommand(ProgramSource):
     """The command that has the programs of one source compiled for one TPU."""
 
+    do: Literal["rehearse"]
     id: str
+    timeout_s: float
     tpu: str
     topology: TopologyFields
     cache: str | None
@@ -110,7 +119,9 @@ class CompileCommand(ProgramSource):
 class LowerCommand(TypedDict):
     """The command that has the function, module or programs of a user's file lowered."""
 
+    do: Literal["trace"]
     id: str
+    timeout_s: float
     file: str
     name: str
     arguments: list[tuple[str, list[int]] | str]
@@ -132,6 +143,9 @@ class LowerCommand(TypedDict):
 class ScriptCommand(TypedDict):
     """The command that has a script run, and its jitted functions lowered."""
 
+    do: Literal["script"]
+    id: str
+    timeout_s: float
     path: str
     argv: list[str]
     folder: str
@@ -143,21 +157,36 @@ class ScriptCommand(TypedDict):
     tpus: dict[str, TpuFields]
 
 
-class OptionalLoweredFields(TypedDict, total=False):
-    """The fields of a program that was lowered, or of one that could not be."""
+class OptionalExportedFields(TypedDict, total=False):
+    """The fields of a program lowered by JAX; torch_xla has none of them."""
 
-    artifact: str
-    lowered: AliasedArtifactFields
     arguments: list[str]
     """The types of its arguments as HLO writes them."""
     work: WorkFields
-    error: str
+
+
+class ExportedFields(OptionalExportedFields):
+    """The fields of an event about a program that was lowered."""
+
+    artifact: str
+    lowered: AliasedArtifactFields
+    notes: list[str]
+
+
+class OptionalRefusedFields(TypedDict, total=False):
+    """The place of an error, if it came through the user's file."""
+
     place: str
-    refused: bool
     traceback: str
 
 
-class LoweredFields(OptionalLoweredFields):
-    """The same, with the notes on it."""
+class RefusedFields(OptionalRefusedFields):
+    """The fields of an event about a program that could not be lowered."""
 
+    error: str
+    refused: bool
+    """True if the framework refuses it for a TPU; False for an error of the program."""
     notes: list[str]
+
+
+LoweredFields = ExportedFields | RefusedFields

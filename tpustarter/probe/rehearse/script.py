@@ -27,7 +27,7 @@ from tpustarter.probe.rehearse import device_questions, exports, jitted_function
 from tpustarter.probe.rehearse.device_questions import PretendedTpu
 from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.jax_types import ArrayLike, JaxArray
-from tpustarter.probe.rehearse.jax_types import JittedFunction as Jitted
+from tpustarter.probe.rehearse.jax_types import JaxFunction as Jitted
 from tpustarter.probe.rehearse.pmapped import PmappedFunction
 from tpustarter.probe.rehearse.rehearsal_messages import Emit, ScriptCommand, TpuFields
 from tpustarter.probe.rehearse.user_file import make_unique_title

@@ -46,7 +46,7 @@ class TorchOperation(Protocol):
 
     @property
     def tags(self) -> Iterable[object]:
-        """What is known about it."""
+        """PyTorch's tags on it, such as `dynamic_output_shape`."""
         ...
 
     def name(self) -> str:

@@ -16,7 +16,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Collection
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from tpustarter.probe.slice.host_place import HostPlace
 from tpustarter.probe.slice.messages import ArrivalAnswer, ArrivalFacts
@@ -163,7 +163,7 @@ class _Server(http.server.ThreadingHTTPServer):
             self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         super().server_bind()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """Ignore a host that closed its connection: it tries again, or is missing."""
 
 
@@ -186,7 +186,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the library's name
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the library's name
         """Print nothing."""
 
 
@@ -204,12 +204,15 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 """Fields that host 0 reads itself; the others are handed on as they came."""
 
 
-def _are_facts(body: Any) -> TypeGuard[ArrivalFacts]:
+def _are_facts(body: object) -> TypeGuard[ArrivalFacts]:
     # What comes from the network is used only in the form that `collect_facts` gives it.
-    try:
-        return all(isinstance(body[name], kind) for name, kind in _TYPES.items())
-    except (TypeError, KeyError):  # it is no object, or lacks a field
-        return False
+    return _is_object(body) and all(
+        isinstance(body.get(name), kind) for name, kind in _TYPES.items()
+    )
+
+
+def _is_object(body: object) -> TypeGuard[dict[str, object]]:
+    return isinstance(body, dict)
 
 
 def send_host_facts(
@@ -264,5 +267,5 @@ def _post(place: HostPlace, own: ArrivalFacts, left_s: float) -> ArrivalAnswer:
         connection.close()
 
 
-def _is_answer(body: Any) -> TypeGuard[ArrivalAnswer]:
-    return isinstance(body, dict) and "goes_on" in body
+def _is_answer(body: object) -> TypeGuard[ArrivalAnswer]:
+    return _is_object(body) and "goes_on" in body

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import Any
 
 from tpustarter.probe.slice.messages import SlicePlace
 
@@ -49,14 +48,14 @@ def find_place(given: SlicePlace, timeout_s: float) -> HostPlace:
     Raises:
         UnknownHostPlace: a part was neither given nor detected, or the parts contradict each other.
     """
-    found: list[Any] = [given.get(name) for name in ("coordinator", "hosts", "host")]
+    found: list[object] = [given.get("coordinator"), given.get("hosts"), given.get("host")]
     is_given = None not in found
     if not is_given:
         found = _detect(found, timeout_s)
     for value, option in zip(found, ("--coordinator", "--hosts", "--host"), strict=True):
         if value is None:
             raise UnknownHostPlace(f"JAX detects no cluster here, and {option} was not given")
-    coordinator, hosts, host = str(found[0]), int(found[1] or 0), int(found[2] or 0)
+    coordinator, hosts, host = str(found[0]), int(str(found[1])), int(str(found[2]))
     if not coordinator.rpartition(":")[2].isdigit():
         raise UnknownHostPlace(f"the coordinator's address is `{coordinator}`, expected HOST:PORT")
     if not 0 <= host < hosts:
@@ -64,7 +63,7 @@ def find_place(given: SlicePlace, timeout_s: float) -> HostPlace:
     return HostPlace(host, hosts, coordinator, detected=not is_given)
 
 
-def _detect(given: list[Any], timeout_s: float) -> list[Any]:
+def _detect(given: list[object], timeout_s: float) -> list[object]:
     # What `jax.distributed.initialize()` does before it waits for the others (jax 0.6.2 to
     # 0.12.0.1); there is no public way to ask.
     try:

@@ -9,11 +9,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from tpustarter.probe.slice.host_place import HostPlace
-from tpustarter.probe.slice.messages import CheckCommand, EndCommand
+from tpustarter.probe.slice.messages import (
+    CheckCommand,
+    CheckRecord,
+    EndCommand,
+    HeartbeatMessage,
+)
 
 PREFIX = "tpustarter"
 HEARTBEAT_S = 90
@@ -57,14 +62,29 @@ def wait_for_message(key: str) -> CheckCommand | EndCommand:
     return json.loads(_client().blocking_key_value_get(f"{PREFIX}/{key}", FOR_EVER_MS))
 
 
-def read_messages(folder: str) -> dict[str, Any]:
-    """Return the messages below a folder that are there now, by the last part of their key."""
+def read_results(number: int) -> dict[str, CheckRecord]:
+    """Return the results of a check that are there now, by the number of the host."""
+    return {host: json.loads(text) for host, text in _read_folder(f"result/{number}")}
+
+
+def read_heartbeats() -> dict[str, HeartbeatMessage]:
+    """Return the last heartbeat of each host, by its number."""
+    return {host: json.loads(text) for host, text in _read_folder("alive")}
+
+
+def _read_folder(folder: str) -> list[tuple[str, str]]:
     try:
         found = _client().key_value_dir_get(f"{PREFIX}/{folder}/")
     except Exception:  # noqa: BLE001  older versions raise where there is none yet
-        return {}
-    return {key.rpartition("/")[2]: json.loads(value) for key, value in found}
+        return []
+    return [(key.rpartition("/")[2], value) for key, value in found]
 
 
-def _client() -> Any:
+class _KeyValueStore(Protocol):
+    def key_value_set(self, key: str, value: str, /, *, allow_overwrite: bool) -> None: ...
+    def blocking_key_value_get(self, key: str, timeout_ms: int, /) -> str: ...
+    def key_value_dir_get(self, folder: str, /) -> Iterable[tuple[str, str]]: ...
+
+
+def _client() -> _KeyValueStore:
     return importlib.import_module("jax._src.distributed").global_state.client

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypedDict
 
+from tpustarter.probe.commands import CheckNeeds
+
 Event = Mapping[str, Any]
 """An event of the probe, or a finding in one: an object of JSON whose fields the reader knows."""
 Emit = Callable[[Event], None]
@@ -15,7 +17,7 @@ class CheckFields(TypedDict):
 
     id: str
     framework: str
-    needs: Mapping[str, object]
+    needs: CheckNeeds
     timeout_s: float
     after: list[str]
 
@@ -101,6 +103,32 @@ class SlicePlace(TypedDict, total=False):
 
 class SliceCommand(SlicePlace):
     """The command that begins a host's part in a run; the app or `standalone_host.py` sends it."""
+
+    do: Literal["slice"]
+    checks: list[CheckFields]
+    wait_s: float
+
+
+class VerdictCommand(TypedDict):
+    """The command that ends a run on host 0, and tells the others how."""
+
+    do: Literal["verdict"]
+    code: int | None
+    """The exit code; None if the checks themselves decide."""
+    headline: str
+
+
+class StandaloneRequest(TypedDict):
+    """The run for a host on which tpustarter is not installed."""
+
+    devices: int | None
+    minutes: float | None
+    env: dict[str, str]
+    slice: StandaloneSliceFields
+
+
+class StandaloneSliceFields(TypedDict):
+    """The fields of a `SliceCommand` that are the same for all hosts."""
 
     checks: list[CheckFields]
     wait_s: float

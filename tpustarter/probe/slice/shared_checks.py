@@ -214,7 +214,7 @@ class _Watch:
     def _watch(self) -> None:
         began = time.monotonic()
         while not self._is_over.is_set():
-            self._results = message_store.read_messages(f"result/{self._number}")
+            self._results = message_store.read_results(self._number)
             now = time.monotonic()
             self._find_failed(now)
             if all(host in self._results for host in self._others):
@@ -222,7 +222,7 @@ class _Watch:
                 if not self._failed_since:  # else this host may still wait for one of them
                     return
             if now - began > ALIVE_S:
-                alive = message_store.read_messages("alive")
+                alive = message_store.read_heartbeats()
                 self._find_silent(alive, now)
                 self._say(alive)
             self._is_over.wait(0.02 if now - began < ALIVE_S else 0.25)

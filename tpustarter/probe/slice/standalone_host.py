@@ -18,9 +18,10 @@ import sys
 import tempfile
 import time
 import zipfile
-from typing import Any
+from collections.abc import Mapping
 
 from tpustarter.machine import frameworks, host
+from tpustarter.probe.slice.messages import StandaloneRequest
 from tpustarter.probe.slice.shared_checks import INCONCLUSIVE
 
 REQUEST = "request.json"
@@ -38,18 +39,19 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--no-lifeline", action="store_true")
     options = parser.parse_args(arguments[1:])
     with zipfile.ZipFile(sys.argv[0]) as archive:
-        request: dict[str, Any] = json.loads(archive.read(REQUEST))
+        request: StandaloneRequest = json.loads(archive.read(REQUEST))
     given = {name: getattr(options, name) for name in ("coordinator", "hosts", "host")}
     target = _prepare(request)
     place = {name: value for name, value in given.items() if value is not None}
-    commands = [{"do": "target", **target}, {**request["slice"], **place, "do": "slice"}]
+    begin = {**request["slice"], **place, "do": "slice"}
+    commands: list[Mapping[str, object]] = [{"do": "target", **target}, begin]
     with tempfile.TemporaryDirectory() as folder:
         own = ("TMPDIR", "TPU_LOG_DIR", "JAX_COMPILATION_CACHE_DIR")
         os.environ.update(dict.fromkeys(own, folder))
         return _supervise(commands, None if options.no_lifeline else options.lifeline_s)
 
 
-def _supervise(commands: list[dict[str, Any]], lifeline_s: float | None) -> int:
+def _supervise(commands: list[Mapping[str, object]], lifeline_s: float | None) -> int:
     control, control_end = os.pipe()
     events, events_end = os.pipe()
     words = ["supervise", str(control), str(events_end), "-"]
@@ -100,7 +102,7 @@ class _Relay:
         """Input for the child of host 0, as long as it waits for the others."""
         self._is_waiting = True
 
-    def send(self, command: dict[str, Any]) -> None:
+    def send(self, command: Mapping[str, object]) -> None:
         """Send a command to the child."""
         self._write(json.dumps(command).encode() + b"\n")
 
@@ -144,7 +146,7 @@ def _write(data: bytes) -> None:
             data = data[os.write(1, data) :]
 
 
-def _prepare(request: dict[str, Any]) -> dict[str, Any]:
+def _prepare(request: StandaloneRequest) -> dict[str, object]:
     # What `checking/plan` decides where tpustarter is installed.
     machine, devices = host.Machine(), request["devices"]
     os.environ.update(request["env"])

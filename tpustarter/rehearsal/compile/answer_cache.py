@@ -10,9 +10,9 @@ import contextlib
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 from tpustarter.core import locations
+from tpustarter.rehearsal.result_fields import ResultFields
 
 MOST = 4000
 """Answers that are kept, of some kilobytes each; the oldest are deleted first."""
@@ -31,7 +31,7 @@ def make_cache_folder() -> Path:
     return rehearsals
 
 
-def save_compiler_answer(result: dict[str, Any]) -> None:
+def save_compiler_answer(result: ResultFields) -> None:
     """Save an answer; a full disk is no error."""
     key = result.get("key")
     if result["cached"] or not key or result["status"] == "error":

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.checking.run import probe_events
@@ -22,7 +21,13 @@ from tpustarter.checking.run.runner import START_S
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.probe.finding import Hint
+from tpustarter.probe.rehearse.rehearsal_messages import (
+    CompileCommand,
+    ProgramSource,
+    TopologyFields,
+)
 from tpustarter.rehearsal.compile import memory_limit, memory_report
+from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
 
 QUIET = {
@@ -58,8 +63,8 @@ class CompileTask:
     name: str
     """Id of the check, or name of the program."""
     tpu: str
-    topology: Mapping[str, Any]
-    source: Mapping[str, Any]
+    topology: TopologyFields
+    source: ProgramSource
     """`check`, or `artifact` with `program` and `lowered`, as the probe takes them."""
     notes: tuple[str, ...] = ()
     """Remarks that go with the answer."""
@@ -84,7 +89,7 @@ class StillCompiling:
 class RehearsalAnswer:
     """The compiler's answer about one program and one TPU, or why there is none."""
 
-    result: dict[str, Any]
+    result: ResultFields
 
 
 @dataclass(frozen=True)
@@ -139,9 +144,9 @@ class Compiler:
             option=OPTION,
         )
 
-    def prepare(self, topology: Mapping[str, Any]) -> None:
+    def prepare(self, topology: TopologyFields) -> None:
         """Let the process load the compiler and describe a TPU before there is a task."""
-        self._ready().send({"do": "prepare", "topology": dict(topology)})
+        self._ready().send({"do": "prepare", "topology": topology})
         self._is_preparing = True
 
     def run(self, task: CompileTask) -> Iterator[StillCompiling | RehearsalAnswer]:
@@ -153,7 +158,7 @@ class Compiler:
         """End the process, and wait for its exit within a time limit."""
         self._end(gently=not (self.stopped or self._is_preparing))
 
-    def _run(self, task: CompileTask) -> Iterator[StillCompiling | dict[str, Any]]:
+    def _run(self, task: CompileTask) -> Iterator[StillCompiling | ResultFields]:
         done: list[str] = []
         while not self.stopped:
             crashed = yield from self._pass(task, done)
@@ -163,7 +168,7 @@ class Compiler:
 
     def _pass(
         self, task: CompileTask, done: list[str]
-    ) -> Generator[StillCompiling | dict[str, Any], None, str | None]:
+    ) -> Generator[StillCompiling | ResultFields, None, str | None]:
         probe = self._ready()
         position = self._log.size if self._log else 0
         self._is_preparing = False
@@ -205,20 +210,20 @@ class Compiler:
                 )
                 return compiling
 
-    def _command(self, task: CompileTask, done: list[str]) -> dict[str, Any]:
+    def _command(self, task: CompileTask, done: list[str]) -> CompileCommand:
         return {
             "do": "rehearse",
             "id": f"{task.name} {task.tpu}",
             "timeout_s": 20 * self._timeout_s,  # each program has its own limit, kept here
             "tpu": task.tpu,
-            "topology": dict(task.topology),
+            "topology": task.topology,
             "cache": self._cache,
             "done": done,
             "explain": task.explains_memory,
             **task.source,
         }
 
-    def _ended(self, task: CompileTask, event: Event) -> dict[str, Any] | None:
+    def _ended(self, task: CompileTask, event: Event) -> ResultFields | None:
         outcome, detail = (
             event.get("outcome"),
             self._session.redact.redact_text(str(event.get("detail"))),
@@ -229,8 +234,8 @@ class Compiler:
         return {**result, "status": "refused"} if outcome == "mismatch" else result
 
     def _explain_memory(
-        self, task: CompileTask, result: dict[str, Any]
-    ) -> Iterator[StillCompiling | dict[str, Any]]:
+        self, task: CompileTask, result: ResultFields
+    ) -> Iterator[StillCompiling | ResultFields]:
         names = [str(name) for name in result.pop("argument_names", ())]
         if result["status"] != "does-not-fit" or result["cached"] or not task.explains_memory:
             yield result
@@ -282,7 +287,7 @@ class Compiler:
 
 def make_failure(
     task: CompileTask, program: str, reason: str, seconds: float = 0.0, detail: str = ""
-) -> dict[str, Any]:
+) -> ResultFields:
     """Return the result of a program for which the compiler gave no answer."""
     return {
         "program": program,
@@ -298,7 +303,7 @@ def make_failure(
     }
 
 
-def add_notes(result: dict[str, Any], notes: tuple[str, ...]) -> dict[str, Any]:
+def add_notes(result: ResultFields, notes: tuple[str, ...]) -> ResultFields:
     """Return a result with further remarks added to its `notes`."""
     both = [*notes, *result.get("notes", ())]
     return {**result, "notes": both} if both else result

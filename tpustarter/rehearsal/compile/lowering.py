@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from tpustarter.checking.run.probe_session import ProbeSession, start_probe
 from tpustarter.checking.run.runner import START_S
@@ -14,6 +13,12 @@ from tpustarter.core import locations
 from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import pip_command, tpus
+from tpustarter.probe.rehearse.rehearsal_messages import (
+    AliasedArtifactFields,
+    LowerCommand,
+    ProgramSource,
+    TpuFields,
+)
 from tpustarter.rehearsal.compile import memory_limit
 from tpustarter.rehearsal.programs import user_program
 from tpustarter.rehearsal.programs.rehearsal_request import ScriptLimit
@@ -39,6 +44,17 @@ _PACKAGES = {
     "tree": "dm-tree",
 }
 """Packages whose modules have another name."""
+_Opened = tuple[Probe, CappedLog]
+ScriptEvent = (
+    LoweredProgram
+    | ProgramWarning
+    | DeviceQuestionsFound
+    | JittedPlace
+    | ScriptOutput
+    | ScriptEnded
+    | float
+)
+"""An event of a script, or the seconds that have passed where none came."""
 LAST = ", so nothing after it was tried"
 _WANTED_VALUES = "PjRt buffer is null in TransferFromDevice"
 """The error with which torch_xla 2.9.0 ends its process when a tensor without memory is read."""
@@ -86,7 +102,7 @@ class LoweringProcess:
         """Describe the process, which starts when it is needed; see `lower_programs`."""
         self._session, self._topologies = session, topologies
         self._timeout_s, self._started = timeout_s, started
-        self._open: tuple[Probe, CappedLog] | None = None
+        self._open: _Opened | None = None
 
     def __enter__(self) -> LoweringProcess:  # noqa: PYI034  Python 3.10 has no Self
         return self
@@ -115,7 +131,7 @@ class LoweringProcess:
             if not can_go_on:
                 self._close()
 
-    def _command(self, code: UserFunction, only: int | None) -> dict[str, Any]:
+    def _command(self, code: UserFunction, only: int | None) -> LowerCommand:
         return {
             "do": "trace",
             "id": code.name,
@@ -146,11 +162,7 @@ def _wants_values(log: CappedLog) -> bool:
 
 
 def _programs(
-    opened: tuple[Probe, CappedLog],
-    code: UserFunction,
-    session: ProbeSession,
-    names: list[str],
-    timeout_s: float,
+    opened: _Opened, code: UserFunction, session: ProbeSession, names: list[str], timeout_s: float
 ) -> Generator[LoweredProgram | ProgramWarning | float, None, bool]:
     # True means that the process takes another command.
     probe, log = opened
@@ -199,9 +211,9 @@ def _programs(
             return kind == "end"
 
 
-def tpu_fields(topologies: Sequence[tpus.Topology]) -> dict[str, dict[str, Any]]:
+def tpu_fields(topologies: Sequence[tpus.Topology]) -> dict[str, TpuFields]:
     """Return the TPUs' fields for the probe: devices, slices, and a device's kind and cores."""
-    fields: dict[str, dict[str, Any]] = {}
+    fields: dict[str, TpuFields] = {}
     for topology in topologies:
         row = topology.type.generation
         cores = (row.cores_per_chip or 1) // (row.devices_per_chip or 1)
@@ -220,15 +232,7 @@ def run_script(
     topologies: Sequence[tpus.Topology],
     started: Callable[[Probe], None],
     limit: ScriptLimit,
-) -> Iterator[
-    LoweredProgram
-    | ProgramWarning
-    | DeviceQuestionsFound
-    | JittedPlace
-    | ScriptOutput
-    | ScriptEnded
-    | float
-]:
+) -> Iterator[ScriptEvent]:
     """Run a script; yields its events and output, and the seconds passed while none comes.
 
     Args:
@@ -263,17 +267,7 @@ def run_script(
         log.close()
 
 
-def _script_events(
-    probe: Probe, session: ProbeSession
-) -> Iterator[
-    LoweredProgram
-    | ProgramWarning
-    | DeviceQuestionsFound
-    | JittedPlace
-    | ScriptOutput
-    | ScriptEnded
-    | float
-]:
+def _script_events(probe: Probe, session: ProbeSession) -> Iterator[ScriptEvent]:
     began = time.monotonic()
     while True:
         event = probe.read(1.0)
@@ -324,12 +318,21 @@ def _exported(event: Event, session: ProbeSession) -> LoweredProgram:
         refused, place = bool(event["refused"]), _place(event, session)
         return LoweredProgram(name, names, {}, error, refused, notes, check, where, place)
     lowered = event["lowered"]
-    fields = {"devices": int(lowered["devices"]), "shardy": bool(lowered["shardy"])}
-    free = {key: [bool(one) for one in lowered[key]] for key in ("free_arguments", "free_outputs")}
-    aliases = [[int(argument), int(output)] for argument, output in lowered.get("aliases", ())]
-    fields = fields | free | ({"aliases": aliases} if aliases else {})
-    fields |= {"named": True} if lowered.get("named") is True else {}
-    source = {"artifact": str(event["artifact"]), "lowered": fields, "program": name}
+    fields: AliasedArtifactFields = {
+        "devices": int(lowered["devices"]),
+        "shardy": bool(lowered["shardy"]),
+        "free_arguments": [bool(one) for one in lowered["free_arguments"]],
+        "free_outputs": [bool(one) for one in lowered["free_outputs"]],
+    }
+    if aliases := [[int(argument), int(out)] for argument, out in lowered.get("aliases", ())]:
+        fields["aliases"] = aliases
+    if lowered.get("named") is True:
+        fields["named"] = True
+    source: ProgramSource = {
+        "artifact": str(event["artifact"]),
+        "lowered": fields,
+        "program": name,
+    }
     work = as_type(session.redact.redact_value(event.get("work")), ProgramWork)
     return LoweredProgram(name, names, source, notes=notes, check=check, work=work)
 

@@ -138,7 +138,7 @@ def _list_programs(
 
 
 def _digest(lowered: LoweredProgram) -> str:
-    return hashlib.sha256(Path(lowered.source["artifact"]).read_bytes()).hexdigest()
+    return hashlib.sha256(Path(lowered.source.get("artifact", "")).read_bytes()).hexdigest()
 
 
 def _lower(

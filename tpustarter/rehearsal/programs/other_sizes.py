@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from tpustarter.machine import tpus
+from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 
 
 def find_size_difference(
-    tpu: str, program: str, results: Sequence[Mapping[str, Any]]
+    tpu: str, program: str, results: Sequence[ResultFields]
 ) -> tuple[int, int] | None:
     """Return the number of devices of a program, and that of a TPU that did not get it.
 
@@ -31,9 +31,7 @@ def find_size_difference(
     return (needed.pop(), count) if len(needed) == 1 and needed != {count} else None
 
 
-def describe_missing_answers(
-    results: Sequence[Mapping[str, Any]], names: Sequence[str]
-) -> list[str]:
+def describe_missing_answers(results: Sequence[ResultFields], names: Sequence[str]) -> list[str]:
     """Return the programs without an answer for some of these TPUs, grouped by size, as lines."""
     together: dict[tuple[str, int, int], tuple[list[str], list[str]]] = {}
     for check, program in dict.fromkeys((one["check"], one["program"]) for one in results):

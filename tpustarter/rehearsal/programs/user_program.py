@@ -7,7 +7,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -17,6 +17,7 @@ from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.machine import frameworks
 from tpustarter.probe.rehearse.program_arguments import TYPES, parse_written
+from tpustarter.probe.rehearse.rehearsal_messages import AliasedArtifactFields, ProgramSource
 from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.text import phrases
 
@@ -86,7 +87,7 @@ class LoweredProgram:
     program: str
     tpus: tuple[str, ...]
     """Names of the TPUs it was lowered for."""
-    source: dict[str, Any]
+    source: ProgramSource
     """`artifact`, `program` and `lowered`, as the compiler takes them."""
     error: str | None = None
     refused: bool = False
@@ -264,9 +265,17 @@ def read_stablehlo(text: str, tpus: tuple[str, ...]) -> LoweredProgram:
             "`torch_xla.stablehlo.save_as_stablehlo` write one to `functions/`",
             code=ExitCode.USAGE,
         )
-    unknown = ("devices", "shardy", "free_arguments", "free_outputs")
-    lowered = dict.fromkeys(unknown)
-    source = {"artifact": str(file.absolute()), "lowered": lowered, "program": file.stem}
+    unknown: AliasedArtifactFields = {
+        "devices": None,
+        "shardy": None,
+        "free_arguments": None,
+        "free_outputs": None,
+    }
+    source: ProgramSource = {
+        "artifact": str(file.absolute()),
+        "lowered": unknown,
+        "program": file.stem,
+    }
     return LoweredProgram(file.stem, tpus, source, notes=("read from a file",))
 
 
@@ -327,7 +336,7 @@ def parse_argument(text: str, dimension: str = "") -> Argument:
             hint=f"`--fit {named[0]}` searches the largest one that fits; else type a number",
             code=ExitCode.USAGE,
         )
-    numbers = [word for word in words if word != dimension]
+    numbers = [word for word in words if not word or word != dimension]
     if any(
         not (word.isascii() and word.isdigit()) or len(word) > 10 or int(word) >= _DIMENSION
         for word in numbers

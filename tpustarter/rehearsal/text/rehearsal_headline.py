@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from tpustarter.machine import tpus
 from tpustarter.machine.generations import GENERATIONS
@@ -80,7 +79,7 @@ def format_label(result: ResultFields) -> str:
     return f"{check.partition('.')[2]}: {result['program']}" if check else result["program"]
 
 
-def exceeds_memory(result: Mapping[str, Any]) -> bool:
+def exceeds_memory(result: ResultFields) -> bool:
     """Return whether a program that compiles needs more memory than a device has."""
     return (result.get("hbm_bytes") or 0) > (result.get("hbm_limit_bytes") or math.inf)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tpustarter.rehearsal.programs import other_sizes
 from tpustarter.rehearsal.result_fields import (
@@ -147,7 +146,7 @@ def format_table(
 
 def _groups(results: Sequence[ResultFields]) -> list[list[ResultFields]]:
     # Results of one program with the same answer for several TPUs share an entry; worst first.
-    groups: dict[tuple[Any, ...], list[ResultFields]] = {}
+    groups: dict[tuple[int, str, str | None], list[ResultFields]] = {}
     for result in results:
         status = result["status"]
         why = None if status == "does-not-fit" else result["reason"]

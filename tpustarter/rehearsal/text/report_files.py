@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.rehearsal.run import Rehearsal
-from tpustarter.rehearsal.saved_files import Fields, SavedFiles
+from tpustarter.rehearsal.saved_files import SavedFiles
 from tpustarter.rehearsal.text.rehearsal_headline import format_headline, format_label
 from tpustarter.rehearsal.text.rehearsal_text import (
     WORDS,
@@ -43,7 +44,7 @@ def write_report(rehearsal: Rehearsal, files: SavedFiles) -> None:
         files.write_program(result, "".join(f"{line}\n" for line in lines))
 
 
-def format_markdown(results: Sequence[Fields]) -> str:
+def format_markdown(results: Sequence[ResultFields]) -> str:
     """Return a table with a row for each program and TPU, and the headline below it."""
     rows = [_COLUMNS, ("---",) * len(_COLUMNS), *map(_row, results)]
     lines = [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in rows]
@@ -51,7 +52,7 @@ def format_markdown(results: Sequence[Fields]) -> str:
     return "\n".join([*lines, "", format_headline(results, own=own), ""])
 
 
-def _row(result: Fields) -> tuple[str, ...]:
+def _row(result: ResultFields) -> tuple[str, ...]:
     memory = result.get("memory", {})
     parts = [memory.get(name) for name in ("arguments", "outputs", "temporaries")]
     sizes = [result.get("hbm_bytes"), result["hbm_limit_bytes"], *parts]
@@ -69,7 +70,7 @@ def _row(result: Fields) -> tuple[str, ...]:
     )
 
 
-def _memory_lines(result: Fields) -> Iterator[str]:
+def _memory_lines(result: ResultFields) -> Iterator[str]:
     yield f"{format_label(result)} for {result['tpu']}, bytes of one device"
     yield from memory_bars([result])
     for name, size in result.get("memory", {}).items():

@@ -86,8 +86,8 @@ def run_host_checks(context: ReportContext) -> Fields:
     return {
         "verdict": judge_run(run),
         "counts": run.count_statuses(),
-        "frameworks": run.target["frameworks"],
-        "python_version": run.target["python_version"],
+        "frameworks": run.target.get("frameworks", {}),
+        "python_version": run.target.get("python_version", ""),
         "blocked": run.blocked.what if run.blocked else None,
         "findings": [
             {

@@ -219,7 +219,7 @@ def _run(
 
 
 def _processor_s(pid: int) -> float:
-    """Return the seconds that a process had a processor, or 0 if it is gone."""
+    """Return the CPU time of a process in seconds, or 0 if it is gone."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
         fields = stat.rpartition(")")[2].split()

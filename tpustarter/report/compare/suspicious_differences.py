@@ -1,4 +1,4 @@
-"""How suspicious a difference between two reports is, and why: failures come first, names last."""
+"""Ranks and reasons for the differences between two reports: failures first, names last."""
 
 from __future__ import annotations
 

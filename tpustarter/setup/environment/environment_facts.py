@@ -58,7 +58,7 @@ class EnvironmentFacts:
 
     @property
     def wheel(self) -> str:
-        """Packages to install on this machine."""
+        """The requirement to install on this machine: the TPU build on a TPU."""
         return self.profile.tpu_wheel if self.on_tpu else self.profile.wheel
 
     @property

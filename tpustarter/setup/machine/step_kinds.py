@@ -93,7 +93,7 @@ class PackageStep(StepKind):
 
 @dataclass(frozen=True)
 class ProgramStep(StepKind):
-    """A program on PATH."""
+    """A step that is done once a program is on PATH."""
 
     machine: host.Machine
     name: str

@@ -138,7 +138,7 @@ def is_refused(url: str, **options: object) -> bool:
 
 
 def run_cell(url: str, cookie: str, origin: str, code: str) -> str:
-    """Run code in a kernel over its websocket, as a page does; return its output."""
+    """Run code in a Jupyter kernel over its websocket, as the browser does; return its output."""
     session, message = uuid.uuid4().hex, uuid.uuid4().hex
     header = {
         "msg_id": message,

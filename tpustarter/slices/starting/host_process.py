@@ -184,7 +184,7 @@ class HostProcess:
             self._end(EndReason.LOST)
 
     def _host_ends(self, ending: EndReason | None = None) -> Generator[HostEnded, None, None]:
-        """Yield the ends of hosts that have told one; with an ending, also those of the others."""
+        """Yield the ends of hosts that reported an exit code; with `ending`, of all others too."""
         late = time.monotonic() - STDERR_S
         for host, state in self._hosts.items():
             has_exited = state.code is not None
@@ -223,7 +223,7 @@ class HostProcess:
             self._send(now)
 
     def _has_lost(self, now: float) -> bool:
-        """Return whether the program that was connected has ended, and this one goes on."""
+        """Return whether the child with the connection is gone while the command still runs."""
         children = self.probe.children()
         if self._stage >= HostStage.REACHED and not self._connector:
             self._connector = children

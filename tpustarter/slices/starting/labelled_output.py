@@ -79,7 +79,7 @@ class HostLineSplitter:
 
 
 def _is_whole(piece: bytes) -> bool:
-    """Return whether a line that is as long as a cut one is an event of just this length."""
+    """Return whether a line at the length limit is complete, and was not cut there."""
     try:
         json.loads(piece)
     except ValueError:

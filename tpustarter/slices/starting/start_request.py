@@ -91,7 +91,7 @@ def format_script(commands: Sequence[HostCommand]) -> str:
 
 
 class HostStage(enum.IntEnum):
-    """How far a host got."""
+    """The last stage that a host reached."""
 
     STARTED = 0
     """The command was started here; without marks nothing more is known until the first event."""

@@ -179,6 +179,6 @@ class DeviceUse:
 
 def _may_own_accelerator(session: LessonSession) -> bool:
     # A process without a framework gets the environment unchanged, so it may use any chip.
-    return session.target["platform"] != "cpu" or bool(
+    return session.target.get("platform") != "cpu" or bool(
         session.host.get("chips") and not session.lesson.framework
     )

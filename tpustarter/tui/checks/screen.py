@@ -119,7 +119,7 @@ class ChecksScreen(ListWithDetails):
         try:
             for event in selfcheck.events():
                 if isinstance(event, CheckStarted) and event.check.framework != "host":
-                    platform = selfcheck.run.target["platform"]
+                    platform = selfcheck.run.target.get("platform", "")
                     if platform != "cpu":
                         name, accelerator = "tpustarter check", platform.upper()
                         holder = DeviceHolder(name, os.getpid(), accelerator)

@@ -80,7 +80,7 @@ class ExerciseView(Horizontal):
             answer.set_class(end == ended, f"-{end}")
 
     def keep_in_sight(self, verdict: Content | str) -> None:
-        """Show the verdict below the scrolling part, unless the file is beside the verdict."""
+        """Show the verdict in the line that does not scroll, unless the layout is wide."""
         is_said = bool(verdict) and not self.screen.has_class("-beside")
         line = self.screen.query_one("#headline", Static)
         line.update(verdict)

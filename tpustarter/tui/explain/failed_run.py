@@ -184,7 +184,7 @@ def make_block_failure(
     reason = (result.reason or "").replace("-", " ")
     ended = f"{reason}: {result.detail}" if reason else result.detail
     is_said = bool(result.detail) and result.detail in result.output  # the end of a traceback
-    words = _words(lesson.framework, session and session.target["platform"])
+    words = _words(lesson.framework, session and session.target.get("platform"))
     told = () if is_said else (ended,)
     is_crash = result.reason == "crashed"
     return FailedRun(

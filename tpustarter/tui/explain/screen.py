@@ -208,7 +208,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             yield HangingText(_label("log"), escape_text(shown))
 
     def _told(self, part: ExplanationPart) -> ExplanationPart:
-        """Return a part as this screen shows it.
+        """Return a part of an explanation with the label and the key that it has on this screen.
 
         The line number is left out where it would read as that of the block.
         """

@@ -1,4 +1,4 @@
-"""A window that shows the commands to be run and asks for a yes; only its own key is one."""
+"""A window that shows the commands to be run, and asks for confirmation by a key of its own."""
 
 from __future__ import annotations
 

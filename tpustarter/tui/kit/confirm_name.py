@@ -1,4 +1,4 @@
-"""A window that asks for a name before something is billed or lost; a part of it is not enough."""
+"""A window that asks for the whole name of a TPU before something is billed or deleted."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.tui.app.session import AppSession
 from tpustarter.tui.lesson.page.lesson_commands import split_at_command
-from tpustarter.tui.lesson.references import LessonReference, list_references, read_header_list
+from tpustarter.tui.lesson.references import LessonReference, list_references
 
 TRY_IT = "Press Tab to mark a block, e to change it, and Ctrl+R to run it."
 """Shown below the heading "Try it": the lessons themselves name no keys."""
@@ -70,7 +70,7 @@ class OpenedLesson:
     @property
     def checks(self) -> list[str]:
         """The ids of the checks that verify the lesson."""
-        return read_header_list(self.lesson, "checks")
+        return self.lesson.checks
 
     @property
     def setups(self) -> list[str]:

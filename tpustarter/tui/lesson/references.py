@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tpustarter.core.content import Lesson
-from tpustarter.core.json_values import is_array
 from tpustarter.learning.content import glossary
 from tpustarter.learning.content.markdown import parse_tokens
 
@@ -40,24 +39,15 @@ def list_references(
             entries += [LessonReference("Words", *meanings[heading])] if heading in meanings else []
         elif linked := lessons_by_path.get((lesson.path.parent / name).resolve()):
             entries.append(LessonReference("Lessons", linked.id, linked.title))
-    entries += [
-        LessonReference("Checks", check, "Enter runs it")
-        for check in read_header_list(lesson, "checks")
-    ]
+    entries += [LessonReference("Checks", check, "Enter runs it") for check in lesson.checks]
     targets = {entry.target for entry in entries}
-    sources = [source for source in read_header_list(lesson, "sources") if source not in targets]
+    sources = [source for source in lesson.sources if source not in targets]
     entries += [LessonReference("On the web", source) for source in sources]
     kinds = ("Words", "Lessons", "Checks", "On the web")
     return sorted(
         {entry.target: entry for entry in entries}.values(),
         key=lambda entry: kinds.index(entry.kind),
     )
-
-
-def read_header_list(lesson: Lesson, key: str) -> list[str]:
-    """Return a list in the lesson's header, or an empty list if the header has no such list."""
-    value = lesson.header.get(key)
-    return [str(item) for item in value] if is_array(value) else []
 
 
 def _links(text: str) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,6 @@ from tpustarter.learning.content import markdown
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.home import home_rows
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, group_heading
-from tpustarter.tui.lesson.references import read_header_list
 
 if TYPE_CHECKING:
     from tpustarter.core.content import Lesson
@@ -41,14 +40,12 @@ def _lines(
     yield Content(escape_text(find_first_paragraph(lines)))
     sections = [line.text for line in lines if line.kind == "heading"][1:]
     sections = [section for section in sections if section not in EVERYWHERE]
-    exercises = [
-        f"{name.replace('-', ' ').capitalize()}" for name in read_header_list(lesson, "exercises")
-    ]
+    exercises = [f"{name.replace('-', ' ').capitalize()}" for name in lesson.exercise_names]
     for name, items in (
         (LEARNED, list(_learned(lesson))),
         ("Sections", sections),
         ("Exercises", exercises),
-        ("Checks that prove it", read_header_list(lesson, "checks")),
+        ("Checks that prove it", lesson.checks),
     ):
         if items:
             yield Content("")

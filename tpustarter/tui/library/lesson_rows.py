@@ -21,7 +21,6 @@ from tpustarter.tui.kit.text_layout import (
     LaidOutLines,
     adapt_commands,
 )
-from tpustarter.tui.lesson.references import read_header_list
 
 if TYPE_CHECKING:
     from tpustarter.core.content import Lesson
@@ -202,9 +201,7 @@ def _exercises(course: Course, text: str, titles: Mapping[str, str]) -> Iterator
 
 def list_exercises(lesson: Lesson) -> list[str]:
     """Return the ids of a lesson's exercises."""
-    return [
-        f"{lesson.id.partition('/')[0]}/{name}" for name in read_header_list(lesson, "exercises")
-    ]
+    return [f"{lesson.id.partition('/')[0]}/{name}" for name in lesson.exercise_names]
 
 
 def _framework(lesson: Lesson) -> str:

@@ -85,7 +85,7 @@ class RehearsalChoice:
         self.wanted = set[str]()
 
     def toggle_check(self, check: str) -> None:
-        """Select or deselect a check; the first one replaces a program of the user's."""
+        """Select or deselect a check; the first selected one deselects the user's own program."""
         if self.own:
             self.own, self.wanted = None, {check}
         else:

@@ -181,7 +181,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
 
     def _format_verdict(self, run: Run) -> str:
         """Return the headline of a run, and of one on TPUs that no slice was tried before."""
-        is_slice = len(run.hosts) > 1 and run.target["platform"] == "tpu"
+        is_slice = len(run.hosts) > 1 and run.target.get("platform") == "tpu"
         has_room = self.size.height >= LOW
         remark = f"\n{results_text.NEVER_TRIED}" if is_slice and has_room else ""
         return headline.format_headline(run) + remark

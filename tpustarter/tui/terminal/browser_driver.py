@@ -9,7 +9,7 @@ from textual.drivers.web_driver import WebDriver
 
 
 class BrowserDriver(WebDriver):
-    """Textual's driver for a browser; the app begins with the focus, and ends with the server.
+    """Textual's driver for a browser, with the focus from the start, that ends with the server.
 
     Textual's driver begins without the focus, and textual-serve gives it at a click: until then no
     key would do anything. Here the app has the focus from the start, and keeps it.

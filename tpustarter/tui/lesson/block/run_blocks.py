@@ -123,7 +123,7 @@ class BlockRunner:
 
     def _starting(self) -> str:
         session = self._screen.tutor.live.session
-        if session and session.target["platform"] == "tpu":
+        if session and session.target.get("platform") == "tpu":
             return "starting the TPU runtime, usually 5 to 15 s"
         needs = self._lesson and self._lesson.header.get("needs")
         return "starting JAX, usually 2 to 5 s" if needs else "starting Python"
