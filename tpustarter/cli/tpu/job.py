@@ -38,7 +38,7 @@ from tpustarter.cli.tpu.options import (
     print_dry_run_json,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
-from tpustarter.cloud.api.api_client import ProjectClient
+from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
@@ -582,7 +582,7 @@ def fetch_command(
 
 
 def _open_reachable_job(
-    client: ProjectClient, project: Project, name: str, id_: str | None, typed: TypedRoute
+    client: OfferingClient, project: Project, name: str, id_: str | None, typed: TypedRoute
 ) -> TpuJob:
     job = open_job(client, project, name, id_, typed)
     if not job.workers:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import click
 
 from tpustarter.cloud.api import workers
-from tpustarter.cloud.api.api_client import ProjectClient
+from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
@@ -64,7 +64,7 @@ class TypedRoute:
 
 
 def find_workers(
-    client: ProjectClient, project: Project, name: str, typed: TypedRoute
+    client: OfferingClient, project: Project, name: str, typed: TypedRoute
 ) -> tuple[list[Worker], Route]:
     """Return all workers of a TPU, and the way to them; raises Problem where there is none."""
     chosen = workers.choose_workers(workers.find_nodes(client, name, typed.zone))
@@ -74,7 +74,7 @@ def find_workers(
 
 
 def open_job(
-    client: ProjectClient, project: Project, name: str, id_: str | None, typed: TypedRoute
+    client: OfferingClient, project: Project, name: str, id_: str | None, typed: TypedRoute
 ) -> TpuJob:
     """Return a job: as it is known here, or else as the workers of the TPU know it.
 
@@ -113,7 +113,7 @@ def _require(record: JobRecord | None, name: str, id_: str | None) -> JobRecord:
 
 
 def _blank_record(
-    client: ProjectClient, chosen: list[Worker], route: Route, name: str
+    client: OfferingClient, chosen: list[Worker], route: Route, name: str
 ) -> JobRecord:
     return JobRecord(
         id="",
@@ -132,7 +132,7 @@ def _blank_record(
 
 
 def _adopt(
-    client: ProjectClient, chosen: list[Worker], route: Route, name: str, id_: str | None
+    client: OfferingClient, chosen: list[Worker], route: Route, name: str, id_: str | None
 ) -> JobRecord | None:
     """Return the record of a job that was started elsewhere, and save it."""
     blank = _blank_record(client, chosen, route, name)
@@ -146,7 +146,7 @@ def _adopt(
 
 
 def connect_tpus(
-    client: ProjectClient, project: Project, name: str | None, typed: TypedRoute
+    client: OfferingClient, project: Project, name: str | None, typed: TypedRoute
 ) -> Iterator[tuple[str, TpuJob | Problem]]:
     """Yield a TPU with its workers, or each that is READY, or the reason why they aren't asked."""
     for one in [name] if name else list(_ready_names(client, typed.zone)):
@@ -161,7 +161,7 @@ def connect_tpus(
             yield one, TpuJob(_blank_record(client, chosen, route, one), chosen, route)
 
 
-def _ready_names(client: ProjectClient, zone: str | None) -> Iterator[str]:
+def _ready_names(client: OfferingClient, zone: str | None) -> Iterator[str]:
     """Yield the names of TPUs all of whose slices are READY."""
     nodes = workers.list_nodes(client, zone).items
     groups: dict[str, list[TpuNode]] = {}

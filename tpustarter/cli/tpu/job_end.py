@@ -15,7 +15,7 @@ from tpustarter.cli.tpu.job_start import make_environment, start_job
 from tpustarter.cli.tpu.options import command_lines, print_events
 from tpustarter.cli.tpu.options import stop_at_signals as wait_until_signal
 from tpustarter.cloud.api import workers
-from tpustarter.cloud.api.api_client import ProjectClient
+from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.create.tpu_creation import TpuCreation
@@ -51,7 +51,7 @@ def print_states(states: Sequence[WorkerState]) -> None:
 
 
 def follow_job(
-    client: ProjectClient, project: Project, job: TpuJob, *, until_end: bool = True
+    client: OfferingClient, project: Project, job: TpuJob, *, until_end: bool = True
 ) -> int:
     """Show the logs of a job, and do what it was started with at its end.
 
@@ -68,7 +68,7 @@ def follow_job(
 
 
 def _follow_once(
-    client: ProjectClient, project: Project, job: TpuJob, *, until_end: bool
+    client: OfferingClient, project: Project, job: TpuJob, *, until_end: bool
 ) -> int | None:
     """Follow a job to its end, and return its exit code; None if it is to be started again."""
     signals: list[int] = []
@@ -100,7 +100,7 @@ def _follow_once(
     return None if is_again else code
 
 
-def _start_again(client: ProjectClient, project: Project, job: TpuJob) -> TpuJob:
+def _start_again(client: OfferingClient, project: Project, job: TpuJob) -> TpuJob:
     """Start a job on a new TPU in place of one that was taken away; raises Problem."""
     record = job.record
     usd = job_end.estimate_spending([worker.node for worker in job.workers], job_text.now())
@@ -124,7 +124,7 @@ def _start_again(client: ProjectClient, project: Project, job: TpuJob) -> TpuJob
     return again
 
 
-def _show(job: TpuJob, client: ProjectClient, *, until_end: bool) -> list[WorkerState]:
+def _show(job: TpuJob, client: OfferingClient, *, until_end: bool) -> list[WorkerState]:
     happening = job.follow(client, until_end=until_end)
     while True:
         try:
@@ -159,7 +159,7 @@ def _make_interruption(job: TpuJob, number: int) -> Problem:
 
 
 def _end(
-    client: ProjectClient, project: Project, job: TpuJob, states: Sequence[WorkerState]
+    client: OfferingClient, project: Project, job: TpuJob, states: Sequence[WorkerState]
 ) -> None:
     """Explain a failure, fetch the results, and give the TPU back once they are safe."""
     record = job.record

@@ -6,10 +6,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
-from tpustarter.cloud.api.api_client import ProjectClient
+from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing import cost
 from tpustarter.cloud.create.events import Event
@@ -62,7 +61,7 @@ def _kept(record: JobRecord, why: str) -> Problem:
     )
 
 
-def find_deletion_plan(client: ProjectClient, record: JobRecord) -> DeletionPlan | None:
+def find_deletion_plan(client: OfferingClient, record: JobRecord) -> DeletionPlan | None:
     """Return the plan for the TPU of a job, or None where it is gone.
 
     Raises:
@@ -110,12 +109,11 @@ def describe_spending(record: JobRecord, usd: float | None) -> str:
     return f"Its chips have cost at most {record.spent_usd + usd:,.2f} USD until now."
 
 
-def find_request(client: ProjectClient, job: TpuJob) -> TpuRequest:
+def find_request(client: OfferingClient, job: TpuJob) -> TpuRequest:
     """Return the request that asks for the TPU of a job once more; raises Problem for none."""
     node = job.workers[0].node
-    api, request = client.of(node.api), None
-    if node.queued_resource and isinstance(api, TpuClient):
-        request = api.request_of(node.zone, node.queued_resource)
+    is_queued = node.queued_resource and node.api == "cloud-tpu"
+    request = client.request_of(node.zone, node.queued_resource) if is_queued else None
     if request is None:
         raise Problem(
             f"`{job.record.tpu}` was not made by a queued resource that is still there, so it "
@@ -127,7 +125,7 @@ def find_request(client: ProjectClient, job: TpuJob) -> TpuRequest:
 
 
 def is_pre_empted(
-    client: ProjectClient, job: TpuJob, states: Sequence[WorkerState], clock: Clock
+    client: OfferingClient, job: TpuJob, states: Sequence[WorkerState], clock: Clock
 ) -> bool:
     """Return whether the TPU was taken away while the job ran.
 
@@ -186,7 +184,7 @@ def prepare_again(job: TpuJob, new: Sequence[Worker]) -> TpuJob:
 
 
 def give_back(
-    client: ProjectClient, record: JobRecord, plan: DeletionPlan | None, clock: Clock
+    client: OfferingClient, record: JobRecord, plan: DeletionPlan | None, clock: Clock
 ) -> Generator[Event, None, JobRecord]:
     """Delete the TPU of a job, and yield the events; returns the record of what was given back.
 

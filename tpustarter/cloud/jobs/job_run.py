@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from tpustarter.cloud.api import resource_states
-from tpustarter.cloud.api.api_client import ProjectClient
+from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.jobs import job_files, job_records, worker_calls
@@ -282,7 +282,7 @@ class TpuJob:
         return [parse_state(one.worker, one.frame.fields) for one in frames]
 
     def follow(
-        self, client: ProjectClient | None, *, until_end: bool = True
+        self, client: OfferingClient | None, *, until_end: bool = True
     ) -> Generator[FollowEvent, None, list[WorkerState]]:
         """Yield the log of all workers, first what is here of it, and their ends.
 
@@ -398,7 +398,7 @@ class _FollowTask:
     def __init__(
         self,
         job: TpuJob,
-        client: ProjectClient | None,
+        client: OfferingClient | None,
         offsets: Mapping[Worker, int],
         *,
         until_end: bool,
@@ -444,7 +444,7 @@ class _FollowTask:
         }
 
 
-def find_loss(client: ProjectClient | None, worker: Worker) -> str:
+def find_loss(client: OfferingClient | None, worker: Worker) -> str:
     """Return why a worker will not come back, as Google says it; empty if it may."""
     if client is None:
         return ""
