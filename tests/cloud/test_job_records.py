@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.cloud.test_job_calls import NODE
 from tpustarter.cloud.api import message_conversion
+from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
@@ -104,16 +106,12 @@ def test_tpu_is_kept_for_its_results(
 class _Listing:
     """Google, which lists one node."""
 
-    def __init__(self, node: object) -> None:
+    def __init__(self, node: TpuNode) -> None:
         self._items = (node,)
 
-    def queued_resources(self, _: str) -> object:
-        """List none."""
-        return type("Empty", (), {"items": ()})
-
-    def nodes(self, _: str) -> object:
-        """List the node."""
-        return type("Nodes", (), {"items": self._items})
+    def resources(self, _: str) -> tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]:
+        """List the node, and no request."""
+        return ResourceList(()), ResourceList(self._items)
 
 
 def test_another_tpu_of_the_name_is_kept() -> None:
@@ -128,7 +126,7 @@ def test_another_tpu_of_the_name_is_kept() -> None:
         job_end.find_deletion_plan(_Listing(node), RECORD)  # type: ignore[arg-type]
 
 
-def test_job_on_a_new_tpu_counts_and_sends_the_same() -> None:
+def test_new_tpu_gets_the_same_job() -> None:
     """Its archive moves along, and what was spent is added up."""
     record = replace(RECORD, again=2, spent_usd=1.5)
     record.log_folder.mkdir(parents=True)
@@ -153,7 +151,7 @@ def test_job_on_a_new_tpu_counts_and_sends_the_same() -> None:
         {"data_disks": (DataDisk("projects/p/zones/z/disks/a"), DataDisk("d", read_only=True))},
     ],
 )
-def test_request_is_read_back_from_google(more: dict[str, object]) -> None:
+def test_request_is_read_back_from_google(more: dict[str, Any]) -> None:
     """So that the same TPU can be asked for again."""
     request = TpuRequest(
         "bert", tpu_request.parse_type("v6e-8"), "us-central1-b", "v2-alpha-tpuv6e", **more

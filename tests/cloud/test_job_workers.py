@@ -284,6 +284,7 @@ def test_tpu_is_given_back_after_its_results(site: Site) -> None:
     done = site.job(*begin, "out/*", "--fetch-to", "results", *train, "fail", code=1)
 
     assert {} == site.cloud.nodes, done.stderr
+    assert "USD until now" in " ".join(done.stdout.split())
     assert (site.folder / "results/w1/out/result.bin").exists()
     after = site.job("logs", "bert")
     assert lines_of(1, 0, 3) == shown(after.stdout, 1)[:3]
@@ -330,7 +331,14 @@ def test_job_starts_again_after_a_preemption(site: Site) -> None:
         until(lambda: site.cloud.called("DeleteQueuedResource"), "the deletion of the first one")
         for host in site.hosts:
             host.start()
-        until(lambda: all(waiting(host.folder) == 2 for host in site.hosts), "the second TPU")
+        until(
+            lambda: (
+                following.poll() is not None
+                or all(waiting(host.folder) == 2 for host in site.hosts)
+            ),
+            "a second TPU",
+            600.0,
+        )
         for host in site.hosts:
             for path in host.folder.glob("tpustarter-jobs/*/code/waits"):
                 path.with_name("go").touch()
@@ -345,7 +353,6 @@ def test_job_starts_again_after_a_preemption(site: Site) -> None:
     assert 2 == len(site.cloud.called("DeleteQueuedResource"))
     assert {} == site.cloud.existing()
     assert lines_of(1, 0, 6) == shown(output, 1)[-6:]
-    assert "USD until now" in " ".join(output.split())
 
 
 def waiting(home: Path) -> int:

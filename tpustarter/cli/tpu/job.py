@@ -218,33 +218,15 @@ def start_command(**typed: Any) -> None:
     files = job_files.find_job_files(options.folder, options.include)
     job_files.require_size(files, options.limit << 20)
     project = choose_project(options.project, dry_run=options.dry_run)
-    zone = options.route.zone
     if options.dry_run:
-        route = options.route.make_route(project)
-        node = TpuNode(
-            project.name,
-            zone or "ZONE",
-            options.name,
-            "",
-            "READY",
-            workers=1,
-            external_addresses=("EXTERNAL_ADDRESS",),
-        )
-        _announce(options, files, [Worker(node, 0, "w0")], route)
-        if options.give_back:
-            click.echo("Once it has ended, and its results are here:")
-            delete = gcloud_commands.build_delete_command(
-                zone or "ZONE", options.name, project, force=True
-            )
-            for line in command_lines(delete):
-                click.echo(escape_text(line))
-        click.echo("Nothing was sent.")
+        _show_what_would_be_sent(options, files, project)
         return
     client = connect_to_google(project)
     workers, route = find_workers(client, project, options.name, options.route)
     _announce(options, files, workers, route)
     for caution in remote_command_text.list_warnings(workers, [one.node for one in workers[:1]]):
-        echo_lines(wrap(escape_text(caution)))
+        for line in wrap(escape_text(caution)):
+            click.echo(line, err=True)
     record = _make_record(options, workers)
     job = TpuJob(record, workers, route)
     job_run.require_no_running_job(job)
@@ -264,6 +246,27 @@ def start_command(**typed: Any) -> None:
         ("Get results", f"fetch {options.name} 'PATTERN'"),
     ):
         echo_lines(f"{use}:".ljust(13) + f"tpustarter tpu job {command}")
+
+
+def _show_what_would_be_sent(options: StartOptions, files: JobFiles, project: Project) -> None:
+    """Print the plan without asking Google, so the addresses are placeholders."""
+    worker = _make_placeholder(options.name, project, options.route)
+    _announce(options, files, [worker], options.route.make_route(project))
+    if options.give_back:
+        click.echo("Once it has ended, and its results are here:")
+        zone = worker.node.zone
+        delete = gcloud_commands.build_delete_command(zone, options.name, project, force=True)
+        for line in command_lines(delete):
+            click.echo(escape_text(line))
+    click.echo("Nothing was sent.")
+
+
+def _make_placeholder(name: str, project: Project, typed: TypedRoute) -> Worker:
+    """Return the first worker of a TPU whose address is not known."""
+    zone = project_and_zone.find_zone(typed.zone) or "ZONE"
+    addresses = ("EXTERNAL_ADDRESS",)
+    node = TpuNode(project.name, zone, name, "", "READY", workers=1, external_addresses=addresses)
+    return Worker(node, 0, "w0")
 
 
 def _make_record(options: StartOptions, workers: Sequence[Worker]) -> JobRecord:
@@ -593,11 +596,7 @@ def _open_reachable_job(
 
 def _show_one_call(name: str, project: Project, typed: TypedRoute) -> None:
     """Print the command that each worker would be called with."""
-    zone = project_and_zone.find_zone(typed.zone) or "ZONE"
-    route = typed.make_route(project)
-    node = TpuNode(
-        project.name, zone, name, "", "READY", workers=1, external_addresses=("EXTERNAL_ADDRESS",)
-    )
-    for line in command_lines(route.command(Worker(node, 0, "w0"))):
+    command = typed.make_route(project).command(_make_placeholder(name, project, typed))
+    for line in command_lines(command):
         click.echo(escape_text(line))
     click.echo("The same for every worker, with the rest on its stdin. Nothing was sent.")

@@ -61,15 +61,16 @@ def follow_job(
         Problem: it was stopped, or something at its end could not be done.
     """
     while True:
-        states, code = _follow_once(client, project, job, until_end=until_end)
-        if not (until_end and job.record.again and job_end.is_pre_empted(states)):
+        code = _follow_once(client, project, job, until_end=until_end)
+        if code is not None:
             return code
         job = _start_again(client, project, job)
 
 
 def _follow_once(
     client: OfferingClient, project: Project, job: TpuJob, *, until_end: bool
-) -> tuple[list[WorkerState], int]:
+) -> int | None:
+    """Follow a job to its end, and return its exit code; None if it is to be started again."""
     signals: list[int] = []
 
     def stop(number: int) -> None:
@@ -82,20 +83,21 @@ def _follow_once(
             raise _make_interruption(job, signals[0])
         print_states(states)
         if not until_end:
-            return states, 0
+            return 0
         code = job_run.UNREACHED
         if len(states) == len(job.workers) and all(one.state != "placed" for one in states):
             job.record = job_run.save_end(job.record, states)
             code = job_run.worst_code(states)
-        if not (job.record.again and job_end.is_pre_empted(states)):
-            try:
+        is_again = job.record.again > 0 and job_end.is_pre_empted(client, job, states, WallClock())
+        try:
+            if not is_again:
                 _end(client, project, job, states)
-            except Problem:
-                if not signals:
-                    raise
+        except Problem:
+            if not signals:
+                raise
         if signals and job.record.phase != "given-back":
             raise _make_interruption(job, signals[0])
-    return states, code
+    return None if is_again else code
 
 
 def _start_again(client: OfferingClient, project: Project, job: TpuJob) -> TpuJob:
@@ -115,8 +117,9 @@ def _start_again(client: OfferingClient, project: Project, job: TpuJob) -> TpuJo
         if plan and not print_events(removal.carry_out_plan(client, plan, WallClock())):
             raise Problem(f"`{record.tpu}` is still listed by Google", code=ExitCode.INCONCLUSIVE)
         print_events(TpuCreation(client, project, WallClock()).run([request]))
-    new = workers.choose_workers(workers.find_nodes(client, record.tpu, record.zone))
-    again = job_end.prepare_again(job, new)
+        new = workers.choose_workers(workers.find_nodes(client, record.tpu, record.zone))
+        again = job_end.prepare_again(job, new)
+        job_end.wait_until_reached(again, WallClock())
     start_job(again, make_environment(record.profile))
     return again
 

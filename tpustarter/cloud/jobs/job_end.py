@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import Clock
@@ -15,13 +15,23 @@ from tpustarter.cloud.create.events import Event
 from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.delete.removal import DeletionPlan
-from tpustarter.cloud.jobs import job_records
+from tpustarter.cloud.jobs import job_records, job_run
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import TpuJob, WorkerState
+from tpustarter.cloud.jobs.worker_calls import raise_for_workers
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
+
+REACHED_S = 600.0
+"""Seconds within which the workers of a new TPU accept connections."""
+REACHED_PAUSE_S = 5.0
+KILLED_CODES = (None, 137, 143)
+"""Ends of a program that a shutdown of its machine can cause."""
+LOOKS = 4
+"""Times that Google is asked after such an end whether the TPU was pre-empted."""
+LOOK_PAUSE_S = 10.0
 
 
 def require_safe_results(record: JobRecord, states: Sequence[WorkerState], fetched: int) -> None:
@@ -114,9 +124,41 @@ def find_request(client: OfferingClient, job: TpuJob) -> TpuRequest:
     return request
 
 
-def is_pre_empted(states: Sequence[WorkerState]) -> bool:
-    """Return whether the TPU was taken away while the job ran."""
-    return any(one.state == "gone" for one in states)
+def is_pre_empted(
+    client: OfferingClient, job: TpuJob, states: Sequence[WorkerState], clock: Clock
+) -> bool:
+    """Return whether the TPU was taken away while the job ran.
+
+    Its programs may be ended some seconds before Google says so, and connections after that.
+    """
+    if any(one.state == "gone" for one in states):
+        return True
+    if all(one.code == 0 or one.is_stopped for one in states):
+        return False
+    looks = LOOKS if any(one.code in KILLED_CODES for one in states) else 1
+    for number in range(looks):
+        if number:
+            clock.sleep(LOOK_PAUSE_S)
+        if any(job_run.find_loss(client, worker) for worker in job.workers):
+            return True
+    return False
+
+
+def wait_until_reached(job: TpuJob, clock: Clock) -> None:
+    """Wait until every worker of a new TPU accepts connections; raises Problem where one doesn't.
+
+    Google calls it ACTIVE before its ssh servers run.
+    """
+    until = clock.now() + timedelta(seconds=REACHED_S)
+    while True:
+        _, errors = job.read_states()
+        if not errors:
+            return
+        if clock.now() > until:
+            what = f"not every worker of the new `{job.record.tpu}` was reached"
+            hint = f"it is billed: `tpustarter tpu delete {job.record.tpu}` gives it back"
+            raise_for_workers(errors, what, hint)
+        clock.sleep(REACHED_PAUSE_S)
 
 
 def prepare_again(job: TpuJob, new: Sequence[Worker]) -> TpuJob:

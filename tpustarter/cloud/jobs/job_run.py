@@ -429,7 +429,7 @@ class _FollowTask:
                 if not failures:
                     put(Frame("lost", {"what": error.what}))
             failures += 1
-            if failures > 1 and (gone := self._find_loss(worker)):
+            if failures > 1 and (gone := find_loss(self._client, worker)):
                 put(Frame("gone", {"what": gone}))
                 return
             tasks.stopping.wait(min(2.0 ** (failures - 1), LONGEST_PAUSE_S))
@@ -443,18 +443,19 @@ class _FollowTask:
             "follow": self._until_end,
         }
 
-    def _find_loss(self, worker: Worker) -> str:
-        """Return why a worker will not come back, as Google says it; empty if it may."""
-        if self._client is None:
-            return ""
-        try:
-            node = self._client.of(worker.node.api).node(worker.node.zone, worker.node.name)
-        except CloudProblem:
-            return ""
-        if node is None or node.created != worker.node.created:
-            return f"`{worker.node.name}` no longer exists"
-        state = resource_states.find_resource_state(node)
-        return f"`{node.name}` is {state.name}" if state.mark in ("bad", "act") else ""
+
+def find_loss(client: OfferingClient | None, worker: Worker) -> str:
+    """Return why a worker will not come back, as Google says it; empty if it may."""
+    if client is None:
+        return ""
+    try:
+        node = client.of(worker.node.api).node(worker.node.zone, worker.node.name)
+    except CloudProblem:
+        return ""
+    if node is None or node.created != worker.node.created:
+        return f"`{worker.node.name}` no longer exists"
+    state = resource_states.find_resource_state(node)
+    return f"`{node.name}` is {state.name}" if state.mark in ("bad", "act") else ""
 
 
 class _FetchTask:

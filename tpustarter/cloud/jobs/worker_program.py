@@ -483,6 +483,8 @@ def match_files(folder: Path, patterns: list[str]) -> list[Path]:
     """Return the files that patterns match, and those below folders that they match."""
     found: dict[Path, None] = {}
     for pattern in patterns:
+        if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
+            raise RefusedError(f"{pattern!r} is not a pattern below the folder of the job")
         for path in sorted(folder.glob(pattern)):
             inside = sorted(path.rglob("*")) if path.is_dir() else [path]
             for one in inside:
@@ -510,7 +512,7 @@ def main(stream: BinaryIO) -> int:
         OPERATIONS[call["do"]](call, stream)
     except BrokenPipeError:
         os._exit(1)
-    except (RefusedError, OSError) as error:
+    except (RefusedError, OSError, ValueError) as error:  # ValueError: a pattern that is none
         send("refused", what=str(error))
         return 1
     return 0
