@@ -58,11 +58,9 @@ _PACKAGE = re.compile(r"\b(jax|torch|tensorflow)(?:lib|_xla)?[./]")
 """Names a framework, in a path or before a dot."""
 _LIBRARY = {"torch": "torch_xla"}
 """What computes on a TPU for a package that does not do so by itself."""
-_SIGNS = {
-    "torch_xla": re.compile(r"torch_xla|_XLAC|XLATensor|PT_XLA|Bad StatusOr access|device=TPU:\d"),
-    "tensorflow": re.compile(r"TPUStrategy|TPUClusterResolver|/replica:\d+/task|\{\{node"),
+_LOG_WORDS = {
+    name: re.compile(one.log_words) for name, one in frameworks.FRAMEWORKS.items() if one.log_words
 }
-"""Words that only one framework prints, asked in this order."""
 _LONGEST = 4_000
 """Characters of a line that are searched: the patterns with `.*` take long in more."""
 
@@ -117,11 +115,12 @@ class Explanation:
 
 def find_framework(end_of_log: str) -> str:
     """Return the framework that a log names last, or an empty text if it names none."""
-    if _SIGNS["torch_xla"].search(end_of_log):  # its builds print paths of the others, too
+    if _LOG_WORDS["torch_xla"].search(end_of_log):  # its builds print paths of the others, too
         return "torch_xla"
     if names := _PACKAGE.findall(end_of_log):
-        return _LIBRARY.get(names[-1], names[-1])
-    return next((name for name, sign in _SIGNS.items() if sign.search(end_of_log)), "")
+        package = str(names[-1])
+        return _LIBRARY.get(package, package)
+    return next((name for name, sign in _LOG_WORDS.items() if sign.search(end_of_log)), "")
 
 
 def find_last_error(end_of_log: str) -> str:

@@ -56,6 +56,9 @@ class Framework(NamedTuple):
     """Variables that take the number of CPU devices."""
     on_cpu: bool = True
     """True if it also computes without an accelerator."""
+    log_words: str = ""
+    """A regular expression of words that only this framework prints in a log; empty where none is
+    known."""
     beside: tuple[str, ...] = ()
     """Frameworks it computes with, which must be installed beside it."""
     quiet: Mapping[str, str] = {}
@@ -96,6 +99,7 @@ FRAMEWORKS = {
     "torch_xla": Framework(
         title="PyTorch/XLA",
         starts_in="5 to 15 s",
+        log_words=r"torch_xla|_XLAC|XLATensor|PT_XLA|Bad StatusOr access|device=TPU:\d",
         profile="pytorch-xla",
         wheel="torch_xla==2.9.0",
         tpu_wheel="torch_xla[tpu]==2.9.0",
@@ -120,6 +124,7 @@ FRAMEWORKS = {
     "tensorflow": Framework(
         title="TensorFlow",
         starts_in="5 to 10 s",
+        log_words=r"TPUStrategy|TPUClusterResolver|/replica:\d+/task|\{\{node",
         profile="tensorflow",
         wheel="tensorflow-cpu==2.20.0",
         # With a newer libtpu, which its own limits allow, its import ends the process.

@@ -24,6 +24,7 @@ from tpustarter.cloud.doctor.chip_quota import UNLIMITED, QuotaLimit, QuotaMetri
 from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectQuestion
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.machine.tpus import TpuType
+from tpustarter.text.phrases import join_words
 
 CONSOLE = "https://console.cloud.google.com/iam-admin/quotas?service=compute.googleapis.com"
 _ON_DEMAND = "compute.googleapis.com/tpus_per_tpu_family"
@@ -139,7 +140,8 @@ def _judge(tpu: TpuType, region: str, quotas: list[ChipsOfRegion]) -> ProjectAns
     text = "; ".join(map(str, quotas))
     fits = [one.tier for one in quotas if one.left is None or one.left >= tpu.chips]
     if fits:
-        return ProjectAnswer("ok", f"{tpu.name} fits as {' and '.join(fits)} in {region}: {text}")
+        tiers = join_words(fits)
+        return ProjectAnswer("ok", f"{tpu.name} fits as {tiers} in {region}: {text}")
     found = f"{tpu.name} needs {tpu.chips} chips in {region}, and does not fit: {text}"
     return ProjectAnswer("fail", f"{found}; this is quota, not capacity", CONSOLE)
 

@@ -124,7 +124,7 @@ class LowerCommand(TypedDict):
     timeout_s: float
     file: str
     name: str
-    arguments: list[tuple[str, list[int]] | str]
+    arguments: Sequence[tuple[str, Sequence[int]] | str]
     """Type and shape of each array, or the text of a value, as `program_arguments` reads it; empty
     for a function that lists programs itself."""
     folder: str

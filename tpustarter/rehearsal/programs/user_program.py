@@ -61,14 +61,14 @@ class UserFunction:
     size: int = 0
     """The size of the dimension; 0 where it is still to be found."""
 
-    def sized_arguments(self) -> list[Argument]:
+    def sized_arguments(self) -> list[tuple[str, tuple[int, ...]] | str]:
         """Return the arguments, in which shapes have the size of the dimension."""
         return [
             argument if isinstance(argument, str) else self._with_size(*argument)
             for argument in self.arguments
         ]
 
-    def _with_size(self, kind: str, shape: Shape) -> Argument:
+    def _with_size(self, kind: str, shape: Shape) -> tuple[str, tuple[int, ...]]:
         return kind, tuple(one if isinstance(one, int) else self.size for one in shape)
 
     @property
