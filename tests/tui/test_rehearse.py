@@ -245,8 +245,13 @@ def test_unreached_program_waits_then_is_not_compiled(tmp_path: Path, stub: Path
             await choose(pilot, "v5e-8")
             await pilot.press("r")
             await until(pilot, lambda: re.search(r"is_refused +wait", on_screen(pilot.app)))
-            await until(pilot, lambda: "breaks for v5e-8" in on_screen(pilot.app))
-            assert on_screen(pilot.app).index("hangs:") < on_screen(pilot.app).index("is_refused")
+            in_order = re.compile(r"hangs:.*is_refused", re.DOTALL)
+            await until(
+                pilot,
+                lambda: (
+                    "breaks for v5e-8" in (seen := on_screen(pilot.app)) and in_order.search(seen)
+                ),
+            )
             seen = await press(pilot, "x", "end")
             assert re.search(r"is_refused +-", seen)
             assert "No answer: it was not compiled." in seen
