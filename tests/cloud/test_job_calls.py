@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -17,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.processes import until
+from tests.support.processes import is_running, until
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
@@ -104,12 +105,10 @@ def far(tmp_path: Path) -> Iterator[Far]:
     worker = Far(home, program)
     yield worker
     for path in worker.jobs.glob("*/w*/pid"):
-        try:
-            os.kill(int(path.read_text()), signal.SIGTERM)
-        except ProcessLookupError:
-            continue
-        lock = path.with_name("exit")
-        until(lambda lock=lock: lock.read_bytes().strip(), "the end of a job")
+        pid = int(path.read_text())
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        until(lambda pid=pid: not is_running(pid), "the end of a job")
 
 
 def test_folder_arrives_or_nothing_stays(far: Far) -> None:

@@ -72,6 +72,15 @@ def in_bounded_time() -> Iterator[None]:
     assert time.process_time() - began < HANG_S / 2
 
 
+def is_running(pid: int) -> bool:
+    """Return whether a process lives; one that ended and waits for its parent does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
 def processes(home: Path) -> dict[int, str]:
     """Return the living processes that were started for this state folder, with a word for each."""
     living: dict[int, str] = {}

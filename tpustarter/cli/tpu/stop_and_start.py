@@ -75,7 +75,7 @@ def _send(
 
 
 def _find(client: ProjectClient, name: str, zone: str | None) -> TpuNode:
-    nodes = [node for node in client.resources(zone or EVERY_ZONE)[1].items if node.name == name]
+    nodes = [node for node in client.nodes(zone or EVERY_ZONE).items if node.name == name]
     if not nodes:
         raise removal.make_absent_problem(escape_text(name))
     if len(nodes) > 1:

@@ -37,6 +37,10 @@ class ProjectClient(Protocol):
         """Return the requests and the nodes in a zone, or in all zones for `-`."""
         ...
 
+    def nodes(self, zone: str = EVERY_ZONE) -> ResourceList[TpuNode]:
+        """Return the TPU VMs and slices in a zone, or in all zones for `-`."""
+        ...
+
 
 class OfferingClient(ProjectClient, Protocol):
     """A client that also lists what the Cloud TPU API offers to the project."""
@@ -65,10 +69,6 @@ class ApiClient(ProjectClient, Protocol):
 
     def queued_resources(self, zone: str = EVERY_ZONE) -> ResourceList[QueuedResource]:
         """Return the requests for TPUs in a zone, or in all zones for `-`."""
-        ...
-
-    def nodes(self, zone: str = EVERY_ZONE) -> ResourceList[TpuNode]:
-        """Return the TPU VMs and slices in a zone, or in all zones for `-`."""
         ...
 
     def queued_resource(self, zone: str, name: str) -> QueuedResource | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tpustarter.cloud.api import rest_client, tpu_client
 from tpustarter.cloud.api.api_choice import TITLES
@@ -13,6 +13,9 @@ from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.create.tpu_request import TpuRequest
+
+Resources = tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]
+"""Requests and nodes."""
 
 ONE_API = ("denied", "setup")
 """Kinds of errors with which one API may refuse while the other answers."""
@@ -77,9 +80,7 @@ class CloudClient:
             return (self.tpu,)
         return (self.tpu, self.compute)
 
-    def resources(
-        self, zone: str = EVERY_ZONE
-    ) -> tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]:
+    def resources(self, zone: str = EVERY_ZONE) -> Resources:
         """Return the requests and the nodes of both APIs in a zone, or in all zones for `-`.
 
         Where one API refuses, its name is among the places that did not answer.
@@ -87,13 +88,20 @@ class CloudClient:
         Raises:
             CloudProblem: both refuse, or there is no answer.
         """
+        return self._ask(lambda client: client.resources(zone))
+
+    def nodes(self, zone: str = EVERY_ZONE) -> ResourceList[TpuNode]:
+        """Return the TPU VMs and slices of both APIs; raises CloudProblem as `resources` does."""
+        return self._ask(lambda client: (ResourceList(()), client.nodes(zone)))[1]
+
+    def _ask(self, question: Callable[[ApiClient], Resources]) -> Resources:
         requests: list[QueuedResource] = []
         nodes: list[TpuNode] = []
         silent: list[str] = []
         refusals: list[CloudProblem] = []
         for client in self.apis:
             try:
-                of_requests, of_nodes = client.resources(zone)
+                of_requests, of_nodes = question(client)
             except CloudProblem as problem:
                 if problem.kind not in ONE_API:
                     raise

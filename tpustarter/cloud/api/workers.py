@@ -78,7 +78,7 @@ def find_nodes(client: ProjectClient, name: str, zone: str | None) -> list[TpuNo
 
 def list_nodes(client: ProjectClient, zone: str | None) -> ResourceList[TpuNode]:
     """Return the nodes of a zone or of all zones, with the project named as in the request."""
-    listing = client.resources(zone or EVERY_ZONE)[1]
+    listing = client.nodes(zone or EVERY_ZONE)
     items = tuple(replace(node, project=client.project) for node in listing.items)
     return replace(listing, items=items)
 
