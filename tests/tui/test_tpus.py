@@ -18,6 +18,7 @@ from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.tui.home.screen import HomeScreen
 from tpustarter.tui.kit.confirm_name import ConfirmName
 from tpustarter.tui.kit.page import NoticeSheet
+from tpustarter.tui.tpus import tpu_draft
 from tpustarter.tui.tpus.create_screen import CreateTpuScreen
 from tpustarter.tui.tpus.follow_screen import FollowScreen
 from tpustarter.tui.tpus.screen import TpuListScreen
@@ -28,6 +29,13 @@ FILLED = (*"bert", "tab", *"v6e-8", "tab", "tab", "space")
 ENTRY = LedgerEntry(
     "my-project", "us-central1-b", "lost", "v6e-8", 8, "spot", "2026-11-22T07:00:00+00:00"
 )
+
+
+def test_notes_of_form_fit_80_columns() -> None:
+    """A note begins in column 46, so more than 34 characters are cut in 80."""
+    notes = [*tpu_draft.NOTES.values(), *(note for _, note in tpu_draft.TYPED.values())]
+
+    assert [] == [note for note in notes if len(note) > 34]
 
 
 def test_nothing_is_sent_before_screen_opens(cloud: FakeCloud, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ TYPED = {
     "name": ("name", "lowercase letters, digits and `-`"),
     "type": ("type", "such as v5e-1 or v6e-8"),
     "zones": ("zones", "one or more, tried in this order"),
-    "runs": ("runs", "time until Google deletes it, such as 4h"),
+    "runs": ("runs", "until Google deletes it, like 4h"),
     "reservation": ("from", "name of the reservation"),
     "version": ("version", "empty: the one Google documents"),
 }
@@ -55,10 +55,10 @@ NOTES = {
     "on-demand": "yours until you delete it",
     "spot": "cheaper, but may be taken back",
     "reserved": "from a reservation of your project",
-    "flex-start": "waits for capacity, then runs for a set time",
-    APIS[0]: "the Cloud TPU API or Compute Engine",
-    APIS[1]: "a queued resource of the Cloud TPU API",
-    APIS[2]: "an instance of Compute Engine, or a group",
+    "flex-start": "waits, then runs for a set time",
+    APIS[0]: "Cloud TPU or Compute Engine",
+    APIS[1]: "its requests wait in a queue",
+    APIS[2]: "an instance, or a group of them",
     ADDRESSES[0]: "the workers reach the internet",
     ADDRESSES[1]: "needs Private Google Access or NAT",
 }
