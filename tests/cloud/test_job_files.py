@@ -124,6 +124,20 @@ def test_too_large_folder_names_its_files(tmp_path: Path) -> None:
     assert raised.value.detail.splitlines()[1].endswith("'large'")
 
 
+def test_folder_with_too_many_files_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `/` is, which would be walked for minutes."""
+    monkeypatch.setattr(job_files, "MOST_FILES", 2)
+    for name in "abc":
+        (tmp_path / name).write_text("x")
+    with pytest.raises(Problem, match="more than 2 files"):
+        job_files.find_job_files(tmp_path)
+    (tmp_path / "c").unlink()
+
+    assert ("a", "b") == job_files.find_job_files(tmp_path).paths
+
+
 def test_empty_folder_is_refused(tmp_path: Path) -> None:
     """And a file in place of one."""
     with pytest.raises(Problem):

@@ -203,7 +203,7 @@ def executable(text: str) -> Any:
     )
 
 
-LOWERED: Any = SimpleNamespace(devices=1, written_shares={"0": 0.5, "7": 0.1})
+LOWERED: Any = SimpleNamespace(devices=1, written_shares={"0": 0.5, "7": 0.1}, donating=None)
 """Stands for a lowered program whose results are no more than the text names."""
 
 
@@ -232,6 +232,8 @@ def render(**fields: Any) -> str:
         script_missing="",
         script_python=None,
         runs_script=False,
+        compares=False,
+        fits=(),
         stopped_by=None,
     )
     return rehearsal_text.render_rehearsal(rehearsal, verbose=True)

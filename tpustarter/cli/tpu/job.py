@@ -121,7 +121,7 @@ class StartOptions:
     fetch: tuple[str, ...]
     fetch_to: Path | None
     give_back: bool
-    again: int
+    again: int | None
     yes: bool
     via: str | None
     iap: bool
@@ -194,8 +194,7 @@ class StartOptions:
 @common_options()
 @click.option(
     "--again",
-    type=click.IntRange(0, 100),
-    default=0,
+    type=click.IntRange(1, 100),
     metavar="N",
     help="After a pre-emption, ask for the TPU anew and start the job again, N times at most. "
     "Follows it.",
@@ -287,7 +286,7 @@ def _make_record(options: StartOptions, workers: Sequence[Worker]) -> JobRecord:
         user=options.user,
         give_back=options.give_back,
         profile=options.profile,
-        again=options.again,
+        again=options.again or 0,
         fetch=options.fetch,
         fetch_to=str((options.fetch_to or Path(id_)).absolute()) if follows else "",
     )

@@ -10,6 +10,7 @@ import contextlib
 import fnmatch
 import gzip
 import hashlib
+import itertools
 import os
 import shutil
 import stat
@@ -24,6 +25,8 @@ from tpustarter.core.problem import ExitCode, Problem
 
 MAX_BYTES = 256 << 20
 """Size above which a folder is not sent without `--limit`."""
+MOST_FILES = 20_000
+"""Files above which a folder is not sent: it is no folder of code."""
 LARGEST = 5
 """Files that are named where a folder is too large."""
 SECRETS = (
@@ -69,12 +72,20 @@ def find_job_files(folder: Path, include: Sequence[str] = ()) -> JobFiles:
         include: Patterns of files that are sent although they would be left out.
 
     Raises:
-        Problem: there is no such folder, or it has no file to send, or a pattern matches nothing.
+        Problem: there is no such folder, or it has no file to send or too many, or a pattern
+            matches nothing.
     """
     if not folder.is_dir():
         raise Problem(f"`{folder}` is not a folder", code=ExitCode.USAGE)
     listed = _list_with_git(folder)
-    names, ignored = listed or (sorted(_walk(folder, skips=True)), [])
+    walked = itertools.islice(_walk(folder, skips=True), MOST_FILES + 1)
+    names, ignored = listed or (sorted(walked), [])
+    if len(names) > MOST_FILES:
+        raise Problem(
+            f"`{folder}` has more than {MOST_FILES:,} files to send",
+            hint="name a smaller folder with `--folder`, or let git ignore what is no code",
+            code=ExitCode.USAGE,
+        )
     left_out = [LeftOut(name, "ignored by git") for name in ignored]
     for pattern in include:
         matches = _match(folder, pattern)
@@ -145,7 +156,7 @@ def _match(folder: Path, pattern: str) -> list[str]:
     """Return the files that a pattern matches, and those below folders that it matches."""
     found: list[str] = []
     try:
-        matches = [*folder.glob(pattern)]
+        matches = [*folder.glob(pattern)] if PurePosixPath(pattern).parts else []
     except (ValueError, NotImplementedError) as error:
         raise Problem(
             f"`--include {pattern}` is not a pattern below the folder: {error}",
