@@ -30,7 +30,7 @@ OUT_OF_MEMORY = "exceeds available HBM"
 
 
 def run(command: list[str], environment: dict[str, str]) -> tuple[str, float]:
-    """Return what a command printed, and its processor seconds with those of its children."""
+    """Return the output of a command, and its processor seconds with those of its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

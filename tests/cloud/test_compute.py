@@ -57,7 +57,7 @@ def asked(kind: str = "v6e-8", zone: str = ZONE, name: str = "bert", **more: Any
 def create(
     compute: FakeCompute, *requests: TpuRequest, client: ComputeClient | None = None, **how: Any
 ) -> tuple[list[Event], Any]:
-    """Return what happens on the way to a TPU, and what came of it."""
+    """Return the events on the way to a TPU, and the outcome."""
     client = client or connect(compute)
     return exhaust(TpuCreation(client, HERE, compute.clock).run(requests, **how))
 

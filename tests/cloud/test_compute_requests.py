@@ -72,14 +72,14 @@ FLEX_START = {
 
 
 def ours(request: TpuRequest) -> list[Sent]:
-    """Return what our client sends for a request."""
+    """Return the HTTP requests that our client sends for a TPU request."""
     with serving() as compute:
         connect(compute).create(request)
         return sent(compute)
 
 
 def sent(compute: FakeCompute) -> list[Sent]:
-    """Return what was sent to a service that changes something."""
+    """Return the requests to a service that change something."""
     rows = [(method, path, gcloud_requests.plain(body)) for method, path, body in compute.asked]
     return gcloud_requests.changes(rows)
 
@@ -123,7 +123,7 @@ def creations() -> dict[str, tuple[list[Sent], list[tuple[str, ...]]]]:
 
 
 def others() -> dict[str, tuple[list[Sent], list[tuple[str, ...]]]]:
-    """Return what stops, starts and deletes, on either side."""
+    """Return the requests that stop, start and delete, of our client and of gcloud."""
     with serving() as compute:
         client = connect(compute)
         compute.add_instance("bert", "ct6e-standard-8t")

@@ -1,4 +1,4 @@
-"""What a job sends of a folder, and what it leaves out."""
+"""The files of a folder that a job sends, and those that it leaves out."""
 
 from __future__ import annotations
 

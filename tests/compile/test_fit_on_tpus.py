@@ -77,7 +77,7 @@ def test_donation_saves_what_its_compilation_says() -> None:
 
 
 def test_donation_makes_a_program_fit() -> None:
-    """Where it doesn't fit, the program is compiled with the donation, too."""
+    """A program that doesn't fit is compiled with the donation, too."""
     too_big, donated = read_both("too_big")
 
     assert "does-not-fit" == too_big["status"]

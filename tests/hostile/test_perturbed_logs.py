@@ -62,7 +62,7 @@ CUTS: dict[str, Callable[[str], str]] = {
     "first third": lambda text: text[len(text) // 3 :],
     "last third": lambda text: text[: len(text) * 2 // 3],
 }
-"""What a log lost, as in a terminal that keeps few lines, or on a disk that was full."""
+"""Logs with lines missing, as in a terminal that keeps few, or on a disk that was full."""
 
 
 def signs(scanner: FailureScanner, text: str, row: str) -> list[str]:
