@@ -22,7 +22,7 @@ from tests.support.processes import is_running, until
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
-from tpustarter.cloud.jobs.worker_calls import CallError, Frame, Route, WorkerCall
+from tpustarter.cloud.jobs.worker_calls import AnswerFrame, CallError, Route, WorkerCall
 
 NODE = TpuNode("my-project", "us-central1-b", "bert", "v6e-8", "READY", workers=1)
 WORKER = Worker(NODE, 0, "w0")
@@ -50,7 +50,9 @@ class Far:
     home: Path
     program: Path
 
-    def call(self, do: str, payload: bytes = b"", number: int = 0, **more: Any) -> list[Frame]:
+    def call(
+        self, do: str, payload: bytes = b"", number: int = 0, **more: Any
+    ) -> list[AnswerFrame]:
         """Return the answer to a call; raises CallError."""
         path = self.home.parent / "payload"
         path.write_bytes(payload)
@@ -62,7 +64,7 @@ class Far:
         finally:
             call.close()
 
-    def place(self, payload: bytes, number: int = 0, **more: object) -> list[Frame]:
+    def place(self, payload: bytes, number: int = 0, **more: object) -> list[AnswerFrame]:
         """Send a folder."""
         about = {
             "bytes": len(payload),
@@ -73,7 +75,7 @@ class Far:
         }
         return self.call("place", payload, number, **{**about, **more})
 
-    def begin(self, *command: str, number: int = 0) -> list[Frame]:
+    def begin(self, *command: str, number: int = 0) -> list[AnswerFrame]:
         """Send a folder, and start a command in it."""
         from tpustarter.cloud.jobs.worker_calls import read_program
 

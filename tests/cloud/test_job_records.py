@@ -17,7 +17,7 @@ from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.cloud.jobs import job_end, job_records
 from tpustarter.cloud.jobs.job_records import JobLog, JobRecord
-from tpustarter.cloud.jobs.job_run import TpuJob, WorkerState
+from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
 from tpustarter.cloud.jobs.worker_calls import Route
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
@@ -33,7 +33,7 @@ RECORD = JobRecord(
     "2026-11-29T22:00:00+00:00",
     give_back=True,
 )
-DONE = WorkerState("w0", "bert-1", "bert", "ended", 0)
+DONE = WorkerJobState("w0", "bert-1", "bert", "ended", 0)
 
 
 def test_record_is_found_again_and_forgotten() -> None:
@@ -93,7 +93,7 @@ def test_two_followers_write_one_log() -> None:
     ],
 )
 def test_tpu_is_kept_for_its_results(
-    record: JobRecord, states: list[WorkerState], fetched: int, *, is_kept: bool
+    record: JobRecord, states: list[WorkerJobState], fetched: int, *, is_kept: bool
 ) -> None:
     """As long as something may run there, or what was asked for is missing."""
     if is_kept:

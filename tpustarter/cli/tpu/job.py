@@ -56,7 +56,7 @@ from tpustarter.cloud.jobs import (
 )
 from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import TpuJob, WorkerState
+from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
 from tpustarter.cloud.jobs.worker_calls import Route
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.core.problem import ExitCode, Problem
@@ -108,7 +108,7 @@ def job_command() -> None:
 
 
 @dataclass(frozen=True)
-class StartOptions:
+class JobOptions:
     """The command line of `tpustarter tpu job NAME`."""
 
     name: str
@@ -211,7 +211,7 @@ def start_command(**typed: Any) -> None:
 
     The exit code is 0 once the command runs, and with --follow that of the worst worker.
     """
-    options = StartOptions(**typed)
+    options = JobOptions(**typed)
     worker_connection.check_user(options.user)
     tpu_request.validate_tpu_name(options.name)
     files = job_files.find_job_files(options.folder, options.include)
@@ -247,7 +247,7 @@ def start_command(**typed: Any) -> None:
         echo_lines(f"{use}:".ljust(13) + f"tpustarter tpu job {command}")
 
 
-def _show_what_would_be_sent(options: StartOptions, files: JobFiles, project: Project) -> None:
+def _show_what_would_be_sent(options: JobOptions, files: JobFiles, project: Project) -> None:
     """Print the plan without asking Google, so the addresses are placeholders."""
     worker = _make_placeholder(options.name, project, options.route)
     _announce(options, files, [worker], options.route.make_route(project))
@@ -268,7 +268,7 @@ def _make_placeholder(name: str, project: Project, typed: TypedRoute) -> Worker:
     return Worker(node, 0, "w0")
 
 
-def _make_record(options: StartOptions, workers: Sequence[Worker]) -> JobRecord:
+def _make_record(options: JobOptions, workers: Sequence[Worker]) -> JobRecord:
     began, node = job_text.now(), workers[0].node
     id_ = f"{options.name}-{began:%Y%m%d-%H%M%S}"
     follows = options.fetch or options.give_back
@@ -293,7 +293,7 @@ def _make_record(options: StartOptions, workers: Sequence[Worker]) -> JobRecord:
 
 
 def _announce(
-    options: StartOptions, files: JobFiles, workers: Sequence[Worker], route: Route
+    options: JobOptions, files: JobFiles, workers: Sequence[Worker], route: Route
 ) -> None:
     """Print what is sent, where, what runs there, and what it costs."""
     node = workers[0].node
@@ -406,7 +406,7 @@ class _Row:
 
     id: str
     record: JobRecord
-    states: Sequence[WorkerState]
+    states: Sequence[WorkerJobState]
 
     @property
     def command(self) -> tuple[str, ...]:

@@ -24,9 +24,9 @@ from tpustarter.cloud.jobs import job_end, job_run, job_text
 from tpustarter.cloud.jobs.job_run import (
     Connection,
     FollowEvent,
-    LogLines,
+    JobLogLines,
     TpuJob,
-    WorkerState,
+    WorkerJobState,
 )
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
@@ -43,7 +43,7 @@ def print_log_lines(label: str, lines: Sequence[str]) -> None:
     sys.stdout.flush()
 
 
-def print_states(states: Sequence[WorkerState]) -> None:
+def print_states(states: Sequence[WorkerJobState]) -> None:
     """Print how the job stands on its workers, on stderr."""
     for line in job_text.group_states(states, job_text.now()):
         for row in wrap(escape_text(line)):
@@ -124,7 +124,7 @@ def _start_again(client: OfferingClient, project: Project, job: TpuJob) -> TpuJo
     return again
 
 
-def _show(job: TpuJob, client: OfferingClient, *, until_end: bool) -> list[WorkerState]:
+def _show(job: TpuJob, client: OfferingClient, *, until_end: bool) -> list[WorkerJobState]:
     happening = job.follow(client, until_end=until_end)
     while True:
         try:
@@ -135,7 +135,7 @@ def _show(job: TpuJob, client: OfferingClient, *, until_end: bool) -> list[Worke
 
 
 def _show_event(event: FollowEvent) -> None:
-    if isinstance(event, LogLines):
+    if isinstance(event, JobLogLines):
         print_log_lines(event.worker, event.lines)
     elif isinstance(event, Connection):
         text = "is connected again"
@@ -159,7 +159,7 @@ def _make_interruption(job: TpuJob, number: int) -> Problem:
 
 
 def _end(
-    client: OfferingClient, project: Project, job: TpuJob, states: Sequence[WorkerState]
+    client: OfferingClient, project: Project, job: TpuJob, states: Sequence[WorkerJobState]
 ) -> None:
     """Explain a failure, fetch the results, and give the TPU back once they are safe."""
     record = job.record

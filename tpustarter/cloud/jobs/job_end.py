@@ -17,7 +17,7 @@ from tpustarter.cloud.delete import removal
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.cloud.jobs import job_records, job_run
 from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import TpuJob, WorkerState
+from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
 from tpustarter.cloud.jobs.worker_calls import raise_for_workers
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.core import locations
@@ -34,7 +34,7 @@ LOOKS = 4
 LOOK_PAUSE_S = 10.0
 
 
-def require_safe_results(record: JobRecord, states: Sequence[WorkerState], fetched: int) -> None:
+def require_safe_results(record: JobRecord, states: Sequence[WorkerJobState], fetched: int) -> None:
     """Raise Problem where something on the TPU may still be wanted, so that it is kept.
 
     Args:
@@ -125,7 +125,7 @@ def find_request(client: OfferingClient, job: TpuJob) -> TpuRequest:
 
 
 def is_pre_empted(
-    client: OfferingClient, job: TpuJob, states: Sequence[WorkerState], clock: Clock
+    client: OfferingClient, job: TpuJob, states: Sequence[WorkerJobState], clock: Clock
 ) -> bool:
     """Return whether the TPU was taken away while the job ran.
 

@@ -23,8 +23,8 @@ from tpustarter.cloud.jobs import job_files, job_records, worker_calls
 from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_records import JobLog, JobRecord
 from tpustarter.cloud.jobs.worker_calls import (
+    AnswerFrame,
     CallError,
-    Frame,
     Route,
     Task,
     WorkerDone,
@@ -58,7 +58,7 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class WorkerState:
+class WorkerJobState:
     """The state of a job on one worker, as the worker says it."""
 
     worker: str
@@ -80,7 +80,7 @@ class WorkerState:
 
 
 @dataclass(frozen=True)
-class LogLines:
+class JobLogLines:
     """Lines that a worker wrote, in order."""
 
     worker: str
@@ -110,10 +110,10 @@ class Connection:
 class WorkerJobEnded:
     """The end of a job on one worker."""
 
-    state: WorkerState
+    state: WorkerJobState
 
 
-FollowEvent = LogLines | Connection | WorkerJobEnded
+FollowEvent = JobLogLines | Connection | WorkerJobEnded
 
 
 @dataclass(frozen=True)
@@ -126,12 +126,12 @@ class FetchedFile:
     sha256: str
 
 
-def parse_state(worker: Worker, fields: Mapping[str, object]) -> WorkerState:
+def parse_state(worker: Worker, fields: Mapping[str, object]) -> WorkerJobState:
     """Return the state of a job from a worker's answer; what is no state counts as lost."""
     code = fields.get("code")
     began, ended = fields.get("began"), fields.get("ended")
     state = fields.get("state")
-    return WorkerState(
+    return WorkerJobState(
         worker.label,
         str(fields.get("job")),
         str(fields.get("tpu")),
@@ -146,7 +146,7 @@ def parse_state(worker: Worker, fields: Mapping[str, object]) -> WorkerState:
     )
 
 
-def worst_code(states: Sequence[WorkerState]) -> int:
+def worst_code(states: Sequence[WorkerJobState]) -> int:
     """Return the exit code of a job: the worst of its workers, 255 where one has no known end."""
     return max(
         (UNREACHED if one.code is None else min(max(one.code, 0), UNREACHED) for one in states),
@@ -274,7 +274,7 @@ class TpuJob:
             raise
         return [str(one.frame.fields["keeper"]) for one in frames]
 
-    def end(self) -> list[WorkerState]:
+    def end(self) -> list[WorkerJobState]:
         """End the command on all workers, and return its states; raises Problem."""
         what = f"the job `{self.record.id}` could not be ended on every worker"
         frames = [*self._call_all("stop", what, hint="run the command again for those")]
@@ -283,7 +283,7 @@ class TpuJob:
 
     def follow(
         self, client: OfferingClient | None, *, until_end: bool = True
-    ) -> Generator[FollowEvent, None, list[WorkerState]]:
+    ) -> Generator[FollowEvent, None, list[WorkerJobState]]:
         """Yield the log of all workers, first what is here of it, and their ends.
 
         Args:
@@ -306,9 +306,9 @@ class TpuJob:
                     yield Connection(event.worker.label, event.error.what, is_final=True)
         return [logs.states[worker] for worker in self.workers if worker in logs.states]
 
-    def read_states(self) -> tuple[list[WorkerState], dict[Worker, CallError]]:
+    def read_states(self) -> tuple[list[WorkerJobState], dict[Worker, CallError]]:
         """Return the jobs that the workers know, oldest first, and the workers not reached."""
-        found: list[tuple[str, int, WorkerState]] = []
+        found: list[tuple[str, int, WorkerJobState]] = []
         errors: dict[Worker, CallError] = {}
         task = worker_calls.call_once(self._fields("status"))
         with self._running(task) as tasks, contextlib.closing(tasks.events()) as events:
@@ -352,7 +352,7 @@ class _FollowedLogs:
             worker: JobLog(path) for worker, path in zip(job.workers, job.record.logs, strict=True)
         }
         self._splitters = {worker: LineSplitter() for worker in job.workers}
-        self.states: dict[Worker, WorkerState] = {}
+        self.states: dict[Worker, WorkerJobState] = {}
 
     def sizes(self) -> dict[Worker, int]:
         """Return the sizes of what is here."""
@@ -363,33 +363,33 @@ class _FollowedLogs:
         for log in self._logs.values():
             log.close()
 
-    def read_known(self) -> Iterator[LogLines]:
+    def read_known(self) -> Iterator[JobLogLines]:
         """Yield the lines that are here; one without an end waits for the rest of it."""
         for worker, log in self._logs.items():
             for data in log.read_known():
                 if lines := self._splitters[worker].feed(data):
-                    yield LogLines(worker.label, tuple(lines))
+                    yield JobLogLines(worker.label, tuple(lines))
 
-    def take(self, worker: Worker, frame: Frame, *, is_end: bool) -> Iterator[FollowEvent]:
+    def take(self, worker: Worker, frame: AnswerFrame, *, is_end: bool) -> Iterator[FollowEvent]:
         """Keep what a worker has sent, and yield what it means."""
         if frame.event == "log":
             self._logs[worker].write_at(int(str(frame.fields["at"])), frame.data)
             if lines := self._splitters[worker].feed(frame.data):
-                yield LogLines(worker.label, tuple(lines))
+                yield JobLogLines(worker.label, tuple(lines))
         elif frame.event in ("lost", "back"):
             yield Connection(worker.label, str(frame.fields.get("what", "")))
         elif frame.event in ("end", "gone"):
             if rest := self._splitters[worker].take_rest():
-                yield LogLines(worker.label, tuple(rest))
+                yield JobLogLines(worker.label, tuple(rest))
             self.states[worker] = self._end_state(worker, frame)
             if is_end:
                 yield WorkerJobEnded(self.states[worker])
 
-    def _end_state(self, worker: Worker, frame: Frame) -> WorkerState:
+    def _end_state(self, worker: Worker, frame: AnswerFrame) -> WorkerJobState:
         if frame.event == "end":
             return parse_state(worker, frame.fields)
         why = str(frame.fields["what"])
-        return WorkerState(worker.label, self._record.id, self._record.tpu, "gone", why=why)
+        return WorkerJobState(worker.label, self._record.id, self._record.tpu, "gone", why=why)
 
 
 class _FollowTask:
@@ -408,14 +408,16 @@ class _FollowTask:
         self._offsets = dict(offsets)
         self._until_end = until_end
 
-    def __call__(self, tasks: WorkerTasks, worker: Worker, put: Callable[[Frame], None]) -> None:
+    def __call__(
+        self, tasks: WorkerTasks, worker: Worker, put: Callable[[AnswerFrame], None]
+    ) -> None:
         failures = 0
         while True:
             try:
                 with contextlib.closing(tasks.call(worker, self._fields(worker))) as frames:
                     for frame in frames:
                         if failures:
-                            put(Frame("back", {}))
+                            put(AnswerFrame("back", {}))
                             failures = 0
                         if frame.event == "log":
                             self._offsets[worker] = int(str(frame.fields["at"])) + len(frame.data)
@@ -427,10 +429,10 @@ class _FollowTask:
                 if error.is_refused or tasks.stopping.is_set() or not self._until_end:
                     raise
                 if not failures:
-                    put(Frame("lost", {"what": error.what}))
+                    put(AnswerFrame("lost", {"what": error.what}))
             failures += 1
             if failures > 1 and (gone := find_loss(self._client, worker)):
-                put(Frame("gone", {"what": gone}))
+                put(AnswerFrame("gone", {"what": gone}))
                 return
             tasks.stopping.wait(min(2.0 ** (failures - 1), LONGEST_PAUSE_S))
 
@@ -466,7 +468,9 @@ class _FetchTask:
         self._patterns = patterns
         self._target = target
 
-    def __call__(self, tasks: WorkerTasks, worker: Worker, put: Callable[[Frame], None]) -> None:
+    def __call__(
+        self, tasks: WorkerTasks, worker: Worker, put: Callable[[AnswerFrame], None]
+    ) -> None:
         have: dict[str, str] = {}
         attempts = 0
         while True:
@@ -483,7 +487,7 @@ class _FetchTask:
         tasks: WorkerTasks,
         worker: Worker,
         have: dict[str, str],
-        put: Callable[[Frame], None],
+        put: Callable[[AnswerFrame], None],
     ) -> None:
         fields = {
             "do": "fetch",
@@ -501,13 +505,13 @@ class _FetchTask:
                     about = frame.fields
                     path = _write_result(base, about, frames)
                     have[str(about["path"])] = str(about["sha256"])
-                    put(Frame("fetched", {**about, "target": path}))
+                    put(AnswerFrame("fetched", {**about, "target": path}))
                 is_whole = frame.event == "done"
         if not is_whole:
             raise CallError("was lost: its connection ended before all results were here")
 
 
-def _write_result(base: Path, about: Mapping[str, object], frames: Iterator[Frame]) -> Path:
+def _write_result(base: Path, about: Mapping[str, object], frames: Iterator[AnswerFrame]) -> Path:
     """Write one result beside its place, compare its hash, and put it there."""
     name = PurePosixPath(str(about["path"]))
     target = base / name
@@ -540,7 +544,7 @@ def _write_result(base: Path, about: Mapping[str, object], frames: Iterator[Fram
     return target
 
 
-def save_end(record: JobRecord, states: Sequence[WorkerState]) -> JobRecord:
+def save_end(record: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:
     """Write the end of a job; raises Problem."""
     return job_records.save_job(replace(record, phase="ended", code=worst_code(states)))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from tpustarter.cloud.jobs import remote_command_text
 from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import WorkerState
+from tpustarter.cloud.jobs.job_run import WorkerJobState
 from tpustarter.text import phrases
 
 SHOWN_FILES = 5
@@ -46,7 +46,7 @@ def describe_files(files: JobFiles) -> Iterator[str]:
         yield f"left out, {reason}: {shown}{rest}"
 
 
-def describe_state(state: WorkerState, now: datetime) -> str:
+def describe_state(state: WorkerJobState, now: datetime) -> str:
     """Return the state of a job on one worker in words."""
     if state.state == "ended" and state.is_stopped:
         return "was stopped"
@@ -69,7 +69,7 @@ def _duration(began: float | None, ended: float | None) -> str:
     return phrases.format_duration(max(0.0, ended - began))
 
 
-def group_states(states: Sequence[WorkerState], now: datetime) -> Iterator[str]:
+def group_states(states: Sequence[WorkerJobState], now: datetime) -> Iterator[str]:
     """Yield each end or state with the workers that have it."""
     found: dict[str, list[str]] = {}
     for state in states:

@@ -65,7 +65,7 @@ class Route:
 
 
 @dataclass(frozen=True)
-class Frame:
+class AnswerFrame:
     """A part of a worker's answer."""
 
     event: str
@@ -142,7 +142,7 @@ class WorkerCall:
         for line in self._stderr:
             self._errors.append(line)
 
-    def frames(self) -> Iterator[Frame]:
+    def frames(self) -> Iterator[AnswerFrame]:
         """Yield the parts of the answer; raises CallError where it has no proper end."""
         stdout = self._stdout
         _skip_greeting(stdout)
@@ -157,7 +157,7 @@ class WorkerCall:
                 break
             if fields["event"] == "refused":
                 raise CallError(f"cannot do this: {fields['what']}", is_refused=True)
-            yield Frame(str(fields["event"]), fields, data)
+            yield AnswerFrame(str(fields["event"]), fields, data)
         self._raise_for_end()
 
     def _raise_for_end(self) -> None:
@@ -218,7 +218,7 @@ class WorkerFrame:
     """A part of the answer of one of several workers."""
 
     worker: Worker
-    frame: Frame
+    frame: AnswerFrame
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ class WorkerDone:
     error: CallError | None = None
 
 
-Task = Callable[["WorkerTasks", Worker, Callable[[Frame], None]], None]
+Task = Callable[["WorkerTasks", Worker, Callable[[AnswerFrame], None]], None]
 """Function that calls one worker, and hands on what it answers; raises CallError."""
 
 
@@ -258,7 +258,7 @@ class WorkerTasks:
 
     def call(
         self, worker: Worker, fields: Mapping[str, object], payload: Path | None = None
-    ) -> Generator[Frame, None, None]:
+    ) -> Generator[AnswerFrame, None, None]:
         """Yield the answer of a worker to one call; raises CallError."""
         if self.stopping.is_set():
             raise CallError("was not called any more")
@@ -321,7 +321,7 @@ def call_once(
 ) -> Task:
     """Return a task that makes one call to each worker."""
 
-    def task(tasks: WorkerTasks, worker: Worker, put: Callable[[Frame], None]) -> None:
+    def task(tasks: WorkerTasks, worker: Worker, put: Callable[[AnswerFrame], None]) -> None:
         for frame in tasks.call(worker, fields(worker), payload):
             put(frame)
 
