@@ -178,7 +178,9 @@ def test_killed_runner_leaves_no_code(far: Far) -> None:
     (stopped,) = far.call("stop")
 
     assert ("lost", None) == (stopped.fields["state"], stopped.fields["code"])
-    listed = subprocess.run(["ps", "-eo", "args="], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["ps", "-ww", "-eo", "args="], capture_output=True, text=True, check=True
+    )
     assert f"{JOB} 0" not in listed.stdout
     far.place(pack(train="x"), job="bert-2")
 

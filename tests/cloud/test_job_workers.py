@@ -223,7 +223,7 @@ def test_cut_connection_loses_no_line(site: Site) -> None:
 def connections(parent: int, address: str) -> list[int]:
     """Return the processes of ssh that a client has started for an address."""
     listed = subprocess.run(
-        ["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+        ["ps", "-ww", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True
     ).stdout
     rows = [line.split(maxsplit=2) for line in listed.splitlines()]
     return [int(pid) for pid, above, args in rows if int(above) == parent and address in args]
