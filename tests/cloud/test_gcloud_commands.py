@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import http.server
 import json
-import os
 import shutil
-import subprocess
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +22,7 @@ from google.api_core import path_template
 from google.cloud.tpu_v2.services.tpu.transports import rest_base
 from google.protobuf import json_format
 
+from tests.support import gcloud_requests
 from tests.support.fake_cloud import Made, channel, serving
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api import message_conversion as api_messages
@@ -299,28 +298,13 @@ def theirs(command: tuple[str, ...], configuration: Path) -> Sent | str:
     recorded = _Recorded()
     server = _recorder(recorded)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    env = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(configuration),
-        "CLOUDSDK_CONFIG": str(configuration),
-        "CLOUDSDK_AUTH_DISABLE_CREDENTIALS": "true",
-        "CLOUDSDK_CORE_DISABLE_PROMPTS": "1",
-        "CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU": f"http://127.0.0.1:{server.server_port}/",
-    }
+    address = f"http://127.0.0.1:{server.server_port}/"
     try:
-        done = subprocess.run(
-            command,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        error = gcloud_requests.run_gcloud(command, configuration, TPU=address)
     finally:
         server.shutdown()
         server.server_close()
-    return recorded.requests[0] if recorded.requests else done.stderr[-500:]
+    return recorded.requests[0] if recorded.requests else error
 
 
 def differences(pairs: dict[str, Pair], configuration: Path) -> dict[str, tuple[Any, Any]]:

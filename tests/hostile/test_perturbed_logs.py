@@ -135,7 +135,7 @@ def test_cause_needs_nothing_around_its_signs(scanner: FailureScanner) -> None:
 def test_cut_log_names_nothing_new(
     cut: str, samples: list[tuple[str, str]], scanner: FailureScanner
 ) -> None:
-    """What is lost may hide the cause; what comes first then has signs in the whole log, too."""
+    """A lost part may hide the cause; the answer then still has its signs in the whole log."""
     new: list[str] = []
     for row, example in samples:
         found = first(scanner, CUTS[cut](example))

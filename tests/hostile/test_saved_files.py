@@ -172,7 +172,7 @@ def test_folder_swapped_for_link_is_refused(
 def test_second_name_of_a_file_stays_its_owners(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the user's process linked a text of the compiler to a file of root."""
+    """A link of the user's process, from a text of the compiler to a file of root, is refused."""
     files, other = SavedFiles(str(tmp_path / "kept")), tmp_path / "other"
     other.write_text("root's")
     folder = files.make_tpu_folder("v5e-8", None) / "step"

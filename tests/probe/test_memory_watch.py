@@ -46,7 +46,7 @@ sys.stdin.read()
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows the memory of a process here")
 def test_grandchild_counts_as_its_group() -> None:
-    """What a child of the child holds counts, and nothing ends below the limit."""
+    """Memory of a child of the child counts, and nothing ends below the limit."""
     command = [sys.executable, "-c", SUPERVISOR, str(REPOSITORY), str(HELD)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

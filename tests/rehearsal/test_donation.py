@@ -18,7 +18,7 @@ MIB = 2**20
 
 
 def find(aliases: str = "", arguments: str = "", results: str = "") -> Any:
-    """Return what could be donated in a program with four arguments and three results."""
+    """Return the donations possible in a program with four arguments and three results."""
     arguments = arguments or ", ".join([ARRAY] * 3 + ["bf16[8,128]{1,0}"])
     results = results or ", ".join([ARRAY] * 3)
     header = f"HloModule jit_f, {aliases}entry_computation_layout={{({arguments})->({results})}}"

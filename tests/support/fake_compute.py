@@ -59,11 +59,11 @@ class FakeCompute:
     things: dict[str, Thing] = field(default_factory=dict)
     asked: list[tuple[str, str, Any]] = field(default_factory=list)
     scripts: list[tuple[Steps, tuple[str, str] | None]] = field(default_factory=list)
-    """What happens to the next instances and groups; `SOON` where nothing is said."""
+    """The fates of the next instances and groups; `SOON` for those after them."""
     refusals: dict[str, list[Any]] = field(default_factory=dict)
-    """What the next insertions of a kind are answered with; null takes one."""
+    """The errors that the next insertions of a kind get; null takes one."""
     is_lost: dict[str, list[bool]] = field(default_factory=dict)
-    """Whether the next insertions of a kind are carried out and not answered."""
+    """True for each of the next insertions of a kind that is carried out and not answered."""
     unreachable: list[str] = field(default_factory=list)
     operations: dict[str, str] = field(default_factory=dict)
     """Path of the resource that an operation makes."""

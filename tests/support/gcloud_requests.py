@@ -43,8 +43,37 @@ def changes(requests: Iterable[Sent]) -> list[Sent]:
     return [one for one in requests if one[0] != "GET"]
 
 
+def run_gcloud(command: tuple[str, ...], configuration: Path, **endpoints: str) -> str:
+    """Run gcloud without credentials against servers of this machine; return its last errors.
+
+    Args:
+        command: The words of the command.
+        configuration: A folder in place of the home and of gcloud's settings.
+        endpoints: The address of a server in place of each API, such as `COMPUTE`.
+    """
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(configuration),
+        "CLOUDSDK_CONFIG": str(configuration),
+        "CLOUDSDK_AUTH_DISABLE_CREDENTIALS": "true",
+        "CLOUDSDK_CORE_DISABLE_PROMPTS": "1",
+        "CLOUDSDK_CORE_DISABLE_USAGE_REPORTING": "1",
+        **{f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{api}": at for api, at in endpoints.items()},
+    }
+    done = subprocess.run(
+        command,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    return done.stderr[-500:]
+
+
 def record(command: tuple[str, ...], configuration: Path) -> list[Sent] | str:
-    """Return what gcloud sends for a command; its error if it sends nothing."""
+    """Return the requests that gcloud sends for a command; its error if it sends none."""
     seen: list[Sent] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -70,29 +99,12 @@ def record(command: tuple[str, ...], configuration: Path) -> list[Sent] | str:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     track = "alpha" if "alpha" in command else "v1"
     address = f"http://127.0.0.1:{server.server_port}/compute/{track}/"
-    env = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(configuration),
-        "CLOUDSDK_CONFIG": str(configuration),
-        "CLOUDSDK_AUTH_DISABLE_CREDENTIALS": "true",
-        "CLOUDSDK_CORE_DISABLE_PROMPTS": "1",
-        "CLOUDSDK_CORE_DISABLE_USAGE_REPORTING": "1",
-        "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": address,
-    }
     try:
-        done = subprocess.run(
-            command,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=200,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        error = run_gcloud(command, configuration, COMPUTE=address)
     finally:
         server.shutdown()
         server.server_close()
-    return seen or done.stderr[-500:]
+    return seen or error
 
 
 def record_all(

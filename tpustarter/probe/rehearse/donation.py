@@ -38,7 +38,7 @@ class DonationFields(TypedDict):
 def find_undonated(
     header: str, program: HloProgram, names: Sequence[str], needed_bytes: int
 ) -> DonationFields | None:
-    """Return what could be donated in a compiled program, or None if it is not worth a hint.
+    """Return the donations possible in a compiled program, or None if they merit no hint.
 
     Args:
         header: The first line of the program's text.
