@@ -6,15 +6,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from tpustarter.cloud.api.operation_state import OperationState
+from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.create.tpu_request import TpuRequest
 
 EVERY_ZONE = "-"
 UNANSWERED = ("network", "internal", "unknown")
 """Kinds of errors after which nobody knows whether a request was carried out."""
+
+
+@dataclass(frozen=True)
+class OperationState:
+    """The state of one of Google's operations, by which it says whether a change was made."""
+
+    done: bool
+    problem: CloudProblem | None = None
+    """The reason of a failure."""
 
 
 class ProjectClient(Protocol):

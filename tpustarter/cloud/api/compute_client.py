@@ -17,7 +17,7 @@ import msgspec
 
 from tpustarter.cloud.api import compute_requests, credentials, rest_client
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api.api_client import EVERY_ZONE, UNANSWERED
+from tpustarter.cloud.api.api_client import EVERY_ZONE, UNANSWERED, OperationState
 from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.compute_resources import (
     ComputeParts,
@@ -28,7 +28,6 @@ from tpustarter.cloud.api.compute_resources import (
     last_part,
 )
 from tpustarter.cloud.api.errors import CloudProblem
-from tpustarter.cloud.api.operation_state import OperationState
 from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.api.rest_client import COMPUTE, RestClient, UnansweredError
 from tpustarter.cloud.create.tpu_request import TpuRequest

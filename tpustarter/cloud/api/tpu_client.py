@@ -15,10 +15,9 @@ from typing import Any, TypeVar
 from tpustarter.cloud.api import credentials, local_server
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import message_conversion as api_messages
-from tpustarter.cloud.api.api_client import EVERY_ZONE
+from tpustarter.cloud.api.api_client import EVERY_ZONE, OperationState
 from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.errors import CloudProblem
-from tpustarter.cloud.api.operation_state import OperationState
 from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.create.tpu_request import TpuRequest
 
