@@ -9,51 +9,48 @@ import itertools
 import pytest
 
 from tpustarter.explain import failure_ranking, known_failures
-from tpustarter.explain.known_failures import KnownFailure
+from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import FailureScanner
 
 ROWS = known_failures.read_known_failures()
 BY_ID = {name: row for row in ROWS for name in (row.id, *row.aliases)}
 FILLER = "I1122 10:00:00.000000 41 train.py:8] TPU step 7 loss=2.31\n" * 40
+SCANNER = FailureScanner(ROWS)
 ALWAYS = ("peer-died", "broken-process-pool", "ended-by-signal")
 """What follows from whatever ends one process of a job."""
 
 
-@pytest.fixture(scope="module")
-def scanner() -> FailureScanner:
-    """Return the scanner of all rows."""
-    return FailureScanner(ROWS)
+def matches(text: str) -> list[FailureMatch]:
+    """Return what a log shows, in order."""
+    return failure_ranking.rank_failures(SCANNER.scan(io.BytesIO(text.encode())), ROWS)
 
 
-def ids(scanner: FailureScanner, text: str) -> list[str]:
+def ids(text: str) -> list[str]:
     """Return the failures in a log, in order."""
-    return [
-        match.failure.id
-        for match in failure_ranking.rank_failures(scanner.scan(io.BytesIO(text.encode())), ROWS)
-    ]
+    return [match.failure.id for match in matches(text)]
 
 
 @functools.cache
-def sure(scanner: FailureScanner, row: KnownFailure) -> str:
-    """Return an example that shows the row first by itself, or an empty text."""
-    for example in row.examples:
-        matches = failure_ranking.rank_failures(scanner.scan(io.BytesIO(example.encode())), ROWS)
-        if matches and matches[0].failure is row and matches[0].confidence == "likely":
+def sure(name: str) -> str:
+    """Return an example that shows a failure first by itself, or an empty text."""
+    for example in BY_ID[name].examples:
+        first = matches(example)[:1]
+        if first and first[0].failure is BY_ID[name] and first[0].confidence == "likely":
             return example
     return ""
 
 
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["in order", "reversed"])
-def test_cause_comes_before_explained_effects(scanner: FailureScanner, is_reversed: bool) -> None:
+def test_cause_comes_before_explained_effects(is_reversed: bool) -> None:
     """Wherever in the log each of them stands; logs of several workers are in no order."""
     wrong: list[str] = []
     tried = 0
     for row in ROWS:
-        cause = sure(scanner, row)
+        cause = sure(row.id)
         for name in row.explains if cause else ():
-            follows = sure(scanner, BY_ID[name])
+            follows = sure(name)
             parts = [cause, FILLER, follows]
-            found = ids(scanner, "\n".join(parts[::-1] if is_reversed else parts))
+            found = ids("\n".join(parts[::-1] if is_reversed else parts))
             # A text of one may exclude the other, as a container's options do.
             if not follows or row.id not in found or name not in found:
                 continue
@@ -66,14 +63,14 @@ def test_cause_comes_before_explained_effects(scanner: FailureScanner, is_revers
 
 
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["in order", "reversed"])
-def test_cause_comes_before_process_death(scanner: FailureScanner, is_reversed: bool) -> None:
+def test_cause_comes_before_process_death(is_reversed: bool) -> None:
     """Whatever breaks one worker, the others only say that it is gone."""
     wrong: list[str] = []
     tried = 0
-    causes = [row for row in ROWS if row.role == "cause" and sure(scanner, row)]
+    causes = [row for row in ROWS if row.role == "cause" and sure(row.id)]
     for row, name in zip(causes, itertools.cycle(ALWAYS), strict=False):
-        parts = [sure(scanner, row), FILLER, BY_ID[name].examples[0]]
-        found = ids(scanner, "\n".join(parts[::-1] if is_reversed else parts))
+        parts = [sure(row.id), FILLER, BY_ID[name].examples[0]]
+        found = ids("\n".join(parts[::-1] if is_reversed else parts))
         if row.id not in found:
             continue
         tried += 1
@@ -85,21 +82,19 @@ def test_cause_comes_before_process_death(scanner: FailureScanner, is_reversed: 
 
 
 @pytest.mark.parametrize("name", ["hbm-oom", "hbm-full"])
-def test_large_program_and_full_memory_are_distinguished(
-    scanner: FailureScanner, name: str
-) -> None:
+def test_large_program_and_full_memory_are_distinguished(name: str) -> None:
     """Only the compiler lists allocations; as a program runs, it is what Python holds."""
     for example in BY_ID[name].examples:
-        assert [name] == ids(scanner, example)
+        assert [name] == ids(example)
     lists = ["message lists" in fix for fix in BY_ID[name].fix]
     assert (name == "hbm-oom") == any(lists)
     assert ("live_arrays" in BY_ID[name].fix[0]) == (name == "hbm-full")
 
 
-def test_loops_come_first_for_needed_integer(scanner: FailureScanner) -> None:
+def test_loops_come_first_for_needed_integer() -> None:
     """A choice between two values is what a condition needs."""
     for name, first in (("python-if-in-jit", "jnp.where"), ("python-int-in-jit", "fori_loop")):
         row = BY_ID[name]
 
-        assert [name] == ids(scanner, row.examples[0])
+        assert [name] == ids(row.examples[0])
         assert first in row.fix[0]

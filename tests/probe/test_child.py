@@ -34,3 +34,21 @@ def test_watchdog_thread_receives_no_signal(
 
     asked = {signal.SIGINT, signal.SIGTERM}
     assert [True, False] == [asked <= blocked for blocked in masks]
+
+
+def test_child_goes_on_after_a_late_finish() -> None:
+    """A soak check may end by itself before the command to finish has come."""
+    control, commands = os.pipe()
+    told, events = os.pipe()
+    order = [{"do": "finish"}, {"do": "versions"}]
+    os.write(commands, b"".join(json.dumps(one).encode() + b"\n" for one in order))
+    os.close(commands)
+    pid = os.fork()
+    if not pid:
+        os._exit(child.main(["child", str(control), str(events)]))
+    os.close(events)
+    with os.fdopen(told, "rb") as lines:
+        answers = [json.loads(line)["event"] for line in lines]
+    os.close(control)
+
+    assert [(pid, 0), ["versions"]] == [os.waitpid(pid, 0), answers]

@@ -38,6 +38,7 @@ from tpustarter.probe.target import Target, set_target
 if TYPE_CHECKING:
     from tpustarter.probe.commands import (
         BlockCommand,
+        FinishCommand,
         RunCheckCommand,
         TargetCommand,
         VersionsCommand,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
         | PrepareCommand
         | TargetCommand
         | VersionsCommand
+        | FinishCommand
         | SliceCommand
         | VerdictCommand
     )
@@ -93,32 +95,39 @@ def main(arguments: list[str]) -> int:
     for command in _commands(control):
         is_of_host = command["do"] == "check" and command["framework"] == "host"
         has_only_looked &= command["do"] in _LOOKS or is_of_host
-        if command["do"] == "target":
-            _set_target(command)
-        elif command["do"] == "versions":
-            emit({"event": "versions", **frameworks.read_versions()})
-        elif command["do"] == "check":
-            _serve(command, emit, partial(_run, command, emit, control))
-        elif command["do"] == "block":
-            from tpustarter.probe.lesson import block_runner
-
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # between blocks it ends nothing
-            _serve(command, emit, partial(block_runner.run_block, command, emit))
-        elif command["do"] == "prepare":
-            from tpustarter.probe.rehearse import rehearsal
-
-            rehearsal.prepare(command["topology"])
-        elif command["do"] == "slice":
-            status = _serve_slice(command, emit, control)
-        elif command["do"] == "verdict":
-            from tpustarter.probe.slice import slice_commands
-
-            status = slice_commands.serve_verdict(command["code"], command["headline"], emit)
-        else:
-            _serve(command, emit, partial(_rehearse, command, emit))
+        code = _obey(command, emit, control)
+        status = status if code is None else code
     if has_only_looked:  # no device to close, and no code of the user to end
         os._exit(0)  # Python itself takes 10 ms to end
     return status
+
+
+def _obey(command: Command, emit: Emit, control: int) -> int | None:
+    # Only a run on many hosts has an exit code.
+    if command["do"] == "target":
+        _set_target(command)
+    elif command["do"] == "versions":
+        emit({"event": "versions", **frameworks.read_versions()})
+    elif command["do"] == "check":
+        _serve(command, emit, partial(_run, command, emit, control))
+    elif command["do"] == "block":
+        from tpustarter.probe.lesson import block_runner
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # between blocks it ends nothing
+        _serve(command, emit, partial(block_runner.run_block, command, emit))
+    elif command["do"] == "prepare":
+        from tpustarter.probe.rehearse import rehearsal
+
+        rehearsal.prepare(command["topology"])
+    elif command["do"] == "slice":
+        return _serve_slice(command, emit, control)
+    elif command["do"] == "verdict":
+        from tpustarter.probe.slice import slice_commands
+
+        return slice_commands.serve_verdict(command["code"], command["headline"], emit)
+    elif command["do"] != "finish":  # the check that was to finish has ended
+        _serve(command, emit, partial(_rehearse, command, emit))
+    return None
 
 
 def _rehearse(

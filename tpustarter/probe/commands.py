@@ -58,6 +58,12 @@ class RunCheckCommand(TypedDict):
     timeout_s: float
 
 
+class FinishCommand(TypedDict):
+    """The command that ends a soak check early, with the findings of the time that it ran."""
+
+    do: Literal["finish"]
+
+
 class DrawnVariables(TypedDict, total=False):
     """The variables of a block that are to be drawn."""
 

@@ -18,13 +18,16 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from tpustarter.core import locations
 from tpustarter.core.json_values import as_object
 from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.machine.machine import cut_text
 from tpustarter.probe.supervisor import FED, KILL_WAIT_S, STAYS, TERM_GRACE_S
+
+if TYPE_CHECKING:
+    from tpustarter.probe.child import Command
 
 END_WAIT_S = TERM_GRACE_S + KILL_WAIT_S + 1.0
 """Longest wait for a supervisor that was asked to end."""
@@ -180,7 +183,7 @@ class Probe:
             return frozenset(int(word) for word in text.split())
         return frozenset()
 
-    def send(self, command: Mapping[str, object]) -> None:
+    def send(self, command: Command) -> None:
         """Send the child a command; a child that is gone is reported by `read`."""
         data = memoryview(json.dumps(command).encode() + b"\n")
         deadline = time.monotonic() + SEND_S

@@ -42,6 +42,8 @@ from tpustarter.text import phrases
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from tpustarter.probe.child import Command
+
 ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray")
 """Modules of `starting` that start a run."""
 MANIFESTS = ("gke",)
@@ -106,7 +108,7 @@ class RemoteEventSource:
         is_ours = self._is_stopped and event["event"] == "gone"
         return {"event": "interrupted"} if is_ours else event
 
-    def send(self, command: Mapping[str, object]) -> None:
+    def send(self, command: Command) -> None:
         """Send nothing: the hosts know what to run, and how to judge it."""
 
     def interrupt(self) -> None:

@@ -40,6 +40,8 @@ from tpustarter.text import phrases
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from tpustarter.probe.child import Command
+
 FRAMEWORKS = ("host", "jax")
 """Frameworks whose checks run on all hosts."""
 LESSON = "slices/run-everywhere"
@@ -67,7 +69,7 @@ class EventSource(Protocol):
         """Return the next event, or None if none came in time."""
         ...
 
-    def send(self, command: Mapping[str, object]) -> None:
+    def send(self, command: Command) -> None:
         """Send a command to the probe."""
         ...
 

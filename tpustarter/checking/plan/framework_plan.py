@@ -17,6 +17,7 @@ from tpustarter.checking.results.status_words import NOT_KNOWN
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, generations, host, pip_command
+from tpustarter.probe.commands import ProbeTargetFields
 from tpustarter.probe.finding import Hint
 from tpustarter.running import run_folder
 from tpustarter.text import phrases
@@ -409,7 +410,7 @@ def make_host_fields(plan: FrameworkPlan) -> HostFields:
     return {**facts, "unknown_google_devices": [*plan.unknown]} if plan.unknown else facts
 
 
-def make_target(plan: FrameworkPlan, machine: host.Machine) -> dict[str, object]:
+def make_target(plan: FrameworkPlan, machine: host.Machine) -> ProbeTargetFields:
     """Return the fields of the probe's `Target`."""
     return {
         "platform": plan.platform,

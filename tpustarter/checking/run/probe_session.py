@@ -13,6 +13,7 @@ from tpustarter.checking.results.results import Result
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, host, reached_limits
+from tpustarter.probe.commands import ProbeTargetFields
 from tpustarter.running.process import CappedLog, Event, Probe
 
 TOO_OLD = 64
@@ -27,7 +28,7 @@ class ProbeSession:
     archive: Path
     folder: Path
     env: Mapping[str, str]
-    target: Mapping[str, object]
+    target: ProbeTargetFields
     redact: Redactor
     drop: tuple[int, int] | None = None
     lease: int | None = None

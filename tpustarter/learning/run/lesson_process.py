@@ -35,6 +35,7 @@ from tpustarter.learning.run.block_results import (
 )
 from tpustarter.learning.run.expected_output import ExpectedOutput
 from tpustarter.machine import frameworks, host
+from tpustarter.probe.commands import BlockCommand
 from tpustarter.running import lease, probe_archive, run_folder
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
@@ -246,7 +247,7 @@ class LessonSession:
                 return
         yield from self._run_block(block, code)
 
-    def _command(self, block: Block, code: str) -> dict[str, object]:
+    def _command(self, block: Block, code: str) -> BlockCommand:
         return {
             "do": "block",
             "id": block.id,

@@ -18,11 +18,17 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from tpustarter.machine import frameworks, host
 from tpustarter.probe.slice.messages import StandaloneRequest
 from tpustarter.probe.slice.shared_checks import INCONCLUSIVE
+
+if TYPE_CHECKING:
+    from tpustarter.probe.commands import TargetCommand
+    from tpustarter.probe.slice.messages import SliceCommand, VerdictCommand
+
+    SliceStep = TargetCommand | SliceCommand | VerdictCommand
 
 REQUEST = "request.json"
 _LAST = ("checked-all", "followed", "no-place", "not-reached", "port-taken", "lost")
@@ -40,18 +46,21 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments[1:])
     with zipfile.ZipFile(sys.argv[0]) as archive:
         request: StandaloneRequest = json.loads(archive.read(REQUEST))
-    given = {name: getattr(options, name) for name in ("coordinator", "hosts", "host")}
-    target = _prepare(request)
-    place = {name: value for name, value in given.items() if value is not None}
-    begin = {**request["slice"], **place, "do": "slice"}
-    commands: list[Mapping[str, object]] = [{"do": "target", **target}, begin]
+    begin: SliceCommand = {
+        **request["slice"],
+        "do": "slice",
+        "coordinator": options.coordinator,
+        "hosts": options.hosts,
+        "host": options.host,
+    }
+    commands: list[SliceStep] = [_prepare(request), begin]
     with tempfile.TemporaryDirectory() as folder:
         own = ("TMPDIR", "TPU_LOG_DIR", "JAX_COMPILATION_CACHE_DIR")
         os.environ.update(dict.fromkeys(own, folder))
         return _supervise(commands, None if options.no_lifeline else options.lifeline_s)
 
 
-def _supervise(commands: list[Mapping[str, object]], lifeline_s: float | None) -> int:
+def _supervise(commands: list[SliceStep], lifeline_s: float | None) -> int:
     control, control_end = os.pipe()
     events, events_end = os.pipe()
     words = ["supervise", str(control), str(events_end), "-"]
@@ -102,7 +111,7 @@ class _Relay:
         """Input for the child of host 0, as long as it waits for the others."""
         self._is_waiting = True
 
-    def send(self, command: Mapping[str, object]) -> None:
+    def send(self, command: SliceStep) -> None:
         """Send a command to the child."""
         self._write(json.dumps(command).encode() + b"\n")
 
@@ -132,7 +141,7 @@ class _Relay:
         elif kind == "arrived":
             self._is_waiting = False
         elif kind in _LAST and self._control is not None:
-            self.send({"do": "verdict"})
+            self.send({"do": "verdict", "code": None, "headline": ""})
             os.close(self._control)
             self._control = None
         elif kind == "ended" and type(event["code"]) is int:
@@ -146,7 +155,7 @@ def _write(data: bytes) -> None:
             data = data[os.write(1, data) :]
 
 
-def _prepare(request: StandaloneRequest) -> dict[str, object]:
+def _prepare(request: StandaloneRequest) -> TargetCommand:
     # What `checking/plan` decides where tpustarter is installed.
     machine, devices = host.Machine(), request["devices"]
     os.environ.update(request["env"])
@@ -159,6 +168,7 @@ def _prepare(request: StandaloneRequest) -> dict[str, object]:
     for name, value in frameworks.platform_variables("jax", platform, count, os.environ).items():
         os.environ.setdefault(name, value)
     return {
+        "do": "target",
         "platform": platform,
         "devices": count,
         "generation": generation.name if generation else None,

@@ -241,8 +241,13 @@ class Compiler:
             yield result
             return
         flags = f"{self._session.env.get('LIBTPU_INIT_ARGS', '')} {FLAGS}".strip()
-        changed = {"only": [result["program"]], "cache": None, "save": None, "explain": False}
-        command = self._command(task, []) | changed
+        command: CompileCommand = {
+            **self._command(task, []),
+            "only": [result["program"]],
+            "cache": None,
+            "save": None,
+            "explain": False,
+        }
         self._memory_probe, log = start_probe(
             self._session, {**OUTSPOKEN, "LIBTPU_INIT_ARGS": flags}, stream=True
         )
