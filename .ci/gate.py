@@ -34,8 +34,11 @@ AT_ONCE = 2
 SLOW = 1.5
 """So many times the seconds of the table, for each lane that shares the cores, and a lane is named
 at the end."""
-HANGS_S = 4500
-"""A lane that takes so long hangs: its tests end by themselves after five minutes each."""
+BEGIN_S = 45 * 60
+"""No lane begins later, so that a machine of a third of the speed comes to the README's command
+within 90 minutes; what has not begun is named as not run."""
+END_S = 65 * 60
+"""A lane that has not ended by then is ended, and named."""
 WEEK_S = 7 * 24 * 3600
 DURATION = re.compile(r"^ *(\d+\.\d+)s (?:call|setup|teardown) +(\S+)", re.MULTILINE)
 LAST_WORDS = re.compile(r"^=+ .*(passed|failed|error|no tests ran).* =+$|^\d+ (passed|failed).*$")
@@ -43,6 +46,7 @@ GREEN = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tpus
 """The commit with which each lane was last green on this machine, and when."""
 RUNNING: set[int] = set()
 """Processes of lanes, each with a group of its own."""
+BEGAN = time.monotonic()
 ENDED = threading.Event()
 """The gate ends, and begins no other lane: it was done, or got Ctrl-C."""
 
@@ -58,6 +62,9 @@ class Run:
     cpu_s: float = 0.0
     """Seconds of the processor, of it and all that it waited for."""
     left_out: str = ""
+    """The reason why it need not run."""
+    unfinished: str = ""
+    """The reason why it was not begun, or not run to its end."""
     shares: int = 1
     """Lanes that shared the cores, itself included."""
     durations: list[tuple[float, str]] = field(default_factory=list)
@@ -65,12 +72,14 @@ class Run:
     @property
     def has_failed(self) -> bool:
         """Is true if it ran and did not succeed."""
-        return not self.left_out and self.code != 0
+        return not self.left_out and not self.unfinished and self.code != 0
 
     def row(self) -> str:
         """Return the line of the summary."""
         if self.left_out:
             return f"  {self.lane.name:<12}      -          left out: {self.left_out}"
+        if self.unfinished:
+            return f"  {self.lane.name:<12} {self.seconds:6.0f} s  NOT RUN: {self.unfinished}"
         times = SLOW * self.shares
         slow = self.seconds > times * self.lane.seconds
         notes = ["FAILED"] * self.has_failed + [f"WARNING: {times:g} times the table"] * slow
@@ -126,21 +135,25 @@ def command_of(lane: Lane) -> Sequence[str]:
     return ["bash", f".ci/lanes/{name}", *([version] if version else [])]
 
 
-def wait(pid: int) -> tuple[int, float]:
-    """Return a lane's exit code and processor seconds; one that hangs is ended with its own."""
+def wait(pid: int, limit_s: float | None = None) -> tuple[int | None, float]:
+    """Return a command's exit code, None if it was ended at its limit, and processor seconds."""
     ended = os.pidfd_open(pid)
-    hangs = not select.select([ended], [], [], HANGS_S)[0]
+    is_over = not select.select([ended], [], [], limit_s)[0]
     os.close(ended)
-    if hangs:
+    if is_over:
         os.killpg(pid, signal.SIGKILL)
     _, status, usage = os.wait4(pid, 0)
-    code = 124 if hangs else os.waitstatus_to_exitcode(status)
+    code = None if is_over else os.waitstatus_to_exitcode(status)
     return code, usage.ru_utime + usage.ru_stime
 
 
 def run(one: Run, work: Path) -> None:
     """Run a lane, its output in a log of its own."""
     if ENDED.is_set():
+        return
+    if time.monotonic() - BEGAN > BEGIN_S:
+        one.unfinished = f"not begun within {BEGIN_S // 60} minutes: this machine is slow or busy"
+        say(f"== {one.lane.name} is not run: {one.unfinished}")
         return
     env = {**os.environ, "WORK": str(work), "PYTEST_ADDOPTS": "--durations=10"}
     began = time.monotonic()
@@ -150,14 +163,16 @@ def run(one: Run, work: Path) -> None:
             command_of(one.lane), cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True
         )
         RUNNING.add(child.pid)
-        one.code, one.cpu_s = wait(child.pid)
+        one.code, one.cpu_s = wait(child.pid, max(0.0, BEGAN + END_S - time.monotonic()))
         RUNNING.remove(child.pid)
-        child.returncode = one.code
+        child.returncode = one.code or 0  # it is reaped
     one.seconds = time.monotonic() - began
     text = one.log.read_text(errors="replace")
     one.durations = [(float(seconds), name) for seconds, name in DURATION.findall(text)]
     said = [line.strip("= ") for line in text.splitlines() if LAST_WORDS.match(line)]
-    ended = "FAILED" if one.code else "ended"
+    if one.code is None:
+        one.unfinished = f"not ended within {END_S // 60} minutes: this machine is slow or busy"
+    ended = "FAILED" if one.code else "was stopped" if one.unfinished else "ended"
     say(f"== {one.lane.name} {ended} after {one.seconds:.0f} s: {'; '.join(said)}")
     if one.code:
         say(text[-30_000:])
@@ -220,7 +235,7 @@ def run_suite(one: Run) -> str:
         print("".join(lines[-1:]), end="", flush=True)
         lines.append(line)
     one.code, one.cpu_s = wait(child.pid)
-    child.returncode = one.code
+    child.returncode = one.code or 0
     one.seconds = time.monotonic() - began
     text = "".join(lines)
     one.log.write_text(text)
@@ -228,13 +243,13 @@ def run_suite(one: Run) -> str:
     return "".join(lines[-1:]).rstrip("\n")
 
 
-def summary(runs: Sequence[Run], began: float) -> list[str]:
+def summary(runs: Sequence[Run]) -> list[str]:
     """Return the lines of the end: seconds by lane, the slowest tests, the end of what failed."""
     slowest = sorted(
         ((seconds, f"{one.lane.name}: {name}") for one in runs for seconds, name in one.durations),
         reverse=True,
     )
-    lines = [f"== the gate took {time.monotonic() - began:.0f} s", *(one.row() for one in runs)]
+    lines = [f"== the gate took {time.monotonic() - BEGAN:.0f} s", *(one.row() for one in runs)]
     lines += ["== the ten slowest tests", *(f"  {s:6.1f} s  {name}" for s, name in slowest[:10])]
     for one in runs:
         if one.has_failed:
@@ -249,7 +264,7 @@ def keep_green(runs: Sequence[Run], green: dict[str, dict[str, str | float]], no
         return
     commit = git("rev-parse", "HEAD")
     for one in runs:
-        if not one.has_failed:
+        if not one.has_failed and not one.unfinished:
             ran_at = green.get(one.lane.name, {}).get("run", now_s) if one.left_out else now_s
             green[one.lane.name] = {"commit": commit, "run": ran_at}
     GREEN.parent.mkdir(parents=True, exist_ok=True)
@@ -284,7 +299,7 @@ def main() -> int:
             f"{', '.join(lane.name for lane in LANES)}"
         )
         return 2
-    began, now_s, green = time.monotonic(), time.time(), read_green()
+    now_s, green = time.time(), read_green()
     work = Path(tempfile.mkdtemp(prefix="gate-"))
     try:
         prepare(work)
@@ -295,7 +310,7 @@ def main() -> int:
                 say(f"== {one.lane.name} is left out: {why}")
         run_all([one for one in runs if not one.left_out and one.lane.name != "suite"], work)
         last = [run_suite(one) for one in runs if one.lane.name == "suite"]
-        say("\n".join(["", *summary(runs, began), *last]))
+        say("\n".join(["", *summary(runs), *last]))
         if not any(one.has_failed for one in runs):
             keep_green(runs, green, now_s)
         return int(any(one.has_failed for one in runs))

@@ -135,6 +135,24 @@ def test_uncommitted_change_is_never_remembered_as_green(gate: ModuleType, tmp_p
     assert not gate.GREEN.exists()
 
 
+def test_slow_machine_keeps_time_for_the_suite(
+    gate: ModuleType, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not begun or not ended in time is named, does not fail, and is not green."""
+    monkeypatch.setattr(gate, "command_of", lambda _: ["sleep", "600"])
+    late, cut = (gate.Run(LANE, home / name) for name in ("late", "cut"))
+    monkeypatch.setattr(gate, "BEGIN_S", -1)
+    gate.run(late, home)
+    monkeypatch.setattr(gate, "BEGIN_S", gate.END_S)
+    monkeypatch.setattr(gate, "END_S", 0)
+    gate.run(cut, home)
+    gate.keep_green([late, cut], {}, 1e9)
+
+    assert ["not begun", "not ended"] == [one.row().split(": ")[1][:9] for one in (late, cut)]
+    assert not any(one.has_failed for one in (late, cut))
+    assert {} == json.loads(gate.GREEN.read_text())
+
+
 def test_summary_names_failures_and_slow_lanes_and_tests(gate: ModuleType, tmp_path: Path) -> None:
     """With the last forty lines of a lane that failed."""
     (tmp_path / "bad").write_text("".join(f"line {number}\n" for number in range(100)))
@@ -142,7 +160,7 @@ def test_summary_names_failures_and_slow_lanes_and_tests(gate: ModuleType, tmp_p
         LANE, tmp_path / "bad", code=1, seconds=16.0, durations=[(9.0, "slow"), (1.0, "b")]
     )
     good = gate.Run(LANE, tmp_path / "good", code=0, seconds=15.0)
-    lines = gate.summary([bad, good], 0.0)
+    lines = gate.summary([bad, good])
 
     assert [(True, True), (False, False)] == [
         ("FAILED" in row, "WARNING" in row) for row in lines[1:3]
