@@ -21,7 +21,7 @@ import sys, nbformat
 from nbclient import NotebookClient
 for file in sys.argv[1:]:
     book = nbformat.read(file, as_version=4)
-    NotebookClient(book, timeout=120, kernel_name="python3").execute()
+    NotebookClient(book, timeout=600, kernel_name="python3").execute()
     nbformat.write(book, file)
 """
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from importlib import resources
 
 import jsonschema
 
 from tests.support.made_lessons import run_block
+from tests.support.processes import HANG_S
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content import exercises
@@ -19,7 +21,9 @@ from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.learning.run import lesson_run_text
 from tpustarter.learning.run.batch_run import BatchRun, BlockStarted, LessonOpened
-from tpustarter.learning.run.lesson_process import LessonSession
+from tpustarter.learning.run.block_output import OutputChunk
+from tpustarter.learning.run.block_results import BlockResult
+from tpustarter.learning.run.lesson_process import BlockPlots, LessonSession
 from tpustarter.machine import host
 
 SCHEMA = json.loads(resources.files("tpustarter.learning").joinpath("schema.json").read_text())
@@ -41,6 +45,11 @@ def shipped_exercises(*frameworks: str | None) -> list[Exercise]:
     return [one for lesson in lessons(*frameworks) for one in exercises.read_exercises(lesson)]
 
 
+def patient(block: Block) -> Block:
+    """Return a block with a limit that a hang alone reaches, however busy the machine is."""
+    return replace(block, timeout_s=max(block.timeout_s, 4 * HANG_S))
+
+
 def every_block_holds(lesson: Lesson, env: Mapping[str, str], *, devices: int = 8) -> None:
     """Run a lesson: all its blocks match, and it is said that no TPU was tested.
 
@@ -49,6 +58,7 @@ def every_block_holds(lesson: Lesson, env: Mapping[str, str], *, devices: int = 
     """
     machine = host.Machine(env=dict(env))
     practice = BatchRun([lesson], python=sys.executable, machine=machine, devices=devices)
+    practice.blocks[lesson.id] = [patient(block) for block in practice.blocks[lesson.id]]
     unchanged = {}
     for event in practice.events():
         if isinstance(event, LessonOpened):
@@ -96,11 +106,15 @@ NUMBERS = re.compile(r"found(?: \w+)* (\[[][\d., -]+), expected(?: \w+)* (\[[][\
 
 def exercise_is_judged(one: Exercise, session: LessonSession) -> None:
     """Judge it as shipped and solved: it fails by an assertion that says what is missing."""
+
+    def run(block: Block) -> Iterator[OutputChunk | BlockPlots | BlockResult]:
+        return session.run(patient(block))
+
     framework = one.lesson.framework
     run_block(session, STATE, f"import {framework}" if framework else "pass")
     before = run_block(session, STATE).output
-    *_, wrong = exercises.judge_answer(one, session.run, one.gap)
-    *_, right = exercises.judge_answer(one, session.run, one.solution)
+    *_, wrong = exercises.judge_answer(one, run, one.gap)
+    *_, right = exercises.judge_answer(one, run, one.solution)
     if run_block(session, STATE).output != before:
         session.close()  # the next exercise gets a fresh process
 
