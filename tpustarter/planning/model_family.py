@@ -26,7 +26,7 @@ class ModelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The value of `model_type`."""
     title: Text
     source: Text
-    """The definition of the model that the row follows."""
+    """The model definition that the row follows."""
     latent: bool = False
     """True if keys and values are compressed into one vector per token (multi-head latent
     attention)."""

@@ -27,7 +27,7 @@ REMAT: dict[str, str] = {
 }
 """Description of each rematerialisation policy."""
 PREFILL = 2048
-"""Most prompt tokens that a server processes at once."""
+"""Maximum number of prompt tokens that a server processes at once."""
 FLOAT32 = 4
 """Bytes of a logit or attention score, both computed in float32."""
 

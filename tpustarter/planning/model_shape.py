@@ -24,9 +24,9 @@ LARGEST_SIZE = 2**31
 """The largest value that a size may have; a larger one is wrong by orders of magnitude."""
 MOST_LAYERS = 10_000
 _SHOWN = 60
-"""Most characters of an invalid value that an error repeats."""
+"""Maximum length of an invalid value that an error quotes."""
 _MOST_NAMED = 8
-"""Most unread keys that are listed."""
+"""Maximum number of unread keys that are listed."""
 _ALSO_READ = {
     "head_dim",
     "intermediate_size",

@@ -18,7 +18,7 @@ from tpustarter.planning.tpu_fit import TpuFit
 SCHEMA = "tpustarter.rehearsal/1"
 MOST_BYTES = 64 * 2**20
 MOST_RESULTS = 1000
-"""Most results that are read from a document."""
+"""Maximum number of results that are read from a document."""
 
 
 class _Memory(msgspec.Struct):

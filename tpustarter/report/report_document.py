@@ -332,7 +332,7 @@ class ReproducerFacts(msgspec.Struct):
 
 
 class ReportFacts(msgspec.Struct):
-    """The facts of a report by section, as far as they are used."""
+    """The facts of a report that are used, by section."""
 
     program: ProgramFacts = msgspec.field(default_factory=ProgramFacts)
     python: PythonFacts = msgspec.field(default_factory=PythonFacts)
@@ -353,7 +353,7 @@ class ReportFacts(msgspec.Struct):
 
 
 def read_facts(sections: Iterable[ReportSection]) -> ReportFacts:
-    """Return the facts of a report's sections as types; the report may be from a file."""
+    """Return the facts of a report's sections as types, for new and opened reports."""
     told = {one.name: as_object(_without_null(one.facts)) for one in sections}
     files = told.get("reproducers", {})
     told["reproducers"] = {

@@ -40,7 +40,7 @@ from tpustarter.reproducing.variants import TriedVariant
 from tpustarter.running import lease, run_folder
 
 MOST = 3
-"""Most files that are made if none is named."""
+"""Maximum number of files that are made if none is named."""
 RECENT_S = 24 * 3600.0
 """Seconds after which a failure no longer counts as recent; a named failure always counts."""
 EACH_S = 120.0

@@ -37,7 +37,7 @@ class LessonFiles:
     beside: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts that must be in the reproducer's folder, by file name."""
     notes: tuple[str, ...] = ()
-    """Sentences about these texts for the comment at the reproducer's top."""
+    """Sentences about these texts for the reproducer's opening comment."""
 
 
 def find_needed_files(lesson: Lesson, blocks: Iterable[str]) -> LessonFiles:

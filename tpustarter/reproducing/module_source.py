@@ -42,7 +42,7 @@ class ModuleSource:
     links: dict[str, Key] = field(default_factory=dict[str, Key])
     """Names that refer to a module of this program, or to a definition in one."""
     imports: dict[str, set[Key]] = field(default_factory=dict[str, set[Key]])
-    """Names from other packages, each with its `(module, name)` pairs; `""` stands for a module."""
+    """Names from other packages, each with its `(module, name)` pairs; `name` may be empty."""
     has_future: bool = False
     """True if it imports `annotations` from `__future__`."""
     doc: str = ""

@@ -21,7 +21,7 @@ SEEN = ("Found by ", "Seen: ")
 _CONFIGURES = ("config.update", "os.environ", "use_spmd", "manual_seed")
 """A block that contains one of these changes later blocks, even if they use none of its names."""
 _SHOWN = 4
-"""Most findings that the comment names."""
+"""Maximum number of findings that the comment names."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class TriedVariant:
 
 
 def list_variants(program: ReproducerFile, place: FailurePlace) -> list[Variant]:
-    """Return a file's variants; one that does not apply has the reason."""
+    """Return a file's variants, with the reason for each that does not apply."""
     first = Variant(AS_IT_IS, {}, "as it is")
     if not program.framework:
         return [first]

@@ -67,7 +67,7 @@ class AppWindow(AppService):
 
 
 def limit_terminal_size(width: object, height: object) -> tuple[int, int]:
-    """Return the nearest drawable size to the values that a browser sent."""
+    """Return the drawable size that is nearest to the one a browser sent."""
     columns, lines = (size if isinstance(size, int) else 0 for size in (width, height))
     return min(max(columns, 1), _MOST_COLUMNS), min(max(lines, 1), _MOST_LINES)
 

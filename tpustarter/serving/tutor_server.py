@@ -33,7 +33,7 @@ HOST = "127.0.0.1"
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 """Host names of the server in a local browser, or through a tunnel."""
 MOST_WINDOWS = 4
-"""Most windows at once; each is an app of its own that takes 60 to 90 MB."""
+"""Maximum number of windows; each is an app of its own that takes 60 to 90 MB."""
 _PAGE = Path(__file__).parent
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; img-src 'self' data:; "
@@ -43,7 +43,7 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
-"""Headers that forbid the browser to load from other hosts or to embed the page elsewhere."""
+"""Headers that keep the browser from contacting other hosts and from embedding the page."""
 
 
 class TutorServer(Server):

@@ -28,12 +28,12 @@ class HostFacts(msgspec.Struct, kw_only=True):
 
 
 def make_fields(facts: HostFacts) -> SliceHostFields:
-    """Return a host's facts in the form that the report document has."""
+    """Convert a host's facts to their form in the report document."""
     return msgspec.convert({**msgspec.to_builtins(facts), "differs": []}, SliceHostFields)
 
 
 def add_differences(hosts: Iterable[SliceHostFields], results: Iterable[Result]) -> None:
-    """Add to each host the differences that the results about all hosts found there."""
+    """Add to each host the differences that the checks of all hosts reported for it."""
     findings = [finding for result in results for finding in result.findings]
     for host in hosts:
         host["differs"] += [

@@ -91,7 +91,7 @@ class RemoteEventSource:
         """Reasons why hosts did not arrive, by host number."""
         return {**self._failing, **self._unreached}
 
-    def read(self, timeout_s: float) -> ProbeEvent | None:  # noqa: ARG002  the commands give the beat
+    def read(self, timeout_s: float) -> ProbeEvent | None:  # noqa: ARG002  the commands set the pace
         """Return the next event of host 0, or None if none came for about a second."""
         if self._is_stopped:
             return {"event": "interrupted"}

@@ -18,7 +18,7 @@ Shape = Callable[[object, Cleaner], object]
 NOT_TOLD = "(not told)"
 """Replaces a value of a row if the report may not contain it."""
 MOST = 64
-"""Most rows of a list in a report."""
+"""Maximum number of rows of a list in a report."""
 
 
 class OmittedFact(NamedTuple):

@@ -25,7 +25,7 @@ _SECRET = re.compile(r"\[(?:token|key|secret|login|\$\w+)\]")
 _VARIABLE = re.compile(r"\[\$\w+\]")
 """The redactor's placeholder for a secret from a variable; its name may reveal something too."""
 _TIMES = 3
-"""Most searches for secrets, which are repeated until nothing changes."""
+"""Maximum number of searches for secrets, which are repeated until nothing changes."""
 
 
 class UncleanText(Exception):  # noqa: N818  it names a kind of text
@@ -49,8 +49,7 @@ class Cleaner:
         """
         # Secrets first, because an escape takes the letter after it, which may begin a secret.
         plain = _ESCAPE.sub("", self._without_secrets(text.replace("\r\n", "\n")))
-        # The text is searched for secrets before it is cut, because half a secret is not
-        # recognised.
+        # The whole text is searched before it is cut: half a secret is not recognised.
         clean = self._without_secrets(plain).rstrip()
         # Names that are shown end long before this limit, and long lines are slow to search.
         clean = "\n".join(line[:SEARCHED] for line in clean.split("\n")[-lines:])

@@ -42,7 +42,7 @@ _BUCKETS = frozenset(
 )
 """Buckets that appear in public documentation."""
 _PUBLIC_PATH = re.compile(rf"/{_OWNERS}(?:/[\w.#-]+)*/?|/tpu(?:/docs(?:/[\w.#-]+)*)?/?|/")
-"""Paths on those sites that are kept; others may name a person, a project or a bucket."""
+"""Paths on public sites that are kept; others may name a person, a project or a bucket."""
 PACKAGES = frozenset(
     (
         "PIL",

@@ -18,8 +18,8 @@ from tpustarter.report.clean import name_shapes
 KINDS = ("project", "host", "user", "email", "bucket", "address", "path")
 """The kinds of names; each is the prefix of its pseudonyms."""
 ANYWHERE = 6
-"""Fewest characters of a name that is replaced anywhere in a text; shorter names are replaced only
-as whole words."""
+"""Minimum length of a name that is replaced anywhere in a text; shorter names are replaced only as
+whole words."""
 SHORTEST = 2
 _OURS = re.compile(rf"(?:{'|'.join(KINDS)})-\d+", re.IGNORECASE)
 _COMMON = frozenset(

@@ -1,4 +1,4 @@
-"""Facts from the self-check: its last run, the host checks now, and changes since a good run.
+"""Facts from the self-check: its last run, fresh host checks, and changes since a good run.
 
 The host checks read files in a process of their own, so a hung device does not block them.
 """
@@ -47,7 +47,7 @@ _QUOTING = ("HOST-ENVIRONMENT-",)
 """Prefixes of findings that quote the user's variables, so only their name is reported."""
 _WORTH_TELLING = ("warn", "fail")
 MOST_KEPT = 20
-"""Most saved reports, newest first, that are searched for a good run."""
+"""Maximum number of saved reports, newest first, that are searched for a good run."""
 
 
 def collect_last_run(_: ReportContext) -> Fields:
@@ -125,7 +125,7 @@ def _in_words(finding: FindingFields) -> str:
 
 
 def collect_changes(context: ReportContext) -> Fields:
-    """Compare the last good run that was saved with this machine now."""
+    """Compare the last good saved run with this machine's current state."""
     if context.found.checks is None:
         raise CollectorUnanswered("the host checks gave no result to compare with")
     before = _last_good()

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 
 STACK_SIGNAL = signal.SIGUSR1
 MOST_ERROR = 8_000
-"""Most characters of a traceback that are kept, from its end."""
+"""Maximum length of a traceback, of which the end is kept."""
 METRICS = ("ici_link_health", "tpu_throttle_score", "hbm_capacity_usage", "hbm_capacity_total")
 """Metrics of libtpu's SDK; a host alone cannot see link health and throttling."""
 

@@ -1,7 +1,7 @@
 """Facts from the frameworks, each queried in a process that is watched, and ended if it hangs.
 
 Nothing is started on a device that is in use, or on one host of many, which would wait for the
-others. A step without a result is reported with its seconds, and with the place where the process
+others. A step without a result is reported with its duration, and with the place where the process
 hung.
 """
 

@@ -29,7 +29,7 @@ from tpustarter.report.collect import check_runs
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 
 MOST = 6
-"""Most matches of one text that are reported; the first is the root cause."""
+"""Maximum number of reported matches per text; the first is the root cause."""
 LOG_S = 120.0
 """Timeout for reading the user's log."""
 FROM_LOG, FROM_LAST, FROM_CHECKS = "the log", "the last error of the log", "failing checks"

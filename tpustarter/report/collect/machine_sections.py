@@ -38,7 +38,7 @@ _LOG_NAME = re.compile(
     r"(?P<names>.+)\.log\.(?P<level>INFO|WARNING|ERROR|FATAL)"
     r"(?P<rest>\.\d{8}-\d{6}\.\d{1,10})?"
 )
-"""A log's name in Google's logging library: program, host, user, level, time and process."""
+"""A log file name of Google's logging library: program, host, user, level, time, process."""
 
 
 def collect_tpu(context: ReportContext) -> dict[str, object]:

@@ -202,7 +202,7 @@ def read_packages(prefix: Path, env: Mapping[str, str]) -> dict[str, str]:
 
 
 def list_package_folders(prefix: Path, env: Mapping[str, str]) -> dict[str, list[Path]]:
-    """Return the folders that claim to be each known package; Python uses the first."""
+    """Return the `.dist-info` folders of each known package; Python uses the first."""
     folders = [
         *prefix.glob("lib/python3*/site-packages"),
         *prefix.glob("lib/python3*/dist-packages"),

@@ -23,7 +23,7 @@ from tpustarter.version import __version__
 SCHEMA = "tpustarter.bug-report-comparison/1"
 """Name of the document; its schema is `comparison.schema.json`."""
 MOST_CHARACTERS = 400
-"""Most characters of one value in the comparison."""
+"""Maximum length of one value in the comparison."""
 ROWS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "findings": (("code",), ("verdict", "what")),
     "errors": (("check",), ("reason", "what")),
@@ -37,7 +37,7 @@ ROWS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "versions": (("name",), ("before", "now")),
     "machine": (("name",), ("before", "now")),
 }
-"""By list: the fields that identify a row in both reports, and the fields that are compared."""
+"""The fields that identify a row in both reports, and those that are compared, by list."""
 EXPECTED = re.compile(
     r"(.*\.)?(pid|seconds|waited_s|age_s|when|since|started|available_bytes|uptime_s|lines|others|"
     r"environment_info|output|libtpu_log|no_native_stack|metrics\..*)|resources\.free.*|logs\..*|"
@@ -132,7 +132,7 @@ def _answered(sections: Mapping[str, ReportSection], name: str) -> bool:
 
 
 def _flat(value: object, name: str = "") -> dict[str, object]:
-    """Return facts by name; a row is named after its identifying fields, a word after itself."""
+    """Return facts by name; rows are named by their identifying fields, words by themselves."""
     if is_object(value):
         fields = value.items()
         parts = (_flat(one, f"{name}.{part}" if name else part) for part, one in fields)

@@ -11,7 +11,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import WIDTH, escape_text, wrap
 
 MOST_SHOWN = 40
-"""Most differences in the text; the JSON document has all of them."""
+"""Maximum number of differences in the text; the JSON document has all of them."""
 _SECTION, _FACT = 11, 31
 _VALUE = (WIDTH - _SECTION - _FACT - 3) // 2
 _BELOW = " " * _SECTION

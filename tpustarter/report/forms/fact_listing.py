@@ -29,7 +29,7 @@ ORDER = (
 )
 """Sections, the most useful to a maintainer first."""
 LONG = 240
-"""Most characters of a row; a longer one is split into a line per field."""
+"""Maximum length of a row; a longer one is split into a line per field."""
 
 
 def format_sections(view: ReportView, *, whole: bool) -> Iterator[str]:

@@ -24,11 +24,11 @@ from tpustarter.report.report_document import ASKED
 from tpustarter.text import phrases
 
 LONGEST = 60_000
-"""Most characters of an issue, below GitHub's limit; further facts are in report.json."""
+"""Maximum length of an issue, below GitHub's limit; further facts are in report.json."""
 WIDTH = 79
 """Columns of the notes for the user."""
 SHORT = 160
-"""Most characters of an error on one line."""
+"""Maximum length of an error on one line."""
 
 
 def render_markdown(document: dict[str, object], limit: int = LONGEST) -> str:

@@ -13,7 +13,7 @@ SECTION = FOLDER = "reproducers"
 _FAILS = ("fails", "raises", "crashes")
 """Prefixes of the outcomes of failed runs."""
 SHORT = 150
-"""Most lines of a file that is included in the issue; a longer one is only in the bundle."""
+"""Maximum number of lines of a file in the issue; a longer one is only in the bundle."""
 
 
 def make_reproducer_files(facts: ReportFacts) -> dict[str, bytes]:

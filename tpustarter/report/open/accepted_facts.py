@@ -21,9 +21,9 @@ from tpustarter.report.collect.collectors import Collector
 from tpustarter.report.report_document import ReportSection, State
 
 LONGEST_TEXT = 100_000
-"""Most characters of one text; a report of this version has at most half as many."""
+"""Maximum length of one text; in a report of this version it is at most half of that."""
 ALL_TEXT = 1_000_000
-"""Most characters of all texts together, which take seconds to search for names."""
+"""Maximum length of all texts together, which take seconds to search for names."""
 MOST_SECTIONS = 100
 NOT_ASKED = "the report was made before this was asked"
 _STATES: tuple[State, ...] = ("answered", "unanswered", "left out")

@@ -67,7 +67,7 @@ def render_report(document: Fields, limit: int) -> str:
 
 
 def format_time(document: Fields) -> str:
-    """Return the time at which a report was made, for people."""
+    """Return the time at which a report was made, for display."""
     return re.sub(r"(T[\d:]{5})[\d:.]*(Z|\+00:00)$", r"\1 UTC", str(document["made"])).replace(
         "T", " ", 1
     )

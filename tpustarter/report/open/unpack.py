@@ -30,7 +30,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text
 
 MOST_JSON_BYTES = 4_000_000
-"""Most bytes of one JSON file; a report of this version has a tenth of that."""
+"""Maximum size of one JSON file; a report of this version has a tenth of that."""
 REPORT, MANIFEST = "report.json", "manifest.json"
 _HINT = "give the .tar.gz that `tpustarter report` wrote, its folder, or its report.json"
 

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from tpustarter.text.terminal import cut_text, escape_text
 
 MOST_BYTES = 20_000_000
-"""Most bytes of an archive, packed and unpacked, and of all files of a folder together."""
+"""Maximum size of an archive, packed and unpacked, and of a folder's files together."""
 MOST_MEMBERS = 200
-"""Most files and folders in an archive; a report of this version has a dozen files."""
+"""Maximum number of members in an archive; a report of this version has a dozen files."""
 DEEPEST = 4
-"""Most parts of a name in an archive."""
+"""Maximum number of parts of a name in an archive."""
 _BLOCK = 512
 _FILE, _SKIPPED = (b"0", b"\0"), (b"5", b"x", b"g")
 """Member types: files, and those that are skipped, which are folders and file metadata."""

@@ -46,7 +46,7 @@ class EnvironmentFacts:
     version: str | None
     """Version of the environment's Python; None if there is no complete environment."""
     installed: tuple[str, ...]
-    """Frameworks in the environment and other packages it needs, as `name version`."""
+    """Frameworks and other needed packages in the environment, as `name version`."""
     done: tuple[str, ...]
     """Steps whose command succeeded, according to the folder's marker."""
     wheel_inside: str
@@ -212,7 +212,7 @@ def _list_folder(folder: Path) -> list[Path]:
 
 
 def _first_executable(paths: Sequence[Path]) -> Path | None:
-    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)  # noqa: PTH113  answers for what this user may not look at
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)  # noqa: PTH113  does not raise for paths that this user may not read
 
 
 def _find_packages(folder: Path, profile: SetupProfile) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ def prepare_folder(folder: Path, profile: str) -> None:
         return
     stored = state.load_state(environments.STATE)
     # Saved first, so that a folder created just before a kill still counts as set-up's.
-    made_folder = not os.path.exists(folder) or stored.get("making") == str(folder)  # noqa: PTH110  answers for a name that is too long
+    made_folder = not os.path.exists(folder) or stored.get("making") == str(folder)  # noqa: PTH110  does not raise for a name that is too long
     state.save_state(environments.STATE, {**stored, "making": str(folder) if made_folder else None})
     try:
         folder.mkdir(exist_ok=True)
@@ -125,7 +125,7 @@ def explain_occupied(folder: Path, display: Callable[[Path], str] = str) -> str 
     quoted = f"`{display(folder)}`"
     if not os.path.lexists(folder):
         parent = folder.parent
-        if not os.path.isdir(parent):  # noqa: PTH112  answers for what this user may not look at
+        if not os.path.isdir(parent):  # noqa: PTH112  does not raise for paths that this user may not read
             return f"the folder `{display(parent)}` does not exist"
         may_write = os.access(parent, os.W_OK)
         return None if may_write else f"you may not write to `{display(parent)}`"
@@ -152,7 +152,7 @@ def _is_partial_marker(path: Path) -> bool:
 
 
 def list_unknown_files(folder: Path) -> list[str]:
-    """Return the names in the folder that neither set-up nor an installation put there."""
+    """Return the names in the folder that neither set-up nor an installation created."""
     return sorted(path.name for path in folder.iterdir() if not _KNOWN_NAMES.fullmatch(path.name))
 
 
@@ -193,7 +193,7 @@ def require_removable(folder: Path) -> SetupMarker:
     """
     found = read_marker(folder)
     if found is None:
-        exists = os.path.exists(folder)  # noqa: PTH110  answers for a name that is too long
+        exists = os.path.exists(folder)  # noqa: PTH110  does not raise for a name that is too long
         reason = "is not a folder that set-up made" if exists else "does not exist"
         raise Problem(
             f"`{folder}` {reason}, so there is nothing to undo",

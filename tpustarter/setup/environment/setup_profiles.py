@@ -243,7 +243,7 @@ SIZES = {
 
 
 _SHORTEST = 3
-"""Fewest letters of a name for which profiles that contain it are suggested."""
+"""Minimum length of a name for which profiles that contain it are suggested."""
 
 
 def find_profile(name: str) -> SetupProfile:

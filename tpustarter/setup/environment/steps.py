@@ -43,11 +43,10 @@ class SetupStep:
     changes: str
     needs: tuple[str, ...]
     proof: str | None
-    """The check that proves the step done."""
+    """The check that proves that the step is done."""
     state: State = "todo"
     note: str = ""
-    """The reason for the state done, blocked or failed: a sentence, and on the next lines what can
-    be done."""
+    """The reason for the state done, blocked or failed, then on further lines what can be done."""
     file: str = ""
     """The file that tpustarter itself writes."""
     writes: tuple[str, ...] = ()

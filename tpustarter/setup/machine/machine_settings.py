@@ -91,7 +91,7 @@ def _nfs_client(machine: host.Machine) -> StepState | None:
 
 
 def _nfs_shared(machine: host.Machine) -> StepState:
-    # The number of kernel threads shows the server, and the table of `exportfs` the folder.
+    # `threads` shows whether the server runs, and `etab` whether the folder is exported.
     lines = _shared_lines(machine)
     if not lines:
         return StepState("todo", "", "not shared")

@@ -158,7 +158,7 @@ class MachineSetup(EnvironmentSetup):
         return by_id[step_id] == "todo" and {*before} <= {"done"}
 
     def list_rootless_steps(self) -> list[SetupStep]:
-        """Return the remaining steps that can be done while no command runs as root."""
+        """Return the remaining steps that can be done without root."""
         done = {step.id for step in self.steps if step.state == "done"}
         able: list[SetupStep] = []
         for step in self.steps:

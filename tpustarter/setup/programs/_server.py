@@ -22,7 +22,7 @@ START_S, END_S = 120, 30
 
 
 def require_claim(holds: object, text: str) -> None:
-    """Print a claim that holds, or exit with one that does not."""
+    """Print a claim that holds; exit with an error for one that does not."""
     if not holds:
         sys.exit(f"not so: {text}")
     print(text, flush=True)
@@ -48,7 +48,7 @@ def start_server(command: list[str]) -> Generator[tuple[psutil.Process, int]]:
 
 
 def wait_until_it_answers(process: subprocess.Popen[bytes]) -> int:
-    """Return the port that a server listens on, once it responds there."""
+    """Wait until a server responds, and return the port that it listens on."""
     server, deadline = psutil.Process(process.pid), time.monotonic() + START_S
     while not (ports := {port for _, port in find_listening_ports(server)}) or not is_answering(
         min(ports)

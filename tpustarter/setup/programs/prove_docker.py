@@ -67,7 +67,7 @@ def exit_on_signal(*_: object) -> None:
 
 
 def require_claim(holds: object, text: str) -> None:
-    """Print a claim that holds, or exit with one that does not."""
+    """Print a claim that holds; exit with an error for one that does not."""
     if not holds:
         sys.exit(f"not so: {text}")
     print(text, flush=True)

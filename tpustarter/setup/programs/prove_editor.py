@@ -91,7 +91,7 @@ def prove_tmux(home: Path, work: Path) -> None:
 
 
 def prove_zsh(home: Path, work: Path) -> None:
-    """Start zsh interactively, with a copy of the configuration, next to which it writes files."""
+    """Start interactive zsh with a copy of the configuration, as it writes files next to it."""
     shutil.copy(home / ".zshrc", work)
     env = {**ENVIRONMENT, "HOME": str(home), "ZDOTDIR": str(work)}
     lines = run("zsh", "-i", "-c", "print $SAVEHIST; whence compdef >/dev/null", env=env)

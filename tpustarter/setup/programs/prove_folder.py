@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
 
 
 def require_claim(holds: object, text: str) -> None:
-    """Print a claim that holds, or exit with one that does not."""
+    """Print a claim that holds; exit with an error for one that does not."""
     if not holds:
         sys.exit(f"not so: {text}")
     print(text, flush=True)

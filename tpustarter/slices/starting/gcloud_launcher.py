@@ -26,7 +26,7 @@ from tpustarter.slices.starting.ssh_launcher import OPTIONS
 from tpustarter.slices.starting.start_request import HostCommand, StartRequest
 
 KEY = "~/.ssh/google_compute_engine"
-"""Private key that gcloud creates if it is missing; two gclouds at once would mix up theirs."""
+"""Private key that gcloud creates if it is missing; two runs at once would mix up their keys."""
 
 
 def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:

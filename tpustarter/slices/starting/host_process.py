@@ -38,7 +38,7 @@ STDERR_S = 0.5
 """Seconds for a host's last stderr lines to arrive after its exit code on stdout."""
 TAIL_LINES = 12
 MAX_EVENTS = 4
-"""Pieces of output, of up to 64 KiB, that are read from one command at a time."""
+"""Maximum number of output pieces, of up to 64 KiB, read from one command at a time."""
 MAX_LINE_BYTES = 1024 * 1024
 """Longest line that is passed on whole; an event is never split."""
 

@@ -32,7 +32,7 @@ class HostLineSplitter:
     """Splits one stream into lines by host."""
 
     def __init__(self, labels: LabelFormat, limit: int) -> None:
-        """Take the label format, and the most bytes of one line."""
+        """Take the label format, and the maximum length of a line in bytes."""
         self._labels = labels
         self._limit = limit
         self._pending = b""

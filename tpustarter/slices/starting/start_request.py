@@ -53,7 +53,7 @@ class HostCommand:
     host: int | None = None
     """The host's number; None if the command starts all hosts."""
     name: str = ""
-    """The host's name for people."""
+    """The host's name for display."""
     archive: Path | None = None
     """File that its stdin begins with, before the lifeline; None for a command without stdin."""
     marks: bool = False

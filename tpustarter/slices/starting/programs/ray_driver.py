@@ -216,8 +216,7 @@ class _Run:
 
     def _start(self, number: int) -> None:
         if self._probe is None:
-            # The probe arrives on stdin only after a host was reached, and so does the lifeline's
-            # end.
+            # The probe and the lifeline's end arrive on stdin only after a host was reached.
             self._probe = self._ray.put(_read_stdin(self._options.size))
             threading.Thread(target=self._watch, daemon=True).start()
         words = ["slice", "--lifeline-s", self._options.lifeline_s]
