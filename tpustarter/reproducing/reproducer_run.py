@@ -66,11 +66,7 @@ class ReproducerEnvironment:
 def run_file(
     program: ReproducerFile, bench: ReproducerEnvironment, env: Mapping[str, str], limit_s: float
 ) -> TrialOutcome:
-    """Run a file with extra environment variables and a timeout.
-
-    Raises:
-        Problem: Python cannot be started.
-    """
+    """Run a file with extra variables and a timeout; raise Problem if Python cannot start."""
     place = bench.folder / f"tried-{time.monotonic_ns()}"
     place.mkdir()
     file = place / f"{program.name}.py"
