@@ -100,7 +100,7 @@ def make_check_file(
     *,
     checks: Path | None = None,
 ) -> ReproducerFile:
-    """Create the reproducer of a check.
+    """Create a check's reproducer.
 
     Raises:
         NotStandalone: The check needs other files.
@@ -164,7 +164,7 @@ def make_block_reproducer(
     failure: ReproducedFailure | None,
     place: FailurePlace,
 ) -> ReproducerFile:
-    """Create the reproducer of a block, including the earlier blocks that it needs."""
+    """Create a block's reproducer, including the earlier blocks that it needs."""
     name = "_".join((*lesson.id.split("/"), block.id)).replace("-", "_")
     above = _needed(blocks, block)
     files = lesson_files.find_needed_files(lesson, [one.code for one in (*above, block)])

@@ -180,7 +180,7 @@ class MachineSetup(EnvironmentSetup):
         return ("blocked", refused) if refused else None
 
     def list_undo_steps(self) -> list[SetupStep]:
-        """Return the steps to undo, each with its undo command, the last first.
+        """Return the steps to undo in reverse order, each with its undo command.
 
         Raises:
             Problem: Set-up has changed nothing.
@@ -212,7 +212,7 @@ class MachineSetup(EnvironmentSetup):
         return f"\n  $ {self.format_command(step.command)}"
 
     def undo(self) -> Iterator[Event]:
-        """Undo set-up's changes, the last first.
+        """Undo set-up's changes in reverse order.
 
         Raises:
             Problem: There are none, or undoing them needs root.

@@ -31,7 +31,7 @@ from tpustarter.slices.starting.start_request import (
 CONNECTED_AFTER_S = 5.0
 """Seconds after which the next command starts even if this one has not reached its host."""
 LOST_S = 8.0
-"""Seconds that a command has to exit after the child that held its connection."""
+"""Seconds that a command has to exit once the child that held its connection is gone."""
 FINISH_S = 10.0
 """Seconds that the hosts have to exit by themselves after their lifeline has ended."""
 STDERR_S = 0.5
