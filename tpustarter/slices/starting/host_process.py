@@ -247,7 +247,7 @@ class HostProcess:
         self.probe.begin_end()
 
     def close(self) -> Generator[HostEnded, None, None]:
-        """Wait for the end in bounded time, and yield the ends of the hosts and of the command."""
+        """Wait for the process to end, with a timeout; yield the ends of its hosts and its own."""
         gone = self._gone or self.probe.end()
         self.probe.close()
         self._log.close()
