@@ -34,7 +34,7 @@ Tell = Callable[[DeviceHolder | None], object]
 
 
 class DeviceUse:
-    """Owns the lesson session.
+    """The owner of the lesson's session.
 
     `notify` is called with the process that holds the device, or None, whenever it may have
     changed.
@@ -50,7 +50,7 @@ class DeviceUse:
         self._keep_running = True
         """False once the running block has been asked to stop."""
         self.lacks_tpu = False
-        """True if this machine has no TPU, so that a process for TPUs holds none."""
+        """True if a TPU is requested that this machine does not have, so no process can hold it."""
         self._condition = threading.Condition()
 
     @property

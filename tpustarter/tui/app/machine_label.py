@@ -28,7 +28,7 @@ class MachineLabel:
         return [", ".join(parts), ", ".join([self.name, *self.parts]), *fewer, self.name]
 
     def add_holder(self, holder: DeviceHolder) -> MachineLabel:
-        """Return the label of a process that holds a TPU or GPU, or else this label with it."""
+        """Return this label with a process added, or only the process if it holds a TPU or GPU."""
         if holder.accelerator is None:
             return (
                 replace(self, parts=(*self.parts, str(holder)))

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Navigation:
-    """Opens screens; it implements `session.Routes`, which the screens use."""
+    """The implementation of `session.Routes`, which opens all screens."""
 
     def __init__(self, app: AppSession) -> None:
         self._app = app
 
     def open_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
-        """Open a screen that runs checks, after the lesson's process has ended."""
+        """Open a screen that ends the lesson's process and runs checks."""
         from tpustarter.checking.machine_check import CheckRequest
         from tpustarter.tui.checks.screen import ChecksScreen
 
@@ -68,7 +68,7 @@ class Navigation:
         return bool(readers)
 
     def replace_with_lesson(self, lesson: str) -> None:
-        """Replace the open lesson, and close the screens in front of it."""
+        """Open a lesson in place of the open one, and close the screens in front of it."""
         from tpustarter.tui.lesson.screen import LessonRunScreen
 
         if any(isinstance(screen, LessonRunScreen) for screen in self._app.screen_stack):

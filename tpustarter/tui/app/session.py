@@ -46,7 +46,7 @@ class Routes(Protocol):
     """The methods with which screens open other screens."""
 
     def open_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
-        """Open a screen that runs checks, after the lesson's process has ended."""
+        """Open a screen that ends the lesson's process and runs checks."""
 
     def open_lessons(self) -> None:
         """Open the list of lessons."""
@@ -55,7 +55,7 @@ class Routes(Protocol):
         """Open a lesson, scrolled to the line `at` if it is given."""
 
     def replace_with_lesson(self, lesson: str) -> None:
-        """Replace the open lesson, and close the screens in front of it."""
+        """Open a lesson in place of the open one, and close the screens in front of it."""
 
     def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
         """Go back to the lesson under the current screen, scrolled to the line `at` if given.
@@ -144,7 +144,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         super().__init__(ansi_color=True)
         self.machine = machine or Machine()
         self.connect = connect
-        """Creates the client for a Google Cloud project; None for Google's client."""
+        """The function that creates a Google Cloud project's client; None for Google's client."""
         self.clock = clock
         """The clock for TPUs; None for the wall clock."""
         self.lessons, self.checks = lessons, checks
@@ -189,7 +189,7 @@ class AppSession(AppInternals, inherit_bindings=False):
             chosen = theme.CHOICES.get(choices.theme or "", suitable)
         self.theme = chosen.name
 
-    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002  as Textual has it
+    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002  Textual's
         """Apply a changed theme, without parsing all style sheets again before the first screen.
 
         Textual (8.2.8) would parse them, which takes a tenth of the time to the first paint.

@@ -16,7 +16,7 @@ class Settings:
     python: str | None = None
     """The Python under test; None for the first one found."""
     devices: int | None = None
-    """Number of virtual CPU devices to use even on a TPU machine; None for the machine's own."""
+    """Number of virtual CPU devices to use, even on a TPU machine; None to choose by machine."""
     plain: bool = False
     """True if the app shows no colours."""
     path: str | None = None

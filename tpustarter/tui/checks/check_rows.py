@@ -122,7 +122,7 @@ def fold_checks(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
 
 
 def replace_folded(ids: Iterable[str], folds: Folds) -> list[str]:
-    """Replace the first check of each fold by the fold's id, and omit the others."""
+    """Replace the first check of each fold with the fold's id, and omit the others."""
     rows = {one.id: name for name, group in folds.items() for one in group}
     return list(dict.fromkeys(rows.get(check, check) for check in ids))
 

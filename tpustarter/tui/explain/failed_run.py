@@ -47,7 +47,7 @@ class FailedRun:
     """A failed check, block, answer, set-up step or program."""
 
     kind: str
-    """One of the kinds above: `BLOCK`, `ANSWER`, `CHECK`, `STEP`, `PROGRAM`, `PASTED` or `LOG`."""
+    """`BLOCK`, `ANSWER`, `CHECK`, `STEP`, `PROGRAM`, `PASTED` or `LOG`."""
     name: str
     log: str = ""
     """The stored output."""

@@ -49,7 +49,7 @@ SURE = {"confirmed": "bold $fail", "likely": "bold $warn", "possible": "$code"}
 
 
 class ExplanationScreen(Page):
-    """Explains a failure from its output and from checks of this machine."""
+    """A screen that explains a failure from its output and from checks of this machine."""
 
     HELP = """
 The output of what failed was searched for failures that are known. The most likely cause comes

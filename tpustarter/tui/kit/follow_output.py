@@ -10,7 +10,7 @@ from tpustarter.tui.lesson.block.block import BlockGrew, BlockView
 
 
 class OutputFollower:
-    """Scrolls a page along with the output of its running block."""
+    """A follower that scrolls a page along with the output of its running block."""
 
     def __init__(self, page: VerticalScroll, views: Callable[[], Sequence[BlockView]]) -> None:
         """Follow the blocks of a page; `views` returns them in order."""

@@ -26,7 +26,7 @@ PRESSES = "presses"
 
 
 class _Key(NamedTuple):
-    """A key as the key line shows it."""
+    """A key as shown on the key line."""
 
     shown: str
     label: str
@@ -92,7 +92,7 @@ def _shown(screen: Screen[Any], active: ActiveBinding, way_back: ActiveBinding |
 
 
 def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
-    """Return a key's sort key for when not all keys fit; keys that end something come first."""
+    """Return the sort key of a key's importance; keys that end something come first."""
     action = _action(valid[number])
     has_way_back = _has_way_back(valid)
     if action in ("stop", "release"):

@@ -15,7 +15,7 @@ from tpustarter.tui.app.messages import Event, EventInbox, EventsArrived
 
 
 class LiveRun(Generic[Event]):
-    """Runs one operation at a time and queues its events for the screen."""
+    """One run at a time, whose events are queued for the screen."""
 
     def __init__(
         self,

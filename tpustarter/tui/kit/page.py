@@ -320,7 +320,7 @@ class HelpSheet(Sheet):
 
 
 class ConfirmWindow(ModalScreen[bool]):
-    """A question to confirm before something is changed; the result is True or False."""
+    """A question before something is changed; the result is True or False."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "yes", tooltip="do it"),
@@ -342,7 +342,7 @@ class ConfirmWindow(ModalScreen[bool]):
 
 
 class ConfirmEndProcess(ConfirmWindow, inherit_bindings=False):
-    """Asks whether to end a process, because the key may have been meant for an editor."""
+    """A question whether to end a process, because its key may have been meant for an editor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "yes", tooltip="end it"),
@@ -351,7 +351,7 @@ class ConfirmEndProcess(ConfirmWindow, inherit_bindings=False):
 
 
 class ConfirmQuit(ConfirmWindow):
-    """Asks whether to quit, because Ctrl+C is also the key that stops a run."""
+    """A question whether to quit, because Ctrl+C is also the key that stops a run."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "quit", tooltip="so does another Ctrl+C"),
@@ -369,7 +369,7 @@ class ConfirmQuit(ConfirmWindow):
 
 
 class ConfirmQuitWhileTyping(ConfirmQuit, inherit_bindings=False):
-    """Asks whether to quit while the user is typing, so that letters are not answers."""
+    """A question whether to quit while the user is typing, which letters do not answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "answer(True)", "quit", key_display="Ctrl+C", tooltip="for good"),

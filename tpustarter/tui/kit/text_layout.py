@@ -58,7 +58,7 @@ def status_word(status: str, text: str, width: int = 0) -> Content:
 
 
 def group_heading(text: str) -> Content:
-    """Return the heading above a group of lines."""
+    """Return a styled heading for a group of lines."""
     return Content.styled(text, "bold $label")
 
 

@@ -57,7 +57,6 @@ class OpenedLesson:
     path: LessonPath | None
     """The user's path."""
     lessons: list[Lesson]
-    """All lessons."""
     left_at: str | None
     """The bookmark, or None for the lesson's beginning."""
     drafts: dict[str, BlockDraft]

@@ -41,7 +41,7 @@ class LessonScreen(Page):
         self._bookmark = Bookmark(self._page, self._keep_place)
         self._margin = LessonMargin()
         self._curtain = Static(OPENING, id="opening-lesson")
-        """Covers the page until it is laid out and scrolled to the reader's place."""
+        """A cover for the page until it is laid out and scrolled to the reader's place."""
         self._opened: OpenedLesson | None = None
 
     def body(self) -> Iterable[Widget]:

@@ -73,7 +73,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
     ]
 
     late = ("lesson",)
-    """The commands come first."""
+    """The lesson's key comes last."""
 
     def __init__(self, profile: str = "jax") -> None:
         super().__init__(f"Set up {setup_profiles.find_profile(profile).title}")

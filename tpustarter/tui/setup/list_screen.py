@@ -1,4 +1,4 @@
-"""The list of set-ups for environments and for this machine, the user's path's first."""
+"""The list of set-ups: environments, those for the user's path first, and this machine."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ListedSetup:
 
     @staticmethod
     def _state_of_machine(plan: EnvironmentSetup) -> str:
-        """Return the number of remaining steps, because they do not depend on each other."""
+        """Return the state, which counts remaining steps, because they are independent."""
         states = [step.state for step in plan.steps]
         if left := states.count("todo"):
             return f"{left} left"

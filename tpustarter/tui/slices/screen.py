@@ -180,7 +180,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
             self.query_one(RowList).change(self._list.row(running, self.size.width))
 
     def _format_verdict(self, run: Run) -> str:
-        """Return a run's headline, with a remark for TPU slices that none has been tested yet."""
+        """Return a run's headline, followed by `NEVER_TRIED` for a slice of TPUs."""
         is_slice = len(run.hosts) > 1 and run.target.get("platform") == "tpu"
         has_room = self.size.height >= LOW
         remark = f"\n{results_text.NEVER_TRIED}" if is_slice and has_room else ""

@@ -21,7 +21,7 @@ class AppInternals(SequentialKeys, inherit_bindings=False):
         return self._driver
 
     def use_filters(self, kind: type[LineFilter], filters: list[LineFilter]) -> None:
-        """Replace the line filters of a kind by the given ones."""
+        """Replace the line filters of a kind with the given ones."""
         self._filters = [item for item in self._filters if not isinstance(item, kind)] + filters
 
     def replace_screen(self, screen: Screen[Any]) -> None:

@@ -1,4 +1,4 @@
-"""A compositor that repaints everything a layout has changed, which Textual 8.2 does not always do.
+"""A compositor that repaints everything a layout has changed, unlike Textual 8.2 in some cases.
 
 Textual repaints where the map of the new layout differs from the last one. After a scroll, the
 first access to a widget's region rebuilds the last map from the current state. If a widget was

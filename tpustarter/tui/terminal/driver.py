@@ -48,8 +48,8 @@ class AppOnTerminal(Protocol):
 class ScreenStream:
     """The screen's output stream: stderr, without the formatting that messages get.
 
-    `prepare_streams` has replaced stderr by a stream that drops unwritable output, because an error
-    would end Textual's writer thread and make every writer wait forever.
+    `prepare_streams` has replaced stderr with a stream that drops unwritable output, because an
+    error would end Textual's writer thread and make every writer wait forever.
     """
 
     def __init__(self) -> None:

@@ -61,7 +61,7 @@ _MOUSE = re.compile(rb"\x1b\[<[0-9]{1,3};[0-9]{1,4};[0-9]{1,4}[Mm]")
 
 
 class Keyboard:
-    """Parses a terminal's input; call `feed` with the bytes read, and `pause` if there are none."""
+    """A terminal's input; call `feed` with the bytes read, and `pause` when there are none."""
 
     has_mouse = False
     """True if mouse events have been requested from the terminal."""

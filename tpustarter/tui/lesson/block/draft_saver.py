@@ -24,7 +24,7 @@ WAIT_S = 0.2
 
 
 class DraftSaver:
-    """Saves the edited blocks of one lesson after a short delay."""
+    """A writer that saves the edited blocks of one lesson after a short delay."""
 
     def __init__(self, screen: Page, lesson: str) -> None:
         self._screen = screen

@@ -43,7 +43,7 @@ class PrintedOutput(Static):
         self._shown_height: int | None = None
         """Number of lines shown, or None if any of them is wrapped."""
         self._pause: Timer | None = None
-        """The timer for the next update, until which output waits."""
+        """The timer for the next update; output waits until it fires."""
 
     def begin(self) -> None:
         """Clear the output for a new run."""

@@ -28,7 +28,7 @@ Event = OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult
 
 
 class BlockRunner:
-    """Runs a block after the blocks above it; `ended` is called whenever a block ends."""
+    """A runner for a block and the blocks above it; `ended` is called whenever a block ends."""
 
     def __init__(self, screen: Page, ended: Callable[[RunToBlock], object]) -> None:
         self._screen = screen

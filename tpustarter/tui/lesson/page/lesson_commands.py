@@ -1,9 +1,9 @@
 """Commands in a lesson's text: complete in code fences, and short in sentences.
 
 The command that starts the program may be long, such as `python3 -m uv run tpustarter`, and would
-make sentences hard to read. They use the name `tpustarter` alone, and the lesson explains once how
-to type it. Lists of commands, such as the help, are short as well, because the long command would
-hide the differences between them.
+make a sentence hard to read. So sentences use the name `tpustarter` alone, and the lesson explains
+once how to type it. Lists of commands, such as the help, use the short name as well, because the
+long command would hide their differences.
 """
 
 from __future__ import annotations

@@ -343,7 +343,7 @@ class LessonPage(VerticalScroll):
         return self.region.overlaps(view.region)
 
     def read_on(self, view: BlockView | None) -> None:
-        """Scroll to the next block that has not run, but at most one screen to skip no line.
+        """Scroll to the next block that has not run, but at most by a screen, to skip no line.
 
         Args:
             view: The last used block.

@@ -21,7 +21,7 @@ from tpustarter.tui.kit.text_layout import (
 
 
 class AnswerPicked(Message):
-    """The user has clicked an answer."""
+    """Sent when the user has clicked an answer."""
 
     def __init__(self, view: QuestionView, number: int) -> None:
         super().__init__()

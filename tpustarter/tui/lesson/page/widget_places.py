@@ -64,7 +64,10 @@ def _figure_over(page: VerticalScroll, view: BlockView | QuestionView) -> Figure
 
 
 class ScrollAnchor:
-    """Keeps a widget in place when the page's width changes; call `hold` after each layout."""
+    """An anchor that keeps a widget in place when the page's width changes.
+
+    Call `hold` after each layout.
+    """
 
     def __init__(self, page: VerticalScroll) -> None:
         self._page = page
