@@ -225,7 +225,7 @@ those that are solved, then all of them.
 
 
 def _of(lesson: Lesson, trouble: list[str], *, is_on_path: bool) -> list[_Listed]:
-    """Return a lesson's exercises, or if there is a Problem, none, and add it to `trouble`."""
+    """Return a lesson's exercises; on a Problem, add it to `trouble` and return none."""
     try:
         return [
             _Listed(one, exercises.read_exercise_state(one), is_on_path)

@@ -358,7 +358,7 @@ the mark as the arrow keys do.
             self._follow(suggested if suggested in ids else ids[0])
 
     def _follow(self, path_id: str | None) -> None:
-        """Follow the given path, or if None, the one that suits this machine."""
+        """Follow a path; None means the path that suits this machine."""
         self._awaits_suggestion = path_id is None
         if path_id is None:
             return
