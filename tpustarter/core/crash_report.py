@@ -1,4 +1,4 @@
-"""The report of a bug in this program, ready to paste: versions and traceback, nothing personal."""
+"""A crash report, ready to paste into an issue: versions and traceback, no personal data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tpustarter.version import __version__
 
 
 class ReportedCrash(Exception):  # noqa: N818  an error whose report is written
-    """A bug that was already reported when it happened; it still decides the exit code."""
+    """A bug that has already been reported; it still decides the exit code."""
 
     def __init__(self, what: str, where: str) -> None:
         super().__init__(what)
@@ -25,7 +25,7 @@ class ReportedCrash(Exception):  # noqa: N818  an error whose report is written
 
 
 def write_crash_report(error: BaseException) -> tuple[str, str]:
-    """Write the report; return the error in words, and where the report is."""
+    """Write a crash report; return the error as text, and a sentence that names the report."""
     if isinstance(error, ReportedCrash):
         return error.what, error.where
     try:
