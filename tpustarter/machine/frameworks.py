@@ -127,7 +127,7 @@ FRAMEWORKS = {
         log_words=r"TPUStrategy|TPUClusterResolver|/replica:\d+/task|\{\{node",
         profile="tensorflow",
         wheel="tensorflow-cpu==2.20.0",
-        # Its import crashes with a newer libtpu, although its own version limits allow that.
+        # With a newer libtpu, which its own version limits allow, its import ends the process.
         tpu_wheel="tensorflow-tpu==2.20.0 libtpu==0.0.31",
         oldest="2.16",  # the first with Keras 3
         # Not all of TF_*, which is Terraform's prefix too.

@@ -75,9 +75,7 @@ def _lock_files(machine: Machine) -> Iterator[str]:
 
 
 def _unheld(machine: Machine) -> LibtpuLock:
-    if (
-        machine.read_link(LOCK_FILE) is not None
-    ):  # regardless of its target, even if it is dangling
+    if machine.read_link(LOCK_FILE) is not None:  # even if it is dangling
         return LibtpuLock("unusable", why="link")
     status, folder = machine.read_status(LOCK_FILE), machine.read_status(_FOLDER)
     if status is None:
