@@ -117,7 +117,7 @@ def _refuse_nul(source: bytes) -> None:
 
 
 def _parse(source: bytes, path: Path) -> dict[str, Any]:
-    import ast  # takes long, and is not needed for what is known already
+    import ast  # slow to import, and not needed for cached files
 
     return _constants(ast.parse(source, str(path)))
 

@@ -15,7 +15,7 @@ from tpustarter.core.redact import Redactor
 from tpustarter.version import __version__
 
 
-class ReportedCrash(Exception):  # noqa: N818  an error whose report is written
+class ReportedCrash(Exception):  # noqa: N818  its report has been written already
     """A bug that has already been reported; it still decides the exit code."""
 
     def __init__(self, what: str, where: str) -> None:
@@ -30,7 +30,7 @@ def write_crash_report(error: BaseException) -> tuple[str, str]:
         return error.what, error.where
     try:
         return _write(error)
-    except Exception as broken:  # noqa: BLE001  without redaction neither message nor stack is shown
+    except Exception as broken:  # noqa: BLE001  neither message nor stack is shown unredacted
         names = f"{type(error).__name__}, and {type(broken).__name__} as it was written down"
         return names, "no report could be written: is this installation complete?"
 

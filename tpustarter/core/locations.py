@@ -142,7 +142,7 @@ def make_folder(folder: Path) -> Path:
     Raises:
         Problem: The folder cannot be created or written to.
     """
-    import tempfile  # takes long, and is not needed where nothing is written
+    import tempfile  # slow to import, and only needed for writing
 
     try:
         make_missing_folders(folder)
@@ -225,7 +225,7 @@ def make_lock_problem(path: Path, error: OSError) -> Problem:
 
 def expand_path(text: str | Path) -> Path:
     """Expand `~` in a path that the user typed; `~name` is kept if there is no such user."""
-    return Path(os.path.expanduser(text))  # noqa: PTH111  pathlib raises for that
+    return Path(os.path.expanduser(text))  # noqa: PTH111  pathlib raises for an unknown user
 
 
 @contextlib.contextmanager

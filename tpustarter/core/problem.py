@@ -50,7 +50,7 @@ class ExitCode(IntEnum):
     """SIGTERM or SIGHUP."""
 
 
-class Problem(Exception):  # noqa: N818  one of the five words of this project
+class Problem(Exception):  # noqa: N818  a central word of this project
     """An error that the user can act on: what is wrong, what to do, where to read more."""
 
     def __init__(

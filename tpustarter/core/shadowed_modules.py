@@ -55,7 +55,7 @@ def _shadows() -> "Iterator[tuple[str, str]]":
         if any(folder == one or folder.startswith(f"{one}/") for one in own):
             continue
         try:
-            names = os.listdir(folder)  # noqa: PTH208  pathlib may be another one
+            names = os.listdir(folder)  # noqa: PTH208  pathlib may be shadowed
         except OSError:
             continue  # or a zip file, in which nothing is shadowed by accident
         installed = {one.partition("-")[0].lower() for one in names if one.endswith("-info")}
@@ -67,7 +67,7 @@ def _shadows() -> "Iterator[tuple[str, str]]":
 
 
 def _is_package(folder: str) -> bool:
-    return os.path.isdir(folder)  # noqa: PTH112  pathlib may be another one
+    return os.path.isdir(folder)  # noqa: PTH112  pathlib may be shadowed
 
 
 def _files_in(error: "BaseException | None") -> "Iterator[str]":

@@ -72,7 +72,7 @@ def _are_folders(path: Sequence[str]) -> bool:
 
 def _entries(folder: str) -> list[str]:
     try:
-        return os.listdir(folder)  # noqa: PTH208  names alone, in the order that Python takes
+        return os.listdir(folder)  # noqa: PTH208  names only, in import order
     except (OSError, ValueError):
         return []
 

@@ -20,8 +20,8 @@ from typing import Literal
 
 from tpustarter.machine.machine import Machine, parse_number
 
-LOCK_FILE = "/tmp/libtpu_lockfile"  # noqa: S108 -- where libtpu puts it, whatever TMPDIR says
-_FOLDER = os.path.dirname(LOCK_FILE)  # noqa: PTH120 -- a name on that machine
+LOCK_FILE = "/tmp/libtpu_lockfile"  # noqa: S108 -- libtpu ignores TMPDIR
+_FOLDER = os.path.dirname(LOCK_FILE)  # noqa: PTH120 -- a path on that machine
 _USER_FOLDER = "libtpu_lock_"
 
 State = Literal["absent", "stale", "live", "foreign", "unusable"]

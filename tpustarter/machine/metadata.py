@@ -66,7 +66,7 @@ def fetch_metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
 
     A value is used only if it has its documented form; otherwise it is unknown.
     """
-    from tpustarter.machine import http_get  # takes long to import, and few machines need it
+    from tpustarter.machine import http_get  # slow to import, and few machines need it
 
     started = time.monotonic()
     paths = {f"{_FOLDER}/{key}": key for key in KEYS}

@@ -81,7 +81,7 @@ def is_found_by_name(name: str, path: Sequence[str], place: str) -> bool:
     path, because a link to it may be another environment.
     """
     for folder in path:
-        first = os.path.join(folder or ".", name)  # noqa: PTH118  an empty entry is this folder
+        first = os.path.join(folder or ".", name)  # noqa: PTH118  an empty entry is the working folder
         if os.access(first, os.X_OK) and not os.path.isdir(first):  # noqa: PTH112
             same = os.path.realpath(first) == os.path.realpath(place)
             return first == place or (not name.startswith("python") and same)

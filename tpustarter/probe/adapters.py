@@ -73,7 +73,7 @@ def _torch_configuration() -> dict[str, object]:
 
 
 def _digest(data: bytes) -> str:
-    import hashlib  # takes long, and one framework needs it
+    import hashlib  # slow to import, and only one framework needs it
 
     return hashlib.sha256(data).hexdigest()[:8]
 
@@ -82,7 +82,7 @@ def _torch_xla_configuration() -> dict[str, object]:
     torch_xla = importlib.import_module("torch_xla")
     runtime = importlib.import_module("torch_xla.runtime")
     backends = importlib.import_module("torch_xla.backends")
-    eager = torch_xla._XLAC._get_use_eager_mode()  # noqa: SLF001  it has no public getter in 2.9
+    eager = torch_xla._XLAC._get_use_eager_mode()  # noqa: SLF001  no public getter in 2.9
     return {
         **_torch_configuration(),
         "torch_xla matmul precision": backends.get_mat_mul_precision(),

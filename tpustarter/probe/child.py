@@ -83,7 +83,7 @@ def main(arguments: list[str]) -> int:
     """Run `child CONTROL EVENTS`: serve commands until the other end closes."""
     control, events = int(arguments[1]), int(arguments[2])
     for descriptor in (control, events):
-        os.set_inheritable(descriptor, False)  # noqa: FBT003  nothing a check starts may hold them open
+        os.set_inheritable(descriptor, False)  # noqa: FBT003  a check's processes must not keep them open
 
     writing = threading.Lock()  # in a run on several hosts, several threads emit
 
@@ -185,7 +185,7 @@ def _serve(command: ServedCommand, emit: Emit, run: Callable[[], dict[str, objec
     end: dict[str, object]
     try:
         end = run()
-    except BaseException as error:  # noqa: BLE001  whatever it raises is its outcome
+    except BaseException as error:  # noqa: BLE001  any exception is its outcome
         _print_traceback(error)
         end = {"outcome": "exception", "detail": shorten_for_json(describe_error(error))}
         end["exception"] = type(error).__name__

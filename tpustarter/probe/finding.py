@@ -30,7 +30,7 @@ class Hint(str):
     ends: int | None
     """Id of a process that the user may end if it is theirs."""
 
-    def __new__(  # noqa: PYI034  `Self` is of Python 3.11, and the probe runs on 3.10
+    def __new__(  # noqa: PYI034  `Self` needs Python 3.11, the probe 3.10
         cls,
         text: str,
         *,
@@ -125,7 +125,7 @@ class Progress:
     """The work done, in a few words: `3.2 of 30 min, 18240 rounds`."""
 
 
-class NoAnswer(Exception):  # noqa: N818  it is no error
+class NoAnswer(Exception):  # noqa: N818  not an error
     """Raised by a check's `run()` if a service that it queries is silent or fails: no verdict.
 
     Findings so far are still reported, and a failed one refutes the claim.
@@ -171,5 +171,5 @@ def error_message(error: BaseException) -> str:
     """Return an exception's message, which may be empty or unreadable."""
     try:
         return str(error).strip()
-    except Exception:  # noqa: BLE001  whatever it raises, there is no message
+    except Exception:  # noqa: BLE001  a broken `__str__` gives no message
         return "no message that can be shown"

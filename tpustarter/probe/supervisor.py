@@ -133,7 +133,7 @@ def _drop_to(drop: str) -> None:
     if drop in ("-", STAYS):
         return
     user, group = (int(part) for part in drop.split(":"))
-    import pwd  # not on every platform, and needed here alone
+    import pwd  # missing on some platforms, and only needed here
 
     entry = pwd.getpwuid(user)
     os.initgroups(entry.pw_name, group)
@@ -262,7 +262,7 @@ def _outcome(status: int | None) -> dict[str, int | None]:
 
 def _tell(events: int, event: dict[str, object]) -> None:
     # A leading newline keeps the event on its own line, even if the child left a partial one.
-    import json  # takes long: by now the child is starting
+    import json  # slow to import, so done while the child starts
 
     with contextlib.suppress(OSError):  # the reader may be gone
         os.write(events, b"\n" + json.dumps(event).encode() + b"\n")

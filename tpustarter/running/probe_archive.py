@@ -65,7 +65,7 @@ def _files(checks: Path) -> dict[str, bytes]:
 def _zipped(files: dict[str, bytes], *, compiled: bool) -> bytes:
     # The zip is not compressed, because it is read once from the same disk. Folders have entries,
     # by which `zipimport` finds packages without an `__init__.py`.
-    import zipfile  # takes long, and is not needed for what was built before
+    import zipfile  # slow to import, and not needed for a cached archive
 
     stream = io.BytesIO()
     folders = {

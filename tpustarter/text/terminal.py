@@ -185,7 +185,7 @@ def cut_text(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def leave_unpainted(word: str, status: str) -> str:  # noqa: ARG001  what every `Paint` takes
+def leave_unpainted(word: str, status: str) -> str:  # noqa: ARG001  required of every `Paint`
     """Return the word unchanged; the `Paint` for pipes and `NO_COLOR`."""
     return word
 
@@ -195,7 +195,7 @@ def choose_paint(colours: Mapping[str, str]) -> Paint:
     is_dumb = os.environ.get("TERM") == "dumb"
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or is_dumb:
         return leave_unpainted
-    from click import style  # not needed where nothing is coloured
+    from click import style  # only needed for colours
 
     return lambda word, status: style(word, fg=colours[status]) if status in colours else word
 
@@ -319,7 +319,7 @@ def _open_what_is_closed() -> None:
         if opened == 1:
             os.dup2(unwritable := os.open(os.devnull, os.O_RDONLY), opened)
             os.close(unwritable)
-        os.set_inheritable(opened, True)  # noqa: FBT003  as the three are
+        os.set_inheritable(opened, True)  # noqa: FBT003  like the standard three
     os.close(opened)
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:

@@ -40,7 +40,7 @@ def find_proved(key: str = TESTED) -> Path | None:
 def has_python(folder: Path) -> bool:
     """Return whether a folder has an executable Python."""
     path = folder / "bin/python"
-    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113  answers for what this user may not look at
+    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113  pathlib raises without permission
 
 
 def remember_environment(folder: Path, key: str = TESTED) -> None:

@@ -167,7 +167,7 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
         yielded.add(own)
         yield Interpreter(Path(sys.executable), "the Python tpustarter runs in", frameworks)
     yield from usable(made.values())  # each is for one framework, so all others come first
-    from shutil import which  # takes long, and is not needed to know names
+    from shutil import which  # slow to import, and not needed for names
 
     on_path = which("python3", path=env.get("PATH"))
     if on_path and not any(_same(Path(on_path).parent.parent, prefix) for prefix in yielded):

@@ -47,7 +47,7 @@ def find_rows_to_change(code: str, answer: str) -> list[range]:
 
     An empty range marks where the answer has additional rows.
     """
-    from difflib import SequenceMatcher  # needed for tasks alone
+    from difflib import SequenceMatcher  # only needed for tasks
 
     lines, others = code.rstrip().split("\n"), answer.rstrip().split("\n")
     operations = SequenceMatcher(None, lines, others, autojunk=False).get_opcodes()
@@ -56,7 +56,7 @@ def find_rows_to_change(code: str, answer: str) -> list[range]:
 
 def find_changed_lines(code: str, shipped: str) -> LearnerLines | None:
     """Return the lines that the learner changed, else the first one to change, or None."""
-    from difflib import SequenceMatcher  # needed for a wrong answer alone
+    from difflib import SequenceMatcher  # only needed for wrong answers
 
     lines, former = code.rstrip().split("\n"), shipped.rstrip().split("\n")
     operations = SequenceMatcher(None, former, lines, autojunk=False).get_opcodes()
@@ -94,7 +94,7 @@ def _with_code(number: int, lines: Sequence[str]) -> str:
 
 def _without_comment(line: str) -> str:
     """Return a line of code without its comment; a line with only a comment is unchanged."""
-    import tokenize  # needed for a wrong answer alone
+    import tokenize  # only needed for wrong answers
 
     code = line.strip()
     with contextlib.suppress(tokenize.TokenError, SyntaxError):

@@ -44,7 +44,7 @@ def run_block(command: BlockCommand, emit: Emit) -> dict[str, object]:
         compiled = compile(code, name, "exec", dont_inherit=True)
         adapters.prepare_devices(command.get("framework"))
         with GrowingPlots(command, program.__dict__, emit):
-            exec(compiled, program.__dict__)  # noqa: S102  what it is for
+            exec(compiled, program.__dict__)  # noqa: S102  the purpose of this module
     finally:
         signal.signal(signal.SIGINT, before)
         _restore_streams()

@@ -39,7 +39,7 @@ Failing = Callable[["ArrivalFailed"], None]
 """Called with the reason why host 0 could not be reached, whenever that changes."""
 
 
-class ArrivalFailed(Exception):  # noqa: N818  it is an answer, and no error of the program
+class ArrivalFailed(Exception):  # noqa: N818  a result, not a program's error
     """Raised on a host that could not send its facts; `reason` identifies the obstacle."""
 
     def __init__(self, reason: str, text: str) -> None:
@@ -47,7 +47,7 @@ class ArrivalFailed(Exception):  # noqa: N818  it is an answer, and no error of 
         self.reason = reason
 
 
-class PortInUse(Exception):  # noqa: N818  it is an answer, and no error of the program
+class PortInUse(Exception):  # noqa: N818  a result, not a program's error
     """Raised on host 0 if the coordinator's port cannot be opened."""
 
 

@@ -34,7 +34,7 @@ class HostPlace:
         return int(self.coordinator.rpartition(":")[2])
 
 
-class UnknownHostPlace(Exception):  # noqa: N818  it is an answer, and no error of the program
+class UnknownHostPlace(Exception):  # noqa: N818  a result, not a program's error
     """Raised if nothing on this host names the others; its text names what is missing."""
 
 

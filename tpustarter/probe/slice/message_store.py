@@ -76,7 +76,7 @@ def read_heartbeats() -> dict[str, HeartbeatMessage]:
 def _read_folder(folder: str) -> list[tuple[str, str]]:
     try:
         found = _client().key_value_dir_get(f"{PREFIX}/{folder}/")
-    except Exception:  # noqa: BLE001  older versions raise where there is none yet
+    except Exception:  # noqa: BLE001  older versions raise if there is none yet
         return []
     return [(key.rpartition("/")[2], value) for key, value in found]
 

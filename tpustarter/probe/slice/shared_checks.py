@@ -72,7 +72,7 @@ class Heartbeat:
                 message_store.write_message(
                     f"alive/{self._place.host}", {"count": self._count, "at": self.at}
                 )
-            except Exception:  # noqa: BLE001  the connection is gone: whoever works sees it
+            except Exception:  # noqa: BLE001  the connection is gone, which the running check reports
                 return
 
     def close(self) -> None:

@@ -174,7 +174,7 @@ def _lead(
         for check in rest:
             current = check["id"]
             _leader.run(check)
-    except Exception as error:  # noqa: BLE001  JAX's own: a host is gone, or never connected
+    except Exception as error:  # noqa: BLE001  JAX's error if a host is gone or never connected
         traceback.print_exc()
         detail = shorten_for_json(describe_error(error))
         emit({"event": "lost", "lost": None, "id": current, "why": "connection", "detail": detail})
