@@ -338,7 +338,7 @@ def read_lessons(folder: Path | None = None) -> list[Lesson]:
     """Return every lesson, in course order.
 
     Raises:
-        Problem: A lesson's header is invalid.
+        Problem: A lesson cannot be read, or its header is invalid.
     """
     folder = folder or locations.content_folder("lessons")
     with cache.open_cache("lessons", __file__) as known:

@@ -137,7 +137,7 @@ def state_folder_path() -> Path:
 
 
 def make_folder(folder: Path) -> Path:
-    """Create a folder and its missing parents, owned by the user who called sudo.
+    """Create a folder and its missing parents; under sudo they belong to the caller.
 
     Raises:
         Problem: The folder cannot be created or written to.
@@ -157,7 +157,7 @@ def make_folder(folder: Path) -> Path:
 
 
 def make_missing_folders(folder: Path, mode: int = 0o755) -> None:
-    """Create a folder and its missing parents, owned by the user who called sudo."""
+    """Create a folder and its missing parents; under sudo they belong to the caller."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True, mode=mode)
     for path in missing:

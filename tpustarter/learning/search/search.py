@@ -42,7 +42,7 @@ loses no answer of the searches in `tests/support/searches.py`: 9 lessons per se
 _ALWAYS = 3
 """Number of lessons that are shown however weak they are."""
 _LEAST = 0.5
-"""Hits of another kind that fit less than this share of the best are dropped."""
+"""Hits of the other kinds that fit less than this share of the best are dropped."""
 _OF_MANY: Mapping[Kind, int] = {"word": 3, "check": 5, "old": 3}
 """Maximum number of hits if there are more than `MOST`, because the word does not discriminate."""
 _PREFERENCE = 1.35
