@@ -131,7 +131,6 @@ class _Request:
             raise
 
     def close(self) -> None:
-        """Close the connection."""
         self.connection.close()
 
     def go_on(self, selector: selectors.BaseSelector) -> HttpResponse | None:

@@ -10,7 +10,6 @@ class LineSplitter:
     """Splits output into lines; a carriage return also ends a line, for progress bars."""
 
     def __init__(self, limit: int = LINE_BYTES) -> None:
-        """Set the maximum number of bytes per line."""
         self._limit = limit
         self._pending = b""
 

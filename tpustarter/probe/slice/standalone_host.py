@@ -104,7 +104,6 @@ class _Relay:
     """Passes events on to stdout with this host's number, and commands to the child."""
 
     def __init__(self, control: int) -> None:
-        """Set the descriptor from which the child reads its commands."""
         self.code = INCONCLUSIVE
         self._number: int | None = None
         self._control: int | None = control
@@ -113,7 +112,6 @@ class _Relay:
         self._is_waiting = True
 
     def send(self, command: SliceStep) -> None:
-        """Send a command to the child."""
         self._write(json.dumps(command).encode() + b"\n")
 
     def take(self, data: bytes) -> None:
