@@ -30,7 +30,7 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECAS
 _MAYBE_PATH = re.compile(r"KEY|TOKEN|SECRET|PASS", re.IGNORECASE)
 _ANY_VALUE = re.compile(r"SECRET|PASS", re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
-"""A number, such as MAX_TOKENS, is secret only if its variable is named like a password."""
+"""A number, as in MAX_TOKENS, is secret only if its variable is named like a password."""
 _SHORTEST_SECRET = 6
 """A shorter value is a word like `true`; replacing it would hide facts, not secrets."""
 _FIRST_WORD = re.compile(r"\A\S+")

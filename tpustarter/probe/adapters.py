@@ -42,7 +42,7 @@ class FrameworkAdapter(NamedTuple):
     devices: Callable[[], tuple[str, str, int] | None]
     """Platform, kind and number of this process's devices; None if there are none."""
     is_initialised: Callable[[], bool]
-    """True if its devices were started; for a process that imported it, and starts nothing."""
+    """True if its devices have been started; starts nothing. The framework must be imported."""
 
 
 def _jax_devices() -> tuple[str, str, int]:

@@ -53,7 +53,7 @@ NEVER_TRIED = (
     "This run over many hosts was tested on CPUs, and never on a real slice: if a result "
     "surprises you, doubt it, and report it."
 )
-"""The note below a report on several hosts with TPUs, until this was tried on a real slice."""
+"""The note below a report on several hosts with TPUs, until this has been tried on one."""
 FOLDED_FROM = 4
 """Number of passed claims from which they are folded into one line."""
 LOG_LINES = 12

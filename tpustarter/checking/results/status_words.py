@@ -10,7 +10,7 @@ NOT_KNOWN = "no TPU known here"
 
 
 def explain_no_tpu(host_facts: HostFields) -> str:
-    """Return the reason why a run has no TPU: none exists, is used, or is recognised."""
+    """Return the reason why a run has no TPU: none exists, none is used, or none is recognised."""
     from tpustarter.machine import host
 
     if chips := host_facts.get("chips"):

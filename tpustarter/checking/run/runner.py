@@ -355,7 +355,7 @@ def describe_blockers(names: list[str], results: Mapping[str, Result]) -> str:
 
 
 def sort_checks(checks: list[Check]) -> list[Check]:
-    """Return checks in order, each after those that it names in `AFTER`.
+    """Return checks in their order, but each after those that it names in `AFTER`.
 
     Checks that need their own process come last. Each of them ends the warm process, and importing
     a

@@ -54,7 +54,7 @@ def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Re
 
 
 def add_settings_finding(result: Result, names: tuple[str, ...]) -> Result:
-    """Add a finding that the check ran without the named settings."""
+    """Add the finding that the check ran without the named settings."""
     note = _finding("SETTINGS-LEFT-OUT", f"it ran without {phrases.join_words(names)}", "info")
     return replace(result, findings=(*result.findings, note))
 

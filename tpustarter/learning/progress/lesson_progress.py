@@ -69,7 +69,7 @@ class LessonProgress:
     edits: dict[str, BlockRecord] = field(default_factory=dict[str, BlockRecord])
     """The failure of edited code in a block that is not a task, by block."""
     open: int | None = None
-    """The number of open tasks and questions when it was left; None if it was never left."""
+    """The number of open tasks and questions, from when it was first left; None before."""
 
     @property
     def is_read(self) -> bool:
