@@ -241,7 +241,7 @@ class UnwrittenError(Exception):
 
 
 class DataStream(io.TextIOWrapper):
-    """The stream for data; unlike an OSError, its error says that stdout failed."""
+    """The stream for data; unlike an OSError, its error identifies stdout as the cause."""
 
     begun = False
     """True if anything has been written."""
@@ -303,7 +303,7 @@ class LossyStream(io.TextIOWrapper):
 
 
 def prepare_streams() -> None:
-    """Open closed standard streams, and wrap stdout and stderr to tell their errors apart."""
+    """Open closed standard streams, and wrap stdout and stderr to distinguish their errors."""
     _open_what_is_closed()
     sys.stdout, sys.stderr = _wrapped(DataStream, sys.stdout), _wrapped(LossyStream, sys.stderr)
 

@@ -365,7 +365,7 @@ class LessonSession:
         return ("error", "protocol", "wrote something that is not an event")
 
     def _take_left_over(self, *, names_are_lost: bool) -> Iterator[OutputChunk]:
-        """Yield what happened after the last block: output of its threads, or the process's end."""
+        """Yield later output of the last block's threads, or a note that the process ended."""
         for _ in range(MAX_LEFT_OVER):
             event = self._probe.read(PEEK_S) if self._probe else None
             if event is None:
