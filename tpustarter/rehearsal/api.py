@@ -14,6 +14,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 from tpustarter.probe.rehearse import device_questions, exports
 from tpustarter.probe.rehearse.device_questions import PretendedTpu
+from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.rehearsal_messages import ExportedFields, ProgramSource
 from tpustarter.rehearsal.compile import lowering
 from tpustarter.rehearsal.programs.rehearsal_request import TIMEOUT_S, RehearsalRequest
@@ -94,7 +95,7 @@ def rehearse(
         )
         (topology,) = Rehearsal(request).topologies
         path = folder / "program.mlirbc"
-        written, notes = _lower(path, topology, function, arguments, named)
+        written, notes = _lower(path, topology, LoweringJob(function, arguments, named))
         source: ProgramSource = {
             "artifact": written["artifact"],
             "lowered": written["lowered"],
@@ -118,11 +119,7 @@ def _answer(request: RehearsalRequest, name: str, tpu: str) -> Answer:
 
 
 def _lower(
-    path: Path,
-    topology: tpus.Topology,
-    function: Callable[..., object],
-    arguments: tuple[object, ...],
-    named: dict[str, object],
+    path: Path, topology: tpus.Topology, job: LoweringJob
 ) -> tuple[ExportedFields, tuple[str, ...]]:
     jax = importlib.import_module("jax")
     fields = lowering.tpu_fields([topology])[topology.name]
@@ -132,5 +129,5 @@ def _lower(
         else None
     )
     with PretendedTpu(jax) as answers, answers.answer_for(device) as asked:
-        written = exports.export_to_file(path, function, *arguments, answers=answers, **named)
+        written = exports.export_to_file(path, job, answers=answers)
     return written, (*device_questions.describe_questions(asked), *written["notes"])
