@@ -6,9 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
-from tpustarter.rehearsal.result_fields import OversizedProgram, ResultFields, SizedProgram
+from tpustarter.rehearsal.comparison import compare_programs
+from tpustarter.rehearsal.result_fields import (
+    ComparedProgram,
+    OversizedProgram,
+    ResultFields,
+    SizedProgram,
+)
 from tpustarter.rehearsal.text import (
     bound_text,
+    comparison_text,
     memory_bar,
     model_estimate,
     rehearsal_headline,
@@ -286,6 +293,28 @@ class ProgramComparison(LaidOutLines):
             *parts,
             compiled,
         ], status
+
+
+def compare_alternatives(answers: RehearsalAnswers, tpu: str) -> Iterator[Piece]:
+    """Yield the table of all programs of the user for a TPU; nothing for fewer than two."""
+    rows = compare_programs([one for one in answers.results if one["check"] is None], tpu)
+    if len(rows) < 2:
+        return
+    yield Content("")
+    yield ComparedPrograms(rows, tpu)
+    yield style_sentence(comparison_text.MEANING)
+
+
+class ComparedPrograms(LaidOutLines):
+    """A row for each program, the best one marked."""
+
+    def __init__(self, rows: Sequence[ComparedProgram], tpu: str) -> None:
+        self._rows, self._tpu = rows, tpu
+
+    def lines(self, width: int) -> list[Content]:
+        head, *lines = comparison_text.format_table(self._tpu, self._rows, width)
+        styled = [Content.styled(head, "$muted"), *map(Content, lines)]
+        return [line.truncate(max(width, 1), ellipsis=True) for line in styled]
 
 
 _SAME = "the same"
