@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from tpustarter.core import yaml_rows
+from tpustarter.core.json_values import is_array
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text
 
@@ -50,7 +51,7 @@ class ModelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     router_bias: bool = False
     dense_layers: DenseLayers = "none"
     """The layers that have a plain MLP where others have experts."""
-    defaults: dict[str, Any] = {}
+    defaults: dict[str, object] = {}
     """Values of keys that files may leave out."""
 
 
@@ -58,12 +59,11 @@ class ModelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_families(file: Path = FILE) -> dict[str, ModelFamily]:
     """Return the families by `model_type`; raises Problem for a row that cannot be used."""
     table = yaml_rows.load_yaml(file)
-    if not isinstance(table, list):
+    if not is_array(table):
         raise Problem(f"`{file.name}` is not a list of rows")
-    rows: list[Any] = [*table]
     families = [
         yaml_rows.convert_row(row, ModelFamily, str(number), file)
-        for number, row in enumerate(rows, start=1)
+        for number, row in enumerate(table, start=1)
     ]
     return {family.type: family for family in families}
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.json_values import is_array, is_object, items_of_type
@@ -131,7 +130,7 @@ class _UnknownFamilyError(ValueError):
     """There is no row for this `model_type`."""
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, object]:
     path = locations.expand_path(str(path))
     hint = "name the `config.json` of a model from Hugging Face, or the folder that has it"
     try:
@@ -156,7 +155,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 class _Reader:
     """The values of one file; each is checked where it is taken."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: dict[str, object]) -> None:
         inner = config.get("text_config")
         self._outer = config
         self._read = {"model_type", "text_config", "quantization_config", *_NOT_COUNTED}
@@ -178,7 +177,7 @@ class _Reader:
             f"its `model_type` is {_shown(kind)}, which is not known here{meant if near else ''}"
         )
 
-    def _value(self, key: str) -> Any:
+    def _value(self, key: str) -> object:
         self._read.add(key)
         # Some files switch a thing off by null, where the model's class has it on.
         return self._config[key] if key in self._config else self.family.defaults.get(key)

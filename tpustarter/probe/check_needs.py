@@ -29,7 +29,7 @@ def find_unmet_need(framework: str, needs: CheckNeeds) -> str | None:
         # It is compiled again in every process, so only where it is needed.
         from tpustarter.machine import host
 
-        reason = host.find_unmet_host_need(
+        reason = host.find_unmet_check_need(
             host.Machine(root=target().root, uid=target().uid), host_needs
         )
         if reason:

@@ -51,7 +51,7 @@ def _row(result: ResultFields) -> ComparedProgram:
         result["tpu"],
         result["program"],
         result["status"],
-        result["hbm_bytes"] if "hbm_bytes" in result else None,
+        result.get("hbm_bytes"),
         _sum_received(result),
         bound.seconds if bound else None,
         bound.limiter if bound else None,

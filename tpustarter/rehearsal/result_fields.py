@@ -76,7 +76,6 @@ class OptionalAnswerFields(AnswerFields, total=False):
     key: str | None
     """Name of the stored answer; None for one that is not to be stored."""
     argument_names: list[str]
-    devices: int
     notes: list[str]
     work: dict[str, object]
     """As `ProgramWork`."""
@@ -99,6 +98,7 @@ class CompiledProgram(OptionalCompiledFields):
 
     status: Literal["compiles"]
     reason: None
+    devices: int
     hbm_bytes: int
     memory: dict[str, int]
     """Bytes by their use: `arguments`, `outputs`, `aliased` (in both), `temporaries` and `code`."""
@@ -115,8 +115,14 @@ class CompiledProgram(OptionalCompiledFields):
     compiler_model_reason: str | None
 
 
-class MemoryReportFields(OptionalAnswerFields, total=False):
-    """Facts from the compiler's report on its memory, where it wrote one."""
+class LoweredFailureFields(OptionalAnswerFields, total=False):
+    """The same, with what a program has that was lowered, and does not compile."""
+
+    devices: int
+
+
+class MemoryReportFields(LoweredFailureFields, total=False):
+    """The same, with the compiler's report on its memory, where it wrote one."""
 
     excess_bytes: int
     """Bytes by which it exceeds the memory of a device."""
@@ -132,7 +138,7 @@ class OversizedProgram(MemoryReportFields):
     hbm_bytes: int
 
 
-class FailedProgram(OptionalAnswerFields):
+class FailedProgram(LoweredFailureFields):
     """The result of a program that the compiler refused, or gave no answer about."""
 
     status: Literal["refused", "error"]
@@ -298,5 +304,5 @@ class Donation:
 
 
 def fits_memory(result: ResultFields) -> bool:
-    """True if a program compiles, and needs no more memory than a device has."""
+    """Return True if a program compiles, and needs no more memory than a device has."""
     return result["status"] == "compiles" and result["hbm_bytes"] <= result["hbm_limit_bytes"]

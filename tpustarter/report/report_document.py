@@ -7,7 +7,7 @@ what is null. In place of any value of a row, `NOT_TOLD` may stand, which is a t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -89,7 +89,7 @@ class ReportSection(msgspec.Struct):
     why: str | None = None
     """The reason why there is no answer."""
     seconds: float = 0.0
-    facts: dict[str, Any] = {}
+    facts: dict[str, object] = {}
 
 
 class OpenedReportNotes(msgspec.Struct):

@@ -44,10 +44,6 @@ if TYPE_CHECKING:
 
     from tpustarter.probe.child import Command
 
-ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray")
-"""Modules of `starting` that start a run."""
-MANIFESTS = ("gke",)
-"""Modules of `starting` that print what another program starts."""
 CLOSE_S = 15.0
 """Seconds that the hosts have to end by themselves, once host 0 has sent its last event."""
 ARCHIVE = "probe-all-hosts.pyz"

@@ -231,7 +231,7 @@ def framework_variables(
     return {**own, **plan.env}
 
 
-def probe_environment(
+def make_probe_environment(
     plan: FrameworkPlan, base: Mapping[str, str], folder: Path, framework: str
 ) -> dict[str, str]:
     """Return the whole environment of a probe: the user's, with the plan's changes."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import msgspec
 
@@ -91,9 +91,9 @@ class FigureChange(msgspec.Struct):
 
     id: str
     code: str
-    entity: Any
-    name: Any
-    unit: Any
+    entity: object
+    name: object
+    unit: object
     before: Value
     now: Value
     relative: float | None

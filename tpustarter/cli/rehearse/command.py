@@ -211,7 +211,7 @@ def rehearse(
     verbose: bool,
     as_json: bool,
     plot: Path | None,
-    **options: Any,
+    **options: Any,  # of the types of the options
 ) -> None:
     """Compile programs for TPUs that are not there; `_HELP` says how."""
     if listing:
@@ -246,7 +246,7 @@ def _write_plot(path: Path, results: Sequence[ResultFields]) -> None:
 
 
 def _asked(
-    ids: tuple[str, ...], tpus: str | None, script: str | None, options: dict[str, Any]
+    ids: tuple[str, ...], tpus: str | None, script: str | None, options: dict[str, object]
 ) -> Rehearsal:
     from tpustarter.rehearsal.programs.rehearsal_request import (
         EVERY_GENERATION,
@@ -271,7 +271,7 @@ def _asked(
     )
 
 
-def _anything(tpus: str | None, as_json: bool, options: dict[str, Any]) -> bool:  # noqa: FBT001
+def _anything(tpus: str | None, as_json: bool, options: dict[str, object]) -> bool:  # noqa: FBT001
     given = (value for name, value in options.items() if name not in ("timeout_s", "slices"))
     return as_json or tpus is not None or options["slices"] > 1 or any(given)
 

@@ -110,7 +110,7 @@ def read_lesson_end(
         unsolved=tuple(
             one for one in lesson_exercises if exercises.read_exercise_state(one) != "pass"
         ),
-        achieved=describe_achievements(lesson.id, path, lessons, records),
+        achieved=_describe_achievements(lesson.id, path, lessons, records),
         next_step=suggest_after_lesson(lesson.id, path, lessons, done, read),
     )
 
@@ -250,7 +250,7 @@ def _short(text: str) -> str:
     return f"{text[:MOST_QUESTION].rpartition(' ')[0]} ..."
 
 
-def describe_achievements(
+def _describe_achievements(
     lesson_id: str,
     path: LessonPath | None,
     lessons: Sequence[Lesson],

@@ -79,7 +79,7 @@ class _Search:
 
     def record(self, size: int, result: ResultFields) -> None:
         """Record the answer for a size."""
-        needed = result["hbm_bytes"] if "hbm_bytes" in result else None
+        needed: int | None = result.get("hbm_bytes")
         fits = fits_memory(result)
         self.sizes.record(size // self.program.step, needed or 0, fits=fits)
         self.tried.append(TriedSize(size, result["status"], fits, needed, result["reason"]))

@@ -87,9 +87,7 @@ def _peaks(limit: TimeLimit) -> str:
     return phrases.join_words(each)
 
 
-def _details(
-    result: CompiledProgram, work: ProgramWork, bound: LowerBound
-) -> Iterator[BoundNote]:
+def _details(result: CompiledProgram, work: ProgramWork, bound: LowerBound) -> Iterator[BoundNote]:
     for limit in bound.limits:
         amount = format_amount(limit.amount, _LIMITS[limit.name][1])
         sources = ", ".join(dict.fromkeys(peak.source for peak in limit.peaks))

@@ -12,7 +12,7 @@ DONATE = "donate"
 
 
 def describe_donation(result: ResultFields) -> str:
-    """Return what donating more arguments would save, and how; empty if nothing is known."""
+    """Return the memory that donating more arguments saves, and the change to make, or ""."""
     found = as_type(result.get("donation"), Donation)
     if found is None or not found.arguments:
         return ""

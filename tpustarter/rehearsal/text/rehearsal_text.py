@@ -280,8 +280,8 @@ def summarize_answer(result: ResultFields) -> str:
         return f"{format_size(result['hbm_bytes'])} of {format_size(limit)}  {end}"
     if result["status"] == "does-not-fit":
         text = f"needs {format_size(result['hbm_bytes'])}, one device has {format_size(limit)}"
-        if result.get("excess_bytes"):
-            text += f": {format_size(result['excess_bytes'])} too much"
+        if excess := result.get("excess_bytes"):
+            text += f": {format_size(excess)} too much"
         return text
     return result["reason"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -38,8 +38,8 @@ class ReportDifference(msgspec.Struct):
     group: str
     section: str
     fact: str
-    a: Any
-    b: Any
+    a: object
+    b: object
     why: str | None = None
     """Why it is suspicious."""
 

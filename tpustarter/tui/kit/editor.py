@@ -38,6 +38,8 @@ _MARK = "mark"
 INDENT = "    "
 _MOST_COPIED = 40
 """Characters of the copied text that the toast repeats."""
+Token = Any
+"""A type of a piece of code; Pygments has no types of its own."""
 _LEXER = PythonLexer(stripnl=False, ensurenl=False)
 
 
@@ -279,7 +281,7 @@ def _indent_below(line: str) -> str:
     return spaces + (INDENT if line.rstrip().endswith(":") else "")
 
 
-def _style_of(token: Any) -> str | None:
+def _style_of(token: Token) -> str | None:
     """Return the style name of a token: that of its nearest ancestor that has one."""
     while token and token not in CodeColours.STYLES:
         token = token.parent

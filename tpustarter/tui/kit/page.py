@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.events import Click, Key, Paste
-from textual.screen import ModalScreen, Screen
+from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker
@@ -29,6 +29,7 @@ from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import RowList, get_app
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import FRAMED, style_lines, style_sentence
+from tpustarter.tui.terminal.app_internals import AnyScreen
 from tpustarter.tui.terminal.compositor import WholeScreen
 
 RELEASE: list[BindingType] = [
@@ -84,7 +85,7 @@ class Page(WholeScreen):
     """True if keys act on what is seen; they wait until the screen is laid out, see `take_keys`."""
     ready_at = 0.0
     """The time since which they do, by the clock of the keys' time stamps."""
-    live_run: LiveRun[Any] | None = None
+    live_run: LiveRun[Any] | None = None  # a subclass knows its events
     """The run that this screen follows, and that its keys stop."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -301,7 +302,7 @@ class NoticeSheet(Sheet):
 class HelpSheet(Sheet):
     """The help of a screen: its purpose, the keys that work on it now, and the rest of its text."""
 
-    def __init__(self, screen: Screen[Any], text: str) -> None:
+    def __init__(self, screen: AnyScreen, text: str) -> None:
         from tpustarter.tui.kit.markdown_text import LessonText
         from tpustarter.tui.lesson.page.lesson_commands import describe_shell
 

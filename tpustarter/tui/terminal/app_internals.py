@@ -11,6 +11,9 @@ from textual.screen import Screen
 
 from tpustarter.tui.terminal.key_queue import SequentialKeys
 
+AnyScreen = Screen[Any]
+"""A screen, whatever it returns: Textual takes no screen of `object` for it."""
+
 
 class AppInternals(SequentialKeys, inherit_bindings=False):
     """An app that gives access to its driver, its filters and its event loop."""
@@ -24,7 +27,7 @@ class AppInternals(SequentialKeys, inherit_bindings=False):
         """Paint through these filters in place of those of the same kind."""
         self._filters = [item for item in self._filters if not isinstance(item, kind)] + filters
 
-    def replace_screen(self, screen: Screen[Any]) -> None:
+    def replace_screen(self, screen: AnyScreen) -> None:
         """Show a screen in place of the one in front."""
         self.switch_screen(screen)  # pyright: ignore[reportUnknownMemberType]
 
