@@ -15,7 +15,7 @@ import msgspec
 
 from tpustarter.checking.results.results import STATUSES
 from tpustarter.checking.results.saved_reports import SavedFinding, SavedReport, SavedResult
-from tpustarter.core.json_values import is_array
+from tpustarter.core.json_values import JsonValue, is_array
 from tpustarter.probe.finding import Value
 
 
@@ -89,9 +89,9 @@ class FigureChange(msgspec.Struct):
 
     id: str
     code: str
-    entity: object
-    name: object
-    unit: object
+    entity: JsonValue
+    name: JsonValue
+    unit: JsonValue
     before: Value
     now: Value
     relative: float | None
