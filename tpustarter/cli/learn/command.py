@@ -359,7 +359,7 @@ def _exported(name: str) -> str:
 def _search_claims(text: str) -> None:
     from tpustarter.cli.learn import tutorial_claims
 
-    tutorial_claims.print_outdated_claims(text)
+    tutorial_claims.print_claims(text)
 
 
 def _recommend(options: SimpleNamespace) -> None:
