@@ -361,7 +361,7 @@ def test_absent_tpu_has_no_holder() -> None:
     live.record_holder(DeviceHolder("tpustarter check", 7, "TPU"), print)
 
     assert not live.owns_accelerator
-    assert "no TPU seen, code: pid 7" in live.choose_place(MachineLabel("no TPU seen")).texts()
+    assert "no TPU seen, code: pid 7" in live.choose_label(MachineLabel("no TPU seen")).texts()
 
 
 def test_advice_to_unset_variable_mentions_app_restart() -> None:

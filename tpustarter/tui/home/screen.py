@@ -172,7 +172,7 @@ the mark as the arrow keys do.
             self.tutor.titles = {name: one.title for name, one in lessons.items()}
         else:
             facts = self._facts = message.facts
-            self.tutor.show_place(facts.place, on_tpu=facts.on_tpu, lacks_tpu=facts.lacks_tpu)
+            self.tutor.show_machine(facts.label, on_tpu=facts.on_tpu, lacks_tpu=facts.lacks_tpu)
         if previous != (self._facts, self._course):
             self._show()
             self.refresh_bindings()

@@ -125,7 +125,7 @@ class Page(WholeScreen):
         self.set_class(self.size.width >= FRAMED and self.size.height >= AIRY, "-airy")
 
     @on(RowList.OptionHighlighted)
-    def show_place(self, event: RowList.OptionHighlighted) -> None:
+    def show_position(self, event: RowList.OptionHighlighted) -> None:
         rows = event.option_list  # its rows may have changed since the event
         can_be_marked = [option.id is not None for option in rows.options]
         above = sum(can_be_marked[: rows.highlighted or 0])
