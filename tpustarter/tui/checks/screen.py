@@ -35,9 +35,9 @@ from tpustarter.tui.checks.check_list import CheckList, MarkedCheck
 from tpustarter.tui.checks.check_rows import STOPPED, WORDS
 from tpustarter.tui.explain import failed_run
 from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.safe_text import clean_text
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import StackedText
 
 LISTED_BESIDE = 150
@@ -81,7 +81,9 @@ class ChecksScreen(ListWithDetails):
         self._request = request
         self._list = CheckList()
         self._selfcheck: MachineCheck | None = None
-        self.live_run = self._run = LiveRun[Event | Run | list[Check]](self, CHECKS, self._tick)
+        self.runner = self._runner = ScreenRunner[Event | Run | list[Check]](
+            self, CHECKS, self._tick
+        )
         self._about: dict[str, CheckExplanation] = {}
         """The explanations read so far, by check id."""
         self._log_of: str | None = None
@@ -96,7 +98,7 @@ class ChecksScreen(ListWithDetails):
 
     def _start(self, request: CheckRequest) -> None:
         self._list.begin()
-        self._run.begin(partial(self._play, request))
+        self._runner.begin(partial(self._play, request))
         self.refresh_bindings()
 
     def _play(self, request: CheckRequest) -> Iterator[Event | Run | list[Check]]:
@@ -106,7 +108,7 @@ class ChecksScreen(ListWithDetails):
         selfcheck = MachineCheck(request, machine=app.machine, checks=app.checks)
         self._selfcheck = selfcheck
         yield selfcheck.checks
-        self._run.on_stop(selfcheck.stop)
+        self._runner.on_stop(selfcheck.stop)
         yield from self._events(selfcheck)
         if not request.ids:
             lesson_progress.record_check(selfcheck.run)
@@ -130,7 +132,7 @@ class ChecksScreen(ListWithDetails):
 
     def show_error(self, error: BaseException) -> None:
         """Show why nothing was run; a stop by the user is not an error."""
-        if isinstance(error, Problem) and self._run.is_stopped:
+        if isinstance(error, Problem) and self._runner.is_stopped:
             self.show_text("Stopped before anything was run. Press Esc to go back.")
         else:
             super().show_error(error)
@@ -140,9 +142,9 @@ class ChecksScreen(ListWithDetails):
         return super().can_stop and not (self._selfcheck and self._selfcheck.is_over)
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        for event in self._run.take_events(message):
+        for event in self._runner.take_events(message):
             self._follow(event)
-        if not self._run.is_busy:
+        if not self._runner.is_busy:
             self._finish()
         self._show()
         self.refresh_bindings()
@@ -182,15 +184,17 @@ class ChecksScreen(ListWithDetails):
     def _tick(self) -> None:
         if self._list.running:
             self.query_one(RowList).change(self._list.row(self._list.running, self.size.width))
-        elif self._run.is_stopped or not self._list.results:
-            activity = "stopping" if self._run.is_stopped else "choosing the Python and starting it"
+        elif self._runner.is_stopped or not self._list.results:
+            activity = (
+                "stopping" if self._runner.is_stopped else "choosing the Python and starting it"
+            )
             self.show_text(f"{activity}, {self._list.seconds:.0f} s")
 
     def _show(self) -> None:
         known, ids = self._list, self._list.ids()
         if not known.run:
             line = check_end_line.format_progress(known, self.size.width)
-            self.show_text(line + ", stopping" * self._run.is_stopped)
+            self.show_text(line + ", stopping" * self._runner.is_stopped)
         self.set_area_title(
             "rows", check_rows.format_tally(known.results.values(), len(known.checks))
         )
@@ -256,7 +260,7 @@ class ChecksScreen(ListWithDetails):
     @property
     def _meant(self) -> str:
         """The id that a key acts on; the user may not have noticed yet that the highlight moved."""
-        seen = self._mark.seen_row if self._run.is_busy else ""
+        seen = self._mark.seen_row if self._runner.is_busy else ""
         return self._opened or (seen if seen in self._list.checks else self._chosen)
 
     def _marked_result(self) -> Result | None:
@@ -312,7 +316,7 @@ class ChecksScreen(ListWithDetails):
         if result:
             run = self._list.run or (self._selfcheck and self._selfcheck.run)
             platform = run.target.get("platform") if run else ""
-            why = "checks are running" if self._run.is_busy else ""
+            why = "checks are running" if self._runner.is_busy else ""
             self.tutor.go.open_explanation(
                 failed_run.make_check_failure(result, platform), why_no_look=why
             )
@@ -323,7 +327,7 @@ class ChecksScreen(ListWithDetails):
 
     def action_lesson(self) -> None:
         lesson = self._lesson(self._meant)
-        if self._run.is_busy or not self.tutor.go.back_to_lesson(lesson):
+        if self._runner.is_busy or not self.tutor.go.back_to_lesson(lesson):
             self.tutor.go.open_lesson(lesson)
 
     def action_setup(self) -> None:
@@ -344,7 +348,7 @@ class ChecksScreen(ListWithDetails):
         chosen = self._chosen
         stopped = self._list.find_folds().get(STOPPED, ()) if chosen == STOPPED else ()
         ids = [chosen] if chosen in self._list.checks else [one.id for one in stopped]
-        return () if self._run.is_busy else tuple(ids)
+        return () if self._runner.is_busy else tuple(ids)
 
     def on_unmount(self) -> None:
         """Stop the run a second time, to end a check that would end by itself later."""
@@ -372,7 +376,7 @@ class ChecksScreen(ListWithDetails):
         if action == "lesson":
             return bool(self._lesson(self._chosen))
         if action == "setup":
-            return not self._run.is_busy and bool(self._list.setup)
+            return not self._runner.is_busy and bool(self._list.setup)
         if action == "explain":
             return self._failed_result() is not None
         if action == "log":

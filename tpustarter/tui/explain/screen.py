@@ -18,8 +18,8 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import break_command, cut_text, escape_text
 from tpustarter.tui.app.messages import EXPLAIN, EventsArrived, FactsLoaded
 from tpustarter.tui.explain.failed_run import ANSWER, BLOCK, OWN, PROGRAM, FailedRun
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         self._failed = failed
         self._why_no_look = why_no_look
         self._found: Explanation | None = None
-        self._run = LiveRun["tuple[Explanation, str]"](self, EXPLAIN)
+        self._runner = ScreenRunner["tuple[Explanation, str]"](self, EXPLAIN)
         self._written = ""
 
     def body(self) -> Iterable[Widget]:
@@ -98,7 +98,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
     def on_mount(self) -> None:
         self.set_focus(self.query_one("#page"))
         self._say("searching what it wrote")
-        self._run.begin(self._explanations)
+        self._runner.begin(self._explanations)
 
     def _explanations(self) -> Iterator[tuple[Explanation, str]]:
         """Yield the explanation from the output, and then one with evidence from this machine."""
@@ -126,8 +126,8 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
                 checks = machine_evidence.plan_host_checks(
                     found.python, app.machine, app.checks, is_tested=not is_own
                 )
-                self._run.on_stop(checks.check.stop)
-                if self._run.is_stopped:
+                self._runner.on_stop(checks.check.stop)
+                if self._runner.is_stopped:
                     return
                 machine = checks.collect()
             except Problem as problem:
@@ -161,7 +161,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         self._show_written()
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        for found, note in self._run.take_events(message):
+        for found, note in self._runner.take_events(message):
             self._found = found
             self._show_written()
             self.query_one("#explained", Static).update(StackedText(self._pieces(found)))
@@ -279,7 +279,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
     def stop_work(self) -> bool:
         """Stop checking this machine; return False, so that one Esc is enough to leave."""
-        self._run.stop()
+        self._runner.stop()
         return False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

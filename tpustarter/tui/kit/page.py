@@ -25,9 +25,9 @@ from tpustarter.tui.app.messages import PageReady
 from tpustarter.tui.app.session import AppSession, find_session, find_worker_error
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.key_line import KeyBar, list_active_keys
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import RowList, get_app
 from tpustarter.tui.kit.safe_text import clean_text
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import FRAMED, style_lines, style_sentence
 from tpustarter.tui.terminal.compositor import WholeScreen
 
@@ -85,8 +85,8 @@ class Page(WholeScreen):
     """True once the screen is laid out; until `take_keys` is called, keys wait."""
     ready_at = 0.0
     """The time at which the screen became ready, on the clock of the key events."""
-    live_run: LiveRun[Any] | None = None
-    """The run that this screen shows, and that its keys stop."""
+    runner: ScreenRunner[Any] | None = None
+    """The runner of the work that this screen shows, and that its keys stop."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
@@ -145,15 +145,15 @@ class Page(WholeScreen):
 
     def stop_work(self) -> bool:
         """Stop the screen's run without waiting; return whether anything was running."""
-        if self.live_run is None or not self.can_stop:
+        if self.runner is None or not self.can_stop:
             return False
-        self.live_run.stop()
+        self.runner.stop()
         return True
 
     @property
     def can_stop(self) -> bool:
         """True if something is running that the user has not stopped."""
-        return self.live_run is not None and self.live_run.can_stop
+        return self.runner is not None and self.runner.can_stop
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow `stop` while something runs, and `back` while nothing does."""
@@ -167,8 +167,8 @@ class Page(WholeScreen):
         self.tutor.go.open_explain()
 
     def action_stop(self) -> None:
-        if self.stop_work() and self.live_run:
-            self.live_run.tick()
+        if self.stop_work() and self.runner:
+            self.runner.tick()
         self.refresh_bindings()
 
     def action_ask_to_stop(self) -> None:

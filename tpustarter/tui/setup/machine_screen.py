@@ -114,7 +114,7 @@ you do in another place, such as your own computer.
         """Show a plan or a problem, or ask for confirmation of undo steps."""
         if isinstance(what, PlannedMachine):
             self._planned = what
-            if not self._run.is_busy:
+            if not self._runner.is_busy:
                 self._setup = what.setup
                 self._show()
         elif isinstance(what, Problem):
@@ -133,11 +133,11 @@ you do in another place, such as your own computer.
     @property
     def _steps(self) -> list[SetupStep]:
         """The latest plan's steps; those not done have the state of the last run."""
-        of_run = self._setup.steps if self._setup and self._run.is_busy else []
+        of_run = self._setup.steps if self._setup and self._runner.is_busy else []
         latest = {step.id: step for step in of_run}
         latest |= {name: one.step for name, one in self._list.ended.items()}
         return [
-            step if step.state == "done" and not self._run.is_busy else latest.get(step.id, step)
+            step if step.state == "done" and not self._runner.is_busy else latest.get(step.id, step)
             for step in self._seen
         ]
 
@@ -220,7 +220,7 @@ you do in another place, such as your own computer.
         self.tutor.push_screen(asking, self._answered)
 
     def action_values(self) -> None:
-        if self._planned and not self._run.is_busy:
+        if self._planned and not self._runner.is_busy:
             chosen = self._planned.setup.chosen_values
             self.tutor.push_screen(SetupValuesScreen(self._profile, chosen, self._take_values))
 
@@ -293,14 +293,15 @@ you do in another place, such as your own computer.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "run_one":
-            return self._can_run_marked() and not self._run.is_busy
+            return self._can_run_marked() and not self._runner.is_busy
         if action == "values":
             return (
-                bool(self._planned and self._planned.setup.chosen_values) and not self._run.is_busy
+                bool(self._planned and self._planned.setup.chosen_values)
+                and not self._runner.is_busy
             )
         if action == "undo":
-            return bool(self._planned and self._planned.can_undo) and not self._run.is_busy
+            return bool(self._planned and self._planned.can_undo) and not self._runner.is_busy
         if action == "check":
             proofs = any(step.proof and step.state == "done" for step in self._seen)
-            return proofs and not self._run.is_busy
+            return proofs and not self._runner.is_busy
         return super().check_action(action, parameters)

@@ -129,9 +129,9 @@ class LessonPage(VerticalScroll):
         focused = next((view for view in views if view.has_focus_within or view.has_focus), None)
         if focused and (focused in in_sight or focused.code.is_editing):
             return focused
-        asked = self._following.asked
-        if asked and (asked in in_sight or self._following.is_place_kept):
-            return asked
+        requested = self._following.requested_block
+        if requested and (requested in in_sight or self._following.is_place_kept):
+            return requested
         unfinished = [
             view
             for view in in_sight
@@ -334,7 +334,7 @@ class LessonPage(VerticalScroll):
             was_pushed: Whether output of blocks above, not the reader, moved it out of view.
             goes_on: Whether to focus the next block afterwards.
         """
-        self._following.asked = None  # from now on, the next block may be marked
+        self._following.requested_block = None  # from now on, the next block may be marked
         show = self._following.show_end
         self.call_after_refresh(show, view, was_pushed=was_pushed, goes_on=goes_on)
 
