@@ -129,7 +129,7 @@ class AppSession(AppInternals, inherit_bindings=False):
     heading_label: reactive[MachineLabel] = reactive(MachineLabel())
     """The right part of each screen's heading: the machine or the holder of its device."""
     go: Routes
-    broke: BaseException | None = None
+    first_error: BaseException | None = None
     """The first unexpected exception, which `run_app` raises when the app has ended."""
 
     def __init__(

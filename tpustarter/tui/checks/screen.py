@@ -21,9 +21,7 @@ from tpustarter.learning.progress import lesson_progress
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import CHECKS, LOOK, EventsArrived, FactsLoaded
-from tpustarter.tui.checks import check_explanation as check_about
-from tpustarter.tui.checks import check_rows
-from tpustarter.tui.checks import status_line as check_end_line
+from tpustarter.tui.checks import check_explanation, check_rows, status_line
 from tpustarter.tui.checks.check_details import (
     describe_check,
     describe_claim,
@@ -157,7 +155,7 @@ class ChecksScreen(ListWithDetails):
         else:
             self._list.follow(event)
             if isinstance(event, PlanMade):
-                self.show_text(check_end_line.format_run_target(event.run), where="opening")
+                self.show_text(status_line.format_run_target(event.run), where="opening")
 
     def _finish(self) -> None:
         if self._list.run is None:  # it failed, or its request was rejected
@@ -171,13 +169,13 @@ class ChecksScreen(ListWithDetails):
         run = self._list.run
         if not run or not run.results:
             return
-        line, hint = check_end_line.format_headline(run, self._request), ""
+        line, hint = status_line.format_headline(run, self._request), ""
         if self.size.height >= LOW and not self._shows_log:
             result = self._marked_result()
             hint = (
-                check_end_line.format_help_key(result)
+                status_line.format_help_key(result)
                 if self._opened
-                else check_end_line.format_next_key(run)
+                else status_line.format_next_key(run)
             )
         self.show_text(f"{line}\n{hint}" if hint else line)
 
@@ -193,7 +191,7 @@ class ChecksScreen(ListWithDetails):
     def _show(self) -> None:
         known, ids = self._list, self._list.ids()
         if not known.run:
-            line = check_end_line.format_progress(known, self.size.width)
+            line = status_line.format_progress(known, self.size.width)
             self.show_text(line + ", stopping" * self._runner.is_stopped)
         self.set_area_title(
             "rows", check_rows.format_tally(known.results.values(), len(known.checks))
@@ -244,7 +242,7 @@ class ChecksScreen(ListWithDetails):
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look(self, check: Check) -> None:
-        about = check_about.read_explanation(check, self.tutor.lessons)
+        about = check_explanation.read_explanation(check, self.tutor.lessons)
         self.post_message(FactsLoaded((check.id, about)))
 
     def on_facts_loaded(self, message: FactsLoaded[tuple[str, CheckExplanation]]) -> None:

@@ -17,12 +17,12 @@ from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.tui.app.messages import BLOCK, EventsArrived
 from tpustarter.tui.app.session import AppSession
-from tpustarter.tui.exercise import verdict_text as exercise_status
+from tpustarter.tui.exercise import verdict_text
 from tpustarter.tui.exercise.list_screen import ExerciseListScreen
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.safe_text import OutputTail
 from tpustarter.tui.kit.screen_runner import ScreenRunner
-from tpustarter.tui.lesson.resumed_screen import LessonScreen
+from tpustarter.tui.lesson.lesson_screen import LessonScreen
 
 OTHER_ENDS = (
     "Only one process runs at a time, so the one of the lesson has ended. There, a runs its blocks "
@@ -80,7 +80,7 @@ class AnswerJudge:
         if self._screen.tutor.live.is_warm_for_other(_name(exercise)):
             self._screen.notify(OTHER_ENDS, markup=False)
         self.has_process = True
-        self._path = exercise_status.short_path(exercises.learner_file(exercise))
+        self._path = verdict_text.short_path(exercises.learner_file(exercise))
         self.forget()
         self._runner.begin(partial(self._judge, exercise))
 

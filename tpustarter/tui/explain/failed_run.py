@@ -16,7 +16,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text
-from tpustarter.tui.app.shell_variables import format_hint
+from tpustarter.tui.app.shell_variables import add_restart_hint
 from tpustarter.tui.kit.safe_text import OutputTail
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def make_check_failure(result: Result, platform: object) -> FailedRun:
         result.log,
         ended=tuple(ended),
         lesson=result.lesson,
-        advice=tuple(format_hint(read_hint(one)) for one in wrong if one["hint"]),
+        advice=tuple(add_restart_hint(read_hint(one)) for one in wrong if one["hint"]),
         is_crash=result.reason == "crashed",
         words=_words(result.framework, platform),
     )

@@ -236,7 +236,7 @@ class Page(WholeScreen):
         from tpustarter.core import crash_report
 
         what, where = crash_report.write_crash_report(error)
-        self.tutor.broke = self.tutor.broke or crash_report.ReportedCrash(what, where)
+        self.tutor.first_error = self.tutor.first_error or crash_report.ReportedCrash(what, where)
         self.notify(
             clean_text(f"tpustarter itself broke: {what}\n{where}"),
             severity="error",

@@ -19,9 +19,9 @@ from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.block.draft_saver import DraftSaver
 from tpustarter.tui.lesson.block.run_blocks import BlockRunner
 from tpustarter.tui.lesson.block.run_to_block import RunToBlock, find_last_to_run
+from tpustarter.tui.lesson.lesson_screen import LessonScreen
 from tpustarter.tui.lesson.page.question import AnswerPicked, QuestionView
 from tpustarter.tui.lesson.references_screen import ReferencesScreen
-from tpustarter.tui.lesson.resumed_screen import LessonScreen
 
 
 class LessonRunScreen(LessonScreen):

@@ -139,7 +139,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         course = course_facts.read_course(app.lessons)
         path = app.find_path(course.paths)
         order = list(path.lessons) if path else []
-        setups = [self._stand(profile, order) for profile in PROFILES.values()]
+        setups = [self._plan_setup(profile, order) for profile in PROFILES.values()]
         place = {
             one.profile.name: order.index(one.plan.lesson.id)
             for one in setups
@@ -150,10 +150,10 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         machine = known_before or [ListedSetup(profile, None) for profile in MACHINE.values()]
         self.post_message(FactsLoaded([*setups, *machine]))
         # Machine plans take longer, so show the others first.
-        machine = [self._stand(profile, order) for profile in MACHINE.values()]
+        machine = [self._plan_setup(profile, order) for profile in MACHINE.values()]
         self.post_message(FactsLoaded([*setups, *machine]))
 
-    def _stand(self, profile: SetupProfile, lessons: Collection[str]) -> ListedSetup:
+    def _plan_setup(self, profile: SetupProfile, lessons: Collection[str]) -> ListedSetup:
         """Plan a set-up; `lessons` has the ids of the lessons on the user's path."""
         app = self.tutor
         try:

@@ -24,8 +24,7 @@ from tpustarter.slices.starting.start_request import HostCommand
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, SLICE, EventsArrived, FactsLoaded
-from tpustarter.tui.checks import check_rows
-from tpustarter.tui.checks import status_line as check_end_line
+from tpustarter.tui.checks import check_rows, status_line
 from tpustarter.tui.checks.check_details import describe_claim, describe_result
 from tpustarter.tui.checks.check_list import CheckList
 from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
@@ -162,7 +161,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         else:
             self._list.follow(event)
             if isinstance(event, PlanMade):
-                self.show_text(check_end_line.format_run_target(event.run), where="opening")
+                self.show_text(status_line.format_run_target(event.run), where="opening")
 
     def _tick(self) -> None:
         run = self._list.run
@@ -171,7 +170,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         elif self._runner.is_stopped:
             text = f"Ending it on every host, {self._runner.seconds:.0f} s, usually at most 10 s."
         elif self._list.results or self._list.running:
-            text = check_end_line.format_progress(self._list, self.size.width)
+            text = status_line.format_progress(self._list, self.size.width)
         else:
             text = f"{self._explain_wait()}, {self._runner.seconds:.0f} s; x ends it on every host."
         self.show_text(text)
