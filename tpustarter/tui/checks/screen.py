@@ -29,7 +29,7 @@ from tpustarter.tui.checks.check_details import (
     format_check_details,
 )
 from tpustarter.tui.checks.check_explanation import CheckExplanation
-from tpustarter.tui.checks.check_list import CheckList, MarkedCheck
+from tpustarter.tui.checks.check_list import CheckHighlight, CheckList
 from tpustarter.tui.checks.check_rows import STOPPED, WORDS
 from tpustarter.tui.explain import failed_run
 from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
@@ -86,7 +86,7 @@ class ChecksScreen(ListWithDetails):
         """The explanations read so far, by check id."""
         self._log_of: str | None = None
         """The check whose log is shown; highlighting another check closes the log."""
-        self._mark = MarkedCheck()
+        self._highlight = CheckHighlight()
         self._opened = ""
         """The check shown on the whole screen, whose row may have been folded since."""
 
@@ -171,7 +171,7 @@ class ChecksScreen(ListWithDetails):
             return
         line, hint = status_line.format_headline(run, self._request), ""
         if self.size.height >= LOW and not self._shows_log:
-            result = self._marked_result()
+            result = self._highlighted_result()
             hint = (
                 status_line.format_help_key(result)
                 if self._opened
@@ -197,16 +197,16 @@ class ChecksScreen(ListWithDetails):
             "rows", check_rows.format_tally(known.results.values(), len(known.checks))
         )
         rows = self.query_one(RowList)
-        follows = self._mark.is_following(rows.highlighted_id)
-        mark = self._mark.find_row(known, ids) if follows else None
+        follows = self._highlight.is_following(rows.highlighted_id)
+        row = self._highlight.find_row(known, ids) if follows else None
         width, has_names = self.size.width, self.has_class("-airy")
-        rows.show([known.row(one, width, has_names=has_names) for one in ids], highlight=mark)
+        rows.show([known.row(one, width, has_names=has_names) for one in ids], highlight=row)
         if follows:
-            self._mark.record_row(rows.highlighted_id)
+            self._highlight.record_row(rows.highlighted_id)
         self._show_details()
 
     @on(RowList.OptionHighlighted)
-    def show_marked_details(self) -> None:
+    def show_highlighted_details(self) -> None:
         """Show the highlighted check's details, and close another check's log."""
         if self._log_of not in (None, self._chosen):
             self._log_of = None
@@ -215,7 +215,7 @@ class ChecksScreen(ListWithDetails):
         self.refresh_bindings()
 
     def _show_details(self) -> None:
-        result, chosen = self._marked_result(), self._chosen
+        result, chosen = self._highlighted_result(), self._chosen
         self.set_area_title(
             "details", f"{result.id}: {WORDS[result.status].lower()}" if result else chosen
         )
@@ -258,10 +258,10 @@ class ChecksScreen(ListWithDetails):
     @property
     def _meant(self) -> str:
         """The id that a key acts on; the user may not have noticed yet that the highlight moved."""
-        seen = self._mark.seen_row if self._runner.is_busy else ""
+        seen = self._highlight.seen_row if self._runner.is_busy else ""
         return self._opened or (seen if seen in self._list.checks else self._chosen)
 
-    def _marked_result(self) -> Result | None:
+    def _highlighted_result(self) -> Result | None:
         return self._list.results.get(self._chosen)
 
     def action_details(self) -> None:
@@ -279,14 +279,14 @@ class ChecksScreen(ListWithDetails):
     def action_list_all(self) -> None:
         rows = self.query_one(RowList)
         chosen, folds = rows.highlighted_id or "", self._list.find_folds()
-        follows = self._mark.is_following(rows.highlighted_id)
+        follows = self._highlight.is_following(rows.highlighted_id)
         self._list.lists_all = not self._list.lists_all
         self._place_details()
         self._show()
-        if marked := check_rows.find_counterpart(chosen, folds):
-            rows.highlighted = rows.get_option_index(marked)
+        if highlighted := check_rows.find_counterpart(chosen, folds):
+            rows.highlighted = rows.get_option_index(highlighted)
         if follows:  # the user has not moved the highlight
-            self._mark.record_row(rows.highlighted_id)
+            self._highlight.record_row(rows.highlighted_id)
         self.refresh_bindings()
 
     def action_fold(self) -> None:
@@ -320,7 +320,7 @@ class ChecksScreen(ListWithDetails):
             )
 
     def _failed_result(self) -> Result | None:
-        result = self._marked_result()
+        result = self._highlighted_result()
         return result if result and next_step.is_unexplained(result) else None
 
     def action_lesson(self) -> None:
@@ -330,8 +330,8 @@ class ChecksScreen(ListWithDetails):
 
     def action_setup(self) -> None:
         """Open the set-up named by the highlighted check, else the first one named."""
-        marked = self._marked_result()
-        self.tutor.go.open_setup((marked and next_step.find_setup(marked)) or self._list.setup)
+        result = self._highlighted_result()
+        self.tutor.go.open_setup((result and next_step.find_setup(result)) or self._list.setup)
 
     def _lesson(self, name: str) -> str:
         check = self._list.checks.get(name)
@@ -378,5 +378,5 @@ class ChecksScreen(ListWithDetails):
         if action == "explain":
             return self._failed_result() is not None
         if action == "log":
-            return self._marked_result() is not None
+            return self._highlighted_result() is not None
         return super().check_action(action, parameters)

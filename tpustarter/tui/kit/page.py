@@ -127,9 +127,9 @@ class Page(WholeScreen):
     @on(RowList.OptionHighlighted)
     def show_position(self, event: RowList.OptionHighlighted) -> None:
         rows = event.option_list  # its rows may have changed since the event
-        can_be_marked = [option.id is not None for option in rows.options]
-        above = sum(can_be_marked[: rows.highlighted or 0])
-        self.show_status(f"{above + 1} of {sum(can_be_marked)}" if rows.max_scroll_y else "")
+        can_be_highlighted = [option.id is not None for option in rows.options]
+        above = sum(can_be_highlighted[: rows.highlighted or 0])
+        self.show_status(f"{above + 1} of {sum(can_be_highlighted)}" if rows.max_scroll_y else "")
 
     def show_status(self, text: str) -> None:
         """Set the text at the right end of the key line."""

@@ -188,12 +188,12 @@ tpustarter notes where the folder is. No command gets administrator rights.
             return
         rows = self.query_one(RowList)
         open_id = next((step.id for step in self._steps if step.state != "done"), None)
-        mark = self._list.find_row_to_mark(self._steps) or (
+        to_highlight = self._list.find_row_to_highlight(self._steps) or (
             open_id if rows.highlighted_id is None else None
         )
         rows.show(
             [step_details.make_step_row(setup, step, self._list) for step in self._steps],
-            highlight=mark,
+            highlight=to_highlight,
         )
         self.set_area_title("rows", self._count())
         self._show_details()
@@ -272,18 +272,18 @@ tpustarter notes where the folder is. No command gets administrator rights.
         self.tutor.go.open_rehearsal()
 
     @on(RowList.OptionHighlighted)
-    def _highlighted(self) -> None:
+    def _show_highlighted(self) -> None:
         self._show_details()
         if self.query_one(RowList).highlighted_id != self._list.running:
             self.query_one("#details", VerticalScroll).scroll_home(animate=False)
         self.refresh_bindings()
 
-    def _marked_step(self) -> SetupStep | None:
+    def _highlighted_step(self) -> SetupStep | None:
         chosen = self.query_one(RowList).highlighted_id
         return next((step for step in self._steps if step.id == chosen), None)
 
     def _show_details(self) -> None:
-        step = self._marked_step()
+        step = self._highlighted_step()
         self.set_area_title("details", format_commands(step.title).replace("`", "") if step else "")
         if step is None or self._setup is None:
             self.show_details("")
@@ -317,7 +317,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
             )
 
     def _failed_step(self) -> StepEnded | None:
-        return self._list.failure(self._marked_step())
+        return self._list.failure(self._highlighted_step())
 
     def action_undo(self) -> None:
         self._ask()

@@ -114,8 +114,8 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         Binding("l", "lesson", "lesson", tooltip="tpustarter learn, the lesson of this set-up"),
     ]
 
-    def __init__(self, marked: str = "") -> None:
-        self._marked = marked
+    def __init__(self, first_highlighted: str = "") -> None:
+        self._first_highlighted = first_highlighted
         super().__init__("Set up an environment, or this machine")
         self._setups: dict[str, ListedSetup] = {}
         self._left = ""
@@ -182,7 +182,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
 
     def _show(self) -> None:
         rows = self.query_one(RowList)
-        first = self._marked or next(iter(self._setups))
+        first = self._first_highlighted or next(iter(self._setups))
         rows.show([*self._rows()], highlight=rows.highlighted_id or first)
         states = [one.state for one in self._setups.values() if not one.is_machine]
         ready = f"{states.count('ready')} of {len(states)} environments ready"

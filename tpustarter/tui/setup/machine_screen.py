@@ -165,7 +165,7 @@ you do in another place, such as your own computer.
         self._ask_for(self._left, ())
 
     def action_run_one(self) -> None:
-        if step := self._marked_step():
+        if step := self._highlighted_step():
             self._ask_for([one for one in self._left if one.id == step.id], (step.id,))
 
     def _ask_for(self, steps: Sequence[SetupStep], only: tuple[str, ...]) -> None:
@@ -285,15 +285,15 @@ you do in another place, such as your own computer.
             return f"{done} Next: `c` checks it."
         return f"{done} Next: `l` opens the lesson."
 
-    def _can_run_marked(self) -> bool:
-        step = self._marked_step()
+    def _can_run_highlighted(self) -> bool:
+        step = self._highlighted_step()
         if step is None or self._planned is None:
             return False
         return self._planned.setup.can_start(step.id)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "run_one":
-            return self._can_run_marked() and not self._runner.is_busy
+            return self._can_run_highlighted() and not self._runner.is_busy
         if action == "values":
             return (
                 bool(self._planned and self._planned.setup.chosen_values)

@@ -212,19 +212,21 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self._show_details()
 
     @property
-    def _marked(self) -> str:
+    def _highlighted(self) -> str:
         return self.query_one(RowList).highlighted_id or ""
 
     @on(RowList.OptionHighlighted)
     def _show_details(self) -> None:
-        marked = self._marked
-        self.set_area_title("details", marked.replace(":", " "))
-        if marked.startswith(PREFIX):
-            self.show_details(StackedText(self._describe_host(int(marked.removeprefix(PREFIX)))))
-        elif group := self._list.find_folds().get(marked):
-            self.show_details(StackedText(check_rows.describe_folded(marked, group)))
-        elif check := self._list.checks.get(marked):
-            result = self._list.results.get(marked)
+        highlighted = self._highlighted
+        self.set_area_title("details", highlighted.replace(":", " "))
+        if highlighted.startswith(PREFIX):
+            self.show_details(
+                StackedText(self._describe_host(int(highlighted.removeprefix(PREFIX))))
+            )
+        elif group := self._list.find_folds().get(highlighted):
+            self.show_details(StackedText(check_rows.describe_folded(highlighted, group)))
+        elif check := self._list.checks.get(highlighted):
+            result = self._list.results.get(highlighted)
             found = describe_result(result, check.source) if result else describe_claim(check)
             self.show_details(StackedText(found))
         else:
@@ -239,7 +241,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         return describe_host_details(self._hosts[host], facts, command)
 
     def action_details(self) -> None:
-        if self._marked in self._list.find_folds() and not self.has_class("-details"):
+        if self._highlighted in self._list.find_folds() and not self.has_class("-details"):
             self.action_list_all()
         else:
             super().action_details()
@@ -247,12 +249,12 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
 
     def action_list_all(self) -> None:
         """Toggle between listing and folding the checks that share a row."""
-        chosen, folds = self._marked, self._list.find_folds()
+        chosen, folds = self._highlighted, self._list.find_folds()
         self._list.lists_all = not self._list.lists_all
         self._show()
-        if marked := check_rows.find_counterpart(chosen, folds):
+        if highlighted := check_rows.find_counterpart(chosen, folds):
             rows = self.query_one(RowList)
-            rows.highlighted = rows.get_option_index(marked)
+            rows.highlighted = rows.get_option_index(highlighted)
         self.refresh_bindings()
 
     def action_fold(self) -> None:
@@ -263,7 +265,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
 
     @property
     def _lesson(self) -> str:
-        check = self._list.checks.get(self._marked)
+        check = self._list.checks.get(self._highlighted)
         return check.lesson if check else ""
 
     def on_resize(self) -> None:
