@@ -162,9 +162,9 @@ class ChecksScreen(ListWithDetails):
             self._list.end(Run("", "", self._request.level))
         self._selfcheck = None
         self.show_text("")
-        self._say_the_end()
+        self._show_end()
 
-    def _say_the_end(self) -> None:
+    def _show_end(self) -> None:
         """Show the run's headline and, if it fits, the next key."""
         run = self._list.run
         if not run or not run.results:
@@ -210,7 +210,7 @@ class ChecksScreen(ListWithDetails):
         """Show the highlighted check's details, and close another check's log."""
         if self._log_of not in (None, self._chosen):
             self._log_of = None
-            self._say_the_end()
+            self._show_end()
         self._show_details()
         self.refresh_bindings()
 
@@ -272,7 +272,7 @@ class ChecksScreen(ListWithDetails):
             super().action_details()
             self._opened = meant if self.has_class("-details") else ""
             self._show_details()
-            self._say_the_end()
+            self._show_end()
             if check := self._list.checks.get(self._opened):
                 self._look(check)
 
@@ -295,7 +295,7 @@ class ChecksScreen(ListWithDetails):
     def action_log(self) -> None:
         self._log_of = None if self._log_of == self._chosen else self._chosen
         self._show_details()
-        self._say_the_end()
+        self._show_end()
         self.refresh_bindings()
 
     def action_back(self) -> None:

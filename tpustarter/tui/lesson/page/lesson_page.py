@@ -49,7 +49,7 @@ class LessonPage(VerticalScroll):
         Binding("b", "page_up", show=False),
     ]
 
-    _things: Sequence[BlockView | QuestionView] = ()
+    _all_tasks: Sequence[BlockView | QuestionView] = ()
     _folds: Sequence[FoldedPart] = ()
     """Both sequences are cached because every key and every printed line needs them."""
 
@@ -72,7 +72,7 @@ class LessonPage(VerticalScroll):
         self._ending = LessonEndView(opened)
         await self.mount(*make_widgets(opened, platform), self._ending)
         below = self.walk_children()
-        self._things = [one for one in below if isinstance(one, BlockView | QuestionView)]
+        self._all_tasks = [one for one in below if isinstance(one, BlockView | QuestionView)]
         self._folds = [*self.query(FoldedPart)]
         self.mark_soon()
 
@@ -212,7 +212,7 @@ class LessonPage(VerticalScroll):
 
     def _tasks(self) -> list[BlockView | QuestionView]:
         """Return the blocks and questions in order, without those in closed folds."""
-        return [view for view in self._things if not _is_folded(view)]
+        return [view for view in self._all_tasks if not _is_folded(view)]
 
     def _is_here(self, view: Widget | None) -> bool:
         return view is not None and view.is_attached and self.region.overlaps(view.region)
