@@ -72,7 +72,7 @@ you do in another place, such as your own computer.
         self._planned: PlannedMachine | None = None
         """The latest plan of all steps."""
         self._only: tuple[str, ...] = ()
-        self._leave: root_commands.Leave = False
+        self._root_permission: root_commands.RootPermission = False
         """The commands that the user has allowed to run as root."""
 
     def on_mount(self) -> None:
@@ -93,7 +93,7 @@ you do in another place, such as your own computer.
             lessons=app.lessons,
             told=told,
             only=self._only,
-            root=self._leave,
+            root=self._root_permission,
         )
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
@@ -176,7 +176,7 @@ you do in another place, such as your own computer.
             self.action_values()
             return
         as_it_is = [step for step in steps if root_commands.NEED in step.needs]
-        self._only, self._leave = only, frozenset(step.command for step in as_it_is)
+        self._only, self._root_permission = only, frozenset(step.command for step in as_it_is)
         if not as_it_is:
             self._begin(undo=False)
             return
@@ -201,7 +201,7 @@ you do in another place, such as your own computer.
         if answer is None:
             return
         if not answer:
-            self._leave = False
+            self._root_permission = False
         self._begin(undo=False)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
@@ -212,7 +212,9 @@ you do in another place, such as your own computer.
         if self._planned is None:
             return
         self._only = ()
-        self._leave = frozenset(step.command for step in steps if root_commands.NEED in step.needs)
+        self._root_permission = frozenset(
+            step.command for step in steps if root_commands.NEED in step.needs
+        )
         opening = "This puts back what set-up changed, the last change first. Press `y` to do it."
         asking = ConfirmCommands(
             "Put this back?", opening, steps, self._planned.setup.format_command
