@@ -194,7 +194,7 @@ def test_unsupported_stop_or_start_is_refused_early(
     result = run(verb, "vm", "--yes")
 
     assert what in problem_of(result).full_text
-    assert {"ListNodes", "ListQueuedResources"} == {name for name, _ in cloud.calls}
+    assert {"ListNodes"} == {name for name, _ in cloud.calls}
 
 
 def test_stop_and_start_change_node_state(cloud: FakeCloud) -> None:
