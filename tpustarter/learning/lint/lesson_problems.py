@@ -212,7 +212,7 @@ def _lint_blocks(lesson: Lesson) -> Complaints:
 def _lint_code(lesson: Lesson) -> Complaints:
     for what in code_files.find_code_file_mistakes(lesson):
         yield 1, what
-    for name in code_files.list_code_files(lesson):
+    for name in lesson.code_names:
         text = _read_text(lesson.path.parent / "code" / name) or ""
         for what in _lint_imports(lesson, text) if name.endswith(".py") else ():
             yield 1, f"`{name}` {what}"
