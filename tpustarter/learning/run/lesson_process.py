@@ -414,7 +414,7 @@ class LessonSession:
                 folder,
                 self.lesson.framework,
             )
-            env = {**frameworks.FRAMEWORKS[self.lesson.framework].quiet, **env}
+            env = {**frameworks.FRAMEWORKS[self.lesson.framework].quiet_variables, **env}
         return ProbeSession(
             self._placement.python,
             probe_archive.build_probe_archive(folder / "probe.pyz"),
