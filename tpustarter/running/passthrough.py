@@ -50,18 +50,18 @@ def _to_nobody(*_: object) -> None:
 def run_command(
     command: Sequence[str],
     env: Mapping[str, str],
-    see: Callable[[bytes], None],
-    handed: Callable[[int], object] = _to_nobody,
-    unwritten: Callable[[int, OSError], object] = _to_nobody,
+    on_output: Callable[[bytes], None],
+    on_signal: Callable[[int], object] = _to_nobody,
+    on_write_error: Callable[[int, OSError], object] = _to_nobody,
 ) -> int:
     """Run a command and return its exit code, which is 128 + N if signal N ended it.
 
     Args:
         command: The program and its arguments.
         env: Its environment variables.
-        see: Called with the output of both descriptors, in the order in which it is read.
-        handed: Called with each signal passed on to the command.
-        unwritten: Called with the descriptor, 1 or 2, and the error if output cannot be passed on,
+        on_output: Called with the output of both descriptors, in the order in which it is read.
+        on_signal: Called with each signal passed on to the command.
+        on_write_error: Called with the descriptor, 1 or 2, and the error if output cannot be passed on,
             for
             example because of a full disk, but not if the reader has gone.
 
@@ -84,8 +84,8 @@ def run_command(
         for one in outputs:
             os.close(one.ours)
         raise
-    with _handing_on(process, outputs, handed):
-        _pass_on(process, outputs, see, unwritten)
+    with _handing_on(process, outputs, on_signal):
+        _pass_on(process, outputs, on_output, on_write_error)
         code = process.wait()
     return code if code >= 0 else 128 - code
 
@@ -127,12 +127,12 @@ def _same_size(ours: int, terminal: int) -> None:
 
 @contextlib.contextmanager
 def _handing_on(
-    process: subprocess.Popen[bytes], outputs: Sequence[_Output], handed: Callable[[int], object]
+    process: subprocess.Popen[bytes], outputs: Sequence[_Output], on_signal: Callable[[int], object]
 ) -> Generator[None]:
     def hand_on(number: int, _: FrameType | None) -> None:
         if number in _FROM_TERMINAL and _in_foreground():
             return  # the terminal has sent it to the command too
-        handed(number)
+        on_signal(number)
         with contextlib.suppress(OSError):
             process.send_signal(number)
 
@@ -191,8 +191,8 @@ def _in_foreground() -> bool:
 def _pass_on(
     process: subprocess.Popen[bytes],
     outputs: Sequence[_Output],
-    see: Callable[[bytes], None],
-    unwritten: Callable[[int, OSError], object],
+    on_output: Callable[[bytes], None],
+    on_write_error: Callable[[int, OSError], object],
 ) -> None:
     # A background program left by the command may keep the outputs open forever.
     with selectors.DefaultSelector() as selector:
@@ -206,12 +206,12 @@ def _pass_on(
                 data = _read(key.fd)
                 error = _write(key.data, data)
                 if error and error.errno not in (errno.EPIPE, errno.EIO):
-                    unwritten(key.data, error)
+                    on_write_error(key.data, error)
                 if not data or error:
                     selector.unregister(key.fd)
                     os.close(key.fd)  # the command gets a closed pipe, as it would by itself
                 if data:
-                    see(data)
+                    on_output(data)
         for fd in [key.fd for key in selector.get_map().values()]:
             os.close(fd)
 
