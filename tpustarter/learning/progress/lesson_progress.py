@@ -68,13 +68,13 @@ class LessonProgress:
     exercises: dict[str, ExerciseRecord] = field(default_factory=dict[str, ExerciseRecord])
     edits: dict[str, BlockRecord] = field(default_factory=dict[str, BlockRecord])
     """The failure of edited code in a block that is not a task, by block."""
-    open: int | None = None
+    open_count: int | None = None
     """The number of open tasks and questions, from when it was first left; None before."""
 
     @property
     def is_read(self) -> bool:
         """Return whether its own blocks have passed, and tasks or questions were left for later."""
-        return self.done is None and self.open is not None
+        return self.done is None and self.open_count is not None
 
     def status(self, block: Block) -> str | None:
         """Return a block's last status, or `changed` if the lesson has since changed its code."""

@@ -102,7 +102,7 @@ def _is_of_others(expected: ExpectedOutput, ran_on: UsedDevices | None) -> bool:
     Expected outputs assume the default number; with another (`--devices 1`) the lesson has none.
     """
     count = ran_on.count if ran_on else framework_plan.VIRTUAL_DEVICES
-    return expected.on == "cpu" and count != framework_plan.VIRTUAL_DEVICES
+    return expected.platform == "cpu" and count != framework_plan.VIRTUAL_DEVICES
 
 
 def _redacted(difference: OutputDifference, redact: Redactor) -> OutputDifference:
