@@ -34,7 +34,7 @@ def _found(text: str) -> list[TutorialClaim]:
     sources = search.read_sources()
     found = search.SearchLibrary(sources, search.read_synonyms()).search(text)
     hits = found.select_kind("old")
-    return [claims[hit.id] for hit in hits if hit.is_whole == hits[0].is_whole]
+    return [claims[hit.id] for hit in hits if hit.has_every_word == hits[0].has_every_word]
 
 
 def print_claims(text: str) -> None:
