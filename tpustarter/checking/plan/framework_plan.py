@@ -235,7 +235,7 @@ def framework_variables(
     return {**own, **plan.env}
 
 
-def probe_environment(
+def make_probe_environment(
     plan: FrameworkPlan, base: Mapping[str, str], folder: Path, framework: str
 ) -> dict[str, str]:
     """Return a probe's whole environment: the user's, with the plan's changes."""

@@ -31,9 +31,9 @@ def limit_variables(machine: Machine, limit: int | None) -> dict[str, str]:
     return {} if limit is None else {LIMIT: str(limit)}
 
 
-def process_ending(gone: Event) -> str:
+def describe_process_ending(gone: Event) -> str:
     """Return why a process ended unexpectedly, the memory limit included."""
-    return format_excess(gone) or outcomes.process_ending(gone)[2]
+    return format_excess(gone) or outcomes.make_process_ending(gone)[2]
 
 
 def format_excess(gone: Event) -> str | None:
