@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tpustarter.checking.plan import interpreters
-from tpustarter.checking.results.no_tpu_reason import NO_KNOWN_TPU
+from tpustarter.checking.results.no_tpu_reason import NOT_KNOWN
 from tpustarter.checking.results.results import BlockedFramework, HostFields
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
@@ -124,7 +124,7 @@ def _other_platform(machine: host.Machine, require: str, platform: str) -> Block
     hint = "`tpustarter check 'host.*' -v`"
     unknown = tuple(host.unknown_google_devices(machine))
     if unknown and not host.list_chips(machine) and require == "tpu":
-        what += f"; {NO_KNOWN_TPU}, {host.describe_unknown_devices(unknown)}"
+        what += f"; {NOT_KNOWN}, {host.describe_unknown_devices(unknown)}"
         hint = "`JAX_PLATFORMS=tpu,cpu tpustarter check --require tpu` lets JAX decide"
     return BlockedFramework(what, ExitCode.NO_DEVICE, hint)
 
@@ -162,9 +162,7 @@ def _on_tpu(
     where = (generation.title.split(" (")[0] if generation else "TPU",)  # without the code name
     if not sees_tpu(machine):
         jax_platforms = host.clean_text(machine.env.get("JAX_PLATFORMS", ""), 40)
-        named = (
-            (NO_KNOWN_TPU, host.describe_unknown_devices(unknown)) if unknown else ("no TPU seen",)
-        )
+        named = (NOT_KNOWN, host.describe_unknown_devices(unknown)) if unknown else ("no TPU seen",)
         where = (*named, f"JAX_PLATFORMS={jax_platforms}")
     if total_chips:
         where = (*where, _chips(total_chips, devices, generation))

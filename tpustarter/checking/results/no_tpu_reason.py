@@ -5,7 +5,7 @@ from __future__ import annotations
 from tpustarter.checking.results.results import HostFields
 from tpustarter.text import phrases
 
-NO_KNOWN_TPU = "no TPU known here"
+NOT_KNOWN = "no TPU known here"
 """The text for a machine with no TPU that this version recognises."""
 
 
@@ -16,4 +16,4 @@ def explain_no_tpu(host_facts: HostFields) -> str:
     if chips := host_facts.get("chips"):
         return f"{phrases.format_count(chips, 'TPU chip')} not used"
     unknown = host_facts.get("unknown_google_devices")
-    return f"{NO_KNOWN_TPU}, {host.describe_unknown_devices(unknown)}" if unknown else "no TPU"
+    return f"{NOT_KNOWN}, {host.describe_unknown_devices(unknown)}" if unknown else "no TPU"
