@@ -449,7 +449,7 @@ def test_the_plan_names_every_variable_it_sets(tmp_path: Path) -> None:
     """What the probe changes in the environment is in the plan, and nothing else is."""
     machine = lay_out(tmp_path, "v6e", chips=8)
     made = framework_plan.make_plan(machine)
-    env = framework_plan.probe_environment(made, machine.env, tmp_path, "jax")
+    env = framework_plan.make_probe_environment(made, machine.env, tmp_path, "jax")
     different = {name for name in env if machine.env.get(name) != env[name]}
 
     assert different == {*made.env, *framework_plan.run_folder_variables(tmp_path)}

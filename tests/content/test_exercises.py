@@ -10,7 +10,6 @@ import pytest
 from tests.learning.test_exercises import KINDS
 from tests.support.made_lessons import make_session
 from tests.support.shipped import DEFAULT, exercise_is_judged, shipped_exercises
-from tpustarter.learning.content import code_files
 from tpustarter.learning.content.exercises import Exercise
 from tpustarter.learning.run.lesson_process import LessonSession
 
@@ -33,9 +32,7 @@ def test_exercise_fails_as_shipped_and_passes_when_solved(
     one: Exercise, warm: dict[str | None, LessonSession]
 ) -> None:
     """By an assertion that says what is missing, not by an accident."""
-    if code_files.list_code_files(
-        one.lesson
-    ):  # its files lie in a folder that is gone with each test
+    if one.lesson.code_names:  # its files lie in a folder that is gone with each test
         with contextlib.closing(make_session(one.lesson)) as session:
             exercise_is_judged(one, session)
         return

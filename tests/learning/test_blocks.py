@@ -46,7 +46,7 @@ def test_a_lesson_is_markdown_and_blocks_in_order(tmp_path: Path) -> None:
         first.line,
     )
     assert [("cpu", "1\n", 0.01), ("tpu", "2\n", None)] == [
-        (one.on, one.text, one.rtol) for one in first.expected
+        (one.platform, one.text, one.rtol) for one in first.expected
     ]
     assert second.expected == ()
     assert blocks.TIMEOUT_S == second.timeout_s

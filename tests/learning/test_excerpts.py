@@ -106,10 +106,10 @@ def test_whole_words_are_marked(text: str, expected: str) -> None:
 def test_excerpts_of_lessons_are_whole_sentences(typed: str) -> None:
     """None goes on with what stands before it, or ends before its end."""
     texts = [
-        ("".join(text for text, _ in spot.parts), "".join(text for text, _ in spot.paragraph))
+        ("".join(text for text, _ in line.parts), "".join(text for text, _ in line.paragraph))
         for hit in LIBRARY.search(typed).select_kind("lesson")
-        for spot in hit.spots
-        if not spot.is_code
+        for line in hit.lines
+        if not line.is_code
     ]
 
     assert texts

@@ -57,13 +57,13 @@ def test_lesson_is_done_by_blocks_tasks_and_questions(tmp_path: Path) -> None:
     lesson_progress.record_lesson_left(lesson)
     assert ("read", 2, None) == (
         lesson_progress.format_lesson_mark(lesson, known()),
-        known().open,
+        known().open_count,
         known().done,
     )
     assert {lesson.id} == lesson_progress.list_read_lessons()
     lesson_progress.record_block(lesson, turn, BlockResult("turn", "pass"))
     lesson_progress.record_quiz_answer(lesson, "why", is_right=False)
-    assert (1, False) == (known().open, lesson_progress.is_lesson_done(lesson.id))
+    assert (1, False) == (known().open_count, lesson_progress.is_lesson_done(lesson.id))
     lesson_progress.record_quiz_answer(lesson, "why", is_right=True)
     assert ("done", set()) == (
         lesson_progress.format_lesson_mark(lesson, known()),

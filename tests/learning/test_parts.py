@@ -88,7 +88,7 @@ def test_gate_runs_answer_and_learner_keeps_task(tmp_path: Path) -> None:
         name: result.status for name, result in practice.results[lesson.id].items()
     }
     known = lesson_progress.read_progress().lessons[lesson.id]
-    assert (None, 1) == (known.done, known.open)
+    assert (None, 1) == (known.done, known.open_count)
     assert ["one"] == list(known.blocks)
 
     wrong = make_lesson(tmp_path, TRY.replace("print(42)", "print(41)"), name="02-wrong")

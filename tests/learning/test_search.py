@@ -133,7 +133,7 @@ def test_all_words_must_match_before_some(library: SearchLibrary) -> None:
     assert ["made/head"] == first(library.search("loaders fast"), 9)
     some = library.search("loader zebra")
     assert {"made/whole", "made/head"} <= {*first(some, 9)}
-    assert not any(hit.is_whole for hit in some.hits)
+    assert not any(hit.has_every_word for hit in some.hits)
 
 
 def test_glossary_checks_and_claims_match_synonyms(library: SearchLibrary) -> None:
@@ -141,7 +141,7 @@ def test_glossary_checks_and_claims_match_synonyms(library: SearchLibrary) -> No
     found = library.search("sharding")
 
     assert ["shard"] == [hit.id for hit in found.select_kind("word")]
-    assert ("shard",) == found.also
+    assert ("shard",) == found.synonyms
     assert ["jax.the_loader"] == [
         hit.id for hit in library.search("the_loader").select_kind("check")
     ]
@@ -155,11 +155,11 @@ def test_hit_has_line_section_and_matched_word(library: SearchLibrary) -> None:
         hit for hit in library.search("loader").select_kind("lesson") if hit.id == "made/whole"
     )
     lesson = next(one for one in library.sources.lessons if one.id == "made/whole")
-    [spot] = hit.spots
+    [line] = hit.lines
 
-    assert (spot.heading, spot.is_code) == ("Part", False)
-    assert spot.parts == (("The ", False), ("loader", True), (" works.", False))
-    assert spot.line == lesson.path.read_text().split("\n")[spot.number - 1]
+    assert (line.heading, line.is_code) == ("Part", False)
+    assert line.parts == (("The ", False), ("loader", True), (" works.", False))
+    assert line.line == lesson.path.read_text().split("\n")[line.number - 1]
 
 
 def test_excerpt_names_program_and_starts_code(
@@ -173,8 +173,8 @@ def test_excerpt_names_program_and_starts_code(
 
     for word in ("tpustarter", "check", "then"):
         [hit] = SearchLibrary(SearchSources([lesson]), {}).search(word).hits
-        shown = "".join(text for text, _ in hit.spots[0].parts)
-        found = "".join(text for text, is_found in hit.spots[0].parts if is_found)
+        shown = "".join(text for text, _ in hit.lines[0].parts)
+        found = "".join(text for text, is_found in hit.lines[0].parts if is_found)
 
         assert "Run tpustarter check then." == shown
         assert found.endswith(word)
@@ -185,7 +185,7 @@ def test_code_excerpt_starts_at_first_character(library: SearchLibrary, tmp_path
     lesson = make_lesson(tmp_path, "```python\nif x:\n    feed(batch)\n```\n", name="04-code")
     [hit] = SearchLibrary(SearchSources([lesson]), {}).search("feed").hits
 
-    assert [(True, "feed(batch)")] == [(spot.is_code, spot.line) for spot in hit.spots]
+    assert [(True, "feed(batch)")] == [(line.is_code, line.line) for line in hit.lines]
     assert library.search("feed").select_kind("lesson") == []
 
 
@@ -222,8 +222,8 @@ def test_typed_words_rank_above_synonyms() -> None:
     """A mesh is looked for as a sharding, too."""
     [best, *_] = LIBRARY.search("mesh").select_kind("lesson")
 
-    for spot in best.spots:
-        assert "mesh" in "".join(text for text, _ in spot.parts).casefold()
+    for line in best.lines:
+        assert "mesh" in "".join(text for text, _ in line.parts).casefold()
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("vmpa", "vmap"), ("jti", ""), ("vapm", "")])

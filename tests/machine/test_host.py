@@ -39,7 +39,7 @@ def test_another_google_device_is_never_a_chip(tmp_path: Path, device: str) -> N
     assert host.unknown_google_devices(machine) == []
     assert f"1ae0:{device[2:]}" in host.other_google_devices(machine)[0]
     assert host.guess_platform(machine) == "cpu"
-    assert host.find_unmet_host_need(machine, {"chips": 1}) == "no TPU on this machine"
+    assert host.find_unmet_check_need(machine, {"chips": 1}) == "no TPU on this machine"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_unknown_google_device_is_reported_with_its_id(
     machine = lay_out(tmp_path, google_device=device)
     if pci_class:
         (tmp_path / "sys/bus/pci/devices/0000:00:03.0/class").write_text(pci_class + "\n")
-    unmet = host.find_unmet_host_need(machine, {"chips": 1}) or ""
+    unmet = host.find_unmet_check_need(machine, {"chips": 1}) or ""
 
     assert unknown == host.unknown_google_devices(machine)
     assert host.list_chips(machine) == []
@@ -85,7 +85,7 @@ def test_laptop_has_no_tpu_and_raises_nothing(tmp_path: Path) -> None:
     assert host.shared_memory_gib(machine) is None
     assert host.has_nvidia_gpu(machine) is False
     assert host.guess_platform(machine) == "cpu"
-    assert host.find_unmet_host_need(machine, {"chips": 1}) == "no TPU on this machine"
+    assert host.find_unmet_check_need(machine, {"chips": 1}) == "no TPU on this machine"
 
 
 def test_garbage_on_machine_is_unknown(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_hidden_pci_with_nodes_and_variables_is_tpu(tmp_path: Path) -> None:
 
     assert host.guess_platform(with_variables) == "tpu"
     assert host.count_visible_devices(with_variables) == 1
-    assert host.find_unmet_host_need(with_variables, {"chips": 1}) is None
+    assert host.find_unmet_check_need(with_variables, {"chips": 1}) is None
     assert host.guess_platform(without) == "cpu"
     assert host.guess_platform(lay_out(tmp_path / "b", env=colab)) == "cpu"
 
@@ -210,7 +210,7 @@ def test_unmet_needs_are_named_with_found_values(
     tmp_path: Path, needs: dict[str, object], reason: str | None
 ) -> None:
     """Keys that are not the host's are left to others."""
-    assert host.find_unmet_host_need(lay_out(tmp_path, "v5e", chips=4), needs) == reason
+    assert host.find_unmet_check_need(lay_out(tmp_path, "v5e", chips=4), needs) == reason
 
 
 def test_importing_host_is_cheap() -> None:

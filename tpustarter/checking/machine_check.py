@@ -231,7 +231,7 @@ class MachineCheck:
         target = framework_plan.make_target(run_plan, self._machine)
         session.target = {**target, "minutes": self._request.minutes}
         if framework:
-            session.env = framework_plan.probe_environment(
+            session.env = framework_plan.make_probe_environment(
                 run_plan, self._machine.env, session.folder, framework
             )
             session.drop = locations.find_sudo_caller()
@@ -264,7 +264,7 @@ class MachineCheck:
         if self._runner and self._runner.is_warm:
             yield from self._runner.run(group)
             return
-        env = framework_plan.probe_environment(
+        env = framework_plan.make_probe_environment(
             run_plan, self._machine.env, session.folder, framework
         )
         with contextlib.ExitStack() as stack:

@@ -28,8 +28,8 @@ class RunProgress:
         """The progress reported by the running check."""
         self.platform = ""
         """The platform under test, once the plan is made."""
-        self.warm: set[str] = set()
-        """Frameworks of which at least one check has ended."""
+        self.frameworks_with_results: set[str] = set()
+        """Frameworks of which a check has ended, if only as skipped."""
         self._began = time.monotonic()
 
     def follow(self, event: object) -> None:
@@ -46,7 +46,7 @@ class RunProgress:
             self.reported = event.progress
         elif isinstance(event, CheckEnded):
             self.results[event.result.id] = event.result
-            self.warm.add(event.result.framework)
+            self.frameworks_with_results.add(event.result.framework)
             self.running, self._began = None, time.monotonic()
 
     @property

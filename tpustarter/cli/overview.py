@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from tpustarter.checking.plan import framework_plan, interpreters
-from tpustarter.checking.results import status_words
+from tpustarter.checking.results import no_tpu_reason
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.machine import host
@@ -44,7 +44,7 @@ def overview() -> None:
         chosen, others = interpreters.choose_interpreter(None, os.environ, Path.cwd())
         run_plan = framework_plan.make_plan(machine, gpu_plugin=chosen.has_gpu_plugin)
         frameworks = chosen.frameworks_text or "no framework yet"
-        why = status_words.explain_no_tpu(framework_plan.make_host_fields(run_plan))
+        why = no_tpu_reason.explain_no_tpu(framework_plan.make_host_fields(run_plan))
         instead = f"{why}; checks run on "
         on_tpu = run_plan.platform == "tpu"
         _say("Devices", f"{'' if on_tpu else instead}{run_plan.devices_text}")

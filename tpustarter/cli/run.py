@@ -48,35 +48,37 @@ def run(command: tuple[str, ...]) -> None:
     from tpustarter.running import passthrough
 
     seen = log_scanner.FailureScanner(known_failures.read_known_failures()).start_pass()
-    handed: list[int] = []
-    unwritten: list[int] = []
+    passed_signals: list[int] = []
+    failed_outputs: list[int] = []
 
-    def say_unwritten(to: int, error: OSError) -> None:
-        unwritten.append(to)
-        _say_unwritten(to, error)
+    def on_write_error(fd: int, error: OSError) -> None:
+        failed_outputs.append(fd)
+        _print_write_error(fd, error)
 
     before = memory.count_kills_by_file(machine.Machine())
     bring_back = passthrough.save_terminal_settings()
     try:
-        code = passthrough.run_command(command, os.environ, seen.feed, handed.append, say_unwritten)
+        code = passthrough.run_command(
+            command, os.environ, seen.feed, passed_signals.append, on_write_error
+        )
     except OSError as error:
         is_missing = isinstance(error, FileNotFoundError)
         why = "there is no such command" if is_missing else str(error.strerror)
         click.echo(str(Problem(f"`{escape_text(command[0])}` cannot be started: {why}")), err=True)
         sys.exit(ExitCode.NOT_FOUND if is_missing else ExitCode.NOT_EXECUTABLE)
-    if code not in _ON_PURPOSE and code - 128 not in handed:
+    if code not in _ON_PURPOSE and code - 128 not in passed_signals:
         after = memory.count_kills_by_file(machine.Machine())
         bring_back()
         kills = {place: count - before.get(place, count) for place, count in after.items()}
         _explain(seen, code, kills, command[0])
-    if code in (ExitCode.OK, ExitCode.PIPE) and 1 in unwritten:
+    if code in (ExitCode.OK, ExitCode.PIPE) and 1 in failed_outputs:
         code = ExitCode.OUTPUT  # the command only saw a closed pipe, not the lost output
     sys.exit(code)
 
 
-def _say_unwritten(to: int, error: OSError) -> None:
+def _print_write_error(fd: int, error: OSError) -> None:
     """Print why the command meets a closed pipe."""
-    stream = "stdout" if to == 1 else "stderr"
+    stream = "stdout" if fd == 1 else "stderr"
     problem = Problem(f"cannot write the command's output to {stream}: {error.strerror}")
     click.echo(str(problem), err=True)
 

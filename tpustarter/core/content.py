@@ -347,12 +347,12 @@ def read_lessons(folder: Path | None = None) -> list[Lesson]:
         return [read_lesson(path, known) for path in sorted(folder.glob("*/*.md"), key=_place)]
 
 
-def find_lesson(typed: str, lessons: Iterable[Lesson], path: Container[str] = ()) -> Lesson:
-    """Return the lesson whose id was typed in full or in part; `path` decides between several."""
+def find_lesson(typed: str, lessons: Iterable[Lesson], preferred: Container[str] = ()) -> Lesson:
+    """Return the lesson whose id was typed in full or in part; of several, the preferred one."""
     by_id = {lesson.id: lesson for lesson in lessons}
     titles = {name: lesson.title for name, lesson in by_id.items()}
     found = short_ids.find_id(
-        typed, titles, kind="lesson", listed_by="tpustarter learn -v", preferred=path
+        typed, titles, kind="lesson", listed_by="tpustarter learn -v", preferred=preferred
     )
     return by_id[found]
 

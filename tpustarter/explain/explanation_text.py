@@ -433,8 +433,8 @@ def describe_next_commands(framework: str = "") -> Iterator[ExplanationPart]:
         "first says why, and the others only say that it is gone, so collect the output of all of "
         "them. Frameworks say more with these variables set:"
     )
-    louder = frameworks.FRAMEWORKS[framework or "jax"].louder
-    yield ExplanationPart(f"export {louder} {VERBOSE}", kind=PartKind.COMMAND)
+    assignments = frameworks.FRAMEWORKS[framework or "jax"].verbose_assignments
+    yield ExplanationPart(f"export {assignments} {VERBOSE}", kind=PartKind.COMMAND)
     yield ExplanationPart("Then see whether this machine is sound:")
     yield ExplanationPart("tpustarter check", kind=PartKind.COMMAND)
     yield ExplanationPart("If it is, this collects what the maintainers of a framework ask for:")

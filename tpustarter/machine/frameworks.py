@@ -58,11 +58,11 @@ class Framework(NamedTuple):
     """True if it can also compute without an accelerator."""
     log_words: str = ""
     """Regular expression for text that only this framework logs; empty if none is known."""
-    beside: tuple[str, ...] = ()
+    required_frameworks: tuple[str, ...] = ()
     """Frameworks that it computes with, which must be installed too."""
-    quiet: Mapping[str, str] = {}
+    quiet_variables: Mapping[str, str] = {}
     """Variables that keep its log out of a lesson's output; the user's own take precedence."""
-    louder: str = ""
+    verbose_assignments: str = ""
     """Assignments that make its errors more detailed; empty if none are known.
 
     Sources: docs.jax.dev/en/latest/config_options.html, docs.pytorch.org/xla/master (its page on
@@ -94,7 +94,7 @@ FRAMEWORKS = {
             "cpu": {"JAX_PLATFORMS": "cpu"},
         },
         counts=("JAX_NUM_CPU_DEVICES",),
-        louder="JAX_TRACEBACK_FILTERING=off",
+        verbose_assignments="JAX_TRACEBACK_FILTERING=off",
     ),
     "torch_xla": Framework(
         title="PyTorch/XLA",
@@ -108,7 +108,7 @@ FRAMEWORKS = {
         platforms={"tpu": {"PJRT_DEVICE": "TPU"}, "cpu": {"PJRT_DEVICE": "CPU"}},
         # An all-reduce under `launch` needs a thread per CPU device, or it hangs.
         counts=("CPU_NUM_DEVICES", "XLA_THREAD_POOL_SIZE"),
-        louder="PT_XLA_DEBUG_LEVEL=2 TORCH_SHOW_CPP_STACKTRACES=1",
+        verbose_assignments="PT_XLA_DEBUG_LEVEL=2 TORCH_SHOW_CPP_STACKTRACES=1",
     ),
     "torch_tpu": Framework(
         title="TorchTPU",
@@ -145,8 +145,8 @@ FRAMEWORKS = {
         # The number of its CPU devices is set by code in the adapter.
         platforms={name: {"KERAS_BACKEND": "tensorflow"} for name in ("tpu", "cpu")},
         # Errors are still shown. At the information level each epoch would log a dozen lines.
-        quiet={"TF_CPP_MIN_LOG_LEVEL": "2"},
-        louder="TF_CPP_MIN_LOG_LEVEL=0",
+        quiet_variables={"TF_CPP_MIN_LOG_LEVEL": "2"},
+        verbose_assignments="TF_CPP_MIN_LOG_LEVEL=0",
     ),
     "keras": Framework(
         title="Keras",
@@ -162,7 +162,7 @@ FRAMEWORKS = {
             "cpu": {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
         },
         counts=("JAX_NUM_CPU_DEVICES",),
-        beside=("jax",),
+        required_frameworks=("jax",),
     ),
 }
 """Frameworks by import name, in the order in which their checks run."""
@@ -244,8 +244,8 @@ def can_run_on_cpu(framework: str) -> bool:
 
 def list_missing(framework: str, installed: Iterable[str]) -> list[str]:
     """Return the frameworks that another one computes with but that are not installed."""
-    beside = FRAMEWORKS[framework].beside if framework in FRAMEWORKS else ()
-    return [name for name in beside if name not in installed]
+    required = FRAMEWORKS[framework].required_frameworks if framework in FRAMEWORKS else ()
+    return [name for name in required if name not in installed]
 
 
 class InstalledVersions(TypedDict):

@@ -49,7 +49,7 @@ __all__ = [
     "find_container",
     "find_generation",
     "find_slice",
-    "find_unmet_host_need",
+    "find_unmet_check_need",
     "format_duration",
     "guess_platform",
     "has_nvidia_gpu",
@@ -318,7 +318,7 @@ def has_nvidia_gpu(machine: Machine) -> bool:
     return any(machine.read_status(name) for name in ("/dev/nvidia0", "/proc/driver/nvidia"))
 
 
-def find_unmet_host_need(machine: Machine, needs: Mapping[str, object]) -> str | None:
+def find_unmet_check_need(machine: Machine, needs: Mapping[str, object]) -> str | None:
     """Return a need of a check that this host does not meet, with the value found, or None.
 
     Only the keys `chips` (a number), `container` and `google_cloud` are judged.

@@ -29,7 +29,7 @@ def find_unmet_need(framework: str, needs: CheckNeeds) -> str | None:
         # Compiled again in every process, so it is used only if needed.
         from tpustarter.machine import host
 
-        reason = host.find_unmet_host_need(
+        reason = host.find_unmet_check_need(
             host.Machine(root=target().root, uid=target().uid), host_needs
         )
         if reason:

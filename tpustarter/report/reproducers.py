@@ -212,7 +212,9 @@ class _Tester:
             env = dict(machine.env) | framework_plan.run_folder_variables(folder)
             hold = None
             if framework:
-                env = framework_plan.probe_environment(self._plan, machine.env, folder, framework)
+                env = framework_plan.make_probe_environment(
+                    self._plan, machine.env, folder, framework
+                )
                 settings = frameworks.list_settings(framework, machine.env)
                 env = frameworks.remove_settings(env, settings)
             if framework and self._plan.platform != "cpu":

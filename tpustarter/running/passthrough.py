@@ -1,12 +1,9 @@
 """A command run as if by the user directly, while this program reads its output.
 
 If an output is a terminal, the command gets a terminal of the same size; otherwise it gets a pipe.
-So
-it buffers and colours as it would by itself. Its stdin is the user's own. It stays in the
-terminal's
-foreground group, which is how Ctrl-C and Ctrl-Z reach it; signals that another process sends to
-this
-one are passed on to the command.
+So it buffers and colours as it would by itself. Its stdin is the user's own. It stays in the
+terminal's foreground group, which is how Ctrl-C and Ctrl-Z reach it; signals that another process
+sends to this one are passed on to the command.
 """
 
 from __future__ import annotations
@@ -34,11 +31,11 @@ _HANDED_ON = (*_FROM_TERMINAL, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, si
 class _Output:
     """The pipe or terminal for one or both of the command's outputs."""
 
-    ours: int
+    read_fd: int
     """The descriptor that this program reads."""
-    theirs: int
+    write_fd: int
     """The descriptor that the command writes to."""
-    to: int
+    target_fd: int
     """The descriptor to which output is passed on: 1 or 2."""
     is_terminal: bool
 
@@ -50,42 +47,41 @@ def _to_nobody(*_: object) -> None:
 def run_command(
     command: Sequence[str],
     env: Mapping[str, str],
-    see: Callable[[bytes], None],
-    handed: Callable[[int], object] = _to_nobody,
-    unwritten: Callable[[int, OSError], object] = _to_nobody,
+    on_output: Callable[[bytes], None],
+    on_signal: Callable[[int], object] = _to_nobody,
+    on_write_error: Callable[[int, OSError], object] = _to_nobody,
 ) -> int:
     """Run a command and return its exit code, which is 128 + N if signal N ended it.
 
     Args:
         command: The program and its arguments.
         env: Its environment variables.
-        see: Called with the output of both descriptors, in the order in which it is read.
-        handed: Called with each signal passed on to the command.
-        unwritten: Called with the descriptor, 1 or 2, and the error if output cannot be passed on,
-            for
-            example because of a full disk, but not if the reader has gone.
+        on_output: Called with the output of both descriptors, in the order in which it is read.
+        on_signal: Called with each signal passed on to the command.
+        on_write_error: Called with the descriptor, 1 or 2, and the error if output cannot be
+            passed on, for example because of a full disk, but not if the reader has gone.
 
     Raises:
         OSError: The command cannot be started.
     """
     outputs = _outputs()
-    writes_to = {one.to: one.theirs for one in outputs}
-    stdout = writes_to.get(1, outputs[0].theirs)
+    writes_to = {one.target_fd: one.write_fd for one in outputs}
+    stdout = writes_to.get(1, outputs[0].write_fd)
     stderr = writes_to.get(2, stdout)
     try:
         with contextlib.ExitStack() as stack:
             for one in outputs:
-                stack.callback(os.close, one.theirs)
+                stack.callback(os.close, one.write_fd)
             # Descriptors opened by the shell stay open; this program's own are not inheritable.
             process = subprocess.Popen(
                 list(command), env=dict(env), stdout=stdout, stderr=stderr, close_fds=False
             )
     except OSError:
         for one in outputs:
-            os.close(one.ours)
+            os.close(one.read_fd)
         raise
-    with _handing_on(process, outputs, handed):
-        _pass_on(process, outputs, see, unwritten)
+    with _handing_on(process, outputs, on_signal):
+        _pass_on(process, outputs, on_output, on_write_error)
         code = process.wait()
     return code if code >= 0 else 128 - code
 
@@ -106,40 +102,40 @@ def _access(fd: int) -> int:
     return fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE
 
 
-def _output(to: int) -> _Output:
-    if not os.isatty(to):
-        ours, theirs = os.pipe()
-        return _Output(ours, theirs, to, is_terminal=False)
-    ours, theirs = os.openpty()
+def _output(target_fd: int) -> _Output:
+    if not os.isatty(target_fd):
+        read_fd, write_fd = os.pipe()
+        return _Output(read_fd, write_fd, target_fd, is_terminal=False)
+    read_fd, write_fd = os.openpty()
     with contextlib.suppress(termios.error):
-        settings = termios.tcgetattr(to)
+        settings = termios.tcgetattr(target_fd)
         settings[1] &= ~termios.OPOST  # the user's own terminal does that
-        termios.tcsetattr(theirs, termios.TCSANOW, settings)
-    _same_size(ours, to)
-    return _Output(ours, theirs, to, is_terminal=True)
+        termios.tcsetattr(write_fd, termios.TCSANOW, settings)
+    _same_size(read_fd, target_fd)
+    return _Output(read_fd, write_fd, target_fd, is_terminal=True)
 
 
-def _same_size(ours: int, terminal: int) -> None:
+def _same_size(read_fd: int, terminal: int) -> None:
     with contextlib.suppress(OSError):
         size = fcntl.ioctl(terminal, termios.TIOCGWINSZ, bytes(8))
-        fcntl.ioctl(ours, termios.TIOCSWINSZ, size)
+        fcntl.ioctl(read_fd, termios.TIOCSWINSZ, size)
 
 
 @contextlib.contextmanager
 def _handing_on(
-    process: subprocess.Popen[bytes], outputs: Sequence[_Output], handed: Callable[[int], object]
+    process: subprocess.Popen[bytes], outputs: Sequence[_Output], on_signal: Callable[[int], object]
 ) -> Generator[None]:
     def hand_on(number: int, _: FrameType | None) -> None:
         if number in _FROM_TERMINAL and _in_foreground():
             return  # the terminal has sent it to the command too
-        handed(number)
+        on_signal(number)
         with contextlib.suppress(OSError):
             process.send_signal(number)
 
     def resize(_number: int, _: FrameType | None) -> None:
         for one in outputs:
             if one.is_terminal:
-                _same_size(one.ours, one.to)
+                _same_size(one.read_fd, one.target_fd)
 
     handlers: dict[int, Callable[[int, FrameType | None], None]] = {
         number: hand_on
@@ -191,13 +187,13 @@ def _in_foreground() -> bool:
 def _pass_on(
     process: subprocess.Popen[bytes],
     outputs: Sequence[_Output],
-    see: Callable[[bytes], None],
-    unwritten: Callable[[int, OSError], object],
+    on_output: Callable[[bytes], None],
+    on_write_error: Callable[[int, OSError], object],
 ) -> None:
     # A background program left by the command may keep the outputs open forever.
     with selectors.DefaultSelector() as selector:
         for one in outputs:
-            selector.register(one.ours, selectors.EVENT_READ, one.to)
+            selector.register(one.read_fd, selectors.EVENT_READ, one.target_fd)
         while selector.get_map():
             ready = selector.select(IDLE_S)
             if not ready and process.poll() is not None:
@@ -206,12 +202,12 @@ def _pass_on(
                 data = _read(key.fd)
                 error = _write(key.data, data)
                 if error and error.errno not in (errno.EPIPE, errno.EIO):
-                    unwritten(key.data, error)
+                    on_write_error(key.data, error)
                 if not data or error:
                     selector.unregister(key.fd)
                     os.close(key.fd)  # the command gets a closed pipe, as it would by itself
                 if data:
-                    see(data)
+                    on_output(data)
         for fd in [key.fd for key in selector.get_map().values()]:
             os.close(fd)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from tpustarter.checking.machine_check import Event, MachineCheck, MachineCheckOptions, PlanMade
 from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.results import headline, verdict
-from tpustarter.checking.run.outcomes import process_ending, result_without_findings
+from tpustarter.checking.run.outcomes import make_process_ending, result_without_findings
 from tpustarter.checking.run.probe_session import ProbeSession, start_probe
 from tpustarter.checking.run.runner import (
     LOG_TAIL_CHARACTERS,
@@ -240,7 +240,7 @@ class SliceCheck(MachineCheck):
                 detail = self._redact.redact_text(str(event["detail"]))
                 yield from results.lose("error", "lost", detail, self._tail(read_log))
             case "gone":
-                _, reason, detail, _ = process_ending(event)
+                _, reason, detail, _ = make_process_ending(event)
                 if not self._place.leads:
                     text = f"host 0 is gone, or the connection to it: {detail}"
                     self.host_end = OtherHostEnd(*self._place, ExitCode.INCONCLUSIVE, text)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tpustarter.checking.results import next_step
 from tpustarter.checking.results.headline import format_headline
+from tpustarter.checking.results.no_tpu_reason import explain_no_tpu
 from tpustarter.checking.results.results import (
     WORST_FIRST,
     FindingFields,
@@ -16,7 +17,6 @@ from tpustarter.checking.results.results import (
     Run,
     Status,
 )
-from tpustarter.checking.results.status_words import explain_no_tpu
 from tpustarter.checking.run import known_causes
 from tpustarter.machine import frameworks
 from tpustarter.text import bars, phrases

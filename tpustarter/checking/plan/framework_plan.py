@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tpustarter.checking.plan import interpreters
+from tpustarter.checking.results.no_tpu_reason import NOT_KNOWN
 from tpustarter.checking.results.results import BlockedFramework, HostFields
-from tpustarter.checking.results.status_words import NOT_KNOWN
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, generations, host, pip_command
@@ -233,7 +233,7 @@ def framework_variables(
     return {**own, **plan.env}
 
 
-def probe_environment(
+def make_probe_environment(
     plan: FrameworkPlan, base: Mapping[str, str], folder: Path, framework: str
 ) -> dict[str, str]:
     """Return a probe's whole environment: the user's, with the plan's changes."""

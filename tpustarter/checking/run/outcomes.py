@@ -17,12 +17,12 @@ Ending = tuple[Status, Reason | None, str, UsedDevices | None]
 """The end of a check's run: status, reason, detail, and devices."""
 
 
-def timeout_ending(limit_s: float) -> Ending:
+def make_timeout_ending(limit_s: float) -> Ending:
     """Return the ending for a check that exceeded its timeout."""
     return ("error", "timeout", f"no verdict within {limit_s:g} s", None)
 
 
-def ignored_stop_ending(limit_s: float) -> Ending:
+def make_ignored_stop_ending(limit_s: float) -> Ending:
     """Return the ending for a check that kept running after it was asked to stop."""
     detail = f"still running {limit_s:g} s after it was asked to end"
     return ("notrun", "interrupted", detail, None)
@@ -44,7 +44,7 @@ def read_ending(event: Event, redact: Redactor) -> Ending:
     return (status, reason, detail, probe_events.parse_devices(event.get("ran_on")))
 
 
-def process_ending(gone: Event) -> Ending:
+def make_process_ending(gone: Event) -> Ending:
     """Return the ending for a check whose process ended unexpectedly."""
     if gone["signal"]:
         name = signal_name(gone["signal"])

@@ -15,12 +15,12 @@ from tpustarter.checking.results.results import BlockedFramework, FindingFields,
 from tpustarter.checking.run import probe_events
 from tpustarter.checking.run.outcomes import (
     Ending,
-    ignored_stop_ending,
     judge_check,
-    process_ending,
+    make_ignored_stop_ending,
+    make_process_ending,
+    make_timeout_ending,
     read_ending,
     result_without_findings,
-    timeout_ending,
 )
 from tpustarter.checking.run.probe_events import PythonVersions
 from tpustarter.checking.run.probe_session import (
@@ -258,7 +258,11 @@ class CheckRunner:
                     tick_s = passed_s + TICK_S
                 event = probe.read(max(0, min(tick_s, limit_s) - passed_s))
                 if event is None and passed_s >= limit_s:
-                    return ignored_stop_ending(FINISH_S) if finishing else timeout_ending(limit_s)
+                    return (
+                        make_ignored_stop_ending(FINISH_S)
+                        if finishing
+                        else make_timeout_ending(limit_s)
+                    )
             kind = event["event"]
             count += kind != "progress"  # the timeout bounds these
             if kind == "finding":
@@ -288,7 +292,7 @@ class CheckRunner:
         if kind == "interrupted":
             return ("notrun", "interrupted", "stopped while it ran", None)
         if kind == "gone":
-            return process_ending(event)
+            return make_process_ending(event)
         text = self._session.redact.redact_text(str(event.get("text", event)))
         return ("error", "protocol", f"wrote something that is not an event: {text[:80]!r}", None)
 

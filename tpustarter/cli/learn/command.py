@@ -222,7 +222,7 @@ def _answers(options: SimpleNamespace) -> dict[str, str | None]:
 def _standalone_action(options: SimpleNamespace) -> Callable[[], None] | None:
     standalone: dict[str, tuple[bool, Callable[[], None]]] = {
         "--search": (options.search is not None, lambda: _search(options.search)),
-        "--old": (options.old is not None, lambda: _search_claims(options.old)),
+        "--old": (options.old is not None, lambda: _print_outdated_claims(options.old)),
         "--exercise": (options.exercise is not None, lambda: _exercise(options)),
         "--path": (options.path is not None, lambda: _show_path(options.path)),
         "--which": (options.which, lambda: _recommend(options)),
@@ -356,10 +356,10 @@ def _exported(name: str) -> str:
     return data.decode("utf-8-sig")
 
 
-def _search_claims(text: str) -> None:
-    from tpustarter.cli.learn import tutorial_claims
+def _print_outdated_claims(text: str) -> None:
+    from tpustarter.cli.learn import outdated_claims
 
-    tutorial_claims.print_claims(text)
+    outdated_claims.print_outdated_claims(text)
 
 
 def _recommend(options: SimpleNamespace) -> None:

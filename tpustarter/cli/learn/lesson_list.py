@@ -162,7 +162,7 @@ class _LessonListing:
             count = len(solved_exercises.list_unsolved(lesson, self._records))
             right = f"{count} open" if count else ""
         if known := self._records.get(name) if state == "read" else None:
-            right = solved_exercises.format_open_count(known.open)
+            right = solved_exercises.format_open_count(known.open_count)
         title = cut_text(escape_text(lesson.title), _TITLE - len(indent) - len(right) + 1)
         left = f"  {indent}{mark:<5} {escape_text(name):<{_ID}}"
         if len(name) > _ID:

@@ -17,7 +17,7 @@ from tpustarter.core.problem import ExitCode
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.search import search
 from tpustarter.learning.search.passages import Kind
-from tpustarter.learning.search.search import SPOTS, FoundLine, Parts, SearchHit, SearchResult
+from tpustarter.learning.search.search import MAX_LINES, FoundLine, Parts, SearchHit, SearchResult
 from tpustarter.text.terminal import (
     WIDTH,
     add_unbreakable_spaces,
@@ -60,12 +60,12 @@ def _marked(text: str) -> str:
 
 
 def _show(found: SearchResult, mark: Mark) -> None:
-    if found.also:
-        others = ", ".join(escape_text(word) for word in found.also)
+    if found.synonyms:
+        others = ", ".join(escape_text(word) for word in found.synonyms)
         for line in wrap(f"Also looked for: {others}.", hang="  "):
             click.echo(line)
         click.echo()
-    if not any(hit.is_whole for hit in found.hits):
+    if not any(hit.has_every_word for hit in found.hits):
         click.echo("No text has all of these words; these have some of them.\n")
     for hit in filter(found.is_asked_for, found.hits):
         click.echo(_TITLES["word"])
@@ -76,7 +76,7 @@ def _show(found: SearchResult, mark: Mark) -> None:
     for kind, hits in groups:
         click.echo(_TITLES[kind])
         for number, hit in enumerate(hits[: _SHOWN[kind]]):
-            for line in _lines(hit, SPOTS if number < _BEST else 1, mark):
+            for line in _lines(hit, MAX_LINES if number < _BEST else 1, mark):
                 click.echo(line)
         if len(hits) > _SHOWN[kind]:
             click.echo(f"  and {len(hits) - _SHOWN[kind]} more")
@@ -111,10 +111,10 @@ def _following(best: SearchHit) -> str:
     return f"Read it: tpustarter learn {escape_text(best.id)}"
 
 
-def _lines(hit: SearchHit, spots: int, mark: Mark) -> Iterable[str]:
+def _lines(hit: SearchHit, max_lines: int, mark: Mark) -> Iterable[str]:
     if hit.kind == "lesson":
         yield f"  {escape_text(hit.id):<30}  {_windowed(hit.title, WIDTH - 34, mark)}"
-        yield from (_spot(spot, mark) for spot in hit.spots[:spots])
+        yield from (_format_found_line(line, mark) for line in hit.lines[:max_lines])
     elif hit.kind == "check":
         yield f"  {escape_text(hit.id):<32}  {_windowed(hit.title, WIDTH - 36, mark)}"
     elif hit.kind == "word":
@@ -124,11 +124,11 @@ def _lines(hit: SearchHit, spots: int, mark: Mark) -> Iterable[str]:
         yield f"  {escape_text(hit.id)}  {_windowed(hit.title, WIDTH - len(hit.id) - 4, mark)}"
 
 
-def _spot(spot: FoundLine, mark: Mark) -> str:
-    label = f"    {escape_text('code' if spot.is_code else spot.heading)}: "
+def _format_found_line(line: FoundLine, mark: Mark) -> str:
+    label = f"    {escape_text('code' if line.is_code else line.heading)}: "
     if len(label) > WIDTH // 2:
         label = f"{label[: WIDTH // 2 - 5].rstrip()}...: "
-    return label + _windowed(spot.parts, WIDTH - len(label), mark)
+    return label + _windowed(line.parts, WIDTH - len(label), mark)
 
 
 def _windowed(parts: Parts, width: int, mark: Mark) -> str:

@@ -87,7 +87,7 @@ class Block:
 
     def expected_on(self, platform: str) -> ExpectedOutput | None:
         """Return the expected output on a platform, or None if the lesson has none."""
-        by_platform = {expected.on: expected for expected in self.expected}
+        by_platform = {expected.platform: expected for expected in self.expected}
         return by_platform.get(platform) or by_platform.get("any")
 
     def expected_of(self, code: str, platform: str) -> ExpectedOutput | None:
@@ -149,7 +149,7 @@ def parse_lesson(lesson: Lesson) -> list[LessonPart]:
             quiz = _make_quiz(lesson, element)
             parts.append(LessonPart("quiz", quiz.question, quiz=quiz, fold=fold))
         elif element.kind in ("run", "try"):
-            block = blocks[element.values["id"]]
+            block = blocks[element.options["id"]]
             count += not fold
             number = 0 if fold else count
             block = replace(block, is_optional=block.is_try or bool(fold), number=number)
@@ -176,7 +176,7 @@ def _collect_blocks(lesson: Lesson, elements: Sequence[LessonElement]) -> dict[s
     blocks: dict[str, Block] = {}
     names: set[str] = set()
     for element in elements:
-        name = element.values.get("id")
+        name = element.options.get("id")
         if element.kind == "output":
             _add_expected(lesson, blocks, element)
         elif element.kind == "answer":
@@ -202,24 +202,24 @@ def _collect_blocks(lesson: Lesson, elements: Sequence[LessonElement]) -> dict[s
 
 def _make_block(lesson: Lesson, element: LessonElement) -> Block:
     return Block(
-        element.values["id"],
+        element.options["id"],
         element.content,
         lesson.first_line + element.start,
         _parse_positive(lesson, element, "timeout") or TIMEOUT_S,
         (),
         answer="" if element.kind == "try" else None,
         plot=_names(element, "plot"),
-        x=element.values.get("x", ""),
+        x=element.options.get("x", ""),
         show=_names(element, "show"),
     )
 
 
 def _names(element: LessonElement, key: str) -> tuple[str, ...]:
-    return tuple(element.values[key].split(",")) if key in element.values else ()
+    return tuple(element.options[key].split(",")) if key in element.options else ()
 
 
 def _add_expected(lesson: Lesson, blocks: dict[str, Block], element: LessonElement) -> None:
-    name, platform = element.values.get("of"), element.values.get("on", "any")
+    name, platform = element.options.get("of"), element.options.get("on", "any")
     if name is None:
         raise make_problem(lesson, element.start, "an output has no `of=`")
     if name not in blocks:
@@ -230,7 +230,7 @@ def _add_expected(lesson: Lesson, blocks: dict[str, Block], element: LessonEleme
         message = f"found `on={platform}`, expected one of {', '.join(PLATFORMS)}"
         raise make_problem(lesson, element.start, message)
     block = blocks[name]
-    if any(expected.on == platform for expected in block.expected):
+    if any(expected.platform == platform for expected in block.expected):
         raise make_problem(lesson, element.start, f"a second output of `{name}` on {platform}")
     rtol = _parse_positive(lesson, element, "rtol")
     line = lesson.first_line + element.start
@@ -239,7 +239,7 @@ def _add_expected(lesson: Lesson, blocks: dict[str, Block], element: LessonEleme
 
 
 def _add_answer(lesson: Lesson, blocks: dict[str, Block], element: LessonElement) -> None:
-    name = element.values.get("of", "")
+    name = element.options.get("of", "")
     if name not in blocks or blocks[name].answer != "":
         message = f"an answer of `{name}`, and no `try` of this name above it that has none yet"
         raise make_problem(lesson, element.start, message)
@@ -247,7 +247,7 @@ def _add_answer(lesson: Lesson, blocks: dict[str, Block], element: LessonElement
 
 
 def _parse_positive(lesson: Lesson, element: LessonElement, key: str) -> float | None:
-    text = element.values.get(key)
+    text = element.options.get(key)
     if text is None:
         return None
     if not NUMBER.fullmatch(text) or not 0 < float(text) < float("inf"):
@@ -257,16 +257,16 @@ def _parse_positive(lesson: Lesson, element: LessonElement, key: str) -> float |
 
 def _make_quiz(lesson: Lesson, element: LessonElement) -> Quiz:
     try:
-        return parse_quiz(element.values["id"], element.content, lesson.first_line + element.start)
+        return parse_quiz(element.options["id"], element.content, lesson.first_line + element.start)
     except ValueError as error:
         raise make_problem(lesson, element.start, str(error)) from None
 
 
 def _make_figure(lesson: Lesson, element: LessonElement) -> Figure:
-    values = element.values
+    options = element.options
     line = lesson.first_line + element.start
-    caption = " ".join(values["caption"].split())
-    return Figure(element.content, caption, values["file"], "by-hand" in values, line)
+    caption = " ".join(options["caption"].split())
+    return Figure(element.content, caption, options["file"], "by-hand" in options, line)
 
 
 def _follow_fold(lesson: Lesson, element: LessonElement, fold: str) -> str:

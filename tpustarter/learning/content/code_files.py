@@ -21,18 +21,13 @@ MAX_BYTES = 400_000
 """Largest file in bytes: each is copied into notebooks and into the folder of every run."""
 
 
-def list_code_files(lesson: Lesson) -> list[str]:
-    """Return the names of a lesson's code files."""
-    return lesson.code_names
-
-
 def read_code_files(lesson: Lesson) -> dict[str, str]:
     """Return the text of each code file by name.
 
     Raises:
         Problem: A file cannot be read.
     """
-    return {name: _read(lesson, name) for name in list_code_files(lesson)}
+    return {name: _read(lesson, name) for name in lesson.code_names}
 
 
 def read_code_file(lesson: Lesson, name: str) -> str:
@@ -41,7 +36,7 @@ def read_code_file(lesson: Lesson, name: str) -> str:
     Raises:
         Problem: The lesson has no such file, or it cannot be read.
     """
-    known = list_code_files(lesson)
+    known = lesson.code_names
     if name not in known:
         what = f"the lesson `{lesson.id}` uses no file `{name}`"
         hint = f"it uses {phrases.join_words(known)}" if known else "its header names no files"
@@ -103,7 +98,7 @@ def describe_code_files(lesson: Lesson) -> list[str]:
     lesson
     has no files.
     """
-    known = list_code_files(lesson)
+    known = lesson.code_names
     if not known:
         return []
     which = phrases.choose_plural(len(known), "which", "each of which")
@@ -115,7 +110,7 @@ def describe_code_files(lesson: Lesson) -> list[str]:
 
 def find_code_file_mistakes(lesson: Lesson) -> Iterator[str]:
     """Yield a sentence for each mistake in a lesson's code files."""
-    known = list_code_files(lesson)
+    known = lesson.code_names
     for name in sorted({name for name in known if known.count(name) > 1}):
         yield f"`code` names `{name}` twice"
     for name in lesson.exercise_names:

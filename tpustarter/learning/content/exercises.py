@@ -378,7 +378,7 @@ def _judge_result(result: BlockResult, own: str, gap: str) -> AnswerVerdict:
     lines = None
     if result.reason == "exception":
         lines = lines_at_fault.find_raising_line(
-            own, result.raised_at
+            own, result.traceback_line_numbers
         ) or lines_at_fault.find_changed_lines(own, gap)
     return AnswerVerdict(result.status == "pass", why or result.reason or "", result, lines)
 

@@ -41,7 +41,7 @@ class LessonElement:
 
     kind: str
     """`run`, `try`, `answer`, `output`, `quiz`, `figure`, `fold`, or `unfold` for a fold's end."""
-    values: dict[str, str]
+    options: dict[str, str]
     """Its options; a figure has `caption`, `file` and, if it was drawn by hand, `by-hand`."""
     content: str
     """The text inside, or the summary of a fold."""
@@ -98,34 +98,33 @@ def _read_fence(lesson: Lesson, lines: list[str], token: Token) -> LessonElement
         return None
     if kind in ("run", "try") and words[0] != "python":
         raise make_problem(lesson, start, f"only `python` runs, found `{words[0]}`")
-    options = words[1 if kind in ("output", "quiz") else 2 :]
-    values = _parse_values(lesson, start, kind, options)
+    options = _parse_options(lesson, start, kind, words[1 if kind in ("output", "quiz") else 2 :])
     label = _find_label(lines[:start]) if kind == "output" else ""
-    return LessonElement(kind, values, token.content, start, end, label)
+    return LessonElement(kind, options, token.content, start, end, label)
 
 
-def _parse_values(lesson: Lesson, start: int, kind: str, options: list[str]) -> dict[str, str]:
-    values: dict[str, str] = {}
-    for word in options:
+def _parse_options(lesson: Lesson, start: int, kind: str, words: list[str]) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for word in words:
         key, equals, value = word.partition("=")
-        if key not in _OPTIONS[kind] or not equals or not value or key in values:
+        if key not in _OPTIONS[kind] or not equals or not value or key in options:
             allowed = ", ".join(f"{option}=" for option in sorted(_OPTIONS[kind]))
             raise make_problem(
                 lesson, start, f"found `{word}` on the fence, expected once: {allowed}"
             )
         if key in ("plot", "x", "show") and not _VARIABLES.fullmatch(value):
             raise make_problem(lesson, start, f"`{word}` does not name variables of the block")
-        values[key] = value
-    if "x" in values and ("plot" not in values or "," in values["x"]):
+        options[key] = value
+    if "x" in options and ("plot" not in options or "," in options["x"]):
         raise make_problem(lesson, start, "`x=` names one variable, and needs `plot=`")
-    name = values.get("id", values.get("of"))
+    name = options.get("id", options.get("of"))
     if name and not NAME.fullmatch(name):
         raise make_problem(
             lesson,
             start,
             f"`{name}` is not a valid name, expected lowercase letters, digits and hyphens",
         )
-    return values
+    return options
 
 
 def _find_label(above: list[str]) -> str:
@@ -144,9 +143,9 @@ def _read_html(token: Token, image: tuple[int, dict[str, str]] | None) -> Lesson
         return LessonElement("unfold", {}, "", start, end)
     match = _FIGURE.fullmatch(token.content)
     if match and image:
-        line, values = image
-        values = {**values, "by-hand": "yes"} if match[2] else values
-        return LessonElement("figure", values, match[3], line, end)
+        line, options = image
+        options = {**options, "by-hand": "yes"} if match[2] else options
+        return LessonElement("figure", options, match[3], line, end)
     return None
 
 
@@ -155,5 +154,5 @@ def _only_image(token: Token) -> tuple[int, dict[str, str]] | None:
     children = token.children or []
     if len(children) != 1 or children[0].type != "image":
         return None
-    values = {"caption": str(children[0].content), "file": str(children[0].attrs["src"])}
-    return line_range(token)[0], values
+    options = {"caption": str(children[0].content), "file": str(children[0].attrs["src"])}
+    return line_range(token)[0], options

@@ -154,7 +154,7 @@ def _drawing_code(block: Block) -> Iterator[str]:
     """Yield code that draws, in a notebook, the drawings that tpustarter makes itself."""
     if block.plot:
         series = ", ".join(f'"{name}": {name}' for name in block.plot)
-        label = block_drawings.format_variable_name(block.x)
+        label = block_drawings.format_plot_label(block.x)
         yield PLOT.format(series=series, places=block.x or None, label=label)
     for name in block.show:
         yield f"import jax\n\njax.debug.visualize_array_sharding({name})"

@@ -22,7 +22,7 @@ from tpustarter.learning.drawings.array_layouts import (
     draw_layout,
     parse_layout,
 )
-from tpustarter.learning.drawings.curves import LinePlot, draw_curves, format_variable_name
+from tpustarter.learning.drawings.curves import LinePlot, draw_curves, format_plot_label
 from tpustarter.probe.lesson.plots import MOST_BARS, MOST_NUMBERS
 
 LARGEST = 1e100
@@ -133,7 +133,7 @@ def _draw_bars(bars: BarChart, width: int) -> str:
     numbers = {label: _short(bars.bars[label]) for label in values}
     room = max(1, width - label_width - max(map(len, numbers.values())) - 4)
     most = max(*values.values(), 0.0) or 1.0
-    rows = [f"  {format_variable_name(bars.name)}"]
+    rows = [f"  {format_plot_label(bars.name)}"]
     for label, value in values.items():
         eighths = round(8 * room * max(value, 0.0) / most)
         bar = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
@@ -147,10 +147,10 @@ def describe_drawing(drawing: Drawing) -> list[str]:
         return describe_layout(drawing)
     if isinstance(drawing, BarChart):
         rows = ", ".join(f"{label} {_short(value)}" for label, value in drawing.bars.items())
-        return [f"Bars of {format_variable_name(drawing.name)}: {rows}."]
-    over = f" over {format_variable_name(drawing.x_name)}" if drawing.x_name else ""
+        return [f"Bars of {format_plot_label(drawing.name)}: {rows}."]
+    over = f" over {format_plot_label(drawing.x_name)}" if drawing.x_name else ""
     return [
-        f"Curve of {format_variable_name(name)}{over}, {_trend(drawing.x, values, drawing.count)}."
+        f"Curve of {format_plot_label(name)}{over}, {_trend(drawing.x, values, drawing.count)}."
         for name, values in drawing.series.items()
     ]
 

@@ -100,18 +100,16 @@ def _names(names: list[str]) -> tuple[str, list[str]]:
     units = {last for _, _, last in pieces}
     unit = units.pop() if len(units) == 1 else ""
     if len(names) > 1 and unit in _AXIS_UNITS and all(first for first, _, _ in pieces):
-        return _AXIS_UNITS[unit], [
-            escape_text(format_variable_name(first)) for first, _, _ in pieces
-        ]
-    return "", [escape_text(format_variable_name(name)) for name in names]
+        return _AXIS_UNITS[unit], [escape_text(format_plot_label(first)) for first, _, _ in pieces]
+    return "", [escape_text(format_plot_label(name)) for name in names]
 
 
-def format_variable_name(name: str) -> str:
-    """Return a variable's name as words: `train_loss` is `train loss`, and `per` is a slash.
+def format_plot_label(variable: str) -> str:
+    """Return the label for a variable: `train_loss` is `train loss`, and `per` is a slash.
 
     Units are spelled properly: `tflops_per_s` is `TFLOP/s`, and `kib_per_device` is `KiB/device`.
     """
-    words = name.replace("_per_", "_/_").split("_")
+    words = variable.replace("_per_", "_/_").split("_")
     return " ".join(_UNITS.get(word, word) for word in words).replace(" / ", "/")
 
 
@@ -163,7 +161,7 @@ def _curve(
     figure.xaxes(*_ONE_SIDE)
     figure.yaxes(*_ONE_SIDE)
     figure.plot([x for x, _ in points], [y for _, y in points], marker=sign)
-    figure.xlabel(escape_text(format_variable_name(lines.x_name)))
+    figure.xlabel(escape_text(format_plot_label(lines.x_name)))
     first, last = min(lines.x), max(lines.x)
     for limit, (low, high) in ((figure.xlim, (first, last)), (figure.ylim, limits)):
         if low < high:

@@ -201,9 +201,9 @@ def _lint_blocks(lesson: Lesson) -> Complaints:
         if block.expected_on("cpu") is None:
             yield block.line, f"the block `{block.id}` has no output for `any` or `cpu`"
         for expected in block.expected:
-            prefix = f"On a {expected.on.upper()}"  # GitHub does not show `on=`
-            if expected.on in ("tpu", "gpu") and not expected.label.startswith(prefix):
-                message = f"an output of `{block.id}` holds on {expected.on} alone"
+            prefix = f"On a {expected.platform.upper()}"  # GitHub does not show `on=`
+            if expected.platform in ("tpu", "gpu") and not expected.label.startswith(prefix):
+                message = f"an output of `{block.id}` holds on {expected.platform} alone"
                 yield expected.line, f"{message}, expected `*{prefix}:*`, or more words, above it"
         for what in _lint_imports(lesson, block.code):
             yield block.line, f"the block `{block.id}` {what}"
@@ -212,7 +212,7 @@ def _lint_blocks(lesson: Lesson) -> Complaints:
 def _lint_code(lesson: Lesson) -> Complaints:
     for what in code_files.find_code_file_mistakes(lesson):
         yield 1, what
-    for name in code_files.list_code_files(lesson):
+    for name in lesson.code_names:
         text = _read_text(lesson.path.parent / "code" / name) or ""
         for what in _lint_imports(lesson, text) if name.endswith(".py") else ():
             yield 1, f"`{name}` {what}"

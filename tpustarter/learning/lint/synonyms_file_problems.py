@@ -40,7 +40,7 @@ def find_synonyms_file_problems(folder: Path, lessons: Sequence[Lesson]) -> Iter
                 yield f"{SYNONYMS}: `{key}` has `{other}`, expected a text"
                 continue
             if other not in leads:
-                leads[other] = any(hit.is_whole for hit in library.search(other).hits)
+                leads[other] = any(hit.has_every_word for hit in library.search(other).hits)
             if other.casefold() == key:
                 yield f"{SYNONYMS}: `{key}` stands for itself"
             elif not leads[other]:

@@ -109,7 +109,7 @@ def read_lesson_end(
         unsolved=tuple(
             one for one in lesson_exercises if exercises.read_exercise_state(one) != "pass"
         ),
-        achieved=describe_achievements(lesson.id, path, lessons, records),
+        achieved=describe_achievements_and_stage(lesson.id, path, lessons, records),
         next_step=suggest_after_lesson(lesson.id, path, lessons, done, read),
     )
 
@@ -249,7 +249,7 @@ def _short(text: str) -> str:
     return f"{text[:MOST_QUESTION].rpartition(' ')[0]} ..."
 
 
-def describe_achievements(
+def describe_achievements_and_stage(
     lesson_id: str,
     path: LessonPath | None,
     lessons: Sequence[Lesson],

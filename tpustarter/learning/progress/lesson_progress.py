@@ -14,8 +14,8 @@ from tpustarter.learning.progress.progress_file import (
     Fields,
     format_current_time,
     parse_count,
-    parse_date,
     parse_entries,
+    parse_text,
     read_lessons,
     update_lessons,
 )
@@ -68,13 +68,13 @@ class LessonProgress:
     exercises: dict[str, ExerciseRecord] = field(default_factory=dict[str, ExerciseRecord])
     edits: dict[str, BlockRecord] = field(default_factory=dict[str, BlockRecord])
     """The failure of edited code in a block that is not a task, by block."""
-    open: int | None = None
+    open_count: int | None = None
     """The number of open tasks and questions, from when it was first left; None before."""
 
     @property
     def is_read(self) -> bool:
         """Return whether its own blocks have passed, and tasks or questions were left for later."""
-        return self.done is None and self.open is not None
+        return self.done is None and self.open_count is not None
 
     def status(self, block: Block) -> str | None:
         """Return a block's last status, or `changed` if the lesson has since changed its code."""
@@ -107,7 +107,7 @@ def read_progress() -> LearnerProgress:
 
 def _parse(fields: Fields) -> LessonProgress:
     return LessonProgress(
-        parse_date(fields.get("done")),
+        parse_text(fields.get("done")),
         entries_of_type(fields.get("blocks"), BlockRecord),
         entries_of_type(fields.get("quizzes"), QuizRecord),
         entries_of_type(fields.get("exercises"), ExerciseRecord),
@@ -216,7 +216,7 @@ def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
     if blocks and (is_left or "open" in fields):
         fields["open"] = count
     if (blocks or asked) and not count:
-        fields["done"] = parse_date(fields.get("done")) or format_current_time()
+        fields["done"] = parse_text(fields.get("done")) or format_current_time()
 
 
 def record_lesson_left(lesson: Lesson) -> None:
@@ -234,7 +234,7 @@ def record_lesson_done(lesson_id: str) -> None:
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
-        fields["done"] = parse_date(fields.get("done")) or format_current_time()
+        fields["done"] = parse_text(fields.get("done")) or format_current_time()
 
     update_lessons(change)
 

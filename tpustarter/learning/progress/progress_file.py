@@ -49,7 +49,7 @@ def format_current_time() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def parse_date(value: object) -> str | None:
+def parse_text(value: object) -> str | None:
     """Return a stored value if it is a non-empty string, or else None."""
     return value if isinstance(value, str) and value else None
 

@@ -11,9 +11,9 @@ from tpustarter.learning.progress.progress_file import (
     SCHEMA,
     Fields,
     parse_count,
-    parse_date,
     parse_entries,
     parse_lessons,
+    parse_text,
     read_lessons,
     update_lessons,
 )
@@ -53,7 +53,7 @@ def merge_exports(first: dict[str, object], second: dict[str, object]) -> dict[s
     lessons: dict[str, Fields] = {}
     for name in sorted({*first_lessons, *second_lessons}):
         pair = [side[name] for side in (first_lessons, second_lessons) if name in side]
-        dates = [date for fields in pair if (date := parse_date(fields.get("done")))]
+        dates = [date for fields in pair if (date := parse_text(fields.get("done")))]
         combined = {key: value for fields in pair for key, value in fields.items()}
         newest: dict[str, object] = {
             kind: _newest(pair, kind)

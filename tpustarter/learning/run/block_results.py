@@ -48,8 +48,8 @@ class BlockResult:
     """The first line that differs, if the output is not as expected."""
     drawings: tuple[Drawing, ...] = ()
     """Drawings of its values."""
-    raised_at: tuple[int, ...] = ()
-    """The lines of its code in the exception's traceback, innermost first."""
+    traceback_line_numbers: tuple[int, ...] = ()
+    """Numbers of the lines of its code in the exception's traceback, innermost first."""
 
 
 def make_skipped(block: Block, blocked: BlockedFramework) -> BlockResult:
@@ -83,7 +83,7 @@ def judge_block(
         at = tuple(items_of_type(end.get("lines"), int))
         name = redact.redact_text(str(end.get("exception") or ""))
         result = replace(result, status="error", reason="exception", detail=detail)
-        return replace(result, exception=name, raised_at=at)
+        return replace(result, exception=name, traceback_line_numbers=at)
     ran_on = as_type(end.get("ran_on"), UsedDevices)
     drawn = parse_drawings(end.get("drawings"), redact.redact_text)
     result = replace(result, ran_on=ran_on, drawings=drawn)
@@ -102,7 +102,7 @@ def _is_of_others(expected: ExpectedOutput, ran_on: UsedDevices | None) -> bool:
     Expected outputs assume the default number; with another (`--devices 1`) the lesson has none.
     """
     count = ran_on.count if ran_on else framework_plan.VIRTUAL_DEVICES
-    return expected.on == "cpu" and count != framework_plan.VIRTUAL_DEVICES
+    return expected.platform == "cpu" and count != framework_plan.VIRTUAL_DEVICES
 
 
 def _redacted(difference: OutputDifference, redact: Redactor) -> OutputDifference:

@@ -22,7 +22,7 @@ class ExpectedOutput:
     """The expected output of a block on one kind of device."""
 
     text: str
-    on: str
+    platform: str
     """`cpu`, `tpu`, `gpu`, or `any`."""
     rtol: float | None
     """Relative tolerance of its numbers; None to compare them as text."""
@@ -38,7 +38,7 @@ class ExpectedOutput:
         """Return the words after "expected", such as ` on a TPU`, or "" if it holds anywhere."""
         if self.label:
             return f" {self.label[0].lower()}{self.label[1:]}"
-        return "" if self.on == "any" else f" on a {self.on.upper()}"
+        return "" if self.platform == "any" else f" on a {self.platform.upper()}"
 
 
 @dataclass(frozen=True)

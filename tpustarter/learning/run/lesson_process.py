@@ -18,7 +18,7 @@ from typing import TypedDict, TypeGuard
 
 from tpustarter.checking.plan import framework_plan
 from tpustarter.checking.results.results import BlockedFramework, Reason
-from tpustarter.checking.run.outcomes import process_ending
+from tpustarter.checking.run.outcomes import make_process_ending
 from tpustarter.checking.run.probe_session import ProbeSession, make_python_problem, start_probe
 from tpustarter.core import locations
 from tpustarter.core.content import Lesson
@@ -360,7 +360,7 @@ class LessonSession:
                 )
                 reason = "crashed" if problem.code == ExitCode.LIMIT else "load"
                 return ("error", reason, problem.full_text)
-            _, reason, detail, _ = process_ending(event)
+            _, reason, detail, _ = make_process_ending(event)
             return ("error", reason or "crashed", detail)
         return ("error", "protocol", "wrote something that is not an event")
 
@@ -408,13 +408,13 @@ class LessonSession:
         # A lesson without a framework gets the user's environment, which it may be about.
         env = {**self._placement.machine.env, **framework_plan.run_folder_variables(folder)}
         if self.lesson.framework:
-            env = framework_plan.probe_environment(
+            env = framework_plan.make_probe_environment(
                 self._placement.plan,
                 self._placement.machine.env,
                 folder,
                 self.lesson.framework,
             )
-            env = {**frameworks.FRAMEWORKS[self.lesson.framework].quiet, **env}
+            env = {**frameworks.FRAMEWORKS[self.lesson.framework].quiet_variables, **env}
         return ProbeSession(
             self._placement.python,
             probe_archive.build_probe_archive(folder / "probe.pyz"),

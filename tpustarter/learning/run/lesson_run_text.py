@@ -8,8 +8,8 @@ from collections.abc import Callable
 import msgspec
 
 from tpustarter.checking.results.headline import format_closing, summarize_run
+from tpustarter.checking.results.no_tpu_reason import explain_no_tpu
 from tpustarter.checking.results.results import LEARN_SCHEMA, HostFields, TargetFields
-from tpustarter.checking.results.status_words import explain_no_tpu
 from tpustarter.checking.results.verdict import find_verified_device, is_verdict_missing
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode

@@ -31,7 +31,7 @@ from tpustarter.text.invocation import format_commands
 
 MOST: Mapping[Kind, int] = {"lesson": 20, "word": 8, "check": 12, "old": 12}
 """Maximum number of hits of each kind."""
-SPOTS = 3
+MAX_LINES = 3
 """Maximum number of lines shown for a lesson."""
 SYNONYMS = "synonyms.yml"
 _WEAK = 0.25
@@ -83,9 +83,9 @@ class SearchHit:
     in_title: bool
     text: Parts = ()
     """The meaning of a term, or today's fact for an old claim."""
-    spots: tuple[FoundLine, ...] = ()
+    lines: tuple[FoundLine, ...] = ()
     """The lines of a lesson to read."""
-    is_whole: bool = True
+    has_every_word: bool = True
     """True if it contains every word of the search."""
 
 
@@ -96,8 +96,8 @@ class SearchResult:
     text: str
     hits: tuple[SearchHit, ...]
     """The hits, best first within each kind."""
-    also: tuple[str, ...] = ()
-    """The synonyms that were searched as well."""
+    synonyms: tuple[str, ...] = ()
+    """The synonyms of its words, which were searched as well."""
     meant: str = ""
     """A guess for mistyped words, if nothing was found."""
     term: str = ""
@@ -193,7 +193,7 @@ def search(
     words = search_query.split_query(text, synonyms)
     if not words:
         return SearchResult(text, ())
-    also = tuple(dict.fromkeys(other for word in words for other in synonyms.get(word, ())))
+    others = tuple(dict.fromkeys(other for word in words for other in synonyms.get(word, ())))
     hits = _gathered(texts, words, synonyms, preferred)
     ordered = tuple(_some(hits.values()))
     meant = "" if ordered else search_query.suggest_words({*texts.words(), *synonyms}, words)
@@ -203,9 +203,9 @@ def search(
         if hit.kind == "word"
     }
     asked = " ".join(words)
-    names = [asked, *(other for other in also if search_query.is_abbreviation_of(asked, other))]
+    names = [asked, *(other for other in others if search_query.is_abbreviation_of(asked, other))]
     term = next((titles[name] for name in names if name in titles), "")
-    return SearchResult(text, ordered, also if ordered else (), meant, term)
+    return SearchResult(text, ordered, others if ordered else (), meant, term)
 
 
 def _gathered(
@@ -270,8 +270,8 @@ def _hits(
     boost = {one.id: _PREFERENCE if one.id in preferred else 1.0 for one in kept}
     for match in sorted(kept, key=lambda one: fitness[one.id] * boost[one.id], reverse=True):
         title = _parts_of(match.columns[0].partition("\n")[0])
-        spots = tuple(_spots(sections.get(match.id, ()), typed))
-        yield SearchHit("lesson", match.id, title, _titled(match), (), spots, every)
+        found_lines = tuple(_choose_lines(sections.get(match.id, ()), typed))
+        yield SearchHit("lesson", match.id, title, _titled(match), (), found_lines, every)
     for kind in ("word", "check", "old"):
         for match in _best(texts.find(terms, [kind], every=every, most=MOST[kind] + 1)):
             title, _, text, _ = (_parts_of(column) for column in match.columns)
@@ -302,19 +302,19 @@ def _share(name: Parts) -> float:
     return found / max(sum(len(text) for text, _ in name), 1)
 
 
-def _spots(sections: Sequence[PassageMatch], typed: Sequence[str]) -> Iterator[FoundLine]:
+def _choose_lines(sections: Sequence[PassageMatch], typed: Sequence[str]) -> Iterator[FoundLine]:
     """Yield the best sentence of each section, those with a typed word first.
 
     Other texts, such as table rows or code, are used only if no sentence of the lesson matches.
     """
-    spots = [spot for section in sections if (spot := _sentence_of(section, typed))]
-    spots.sort(
-        key=lambda spot: not _is_typed((text for text, is_found in spot.parts if is_found), typed)
+    lines = [line for section in sections if (line := _sentence_of(section, typed))]
+    lines.sort(
+        key=lambda line: not _is_typed((text for text, is_found in line.parts if is_found), typed)
     )
-    if not spots:
-        others = (spot for section in sections if (spot := _line_of(section)))
-        spots = list(islice(others, 1))
-    yield from spots[:SPOTS]
+    if not lines:
+        others = (line for section in sections if (line := _line_of(section)))
+        lines = list(islice(others, 1))
+    yield from lines[:MAX_LINES]
 
 
 def _is_typed(found: Iterable[str], typed: Sequence[str]) -> bool:
@@ -332,24 +332,24 @@ def _sentence_of(section: PassageMatch, typed: Sequence[str]) -> FoundLine | Non
         return _is_typed(pieces, typed), len(pieces)
 
     best = max(found, key=fitness, default=None)  # the first of the best
-    return _spot(section, best, lines[best.line], best.line + 1) if best else None
+    return _make_found_line(section, best, lines[best.line], best.line + 1) if best else None
 
 
 def _line_of(section: PassageMatch) -> FoundLine | None:
     """Return a match outside sentences, such as a table row, or else a line of code."""
     prose, code = ([*_unbroken(column.split("\n"))] for column in section.columns[2:])
     for row in find_excerpts(prose):
-        return _spot(section, row, prose[row.line], row.line + 1)
+        return _make_found_line(section, row, prose[row.line], row.line + 1)
     before = 1 + (len(prose) if section.columns[2] else 0)
     for number, line in enumerate(code):
         if BEGIN in line:
             text = line.strip()
             found = Excerpt(number, text, text, is_sentence=False)
-            return _spot(section, found, text, before + number, is_code=True)
+            return _make_found_line(section, found, text, before + number, is_code=True)
     return None
 
 
-def _spot(
+def _make_found_line(
     section: PassageMatch, found: Excerpt, line: str, number: int, *, is_code: bool = False
 ) -> FoundLine:
     """Return a found line; `number` indexes the section's lines."""

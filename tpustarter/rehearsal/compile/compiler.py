@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.checking.run import probe_events
-from tpustarter.checking.run.outcomes import process_ending
+from tpustarter.checking.run.outcomes import make_process_ending
 from tpustarter.checking.run.probe_events import PythonVersions
 from tpustarter.checking.run.probe_session import ProbeSession, make_python_problem, start_probe
 from tpustarter.checking.run.runner import START_S
@@ -336,7 +336,7 @@ def explain_compiler_exit(event: Event, text: str) -> str:
         return f"the compiler crashed: {fatal['reason'].partition('] ')[2][:300]}"
     if event["signal"] == 9:
         return "the compiler was killed, most likely because this machine ran out of memory"
-    return f"the compiler crashed: {process_ending(event)[2]}"
+    return f"the compiler crashed: {make_process_ending(event)[2]}"
 
 
 def is_tpu_compiler_installed(machine: host.Machine) -> bool:

@@ -33,7 +33,7 @@ def limit_variables(machine: Machine, limit: int | None) -> dict[str, str]:
 
 def explain_process_end(gone: Event) -> str:
     """Return why a process ended unexpectedly, the memory limit included."""
-    return format_excess(gone) or outcomes.process_ending(gone)[2]
+    return format_excess(gone) or outcomes.make_process_ending(gone)[2]
 
 
 def format_excess(gone: Event) -> str | None:

@@ -140,7 +140,9 @@ def _ask(framework: str, context: ReportContext) -> Fields:
                     )
                 except Problem as problem:
                     why = problem.full_text
-            env = framework_plan.probe_environment(run_plan, context.machine.env, folder, framework)
+            env = framework_plan.make_probe_environment(
+                run_plan, context.machine.env, folder, framework
+            )
             installed = context.found.packages or {}
             steps = [
                 step

@@ -30,8 +30,8 @@ class IssueTracker:
     """Questions that the form has as fields, or does not need."""
     on_cpu: str = ""
     """The setting that runs the same code without a TPU."""
-    louder: str = ""
-    """Variables for the most verbose log. Sources: docs.jax.dev/en/latest/config_options.html,
+    verbose_assignments: str = ""
+    """Assignments for the most verbose log. Sources: docs.jax.dev/en/latest/config_options.html,
     docs.pytorch.org/xla/master (its troubleshooting page), read 2026-11."""
     dumps: str | None = None
     """Variables that dump the program as the compiler received it, in addition to XLA's own dump;
@@ -53,7 +53,7 @@ TRACKERS = (
         "heading into its field, and the folded facts at the end with `System info`.",
         ("jax", "jaxlib"),
         on_cpu="`JAX_PLATFORMS=cpu`",
-        louder="JAX_TRACEBACK_FILTERING=off ",
+        verbose_assignments="JAX_TRACEBACK_FILTERING=off ",
         dumps="JAX_DUMP_IR_TO=/tmp/ir",
     ),
     IssueTracker(

@@ -76,7 +76,8 @@ def format_next_steps(view: ReportView) -> Iterator[str]:
     yield ""
     yield "- A log with everything in it, for `tpustarter report --log verbose.log`:"
     yield from _shell(
-        f"{LOUD} \\", f"  {tracker.louder}python your_program.py 2>&1 | tee verbose.log"
+        f"{LOUD} \\",
+        f"  {tracker.verbose_assignments}python your_program.py 2>&1 | tee verbose.log",
     )
     if not hung and tracker.dumps is not None and _devices_start(view):
         yield "- Where numbers are wrong, compilation fails or memory runs out, the program as"

@@ -92,7 +92,7 @@ class PackageStep(StepKind):
 
 
 @dataclass(frozen=True)
-class ProgramStep(StepKind):
+class ProgramOnPathStep(StepKind):
     """A step that is done once a program is on PATH."""
 
     machine: host.Machine
@@ -298,7 +298,7 @@ def _plain_kind(look: Look, name: str, machine: host.Machine, home: str) -> Step
     if kind == "package":
         return PackageStep(machine, words)
     if kind == "command":
-        return ProgramStep(machine, words[0])
+        return ProgramOnPathStep(machine, words[0])
     if kind == "lines":
         return MarkedLinesStep(machine, path, name, lines)
     if kind == "file":

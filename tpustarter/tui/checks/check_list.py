@@ -45,7 +45,7 @@ class CheckList(RunProgress):
     def end(self, run: Run) -> None:
         """Store the completed run."""
         self.running, self.run = None, run
-        self.warm.clear()
+        self.frameworks_with_results.clear()
 
     @property
     def setup(self) -> str:
@@ -108,9 +108,8 @@ class CheckList(RunProgress):
 
     def _activity(self, check: str) -> str:
         framework = self.checks[check].framework
-        is_warm = framework in self.warm
         return escape_text(self.reported) or check_rows.guess_activity(
-            framework, self.platform, is_warm=is_warm
+            framework, self.platform, is_warm=framework in self.frameworks_with_results
         )
 
 

@@ -45,7 +45,7 @@ class Course:
 
     def describe_open_tasks(self, lesson_id: str) -> str:
         """Describe the number of open tasks and questions of a lesson that has been read."""
-        return solved_exercises.format_open_count(self.records[lesson_id].open)
+        return solved_exercises.format_open_count(self.records[lesson_id].open_count)
 
     def list_unsolved_in_lesson(self, lesson_id: str) -> list[str]:
         """Return the ids of a lesson's unsolved exercises."""

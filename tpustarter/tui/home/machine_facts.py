@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tpustarter.checking.plan import framework_plan, interpreters
 from tpustarter.checking.plan.interpreters import Interpreter
-from tpustarter.checking.results import status_words
+from tpustarter.checking.results import no_tpu_reason
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import course
 from tpustarter.machine import frameworks, host
@@ -61,7 +61,7 @@ def collect_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
         framework_plan.sees_tpu(machine) or run_plan.unknown
     )
     on_tpu = run_plan.platform == "tpu" and not lacks_tpu
-    no_tpu = status_words.explain_no_tpu(framework_plan.make_host_fields(run_plan))
+    no_tpu = no_tpu_reason.explain_no_tpu(framework_plan.make_host_fields(run_plan))
     rows = [
         ("Devices", f"{run_plan.devices_text}, which lets JAX use nothing else"),
         ("Note", NO_OTHER),
@@ -106,7 +106,7 @@ def _suggestion(
 
 def _describe_devices(machine: host.Machine, run_plan: framework_plan.FrameworkPlan) -> str:
     if run_plan.platform != "tpu":
-        no_tpu = status_words.explain_no_tpu(framework_plan.make_host_fields(run_plan))
+        no_tpu = no_tpu_reason.explain_no_tpu(framework_plan.make_host_fields(run_plan))
         return f"{no_tpu}; lessons and checks run on {run_plan.devices_text}"
     devices = f", {phrases.format_count(run_plan.devices, 'device')}" if run_plan.devices else ""
     where = run_plan.devices_text

@@ -94,7 +94,7 @@ def make_result_rows(
     states: Collection[bool],
     *,
     titles: Mapping[str, str],
-    spots: int,
+    max_lines: int,
 ) -> Iterator[Row]:
     """Yield the rows of a search result, in groups.
 
@@ -103,16 +103,16 @@ def make_result_rows(
         what: The search result.
         states: The lessons to show: True for done ones, False for open ones.
         titles: The titles of exercises, by id.
-        spots: The maximum number of sentences to show for each lesson.
+        max_lines: The maximum number of sentences to show for each lesson.
     """
     lessons = [hit for hit in what.select_kind("lesson") if (hit.id in course.done) in states]
     named = [hit for hit in what.hits if what.is_named(hit)]
     groups = [
         list(_words(filter(what.is_asked_for, what.hits))),
-        list(_lessons(course, (hit for hit in named if hit in lessons), spots)),
+        list(_lessons(course, (hit for hit in named if hit in lessons), max_lines)),
         list(_by_id((hit for hit in named if hit.kind == "check"), "Checks", CHECK)),
         list(_exercises(course, what.text, titles)),
-        list(_lessons(course, (hit for hit in lessons if hit not in named), spots)),
+        list(_lessons(course, (hit for hit in lessons if hit not in named), max_lines)),
         list(_words(hit for hit in what.select_kind("word") if not what.is_asked_for(hit))),
         list(
             _by_id((hit for hit in what.select_kind("check") if hit not in named), "Checks", CHECK)
@@ -120,10 +120,10 @@ def make_result_rows(
         list(_by_id(what.select_kind("old"), "Older tutorials", OLD)),
     ]
     rows = [row for group in groups if group for row in [Row(None, ""), *group]][1:]
-    if what.also:
-        also = Content.styled(f"Also looked for: {escape_text(', '.join(what.also))}", "$muted")
+    if what.synonyms:
+        also = Content.styled(f"Also looked for: {escape_text(', '.join(what.synonyms))}", "$muted")
         rows = [Row(None, HangingText("", also)), *rows]
-    if rows and not any(hit.is_whole for hit in what.hits):
+    if rows and not any(hit.has_every_word for hit in what.hits):
         rows = [Row(None, "Nothing has all of these words; this has some of them."), *rows]
     yield from rows or _nothing(what)
 
@@ -163,7 +163,7 @@ def _nothing(what: SearchResult) -> Iterator[Row]:
     yield Row(None, "Esc shows all lessons.")
 
 
-def _lessons(course: Course, hits: Iterable[SearchHit], spots: int) -> Iterator[Row]:
+def _lessons(course: Course, hits: Iterable[SearchHit], max_lines: int) -> Iterator[Row]:
     for number, hit in enumerate(hits):
         if not number:
             yield title_row("Lessons")
@@ -173,12 +173,12 @@ def _lessons(course: Course, hits: Iterable[SearchHit], spots: int) -> Iterator[
         row = replace(row, hang=0)
         tag = _framework(course.lessons[hit.id])
         yield replace(row, right=f"{tag}  {row.right:>6}") if tag else row
-        for spot in hit.spots[:spots]:
-            sentence = mark_terms(spot.parts)
-            label = Content.styled(f"{'':10}{'code: ' if spot.is_code else ''}", "$muted")
-            sentence = adapt_commands(sentence) if spot.is_code else sentence
+        for found_line in hit.lines[:max_lines]:
+            sentence = mark_terms(found_line.parts)
+            label = Content.styled(f"{'':10}{'code: ' if found_line.is_code else ''}", "$muted")
+            sentence = adapt_commands(sentence) if found_line.is_code else sentence
             line = ExcerptLine(label, sentence, with_found=True)
-            yield Row(f"{hit.id}#{spot.number}", line)
+            yield Row(f"{hit.id}#{found_line.number}", line)
 
 
 def _exercises(course: Course, text: str, titles: Mapping[str, str]) -> Iterator[Row]:

@@ -317,7 +317,7 @@ opens the marked one.
                 yield Row(None, "")
             most = max((self.size.height - HEAD) // FOR_SENTENCE, 1)
             yield from lesson_rows.make_result_rows(
-                course, self._found, states, titles=self._titles, spots=most
+                course, self._found, states, titles=self._titles, max_lines=most
             )
             return
         rows = list(lesson_rows.make_lesson_rows(course, self._progress(course), states))
@@ -341,11 +341,12 @@ opens the marked one.
         name, _, rest = option.partition("#")
         course, sources = self._course, self._library.sources if self._library else None
         if course and name in course.lessons:
-            lesson, spot = course.lessons[name], self._leads_to(name, int(rest) if rest else None)
+            lesson = course.lessons[name]
+            found_line = self._leads_to(name, int(rest) if rest else None)
             said = lesson_details.describe_lesson(lesson, course, self._progress(course))
             return lesson.title, StackedText(
-                [*search_details.lay_out_paragraph(spot), said]
-            ) if spot else said
+                [*search_details.lay_out_paragraph(found_line), said]
+            ) if found_line else said
         if course and name == EXERCISE:
             with contextlib.suppress(Problem):  # the exercise's own screen shows the problem
                 asked = exercises.find_exercise([*course.lessons.values()], rest)
@@ -382,8 +383,8 @@ opens the marked one.
         elif not name and sources:
             self.tutor.push_screen(GlossaryEntry(*sources.words[rest], self._course))
         elif name:
-            spot = self._leads_to(name, int(rest) if hash_ else None)
-            self.tutor.go.open_lesson(name, at=spot.line if spot else "")
+            found_line = self._leads_to(name, int(rest) if hash_ else None)
+            self.tutor.go.open_lesson(name, at=found_line.line if found_line else "")
 
     def _search_instead(self, text: str) -> None:
         """Enter a text into the search field as if the user had typed it."""
@@ -401,13 +402,13 @@ opens the marked one.
     def _leads_to(self, lesson: str, number: int | None) -> FoundLine | None:
         """Return the line at which a result opens a lesson, or None for its beginning."""
         hit = self._hit(lesson)
-        return None if hit and number is None and hit.in_title else self._spot(lesson, number)
+        return None if hit and number is None and hit.in_title else self._find_line(lesson, number)
 
-    def _spot(self, lesson: str, number: int | None) -> FoundLine | None:
+    def _find_line(self, lesson: str, number: int | None) -> FoundLine | None:
         """Return a lesson's matching line with the given number, or its best one, or None."""
         hit = self._hit(lesson)
-        spots = hit.spots if hit else ()
-        return next((spot for spot in spots if number in (None, spot.number)), None)
+        lines = hit.lines if hit else ()
+        return next((line for line in lines if number in (None, line.number)), None)
 
     def _hit(self, lesson: str) -> SearchHit | None:
         hits = self._found.select_kind("lesson") if self._found else []

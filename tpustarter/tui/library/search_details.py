@@ -32,11 +32,11 @@ LABEL = 10
 USERS = "Lessons that use it"
 
 
-def lay_out_paragraph(spot: FoundLine) -> list[LaidOutLines | Content]:
+def lay_out_paragraph(found_line: FoundLine) -> list[LaidOutLines | Content]:
     """Return the paragraph that contains a search result, below its heading."""
     return [
-        group_heading(escape_text(spot.heading)),
-        lesson_rows.mark_terms(spot.paragraph),
+        group_heading(escape_text(found_line.heading)),
+        lesson_rows.mark_terms(found_line.paragraph),
         Content(""),
     ]
 

@@ -159,7 +159,7 @@ class BlockView(Vertical, can_focus=True):
     def _paint(self) -> None:
         """Show the code, and mark the line that raised if this code was executed."""
         result = self.state.result
-        at = result.raised_at if result and self.state.has_ended else ()
+        at = result.traceback_line_numbers if result and self.state.has_ended else ()
         rows = [number - 1 for number in at[:1]]
         self.code.paint(rows, is_done=self.block.is_try and self.state.has_passed)
 

@@ -164,7 +164,7 @@ def make_result_text(
         help_for_it = [HangingText("", style_sentence(hint))] if result.hint else []
         note = (style_sentence(f"{result.detail}."), *help_for_it)
         return BlockText("skip", status_word("skip", "skip"), note)
-    line = f", line {result.raised_at[0]}" if result.raised_at else ""
+    line = f", line {result.traceback_line_numbers[0]}" if result.traceback_line_numbers else ""
     where = f"{line}  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
     if result.status == "pass":
         raises = "  raises, as it should" if shows_error else ""

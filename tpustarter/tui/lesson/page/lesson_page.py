@@ -18,7 +18,7 @@ from tpustarter.tui.app.messages import ProgressSaved
 from tpustarter.tui.kit.follow_output import OutputFollower
 from tpustarter.tui.lesson.block.block import BlockGrew, BlockView
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
-from tpustarter.tui.lesson.page import widget_places
+from tpustarter.tui.lesson.page import page_scrolling
 from tpustarter.tui.lesson.page.folded_parts import FoldedPart
 from tpustarter.tui.lesson.page.lesson_end import LessonEndView
 from tpustarter.tui.lesson.page.lesson_widgets import KeyHint, make_widgets
@@ -59,7 +59,7 @@ class LessonPage(VerticalScroll):
         self._jumped_to: BlockView | QuestionView | None = None
         self._ending: LessonEndView | None = None
         self._following = OutputFollower(self, lambda: self.views)
-        self._anchor = widget_places.ScrollAnchor(self)
+        self._anchor = page_scrolling.ScrollAnchor(self)
         for name in ("scroll_y", "virtual_size"):
             self.watch(self, name, self.mark_soon, init=False)
         self._laid_out: tuple[object, ...] = ()
@@ -225,7 +225,7 @@ class LessonPage(VerticalScroll):
 
     def bring_into_sight(self, view: BlockView | QuestionView) -> None:
         """Scroll a block or question into view, with the figure above it if both fit."""
-        self.call_after_refresh(widget_places.scroll_into_sight, self, view)
+        self.call_after_refresh(page_scrolling.scroll_into_sight, self, view)
 
     def remember_block(self, view: BlockView) -> None:
         """Store a block as the last used one."""
@@ -399,11 +399,11 @@ class LessonPage(VerticalScroll):
 
     def go_to(self, line: str) -> None:
         """Scroll to a line of the lesson, with its section heading if both fit."""
-        if widget := widget_places.find_widget(self, line):
+        if widget := page_scrolling.find_widget(self, line):
             folds = [one for one in widget.ancestors if isinstance(one, FoldedPart)]
             for fold in folds:
                 fold.collapsed = False
-            top = widget if folds else widget_places.find_heading_above(self, widget)
+            top = widget if folds else page_scrolling.find_heading_above(self, widget)
             self.scroll_to_widget(top, top=True, animate=False, immediate=True)
 
 

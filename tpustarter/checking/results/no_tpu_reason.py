@@ -1,4 +1,4 @@
-"""Words shared by several texts, in a module that is cheap to import."""
+"""The reason why a run has no TPU, in a module that is cheap to import."""
 
 from __future__ import annotations
 

@@ -34,10 +34,10 @@ def _found(text: str) -> list[TutorialClaim]:
     sources = search.read_sources()
     found = search.SearchLibrary(sources, search.read_synonyms()).search(text)
     hits = found.select_kind("old")
-    return [claims[hit.id] for hit in hits if hit.is_whole == hits[0].is_whole]
+    return [claims[hit.id] for hit in hits if hit.has_every_word == hits[0].has_every_word]
 
 
-def print_claims(text: str) -> None:
+def print_outdated_claims(text: str) -> None:
     """Print the claims of older tutorials about a text in full; exit with 5 if there are none."""
     claims = _found(text)
     for number, claim in enumerate(claims):
