@@ -232,7 +232,7 @@ def test_a_busy_tpu_is_no_defect(tmp_path: Path) -> None:
 
     assert {f.verdict for f in results} == {"warn"}
     assert results[0].found == "pid 4242, alice for 2 min: python train.py"
-    assert results[0].hint == "wait until it ends, or end it if it is yours: `kill 4242`"
+    assert 4242 == Hint.of(results[0].hint).ends
 
 
 def test_no_advice_to_remove_a_lock_before_looking(tmp_path: Path) -> None:
