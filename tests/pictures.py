@@ -3,9 +3,9 @@
     python tests/pictures.py FOLDER [SCENE ...]
 
 FOLDER gets a folder for each look, dark and light, 80 and 160 columns wide, with an SVG for each
-screen, or for those of a scene such as `tpus`. They show no path of the machine they were made
-on. Those of a rehearsal are made with TPUSTARTER_LIBTPU_PYTHON set to a Python that has jax and
-libtpu.
+screen, or for those of a scene: one of the functions below whose names are in `SCENES`. They show
+no path of the machine they were made on. Those of a rehearsal are made with
+TPUSTARTER_LIBTPU_PYTHON set to a Python that has jax and libtpu.
 """
 
 from __future__ import annotations
@@ -24,6 +24,11 @@ from typing import Any
 LOOKS = {"dark-80": (80, 24), "light-80": (80, 24), "dark-160": (160, 44), "light-160": (160, 44)}
 """The theme and the columns, and the size of the terminal."""
 
+SCENES = ("lessons", "training", "drawings", "tries", "checks", "setup", "tpus", "rehearsal")
+"""The functions below that take pictures."""
+
+if unknown := [name for name in sys.argv[2:] if name not in SCENES]:
+    sys.exit(f"error: no scene {', '.join(unknown)}, expected some of {', '.join(SCENES)}")
 if "LOOK" not in os.environ:
     sys.argv[1] = str(Path(sys.argv[1]).absolute())  # a scene changes the folder it is in
     for look in LOOKS:
@@ -395,11 +400,8 @@ async def rehearsal() -> None:
 
 if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
-    scenes = [lessons, training, drawings, tries, checks, setup, tpus]
-    if "TPUSTARTER_LIBTPU_PYTHON" in os.environ:
-        scenes.append(rehearsal)
-    else:
-        print("no pictures of a rehearsal: TPUSTARTER_LIBTPU_PYTHON is not set")
-    for scene in scenes:
-        if not sys.argv[2:] or scene.__name__ in sys.argv[2:]:
-            asyncio.run(scene())
+    for scene in sys.argv[2:] or SCENES:
+        if scene == "rehearsal" and "TPUSTARTER_LIBTPU_PYTHON" not in os.environ:
+            print("no pictures of a rehearsal: TPUSTARTER_LIBTPU_PYTHON is not set")
+        else:
+            asyncio.run(globals()[scene]())

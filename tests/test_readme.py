@@ -8,7 +8,9 @@ import re
 import pytest
 
 from tests.support.pages import README, links
-from tpustarter.core import locations
+from tpustarter.core import content, locations
+from tpustarter.machine.frameworks import FRAMEWORKS
+from tpustarter.probe.check_needs import CheckNeeds
 from tpustarter.setup.environment.setup_profiles import SIZES
 
 MOST_LINES = 220
@@ -35,6 +37,24 @@ def test_readme_is_short_and_lists_ten_commands() -> None:
 
     assert len(readme.splitlines()) < MOST_LINES
     assert 10 == len(re.findall(r"^\| `tpustarter(?: [^`]+)?` \|", readme, re.MULTILINE))
+
+
+@checkout
+def test_sample_is_of_today() -> None:
+    """It counts the claims of a quick run that need nothing, and names all other frameworks."""
+    readme = README.read_text(encoding="utf-8")
+    others = ", ".join(sorted({*FRAMEWORKS} - {"jax"}))
+    claims = [
+        check
+        for check in content.read_checks()
+        if check.framework in ("host", "jax")
+        and check.level in ("static", "quick")
+        and check.needs == CheckNeeds()
+    ]
+    counted = re.findall(r"(?:(\d+) of )?(\d+) claims hold", readme)
+
+    assert {str(len(claims)), ""} == {number for numbers in counted for number in numbers}
+    assert f"\nwithout {others} (" in readme
 
 
 def test_wheel_page_has_no_dead_link() -> None:

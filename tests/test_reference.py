@@ -183,6 +183,32 @@ def test_every_file_that_a_page_names_is_there(page: Path) -> None:
     ]
 
 
+def misplaced_names(text: str) -> list[str]:
+    """Return the names that a page finds in a file of Python where they are not defined."""
+    places = re.findall(r"`(\w+)(?:\([^`]*\))?`\s+(?:of|in)\s+`([\w/]+\.py)`", text)
+    return [
+        f"{name} in {file}"
+        for name, file in places
+        if not re.search(
+            rf"^ *((async )?def|class) {name}\b|^ *{name}\b.*=",
+            (REPOSITORY / file).read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
+    ]
+
+
+def test_names_in_the_guide_are_defined_there() -> None:
+    """A function that was renamed leads a newcomer nowhere."""
+    text = CONTRIBUTING.read_text(encoding="utf-8")
+    here = "tests/test_reference.py"
+
+    assert [] == misplaced_names(text)
+    assert [] == misplaced_names(f"`misplaced_names(text)` of\n`{here}`, `PAGES` in `{here}`")
+    assert [f"page in {here}", f"Page in {here}"] == misplaced_names(
+        f"`page()` of `{here}`, and `Page` in `{here}`"
+    )
+
+
 def test_reference_lists_every_exit_code(reference: str) -> None:
     """No more and no fewer: `tests/hostile` brings a process to end with each."""
     table = reference.partition("| exit code | meaning |")[2].partition("\n\n")[0]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tpustarter.checks.host import _install, _pins, _versions
 from tpustarter.machine import frameworks
-from tpustarter.probe.finding import Finding
+from tpustarter.probe.finding import Finding, Hint
 
 YANKED = ("0.4.32",)
 """jax and jaxlib that corrupt data on several slices. Source: JAX changelog, 0.4.33."""
@@ -25,7 +25,11 @@ def versions(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
         elif frameworks.is_too_old(name, package.version):
             verdict, expected = "warn", f"{frameworks.FRAMEWORKS[name].oldest} or newer"
         if expected:
-            hint = _install.into_this_python("-U", "jax[tpu]" if tpu else "jax")
+            hint = (
+                _install.into_this_python("-U", "jax[tpu]" if tpu else "jax")
+                if name in ("jax", "jaxlib")
+                else Hint.set_up(frameworks.FRAMEWORKS[name].profile)
+            )
         yield Finding(code, name, verdict, package.version, expected, hint=hint)
 
 

@@ -6,14 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tpustarter.checks.host import _install, _versions
+from tpustarter.machine.frameworks import FRAMEWORKS
 from tpustarter.probe.finding import Finding, Verdict
 
-TPU_EXTRAS: dict[str, str | None] = {
-    "jax": "tpu",
-    "torch-xla": "tpu",
-    "torch-tpu": None,
-    "tensorflow-tpu": None,
-}
+TPU_EXTRAS = dict(row.tpu_package for row in FRAMEWORKS.values() if not row.beside)
 """Frameworks that load libtpu, and the extra in which they name the versions they work with."""
 
 PARTS = ("numpy", "scipy", "ml-dtypes", "keras")

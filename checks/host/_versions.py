@@ -6,24 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tpustarter.machine import distributions
+from tpustarter.machine import distributions, frameworks
 
 NAMES = (
-    "jax",
-    "jaxlib",
-    "libtpu",
-    "libtpu-nightly",
-    "torch",
-    "torch-xla",
-    "torch-tpu",
+    *map(frameworks.spell_distribution, frameworks.DISTRIBUTIONS.values()),
     "torchax",
-    "tensorflow",
-    "tensorflow-tpu",
-    "tensorflow-cpu",
-    "numpy",
     "scipy",
     "ml-dtypes",
-    "keras",
 )
 
 

@@ -14,7 +14,8 @@ from tpustarter.checks.host import (
     _torchax,
     _versions,
 )
-from tpustarter.machine import host
+from tpustarter.machine import frameworks, host
+from tpustarter.machine.frameworks import FRAMEWORKS
 from tpustarter.probe.finding import Finding, Hint
 from tpustarter.probe.target import target
 
@@ -26,7 +27,10 @@ ESTIMATE_S = 0.1
 LESSON = "setup/python-and-environments"
 SOURCE = "https://docs.jax.dev/en/latest/installation.html"
 
-KNOWN = ("jax", "torch-xla", "torch-tpu", "tensorflow", "tensorflow-tpu", "tensorflow-cpu")
+KNOWN = {
+    *(frameworks.spell_distribution(name) for name, row in FRAMEWORKS.items() if not row.beside),
+    *frameworks.BUILDS,
+}
 
 
 def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
@@ -34,7 +38,7 @@ def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
     machine = machine or host.Machine(root=target().root, uid=target().uid)
     tpu = host.guess_platform(machine) == "tpu"
     packages = _versions.installed(path)
-    if not packages.keys() & set(KNOWN):
+    if not packages.keys() & KNOWN:
         yield Finding(
             code="HOST-FRAMEWORKS-NONE",
             name="frameworks in this Python",

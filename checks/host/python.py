@@ -6,7 +6,8 @@ import sys
 from collections.abc import Sequence
 
 from tpustarter.checks.host import _install, _versions
-from tpustarter.machine import host
+from tpustarter.machine import frameworks, host
+from tpustarter.machine.frameworks import FRAMEWORKS
 from tpustarter.probe.finding import Finding, Hint
 
 FRAMEWORK = "host"
@@ -17,14 +18,10 @@ ESTIMATE_S = 0.1
 LESSON = "setup/python-and-environments"
 SOURCE = "https://docs.jax.dev/en/latest/changelog.html"
 
-OTHERS = {"torch-xla": ("PyTorch/XLA 2.9.0", (3, 10), (3, 13), "pytorch-xla"),
-          "torch-tpu": ("TorchTPU 0.2.0", (3, 12), (3, 14), "torchtpu"),
-          "tensorflow": ("TensorFlow 2.20.0", (3, 9), (3, 13), "tensorflow"),
-          "tensorflow-cpu": ("TensorFlow 2.20.0", (3, 9), (3, 13), "tensorflow"),
-          "tensorflow-tpu": ("TensorFlow 2.20.0", (3, 9), (3, 13), "tensorflow")}  # fmt: skip
-"""Oldest and newest Python of a library's last release, as the names of its wheels say, and the
-profile of set-up that finds one. Source: github.com/pytorch/xla and github.com/google-pytorch/
-torch_tpu, releases, and the package index for tensorflow (read 2026-11)."""
+OTHERS = {
+    frameworks.spell_distribution(name): row for name, row in FRAMEWORKS.items() if row.pythons
+} | {name: FRAMEWORKS[framework] for name, framework in frameworks.BUILDS.items()}
+"""Distributions with wheels for some Pythons alone, each with its framework."""
 
 
 def run(
@@ -53,13 +50,14 @@ def run(
             found="the newest" if new_enough else older,
         )
     for name in others:
-        title, oldest, newest, profile = OTHERS[name]
-        fits = oldest <= version[:2] <= newest
+        row = OTHERS[name]
+        pythons = sorted(map(_versions.numbers, row.pythons))
+        fits = pythons[0] <= version[:2] <= pythons[-1]
         yield Finding(
             code=f"HOST-PYTHON-{name.upper()}",
-            name=f"version of this Python, for {title}",
+            name=f"version of this Python, for {row.release}",
             verdict="ok" if fits else "warn",
             found=found,
-            expected=f"{oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}",
-            hint=None if fits else Hint.set_up(profile),
+            expected=" to ".join(".".join(map(str, pythons[place])) for place in (0, -1)),
+            hint=None if fits else Hint.set_up(row.profile),
         )

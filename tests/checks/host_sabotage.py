@@ -494,7 +494,7 @@ SABOTAGE: dict[str, list[Case]] = {
         ("HOST-PYTHON-VERSION", "warn", lambda root: python(root, (3, 11, 9))),
         ("HOST-PYTHON-VERSION", "warn", lambda root: python(root, (3, 10, 12), JAX, TORCH_XLA)),
         ("HOST-PYTHON-TORCH-XLA", "warn", lambda root: python(root, (3, 14, 0), TORCH_XLA)),
-        ("HOST-PYTHON-TORCH-TPU", "warn", lambda root: python(root, (3, 11, 9), TORCH_TPU)),
+        ("HOST-PYTHON-TORCH-TPU", "warn", lambda root: python(root, (3, 10, 12), TORCH_TPU)),
     ],
     "slice_alike": [
         (code, verdict, lambda _, changed=changed: on_hosts("slice_alike", {}, changed, {}))

@@ -35,7 +35,7 @@ from tests.support.fake_metadata import serve, values
 from tests.support.machines import lay_out
 from tpustarter.core import content
 from tpustarter.machine import host
-from tpustarter.probe.finding import Verdict
+from tpustarter.probe.finding import Hint, Verdict
 
 CHECKS = [check for check in content.read_checks() if check.framework == "host"]
 
@@ -232,7 +232,7 @@ def test_a_busy_tpu_is_no_defect(tmp_path: Path) -> None:
 
     assert {f.verdict for f in results} == {"warn"}
     assert results[0].found == "pid 4242, alice for 2 min: python train.py"
-    assert results[0].hint == "wait until it ends, or end it if it is yours: `kill 4242`"
+    assert 4242 == Hint.of(results[0].hint).ends
 
 
 def test_no_advice_to_remove_a_lock_before_looking(tmp_path: Path) -> None:
@@ -314,6 +314,15 @@ def test_python_without_framework_gets_setup_command(tmp_path: Path) -> None:
     results = list(run("frameworks", sound(tmp_path), path=[str(tmp_path)]))
 
     assert "run `tpustarter setup jax`" == results[0].hint
+
+
+def test_old_tensorflow_is_not_replaced_by_jax(tmp_path: Path) -> None:
+    """The set-up of the framework that is too old, and not of another one."""
+    found = frameworks(tmp_path, ("tensorflow", "2.15.0", []))
+    [old] = [one for one in found if (one.code, one.verdict) == ("HOST-FRAMEWORKS-VERSION", "warn")]
+
+    assert isinstance(old.hint, Hint)
+    assert "tensorflow" == old.hint.setup
 
 
 def test_slice_worker_gets_command_for_all_workers(tmp_path: Path) -> None:

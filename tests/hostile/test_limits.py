@@ -81,7 +81,7 @@ PROGRAM = ("-I", "-m", "tpustarter")
     [
         (("nproc", 1), ("check", "host.space"), 71, PROCESSES),
         (("nproc", 2), ("check", "host.space"), 71, PROCESSES),
-        (("nproc", 3), ("check", "host.space"), 0, "The claim holds"),
+        (("nproc", 3), ("check", "host.space"), 0, "pass host.space"),
         (("nproc", 1), ("check", "host.space", "--json"), 71, PROCESSES),
         (("nproc", 1), ("learn", "jax/first-arrays", "--run"), 71, PROCESSES),
         (("nproc", 1), ("learn",), 0, "Your path"),
@@ -90,7 +90,7 @@ PROGRAM = ("-I", "-m", "tpustarter")
         (("nofile", 16), ("check", "host.space"), 71, FILES),
         (("nofile", 10), ("check", "host.space", "--json"), 71, FILES),
         (("nofile", 10), ("learn", "jax/first-arrays", "--run"), 71, FILES),
-        (("nofile", 24), ("check", "host.space"), 0, "The claim holds"),
+        (("nofile", 24), ("check", "host.space"), 0, "pass host.space"),
     ],
 )
 def test_limit_is_named_with_its_number(

@@ -21,7 +21,7 @@ from tests.setup.test_run import _MACHINES, CHECKS, IDS, make, run, states
 from tests.support.fake_tools import calls
 from tests.support.stub_compiler import make_compiler
 from tpustarter.checking.plan import environments, interpreters
-from tpustarter.core import content, state
+from tpustarter.core import state
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.rehearsal.compile import compiler
@@ -276,12 +276,10 @@ def test_stop_during_proof_costs_only_proof(tmp_path: Path) -> None:
     assert before == calls(tmp_path / "tools")
 
 
-def test_every_profile_has_steps_and_text(machine: host.Machine) -> None:
-    """Lessons hold the steps of the profiles there are; help and errors give their meaning."""
-    in_lessons = [name for one in content.read_lessons() for name in one.header.get("setups", {})]
+def test_help_has_the_meaning_of_profiles(machine: host.Machine) -> None:
+    """Help and errors give it."""
     told, refused = tpustarter_setup(machine, "--help").stdout, tpustarter_setup(machine, "xyzzy")
 
-    assert sorted([*setup_profiles.PROFILES, *setup_profiles.MACHINE]) == sorted(in_lessons)
     assert 2 == refused.returncode
     for one in (*setup_profiles.PROFILES.values(), *setup_profiles.MACHINE.values()):
         assert f"{one.name:<11}  {one.meaning}" in told

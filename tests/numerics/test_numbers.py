@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.checks import mxu
-from tests.checks.test_jax import bfloat16_loses_a_bit
+from tests.checks.jax_sabotage_arrays import bfloat16_loses_a_bit
 from tests.support.jax_checks import check, failures, findings
 from tpustarter.probe.finding import Finding
 from tpustarter.probe.target import Target, set_target

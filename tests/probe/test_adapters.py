@@ -16,11 +16,6 @@ from tpustarter.probe.lesson import block_runner
 from tpustarter.probe.target import Target, set_target, target
 
 
-def test_every_startable_framework_has_adapter() -> None:
-    """A row of facts without an adapter would run checks and never say on what."""
-    assert list(frameworks.FRAMEWORKS) == list(adapters.ADAPTERS)
-
-
 @pytest.mark.parametrize(
     ("framework", "platform", "devices", "env", "expected"),
     [

@@ -54,6 +54,9 @@ class Framework(NamedTuple):
     """Variables that select a platform, by platform; the user's own values take precedence."""
     counts: tuple[str, ...] = ()
     """Variables that set the number of CPU devices."""
+    pythons: tuple[str, ...] = ()
+    """Python versions from 3.10 on with wheels of the version that set-up installs, the preferred
+    one first; empty if set-up installs the newest version on the newest JAX."""
     on_cpu: bool = True
     """True if it can also compute without an accelerator."""
     log_words: str = ""
@@ -69,6 +72,18 @@ class Framework(NamedTuple):
     troubleshooting), docs.pytorch.org/docs/stable/debugging_environment_variables.html (read
     2026-11).
     """
+
+    @property
+    def release(self) -> str:
+        """Its title, and the version that set-up installs where it is not the newest."""
+        _, _, version = self.tpu_wheel.split()[0].partition("==")
+        return f"{self.title} {version}".rstrip()
+
+    @property
+    def tpu_package(self) -> tuple[str, str | None]:
+        """The distribution that loads libtpu, and the extra in which it names its versions."""
+        name, _, extra = self.tpu_wheel.split()[0].partition("==")[0].partition("[")
+        return spell_distribution(name), extra.rstrip("]") or None
 
 
 FRAMEWORKS = {
@@ -104,6 +119,8 @@ FRAMEWORKS = {
         wheel="torch_xla==2.9.0",
         tpu_wheel="torch_xla[tpu]==2.9.0",
         oldest="2.9",  # the last release, used for all measurements
+        # Source: the names of its wheels, as of those below (read 2026-11).
+        pythons=("3.12", "3.11", "3.13", "3.10"),
         settings=("XLA_*", "PT_XLA_*", "PTXLA_*", "XRT_*", "LIBTPU_INIT_ARGS"),
         platforms={"tpu": {"PJRT_DEVICE": "TPU"}, "cpu": {"PJRT_DEVICE": "CPU"}},
         # An all-reduce under `launch` needs a thread per CPU device, or it hangs.
@@ -117,6 +134,7 @@ FRAMEWORKS = {
         wheel="torch_tpu==0.2.0",
         tpu_wheel="torch_tpu==0.2.0",
         oldest="0.2",
+        pythons=("3.12", "3.13", "3.14", "3.11"),
         settings=("TORCH_TPU_*", "TORCHTPU_*", "XLA_FLAGS", "LIBTPU_INIT_ARGS"),
         platforms={"tpu": {}, "cpu": {}},
         on_cpu=False,
@@ -130,6 +148,7 @@ FRAMEWORKS = {
         # With a newer libtpu, which its own version limits allow, its import ends the process.
         tpu_wheel="tensorflow-tpu==2.20.0 libtpu==0.0.31",
         oldest="2.16",  # the first with Keras 3
+        pythons=("3.12", "3.11", "3.13", "3.10"),
         # Not all of TF_*, which is Terraform's prefix too.
         settings=(
             "TF_XLA_FLAGS",
@@ -199,6 +218,11 @@ PLACES = (
 """Variables that name devices, hosts or folders, and do not change results."""
 
 _DEVICE_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
+
+
+def spell_distribution(name: str) -> str:
+    """Return the name of a distribution, as the metadata of others spell it."""
+    return name.replace("_", "-")
 
 
 def list_settings(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:

@@ -13,6 +13,9 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.text import phrases
 
+NEWEST_JAX = ("3.12", "3.13")
+"""Pythons for the newest JAX, the preferred one first."""
+
 
 @dataclass(frozen=True)
 class SetupProfile:
@@ -42,7 +45,7 @@ class SetupProfile:
     """True if people activate it in their own shell."""
     supports: str
     """The software that needs one of `versions`, in a few words."""
-    versions: tuple[str, ...] = ("3.12", "3.13")
+    versions: tuple[str, ...] = NEWEST_JAX
     """Python versions that it can be created with, the preferred one first."""
     system: str | None = None
     """The only system that it can be created on, as `uname -sm` prints it; None for any."""
@@ -80,11 +83,11 @@ _JUPYTER = SetupProfile(
 )
 
 
-def _of_framework(framework: str, title: str, purpose: str, folder: str) -> SetupProfile:
+def _of_framework(framework: str, purpose: str, folder: str) -> SetupProfile:
     row = frameworks.FRAMEWORKS[framework]
     return SetupProfile(
         name=row.profile,
-        title=title,
+        title=row.release,
         purpose=purpose,
         folder=folder,
         command="check",
@@ -94,7 +97,8 @@ def _of_framework(framework: str, title: str, purpose: str, folder: str) -> Setu
         packages=(framework,),
         remembered=f"{{folder}} is tested with `--framework {framework}`",
         activated=True,
-        supports=row.title,
+        supports=row.release if row.pythons else "the newest JAX",
+        versions=row.pythons or NEWEST_JAX,
         framework=framework,
     )
 
@@ -132,39 +136,24 @@ PROFILES = {
             system="Linux x86_64",
         ),
         replace(
-            _of_framework("torch_xla", "PyTorch/XLA 2.9.0", "its last release", "tpu-torch-xla"),
+            _of_framework("torch_xla", "its last release", "tpu-torch-xla"),
             packages=("torch_xla", "torch"),
-            supports="PyTorch/XLA 2.9.0",
-            versions=("3.12", "3.11", "3.13", "3.10"),
             system="Linux x86_64",
         ),
         replace(
-            _of_framework(
-                "torch_tpu", "TorchTPU 0.2.0", "which succeeds PyTorch/XLA", "tpu-torchtpu"
-            ),
+            _of_framework("torch_tpu", "which succeeds PyTorch/XLA", "tpu-torchtpu"),
             packages=("torch_tpu", "libtpu"),
-            supports="TorchTPU 0.2.0",
-            versions=("3.12", "3.13", "3.14", "3.11"),
             system="Linux x86_64",
         ),
         replace(
-            _of_framework(
-                "tensorflow",
-                "TensorFlow 2.20.0",
-                "the last with support for TPUs",
-                "tpu-tensorflow",
-            ),
-            supports="TensorFlow 2.20.0",
-            versions=("3.12", "3.11", "3.13", "3.10"),
+            _of_framework("tensorflow", "the last with support for TPUs", "tpu-tensorflow"),
             system="Linux x86_64",
             not_on={"tpu7x": "run `tpustarter setup keras`, for Keras 3 on JAX, which does"},
         ),
         replace(
-            _of_framework(
-                "keras", "Keras 3 on JAX", "where TensorFlow programs can go on", "tpu-keras"
-            ),
+            _of_framework("keras", "where TensorFlow programs can go on", "tpu-keras"),
+            title="Keras 3 on JAX",
             packages=("keras", "jax"),
-            supports="the newest JAX",
         ),
         _JUPYTER,
         replace(
