@@ -20,9 +20,9 @@ def compare_alternatives(answers: RehearsalAnswers, tpu: str) -> Iterator[Piece]
     rows = compare_programs([one for one in answers.results if one["check"] is None], tpu)
     if len(rows) < 2:
         return
-    yield Content("")
     yield ComparedPrograms(rows, tpu)
     yield style_sentence(comparison_text.MEANING)
+    yield Content("")
 
 
 class ComparedPrograms(LaidOutLines):
