@@ -15,7 +15,7 @@ from tests.support.stub_compiler import SAMPLES, make_compiler
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.result_fields import FittingSize
-from tpustarter.rehearsal.run import Rehearsal
+from tpustarter.rehearsal.run import Rehearsal, RehearsalAnswer
 
 FILE = str(SAMPLES / "rehearsal" / "sized.py")
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
@@ -88,6 +88,21 @@ def test_answers_are_in_order_of_the_file(stub: str) -> None:
 
     assert ["compiles", "error"] == [one["status"] for one in rehearsal.results]
     assert ["whole", "broken"] == [one["program"] for one in document["comparison"]]
+
+
+@pytest.mark.parametrize(("function", "has_mfu"), [("tripled", True), ("two", False)])
+def test_mfu_is_in_the_report_alone(function: str, has_mfu: bool, stub: str) -> None:
+    """Whether the measured time is that of one program is known at the end."""
+    request = RehearsalRequest(
+        ids=(f"{FILE}:{function}",), tpus=("v5e-8",), compiler=stub, python=sys.executable,
+        measured_s=0.02,
+    )  # fmt: skip
+    rehearsal = Rehearsal(request)
+    told = [one.result for one in rehearsal.events() if isinstance(one, RehearsalAnswer)]
+
+    assert told
+    assert not any("utilization" in one for one in told)
+    assert [has_mfu] * len(told) == ["utilization" in one for one in rehearsal.results]
 
 
 def test_each_size_is_told_until_the_last(stub: str) -> None:
