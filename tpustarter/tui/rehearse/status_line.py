@@ -109,7 +109,8 @@ def format_next_key(
     if "does-not-fit" in came_to and "compiles" in came_to and is_user_program(request):
         return "Make it smaller, or press Esc twice and then u to get a TPU that holds it."
     if "does-not-fit" in came_to and request.arguments:
-        return f"{_CHANGE}, b to search the largest batch that fits, or Esc for another TPU."
+        search = "" if request.fit else ", b to search the largest batch that fits"
+        return f"{_CHANGE}{search}, or Esc to choose a TPU with more memory."
     if "does-not-fit" in came_to:
         return "Press Esc to choose smaller arrays, or a TPU with more memory."
     if is_user_program(request):
