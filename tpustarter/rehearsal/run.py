@@ -136,8 +136,7 @@ class Rehearsal:
         self.results: list[ResultFields] = []
         """The answers as they come; at the end in the order of the programs in the user's code."""
         self.fits: list[FittingSize] = []
-        """The largest sizes that fit, of a rehearsal that searches them; only the last one may be
-    unfinished."""
+        """The largest sizes that fit, where they are searched; only the last may be unfinished."""
         self.skipped: list[dict[str, str]] = []
         """Programs that need more devices than a TPU has: `name`, `tpu` and `reason`."""
         self.stopped_by: int | None = None
