@@ -116,7 +116,6 @@ class Rehearsal:
         self.saved_files = SavedFiles(request.save) if request.save else None
         self._jobs = CompilerPool()
         self._order: dict[tuple[str | None, str], int] = {}
-        """The programs of the user's code, and their places there."""
         self._lowering: Probe | None = None
         self.functions: list[JittedPlace] = []
         """Functions that a script passed to `jax.jit`."""
@@ -134,7 +133,6 @@ class Rehearsal:
         self.script_python: str | None = None
         """The Python that a script ran in."""
         self.results: list[ResultFields] = []
-        """The answers as they come; at the end in the order of the programs in the user's code."""
         self.fits: list[FittingSize] = []
         """The largest sizes that fit, where they are searched; only the last may be unfinished."""
         self.skipped: list[dict[str, str]] = []
@@ -207,6 +205,7 @@ class Rehearsal:
             self.progress.all_given = True
             jobs.complete()
             yield from map(self._keep, jobs.read_events())
+        # As the programs are in the user's code; they were answered in any order.
         self.results.sort(key=lambda one: self._order.get((one["check"], one["program"]), 0))
         if (measured_s := self._request.measured_s) is not None:
             self.results = lower_bound.add_utilization(self.results, measured_s)

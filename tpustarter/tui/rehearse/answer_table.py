@@ -104,7 +104,7 @@ class RehearsalAnswers:
         """Put the user's programs into the order of these results."""
         self.results = list(results)
         if None in self._checks:
-            keys = [(None, str(one["program"])) for one in results]
+            keys: list[Program] = [(None, str(one["program"])) for one in results]
             order = {key: number for number, key in reversed([*enumerate(keys)])}
             self._rows = {
                 key: self._rows[key]
