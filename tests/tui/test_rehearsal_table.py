@@ -12,7 +12,11 @@ from tpustarter.rehearsal.result_fields import FittingSize, TriedSize
 from tpustarter.rehearsal.text import fit_text
 from tpustarter.tui.kit.text_layout import StackedText
 from tpustarter.tui.rehearse import answer_details, status_line
-from tpustarter.tui.rehearse.answer_details import ProgramComparison, RooflinePicture
+from tpustarter.tui.rehearse.answer_details import (
+    ProgramComparison,
+    RooflinePicture,
+    compare_alternatives,
+)
 from tpustarter.tui.rehearse.answer_table import (
     LEAST_LABEL,
     RehearsalAnswers,
@@ -20,7 +24,6 @@ from tpustarter.tui.rehearse.answer_table import (
     format_label,
     shorten_label,
 )
-from tpustarter.tui.rehearse.program_comparison import compare_alternatives
 from tpustarter.tui.rehearse.typed_program import FUNCTION, TypedProgram, add_dimension
 
 
@@ -113,15 +116,18 @@ def test_torch_xla_checks_without_lowering_are_skipped() -> None:
 
 
 GIB = 2**30
-FITS = {
+ANSWER = {
     "check": None,
     "program": "step",
-    "status": "compiles",
-    "reason": None,
+    "detail": "",
     "cached": False,
     "seconds": 1.0,
-    "hbm_bytes": 9 * GIB,
     "hbm_limit_bytes": 16 * GIB,
+}
+FITS = ANSWER | {
+    "status": "compiles",
+    "reason": None,
+    "hbm_bytes": 9 * GIB,
     "buffers": [],
     "memory": {"arguments": 5 * GIB, "outputs": 4 * GIB, "temporaries": 0, "code": 2**20},
     "compiler_model_seconds": None,
@@ -140,7 +146,7 @@ def compared(width: int, *results: dict[str, object]) -> list[str]:
 def test_long_reason_keeps_heads_above_figures() -> None:
     """It has a line of its own, and no column."""
     fits = FITS | {"tpu": "v5e-8"}
-    broken = FITS | {"tpu": "v6e-8", "status": "error", "reason": "no answer, " * 20}
+    broken = ANSWER | {"tpu": "v6e-8", "status": "error", "reason": "no answer, " * 20}
 
     head, first, second, *_ = compared(100, fits, broken)
     assert head.index("it has") + len("it has") == first.index("16.00 GiB") + len("16.00 GiB")
@@ -153,7 +159,7 @@ def test_failure_of_several_tpus_is_told_once() -> None:
     names = ("v2-8", "v5e-8", "v6e-8", "tpu7x-8")
     reasons = ("it broke", "it broke", "it broke", "another fault")
     results = [
-        FITS | {"tpu": name, "status": "error", "reason": reason}
+        ANSWER | {"tpu": name, "status": "error", "reason": reason}
         for name, reason in zip(names, reasons, strict=True)
     ]
     answers = RehearsalAnswers([(None, "step")], names)

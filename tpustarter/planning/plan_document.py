@@ -1,10 +1,9 @@
-"""A plan as the JSON document `tpustarter.plan/1`, whose published form is `schema.json`."""
+"""A plan as a `tpustarter.plan/1` JSON document, whose published schema is `schema.json`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from tpustarter.core.problem import ExitCode
 from tpustarter.planning.model_memory import PlanOptions
@@ -19,7 +18,7 @@ SCHEMA = "tpustarter.plan/1"
 
 
 def exit_code(plans: Sequence[TpuFit]) -> ExitCode:
-    """Return the code of the command: failed where a TPU does not hold the model."""
+    """Return the command's exit code: `FAILED` if any TPU cannot hold the model."""
     return ExitCode.OK if all(plan.fits for plan in plans) else ExitCode.FAILED
 
 
@@ -29,8 +28,8 @@ def make_json_document(
     plans: Sequence[TpuFit],
     comparisons: Sequence[RehearsalComparison],
     notes: Sequence[str],
-) -> dict[str, Any]:
-    """Return the whole plan."""
+) -> dict[str, object]:
+    """Return the plan as a JSON document."""
     return {
         "schema": SCHEMA,
         "source": "arithmetic",
@@ -45,7 +44,7 @@ def make_json_document(
     }
 
 
-def _model_fields(model: ModelShape) -> dict[str, Any]:
+def _model_fields(model: ModelShape) -> dict[str, object]:
     arrays = list_arrays(model)
     counts = count_parameters(arrays)
     return {
@@ -75,7 +74,7 @@ def _model_fields(model: ModelShape) -> dict[str, Any]:
     }
 
 
-def _tpu_fields(plan: TpuFit) -> dict[str, Any]:
+def _tpu_fields(plan: TpuFit) -> dict[str, object]:
     return {
         "name": plan.tpu.name,
         "generation": plan.tpu.generation.name,

@@ -29,7 +29,7 @@ from tpustarter.rehearsal.programs.user_program import (
     ProgramWarning,
     UserFunction,
 )
-from tpustarter.rehearsal.result_fields import FittingSize, ResultFields, TriedSize
+from tpustarter.rehearsal.result_fields import FittingSize, ResultFields, TriedSize, fits_memory
 from tpustarter.running.process import Probe
 
 MOST = 2**31 - 1
@@ -81,8 +81,8 @@ class _Search:
 
     def record(self, size: int, result: ResultFields) -> None:
         """Record the answer for a size."""
-        needed = result.get("hbm_bytes")
-        fits = result["status"] == "compiles" and needed <= result["hbm_limit_bytes"]
+        needed: int | None = result.get("hbm_bytes")
+        fits = fits_memory(result)
         self.sizes.record(size // self.program.step, needed or 0, fits=fits)
         self.tried.append(TriedSize(size, result["status"], fits, needed, result["reason"]))
         self.answers[size] = result
@@ -254,13 +254,18 @@ def _finish(job: FitJob, topology: tpus.Topology, search: _Search) -> Iterator[E
         result = yield from _compile(job, search.tasks[size], program, size)
     if result is None:
         return
-    yield RehearsalAnswer({**result, "program": program.name})
+    result["program"] = program.name
+    yield RehearsalAnswer(result)
     yield search.describe(job.code.dimension, topology.name, finished=True)
 
 
 def _make_error(job: FitJob, lowered: LoweredProgram, topology: tpus.Topology) -> ResultFields:
     task = job.make_task(lowered, topology)
-    error = str(lowered.error)
-    failure = compiler.make_failure(task, lowered.program, error, detail=lowered.traceback)
-    status = "refused" if lowered.refused else "error"
-    return compiler.add_notes(failure | {"status": status}, lowered.notes)
+    failure = compiler.make_failure(
+        task,
+        lowered.program,
+        str(lowered.error),
+        detail=lowered.traceback,
+        refused=lowered.refused,
+    )
+    return compiler.add_notes(failure, lowered.notes)

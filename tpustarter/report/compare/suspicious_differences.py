@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
+from tpustarter.core.json_values import JsonValue
 from tpustarter.machine import frameworks
 from tpustarter.machine.frameworks import is_too_old
 from tpustarter.report.clean import name_shapes
@@ -24,7 +25,7 @@ GROUPS = (
     "other",
     "name",
 )
-"""The subjects of differences, the most suspicious first."""
+"""The groups of differences, the most suspicious first."""
 _FRAMEWORK = f"(?:{'|'.join((*frameworks.FRAMEWORKS, 'torch'))})"
 
 
@@ -38,8 +39,8 @@ class ReportDifference(msgspec.Struct):
     group: str
     section: str
     fact: str
-    a: Any
-    b: Any
+    a: JsonValue
+    b: JsonValue
     why: str | None = None
     """Why it is suspicious."""
 
@@ -53,7 +54,7 @@ class SuspicionRule(NamedTuple):
 
 
 def rate_difference(row: ReportDifference, a: ReportView, b: ReportView) -> tuple[int, int]:
-    """Set the group of a difference and why it is suspicious, and return its sort key."""
+    """Set a difference's group and why it is suspicious, and return its sort key."""
     name = f"{row.section}.{row.fact}"
     number, rule = next(
         (number, rule)
@@ -72,7 +73,7 @@ def _same_but_for_names(one: object, other: object) -> bool:
 
 
 def find_only_bad(row: ReportDifference, bad: Callable[[object], bool] = bool) -> str:
-    """Return `A` or `B`, whichever alone has a bad value, or an empty text if both or none has."""
+    """Return `A` or `B` if only that one has a bad value, or else an empty string."""
     found = [key for key, value in (("A", row.a), ("B", row.b)) if bad(value)]
     return found[0] if len(found) == 1 else ""
 
@@ -205,4 +206,4 @@ RULES = (
     SuspicionRule(r"limits\..*|resources\..*|changes\.settings.*", "setting"),
     SuspicionRule(r".*", "other"),
 )
-"""The first match wins; within a group, differences of an earlier rule come first."""
+"""The first match wins; within a group, differences are sorted by the order of the rules."""

@@ -1,8 +1,8 @@
 """The changes that set-up made to this machine, with the settings before them, kept between runs.
 
-One state file holds them for every profile: by profile, and below `values` and `proved` by profile
-again. Where it cannot be read, nothing is changed and nothing undone, because the present setting
-would be recorded as the one before.
+One state file holds them for all profiles: at the top level by profile, and under `values` and
+`proved` by profile again. If it cannot be read, nothing is changed or undone, because the current
+setting would be recorded as the earlier one.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from tpustarter.core import state
 from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import Problem
 from tpustarter.setup.environment.steps import SetupStep
-from tpustarter.setup.machine.step_kind import Before
+from tpustarter.setup.machine.step_kind import EarlierSetting
 
 STATE = "setup-machine"
 """Name of the state file."""
 VALUES, PROVED = "values", "proved"
-"""Keys for the values given to a profile, and for its proofs that ended well."""
+"""Keys for the values given to a profile, and for its successful proofs."""
 
 Circumstances = tuple[list[str], list[list[str]]]
-"""The command of a proof, and each step above it with its state."""
+"""The command of a proof, and each step before it with its state."""
 
 
 class ProvedStep(msgspec.Struct):
     """The record of a successful proof, and the states of the steps it depended on."""
 
-    of: Circumstances
-    said: str = ""
+    circumstances: Circumstances = msgspec.field(name="of")
+    output: str = msgspec.field(default="", name="said")
 
 
 _PARTS: dict[str, object] = {
@@ -45,7 +45,7 @@ def _stored() -> dict[str, dict[str, object]]:
     try:
         stored = state.read_state_or_raise(STATE) or {}
         for name, part in stored.items():
-            msgspec.convert(part, _PARTS.get(name, dict[str, Before]))
+            msgspec.convert(part, _PARTS.get(name, dict[str, EarlierSetting]))
         return msgspec.convert(stored, dict[str, dict[str, object]])
     except msgspec.ValidationError:
         pass
@@ -65,11 +65,11 @@ class RecordedChanges:
 
     profile: str
 
-    def read_earlier_settings(self) -> dict[str, Before]:
-        """Return the steps that were carried out here, each with the setting before it."""
-        return msgspec.convert(_stored().get(self.profile) or {}, dict[str, Before])
+    def read_earlier_settings(self) -> dict[str, EarlierSetting]:
+        """Return the steps carried out on this machine, each with the setting before it."""
+        return msgspec.convert(_stored().get(self.profile) or {}, dict[str, EarlierSetting])
 
-    def remember(self, step_id: str, before: Before, *, anew: bool = False) -> None:
+    def remember(self, step_id: str, before: EarlierSetting, *, anew: bool = False) -> None:
         """Record the setting before a step's first change; with `anew`, replace the record."""
         befores = self.read_earlier_settings()
         if anew or step_id not in befores:
@@ -83,29 +83,29 @@ class RecordedChanges:
         state.save_state(STATE, {**_stored(), self.profile: befores})
 
     def forget_all(self) -> None:
-        """Delete all records of this profile, after all of it was undone."""
+        """Delete all records of this profile, after everything was undone."""
         for part in (VALUES, PROVED):
             self.store(part, {})
         state.save_state(STATE, {**_stored(), self.profile: {}})
 
     def values(self) -> dict[str, str]:
-        """Return the values that were given to this profile."""
+        """Return the values given to this profile."""
         return msgspec.convert(self._part(VALUES), dict[str, str])
 
     def proved(self) -> dict[str, ProvedStep]:
-        """Return the proofs of this profile that ended well, by step."""
+        """Return this profile's successful proofs, by step."""
         return msgspec.convert(self._part(PROVED), dict[str, ProvedStep])
 
     def _part(self, name: str) -> dict[str, object]:
         return as_object(_stored().get(name, {}).get(self.profile))
 
-    def store_proof(self, step: SetupStep, above: Sequence[SetupStep], said: str) -> None:
-        """Record a proof that ended well."""
-        proved = {"of": list_circumstances(step, above), "said": said}
-        self.store(PROVED, {**self._part(PROVED), step.id: proved})
+    def store_proof(self, step: SetupStep, above: Sequence[SetupStep], output: str) -> None:
+        """Record a successful proof."""
+        proof = msgspec.to_builtins(ProvedStep(list_circumstances(step, above), output))
+        self.store(PROVED, {**self._part(PROVED), step.id: proof})
 
     def store(self, part: str, value: Mapping[str, object]) -> None:
-        """Save a part of this profile; an empty one is left out."""
+        """Save a part of this profile's record; an empty part is removed."""
         stored = _stored()
         every = stored.get(part) or {}
         others = {name: one for name, one in every.items() if name != self.profile}
@@ -114,5 +114,5 @@ class RecordedChanges:
 
 
 def list_circumstances(step: SetupStep, above: Sequence[SetupStep]) -> Circumstances:
-    """Return the state a proof depends on: its command, and the states of the steps above it."""
+    """Return the circumstances of a proof: its command, and the states of the steps before it."""
     return list(step.command), [[one.id, one.state] for one in above]

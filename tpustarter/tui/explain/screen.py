@@ -1,4 +1,4 @@
-"""The explanation of a failure: the most likely cause, the line that shows it, and the remedy."""
+"""The explanation of a failure: the most likely cause, the evidence, and the remedy."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import break_command, cut_text, escape_text
 from tpustarter.tui.app.messages import EXPLAIN, EventsArrived, FactsLoaded
 from tpustarter.tui.explain.failed_run import ANSWER, BLOCK, OWN, PROGRAM, FailedRun
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from tpustarter.explain.program_mistakes import FoundMistake as MistakeFound
 
 LABEL = 8
-"""Columns of the label before a text."""
+"""The width of the label before a text, in columns."""
 OUTPUT = "output"
-"""The label of a line that a block has written."""
+"""The label of a line from a block's output."""
 IN_LESSON = "the section “If it fails” of this lesson"
 BESIDE = 150
-"""Columns from which the output is beside the explanation."""
+"""Minimum screen width, in columns, for showing the output next to the explanation."""
 OF_LESSONS = {
     BLOCK: (
         "A block of a lesson runs as it comes. If you changed it, look first at the line of yours "
@@ -43,13 +43,13 @@ OF_LESSONS = {
         "and `s` shows a solution."
     ),
 }
-"""The advice for code of a learner, before the machine is suspected."""
+"""The advice for a learner's code, before suspecting the machine."""
 OTHERWISE = "If it fails unchanged, `tpustarter check` tells whether this machine is sound."
 SURE = {"confirmed": "bold $fail", "likely": "bold $warn", "possible": "$code"}
 
 
 class ExplanationScreen(Page):
-    """The explanation of a failure, from its output and from checks of this machine."""
+    """A screen that explains a failure from its output and from checks of this machine."""
 
     HELP = """
 The output of what failed was searched for failures that are known. The most likely cause comes
@@ -75,14 +75,14 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
         Args:
             failed: The failure.
-            why_no_look: The reason not to look at this machine now; empty where there is none.
+            why_no_look: The reason not to check this machine now, or "".
         """
         name = escape_text(failed.name)
         super().__init__(f"What {name} means" if failed.kind in OWN else f"Why it failed: {name}")
         self._failed = failed
         self._why_no_look = why_no_look
         self._found: Explanation | None = None
-        self._run = LiveRun["tuple[Explanation, str]"](self, EXPLAIN)
+        self._runner = ScreenRunner["tuple[Explanation, str]"](self, EXPLAIN)
         self._written = ""
 
     def body(self) -> Iterable[Widget]:
@@ -97,17 +97,17 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one("#page"))
-        self._say("searching what it wrote")
-        self._run.begin(self._explanations)
+        self._show_note("searching what it wrote")
+        self._runner.begin(self._explanations)
 
     def _explanations(self) -> Iterator[tuple[Explanation, str]]:
-        """Yield the explanation of the output, then with the evidence of this machine."""
+        """Yield the explanation from the output, and then one with evidence from this machine."""
         from tpustarter.explain import explain_output, machine_evidence
 
         app = self.tutor
         try:
             scan = self._failed.scan()
-            self.post_message(FactsLoaded(self._failed.last_words()))
+            self.post_message(FactsLoaded(self._failed.read_last_output()))
         except OSError as error:
             raise Problem(f"its log cannot be read: {error.strerror or error}") from error
         end = explain_output.CommandEnd(self._failed.code)
@@ -126,8 +126,8 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
                 checks = machine_evidence.plan_host_checks(
                     found.python, app.machine, app.checks, is_tested=not is_own
                 )
-                self._run.on_stop(checks.check.stop)
-                if self._run.is_stopped:
+                self._runner.on_stop(checks.check.stop)
+                if self._runner.is_stopped:
                     return
                 machine = checks.collect()
             except Problem as problem:
@@ -143,7 +143,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         self._show_written()
 
     def _show_written(self) -> None:
-        """Show the output with its signs marked, where there is room beside the explanation."""
+        """Show the output, with the evidence marked, if it fits next to the explanation."""
         is_beside = self.size.width >= BESIDE and bool(self._written)
         self.set_class(is_beside, "-beside")
         title = OWN.get(self._failed.kind, f"What this {self._failed.kind} wrote last")
@@ -161,14 +161,14 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         self._show_written()
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        for found, note in self._run.take_events(message):
+        for found, note in self._runner.take_events(message):
             self._found = found
             self._show_written()
             self.query_one("#explained", Static).update(StackedText(self._pieces(found)))
-            self._say(escape_text(note))
+            self._show_note(escape_text(note))
         self.call_after_refresh(self.refresh_bindings)
 
-    def _say(self, text: str) -> None:
+    def _show_note(self, text: str) -> None:
         line = self.query_one("#headline", Static)
         line.update(Content(text))
         line.display = bool(text)
@@ -178,20 +178,20 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
         if found.is_explained:
             for number, part in enumerate(explanation_text.explanation_parts(found)):
-                yield _piece(self._told(part), is_title=not number)
+                yield _piece(self._adapt_part(part), is_title=not number)
         elif mistake := self._mistake(found):
             parts = explanation_text.describe_mistake(mistake, found.library)
             for number, part in enumerate(parts):
-                yield _piece(self._told(part), is_title=not number)
+                yield _piece(self._adapt_part(part), is_title=not number)
         elif found.library and self._failed.kind in (PROGRAM, *OWN):
             parts = explanation_text.describe_library_error(found.last_error, found.library)
             for number, part in enumerate(parts):
-                yield _piece(self._told(part), is_title=not number)
+                yield _piece(self._adapt_part(part), is_title=not number)
         elif self._failed.advice:
-            yield from self._what_it_says()
+            yield from self._list_findings()
         else:
             yield Content.styled("No known failure of a TPU matches.", "bold")
-            yield from self._what_is_there(found.last_error)
+            yield from self._list_evidence(found.last_error)
             yield Content("")
             if self._failed.kind in OF_LESSONS:
                 yield style_sentence(f"{OF_LESSONS[self._failed.kind]} {OTHERWISE}")
@@ -207,10 +207,10 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             shown = f"~/{path[len(home) :]}" if path.startswith(home) and home != "/" else path
             yield HangingText(_label("log"), escape_text(shown))
 
-    def _told(self, part: ExplanationPart) -> ExplanationPart:
-        """Return a part of an explanation with the label and the key that it has on this screen.
+    def _adapt_part(self, part: ExplanationPart) -> ExplanationPart:
+        """Return a part of an explanation with this screen's label and key.
 
-        The line number is left out where it would read as that of the block.
+        A block's output gets a label without its line number, which would look like a code line.
         """
         if part.lesson:
             where = IN_LESSON if self._is_section else part.lesson
@@ -219,25 +219,25 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         return replace(part, label=OUTPUT) if is_block_line else part
 
     def _mistake(self, found: Explanation) -> MistakeFound | None:
-        """Return the mistake in the user's own program, or None for a check or a step."""
+        """Return the mistake in the user's own program, or None, as for a check or a step."""
         return found.mistake if self._failed.kind in (BLOCK, ANSWER, PROGRAM, *OWN) else None
 
-    def _what_is_there(self, last_error: str) -> Iterator[LaidOutLines | Content]:
+    def _list_evidence(self, last_error: str) -> Iterator[LaidOutLines | Content]:
         failed = self._failed
         if not (failed.log or failed.file):
             yield Content(f"This {failed.kind} wrote nothing, so there is only how it ended:")
         elif last_error:
             yield HangingText(_label("last"), escape_text(cut_text(last_error, 300)))
-        for line in failed.ended:
+        for line in failed.end_lines:
             yield HangingText(_label("ended"), escape_text(line))
 
-    def _what_it_says(self) -> Iterator[LaidOutLines | Content]:
-        """Yield the check's own findings and hints: there is nothing else to explain."""
+    def _list_findings(self) -> Iterator[LaidOutLines | Content]:
+        """Yield the check's own findings and hints, because they are the explanation."""
         from tpustarter.explain import explanation_text
 
         failed = self._failed
         yield Content.styled("The check itself says what is wrong.", "bold")
-        for line in failed.ended:
+        for line in failed.end_lines:
             yield HangingText(_label("found"), style_sentence(line))
         yield Content("")
         for number, line in enumerate(failed.advice):
@@ -249,7 +249,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             yield HangingText(_label("read"), f"{escape_text(failed.lesson)} (o)")
 
     def action_section(self) -> None:
-        """Go back to the lesson, to its section on failures."""
+        """Go back to the open lesson's section on failures."""
         from tpustarter.explain import lesson_failures
 
         self.tutor.go.back_to_lesson(self._lesson, at=lesson_failures.HEADING)
@@ -271,15 +271,15 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
     @property
     def _is_section(self) -> bool:
-        """True if the open lesson explains the failure, in a section of its own."""
+        """True if the open lesson has a section that explains the failure."""
         return self._failed.is_in_lesson and self._lesson == self._failed.lesson
 
     def action_page_down(self) -> None:
         self.query_one("#page").scroll_page_down(animate=False)
 
     def stop_work(self) -> bool:
-        """Stop looking at this machine; return False, so that one Esc is enough to leave."""
-        self._run.stop()
+        """Stop checking this machine; return False, so that one Esc is enough to leave."""
+        self._runner.stop()
         return False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -293,7 +293,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
 
 def _tested_python(env: Mapping[str, str]) -> str:
-    """Return the command of the Python under test, in which this program runs its own blocks."""
+    """Return the command of the Python under test, or "" if there is none."""
     from tpustarter.checking.plan import interpreters
 
     try:
@@ -326,7 +326,7 @@ def _piece(part: ExplanationPart, *, is_title: bool = False) -> LaidOutLines | C
 
 
 class CopyableCommand(LaidOutLines):
-    """A command to copy: a long one is continued after a backslash, and never inside a quote."""
+    """A command for copying, whose long lines are broken with a backslash, never inside quotes."""
 
     def __init__(self, label: str, command: str) -> None:
         self._label = label

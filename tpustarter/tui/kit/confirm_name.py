@@ -1,4 +1,4 @@
-"""A window that asks for the whole name of a TPU before something is billed or deleted."""
+"""A dialog that asks for a TPU's full name before anything is billed or deleted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tpustarter.tui.kit.text_layout import style_sentence
 
 
 class NameInput(Input):
-    """The line for the name."""
+    """The input field for the name."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "do it", key_display="Enter", tooltip="the name typed"),
@@ -29,7 +29,7 @@ class NameInput(Input):
 
 
 class ConfirmName(ModalScreen[bool]):
-    """The window with a request to send; its result is True once the whole name is typed."""
+    """A dialog that shows a request; its result is True once the full name has been typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "answer", "send nothing", key_display="Esc", tooltip="change nothing"),
@@ -42,10 +42,10 @@ class ConfirmName(ModalScreen[bool]):
         """Ask for a name.
 
         Args:
-            title: The title of the window.
-            shown: The effect, with the gcloud command.
+            title: The dialog's title.
+            shown: The request's effect, with the gcloud command.
             name: The name to type.
-            to_do: The effect as a verb, such as "delete it".
+            to_do: The effect as a verb phrase, such as "delete it".
         """
         super().__init__()
         self._title, self._shown, self._expected, self._to_do = title, shown, name, to_do
@@ -83,7 +83,7 @@ class ConfirmName(ModalScreen[bool]):
         self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `scroll` where there is more than fits."""
+        """Allow `scroll` if the text does not fit."""
         if action == "scroll":
             return self.query_one("#sheet").max_scroll_y > 0
         return super().check_action(action, parameters)

@@ -1,4 +1,4 @@
-"""The details of a lesson beside the list: its opening, its parts, its state."""
+"""A lesson's details in a list: its opening, its parts and its state."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 _SUMMARY = re.compile(r"^## What you learned$(.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
 LEARNED = "What you learn"
 EVERYWHERE = ("Your turn", "What you learned", "If it fails", "In practice")
-"""Sections that most lessons have, so that their titles do not help to tell lessons apart."""
+"""Sections that most lessons have, whose titles do not distinguish lessons."""
 
 
 def describe_lesson(lesson: Lesson, course: Course, progress: PathProgress | None) -> StackedText:
-    """Return the details of a lesson."""
+    """Return a lesson's details."""
     return StackedText(_lines(lesson, course, progress))
 
 
@@ -58,10 +58,10 @@ def _lines(
 def _state(lesson: Lesson, course: Course, progress: PathProgress | None) -> str:
     if lesson.id in course.done:
         return "done"
-    if lesson.id in course.read:
+    if lesson.id in course.lessons_read:
         return f"read, {course.describe_open_tasks(lesson.id)}"
-    if lesson.id in course.begun:
-        passed, count = course.begun[lesson.id]
+    if lesson.id in course.lessons_begun:
+        passed, count = course.lessons_begun[lesson.id]
         return f"begun, {passed} of {count} blocks and questions are done" if count else "begun"
     return "next on your path" if progress and progress.next == lesson.id else "not begun"
 
@@ -74,7 +74,7 @@ def _learned(lesson: Lesson) -> Iterator[str]:
 
 
 def find_first_paragraph(lines: list[markdown.MarkdownLine]) -> str:
-    """Return the first paragraph of a lesson."""
+    """Return a lesson's first paragraph."""
     words: list[str] = []
     for line in lines[1:]:
         if line.kind == "prose" and line.text.strip():

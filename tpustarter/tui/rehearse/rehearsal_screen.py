@@ -32,10 +32,10 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import REHEARSE, EventsArrived, FactsLoaded
 from tpustarter.tui.explain.failed_run import FailedRun, make_program_failure
 from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.safe_text import clean_text
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import StackedText, group_heading
 from tpustarter.tui.rehearse import answer_details
 from tpustarter.tui.rehearse import status_line as line
@@ -45,7 +45,6 @@ from tpustarter.tui.rehearse.answer_table import (
     RehearsalTable,
     format_label,
 )
-from tpustarter.tui.rehearse.program_comparison import compare_alternatives
 from tpustarter.tui.rehearse.rehearsed_script import RehearsedScript
 
 NARROW = 70
@@ -112,7 +111,7 @@ class RehearsalScreen(ListWithDetails):
         self._change, self._search = change, search
         self._rehearsal: Rehearsal | None = None
         self._without_compiler = False
-        self.live_run = self._run = LiveRun[Event | list[dict[str, str]]](
+        self.runner = self._run = ScreenRunner[Event | list[dict[str, str]]](
             self, REHEARSE, self._tick
         )
         self._answers = self._new_answers()
@@ -291,8 +290,9 @@ class RehearsalScreen(ListWithDetails):
         elif self._view == "words" and (words := self._words()):
             self.show_details(Content(words))
         elif self._view == "compare":
-            # Where sizes are searched, each program has another one.
-            pieces = [] if self._request.fit else [*compare_alternatives(self._answers, tpu)]
+            pieces: list[answer_details.Piece] = []  # where sizes are searched, they differ
+            if not self._request.fit:
+                pieces += answer_details.compare_alternatives(self._answers, tpu)
             pieces += answer_details.compare_tpus(self._answers, program, tpu)
             self.show_details(StackedText(pieces))
         else:

@@ -1,10 +1,10 @@
-"""The screen of this machine's set-up; commands that need root are shown and confirmed first."""
+"""The machine set-up screen, which asks for confirmation before commands run as root."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
@@ -21,21 +21,21 @@ from tpustarter.tui.app.messages import SETUP, FactsLoaded
 from tpustarter.tui.kit.confirm_commands import ConfirmCommands
 from tpustarter.tui.kit.page import NoticeSheet
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen
+from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen, ScreenFacts
 from tpustarter.tui.setup.step_list import Event
 from tpustarter.tui.setup.values_screen import SetupValuesScreen
 
 
 @dataclass(frozen=True)
 class PlannedMachine:
-    """A plan of this machine's set-up, and whether there is anything to undo."""
+    """A plan for this machine's set-up, and whether there is anything to undo."""
 
     setup: MachineSetup
     can_undo: bool
 
 
 class MachineSetupScreen(EnvironmentSetupScreen):
-    """A set-up of this machine with its steps, before, during and after its run."""
+    """A machine set-up and its steps, before, during and after a run."""
 
     HELP = """
 Each line is a step that changes something on this machine. Below it you see the exact command, or
@@ -72,8 +72,8 @@ you do in another place, such as your own computer.
         self._planned: PlannedMachine | None = None
         """The latest plan of all steps."""
         self._only: tuple[str, ...] = ()
-        self._leave: root_commands.Leave = False
-        """The commands that the user has allowed to run as root in the next run."""
+        self._root_permission: root_commands.RootPermission = False
+        """The commands that the user has allowed to run as root."""
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -93,7 +93,7 @@ you do in another place, such as your own computer.
             lessons=app.lessons,
             told=told,
             only=self._only,
-            root=self._leave,
+            root=self._root_permission,
         )
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
@@ -110,11 +110,11 @@ you do in another place, such as your own computer.
             can_undo = False
         self.post_message(FactsLoaded(PlannedMachine(setup, can_undo)))
 
-    def _take(self, what: Any) -> None:
-        """Show a plan or a problem; for steps that undo changes, ask the user."""
+    def _take(self, what: ScreenFacts) -> None:
+        """Show a plan or a problem, or ask for confirmation of undo steps."""
         if isinstance(what, PlannedMachine):
             self._planned = what
-            if not self._run.is_busy:
+            if not self._runner.is_busy:
                 self._setup = what.setup
                 self._show()
         elif isinstance(what, Problem):
@@ -123,7 +123,7 @@ you do in another place, such as your own computer.
             self._ask_to_put_back(what)
 
     def _say_why_not(self, problem: Problem) -> None:
-        """Show a problem; if it comes from typed values, the earlier plan stays."""
+        """Show a problem; if entered values caused it, keep the earlier plan."""
         if self._planned:
             self.tutor.setup_values.pop(self._profile, None)
             self.tutor.push_screen(NoticeSheet("These values are not used", str(problem)))
@@ -132,18 +132,18 @@ you do in another place, such as your own computer.
 
     @property
     def _steps(self) -> list[SetupStep]:
-        """The steps of the latest plan; those not done have the state of the last run."""
-        of_run = self._setup.steps if self._setup and self._run.is_busy else []
+        """The latest plan's steps; those not done have the state of the last run."""
+        of_run = self._setup.steps if self._setup and self._runner.is_busy else []
         latest = {step.id: step for step in of_run}
         latest |= {name: one.step for name, one in self._list.ended.items()}
         return [
-            step if step.state == "done" and not self._run.is_busy else latest.get(step.id, step)
+            step if step.state == "done" and not self._runner.is_busy else latest.get(step.id, step)
             for step in self._seen
         ]
 
     @property
     def _left(self) -> list[SetupStep]:
-        """The steps that can be run."""
+        """The remaining steps that can be run."""
         return [step for step in self._seen if step.state == "todo"]
 
     @property
@@ -154,7 +154,7 @@ you do in another place, such as your own computer.
         if isinstance(event, StepEnded) and event.step.state == "blocked":
             seen = {step.id: step.state for step in self._seen}
             if seen.get(event.step.id) == "blocked" or event.step.note == root_commands.NOT_ALLOWED:
-                return  # as before, or the user said no: keep its state
+                return  # keep its state, because nothing has changed or the user declined
         super()._follow(event)
 
     def _finish(self) -> None:
@@ -165,18 +165,18 @@ you do in another place, such as your own computer.
         self._ask_for(self._left, ())
 
     def action_run_one(self) -> None:
-        if step := self._marked_step():
+        if step := self._highlighted_step():
             self._ask_for([one for one in self._left if one.id == step.id], (step.id,))
 
     def _ask_for(self, steps: Sequence[SetupStep], only: tuple[str, ...]) -> None:
-        """Run steps, after confirmation if a command of theirs needs root."""
+        """Run steps, after confirmation if any of their commands needs root."""
         if self._planned is None:
             return
         if self._planned.setup.missing_values:
             self.action_values()
             return
         as_it_is = [step for step in steps if root_commands.NEED in step.needs]
-        self._only, self._leave = only, frozenset(step.command for step in as_it_is)
+        self._only, self._root_permission = only, frozenset(step.command for step in as_it_is)
         if not as_it_is:
             self._begin(undo=False)
             return
@@ -201,7 +201,7 @@ you do in another place, such as your own computer.
         if answer is None:
             return
         if not answer:
-            self._leave = False
+            self._root_permission = False
         self._begin(undo=False)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
@@ -212,7 +212,9 @@ you do in another place, such as your own computer.
         if self._planned is None:
             return
         self._only = ()
-        self._leave = frozenset(step.command for step in steps if root_commands.NEED in step.needs)
+        self._root_permission = frozenset(
+            step.command for step in steps if root_commands.NEED in step.needs
+        )
         opening = "This puts back what set-up changed, the last change first. Press `y` to do it."
         asking = ConfirmCommands(
             "Put this back?", opening, steps, self._planned.setup.format_command
@@ -220,14 +222,14 @@ you do in another place, such as your own computer.
         self.tutor.push_screen(asking, self._answered)
 
     def action_values(self) -> None:
-        if self._planned and not self._run.is_busy:
+        if self._planned and not self._runner.is_busy:
             chosen = self._planned.setup.chosen_values
             self.tutor.push_screen(SetupValuesScreen(self._profile, chosen, self._take_values))
 
     def _take_values(self, told: dict[str, str]) -> None:
         self.tutor.setup_values[self._profile] = told
         self._list.ended = {}
-        self.is_ready = False  # `y` must wait for the plan with these values
+        self.is_ready = False  # keys must wait for the plan with these values
         self._plan()
 
     def action_check(self) -> None:
@@ -285,22 +287,23 @@ you do in another place, such as your own computer.
             return f"{done} Next: `c` checks it."
         return f"{done} Next: `l` opens the lesson."
 
-    def _can_run_marked(self) -> bool:
-        step = self._marked_step()
+    def _can_run_highlighted(self) -> bool:
+        step = self._highlighted_step()
         if step is None or self._planned is None:
             return False
         return self._planned.setup.can_start(step.id)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "run_one":
-            return self._can_run_marked() and not self._run.is_busy
+            return self._can_run_highlighted() and not self._runner.is_busy
         if action == "values":
             return (
-                bool(self._planned and self._planned.setup.chosen_values) and not self._run.is_busy
+                bool(self._planned and self._planned.setup.chosen_values)
+                and not self._runner.is_busy
             )
         if action == "undo":
-            return bool(self._planned and self._planned.can_undo) and not self._run.is_busy
+            return bool(self._planned and self._planned.can_undo) and not self._runner.is_busy
         if action == "check":
             proofs = any(step.proof and step.state == "done" for step in self._seen)
-            return proofs and not self._run.is_busy
+            return proofs and not self._runner.is_busy
         return super().check_action(action, parameters)

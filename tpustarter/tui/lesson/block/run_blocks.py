@@ -1,4 +1,4 @@
-"""Runs of a lesson's blocks: started, followed and stopped for its screen."""
+"""Starting, following and stopping runs of a lesson's blocks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.learning.run.lesson_process import BlockPlots, EarlierBlockStarted, LessonSession
 from tpustarter.tui.app.messages import BLOCK, DeviceHeld, EventsArrived
 from tpustarter.tui.kit.heading import Heading
-from tpustarter.tui.kit.live_run import LiveRun
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.block.run_to_block import RunToBlock
 
@@ -28,38 +28,38 @@ Event = OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult
 
 
 class BlockRunner:
-    """The runner of one block at a time, after those above; `ended` is called for each end."""
+    """A runner for a block and the blocks above it; `ended` is called whenever a block ends."""
 
     def __init__(self, screen: Page, ended: Callable[[RunToBlock], object]) -> None:
         self._screen = screen
         self._ended = ended
-        self._run = LiveRun[Event](screen, BLOCK, self.tick)
+        self._runner = ScreenRunner[Event](screen, BLOCK, self.tick)
         self._lesson: Lesson | None = None
-        self.turn: RunToBlock | None = None
-        """The present run; None while nothing runs."""
+        self.current_run: RunToBlock | None = None
+        """The current run, or None."""
 
     def run(
         self, lesson: Lesson, view: BlockView, views: Sequence[BlockView], *, anew: bool = False
     ) -> None:
-        """Run a block's present code, after the blocks above that have not run.
+        """Run a block's current code after the blocks above it that have not run.
 
         Args:
-            lesson: The lesson of the block.
+            lesson: The block's lesson.
             view: The block.
             views: All blocks of the page, in order.
-            anew: Whether to use a new process, so that all blocks above run again. A block with a
-                gap for the user's code does not run with them.
+            anew: Whether to start a new process, so that all blocks above run again. Blocks with a
+                gap are left out.
         """
         self._lesson = lesson
         fresh = anew or not self._screen.tutor.live.is_warm
-        self.turn = RunToBlock(view, views, fresh=fresh, runs_all=anew)
-        asked = self.turn.asked
-        above = [item for item in views[: views.index(asked)] if not item.block.is_try]
-        codes = [(item.block, item.code.exact_code) for item in (*above, asked)]
-        self._run.begin(partial(self._play, lesson, codes, anew=anew))
+        self.current_run = RunToBlock(view, views, fresh=fresh, runs_all=anew)
+        requested = self.current_run.requested_block
+        above = [item for item in views[: views.index(requested)] if not item.block.is_try]
+        codes = [(item.block, item.code.exact_code) for item in (*above, requested)]
+        self._runner.begin(partial(self._play, lesson, codes, anew=anew))
 
     def _play(self, lesson: Lesson, codes: Codes, *, anew: bool) -> Iterator[Event]:
-        """Run the last of some blocks, after the others if needed; called in the worker."""
+        """Run the last block, after the others if needed; called in the worker thread."""
         app = self._screen.tutor
         *above, (block, code) = codes
         played = {item.id: (item, source) for item, source in codes}
@@ -72,7 +72,7 @@ class BlockRunner:
         try:
             if anew:
                 app.live.release()
-            if self._run.is_stopped:
+            if self._runner.is_stopped:
                 yield BlockResult(block.id, "notrun", "interrupted")
                 return
             for event in app.live.run(lesson.id, make, block, code, above):
@@ -84,42 +84,43 @@ class BlockRunner:
             raise
 
     def show_events(self, message: EventsArrived) -> None:
-        """Show output, drawings and results that wait in the inbox."""
-        events: list[Any] = self._run.take_events(message)
+        """Show the output, drawings and results in the inbox."""
+        events: list[Any] = self._runner.take_events(message)  # no type says what a group holds
         for kind, group in groupby(events, type):
             if kind is OutputChunk:
-                if self.turn:
-                    self.turn.playing.add("".join(output.text for output in group))
+                if self.current_run:
+                    self.current_run.playing.add("".join(output.text for output in group))
                 continue
             if kind is BlockPlots:
                 *_, last = group
-                if self.turn:
-                    self.turn.playing.show_drawings(last.drawings)
+                if self.current_run:
+                    self.current_run.playing.show_drawings(last.drawings)
                 continue
             for event in group:
                 self._follow(event)
 
     def _follow(self, event: EarlierBlockStarted | BlockResult) -> None:
-        turn = self.turn
-        if turn is None:
+        run = self.current_run
+        if run is None:
             return
         if isinstance(event, EarlierBlockStarted):
-            turn.runs_first(event)
+            run.show_earlier_start(event)
             self.tick()
             return
-        turn.show_result(event)
-        if turn.is_over:
-            self.turn = None
+        run.show_result(event)
+        if run.is_over:
+            self.current_run = None
         self.tick()
-        self._ended(turn)
+        self._ended(run)
 
     def tick(self) -> None:
-        """Show the time of the run; called each second while a block runs, and once at the end."""
-        if self.turn:
+        """Update the elapsed time; called every second during a run, and once at its end."""
+        if self.current_run:
             tutor = self._screen.tutor
             tutor.post_message(DeviceHeld(tutor.live.holder))
-            self.turn.tick(self._starting())
-        self._screen.query_one(Heading).show_running(self.turn.sign if self.turn else "")
+            self.current_run.tick(self._starting())
+        text = self.current_run.heading_text if self.current_run else ""
+        self._screen.query_one(Heading).show_running(text)
 
     def _starting(self) -> str:
         session = self._screen.tutor.live.session
@@ -129,23 +130,23 @@ class BlockRunner:
         return "starting JAX, usually 2 to 5 s" if needs else "starting Python"
 
     def is_playing(self, view: BlockView) -> bool:
-        """Return whether this block is running."""
-        return self.turn is not None and view is self.turn.playing
+        """Return whether the given block is running."""
+        return self.current_run is not None and view is self.current_run.playing
 
     def stop(self) -> bool:
-        """Stop the running block, and return whether one ran."""
-        if self.turn is None:
+        """Stop the running block; return whether one was running."""
+        if self.current_run is None:
             return False
-        self._run.stop()
+        self._runner.stop()
         self._screen.tutor.live.stop(names_stay=True)
         return True
 
 
 def _remember(lesson: Lesson, result: BlockResult, block: Block, code: str) -> None:
-    """Save the result and the output of a block.
+    """Save a block's result and output.
 
-    An unchanged task counts as not tried. An edited block counts once it has passed; a failure of
-    it does not undo an earlier pass.
+    A run of an unchanged task does not count. An edited block counts once it has passed, and its
+    failures do not undo an earlier pass.
     """
     last_outputs.save_output(lesson, block, result, code)
     is_changed = code != block.code
