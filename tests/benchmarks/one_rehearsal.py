@@ -97,6 +97,7 @@ def run(command: list[str], environment: dict[str, str]) -> tuple[float, float]:
 def compare(title: str, commands: dict[str, list[str]], folder: Path, repeat: int) -> None:
     """Print the medians of each command, and their ratios to the first."""
     environment = {**os.environ, **QUIET, "TPUSTARTER_HOME": str(folder / "state")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # which only developers set
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
     for _ in range(repeat):  # in turn, so that a noisy moment meets all of them
         for name, command in commands.items():

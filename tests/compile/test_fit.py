@@ -14,7 +14,8 @@ import pytest
 from tests.support.stub_compiler import SAMPLES, make_compiler
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
-from tpustarter.rehearsal.run import Rehearsal
+from tpustarter.rehearsal.result_fields import FittingSize
+from tpustarter.rehearsal.run import Rehearsal, RehearsalAnswer
 
 FILE = str(SAMPLES / "rehearsal" / "sized.py")
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
@@ -78,6 +79,43 @@ def test_programs_may_share_mesh_and_arguments(stub: str) -> None:
     results = rehearse(stub, "two", fit="", compare=True).results
 
     assert ["compiles", "compiles"] == [one["status"] for one in results]
+
+
+def test_answers_are_in_order_of_the_file(stub: str) -> None:
+    """Also where a later program is answered first, as one that breaks before it is compiled."""
+    rehearsal = rehearse(stub, "mixed", fit="", compare=True)
+    document = rehearsal.document()
+
+    assert ["compiles", "error"] == [one["status"] for one in rehearsal.results]
+    assert ["whole", "broken"] == [one["program"] for one in document["comparison"]]
+
+
+@pytest.mark.parametrize(("function", "has_mfu"), [("tripled", True), ("two", False)])
+def test_mfu_is_in_the_report_alone(function: str, has_mfu: bool, stub: str) -> None:
+    """Whether the measured time is that of one program is known at the end."""
+    request = RehearsalRequest(
+        ids=(f"{FILE}:{function}",), tpus=("v5e-8",), compiler=stub, python=sys.executable,
+        measured_s=0.02,
+    )  # fmt: skip
+    rehearsal = Rehearsal(request)
+    told = [one.result for one in rehearsal.events() if isinstance(one, RehearsalAnswer)]
+
+    assert told
+    assert not any("utilization" in one for one in told)
+    assert [has_mfu] * len(told) == ["utilization" in one for one in rehearsal.results]
+
+
+def test_each_size_is_told_until_the_last(stub: str) -> None:
+    """What is known so far comes after every size, and the report has the end alone."""
+    request = RehearsalRequest(
+        ids=(f"{FILE}:tripled",), fit="batch", tpus=("v5e-8",), compiler=stub, python=sys.executable
+    )
+    rehearsal = Rehearsal(request)
+    told = [event for event in rehearsal.events() if isinstance(event, FittingSize)]
+
+    assert [*range(1, len(told)), len(told) - 1] == [len(one.tried) for one in told]
+    assert [False] * (len(told) - 1) + [True] == [one.finished for one in told]
+    assert told[-1:] == rehearsal.fits
 
 
 def test_nothing_that_fits_is_a_failure(stub: str) -> None:

@@ -82,6 +82,8 @@ def test_comparison_matches_golden_file(request: pytest.FixtureRequest) -> None:
         FittingSize("step", "v2-8", "batch", 1, None, None, None, tried[2:3]),
         FittingSize("init", "v5e-8", "batch", 1, None, None, "`batch` changes nothing in it", ()),
         FittingSize("step", "v4-8", "batch", 8, 1024, 1032, "no answer for 4,096: killed", tried),
+        FittingSize("step", "v3-8", "batch", 8, 1024, None, None, tried[:2], finished=False),
+        FittingSize("step", "v3-8", "batch", 8, None, None, None, tried[2:3], finished=False),
     ]
     lines = [
         *comparison_text.format_comparison(results, ["v5e-8"]),

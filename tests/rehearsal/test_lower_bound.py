@@ -249,6 +249,12 @@ NOTES: dict[str, dict[str, Any]] = {
     },
     "simplified": {"verbose": True, "flops": 1.97e10, "written_bytes": 1e8},
     "measured": {"measured_s": 0.02},
+    "measured on eight devices": {
+        "verbose": True,
+        "flops": 2.5e11,
+        "measured_s": 0.02,
+        "work": {**WORK, "devices": 8},
+    },
     "measured too fast": {"measured_s": 1e-3},
     "no trace": {"work": None, "verbose": True},
     "unread trace": {"work": {"reason": "its trace could not be read: KeyError"}, "verbose": True},

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.checking.test_runner import until_ended
 from tests.support.stub_compiler import SAMPLES
 from tests.support.tutor import on_screen, press, run, until
 from tests.tui.test_rehearse import FINE, choose, mark, rehearsing
+from tpustarter.core import locations
 
 
 def test_own_program_is_offered_but_not_selected(
@@ -318,5 +321,66 @@ def test_invalid_file_has_its_own_error(
             pilot.app.screen.query_one("#search").value = typed
             assert said.replace("`", "") in await press(pilot, "enter")
             assert "Enter choose it" in await press(pilot, "escape")
+
+    run(journey)
+
+
+def test_largest_batch_is_searched_by_key(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the answer for one size to that for all; the sizes that were tried are listed."""
+    shutil.copy(SAMPLES / "rehearsal" / "sized.py", tmp_path / "mine.py")
+    monkeypatch.chdir(tmp_path)
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
+            await choose(pilot, "v5e-8")
+            await mark(pilot, "function")
+            await press(pilot, "enter")
+            line = pilot.app.screen.query_one("#search")
+            line.value = "mine.py:tripled"
+            await press(pilot, "enter", "r")
+            await until(pilot, lambda: "1 of 1 compile" in on_screen(pilot.app))
+            await press(pilot, "b")
+            assert "mine.py:tripled --fit batch" == line.value
+            assert "r searches the largest batch for 1 TPU" in await press(pilot, "enter")
+            await press(pilot, "r")
+            await until(pilot, lambda: "Largest batch that fits: 999" in on_screen(pilot.app))
+            seen = on_screen(pilot.app)
+            assert re.search(r"^ step +999", seen, re.MULTILINE)
+            assert "batch 999 fits, 1,002 doesn't" in seen
+            seen = await press(pilot, "enter", "end")
+            assert re.search(r" 999  ok", seen)
+            assert re.search(r" 1,002  too big", seen)
+
+    run(journey)
+
+
+def test_stopped_search_keeps_sizes_so_far(
+    tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C ends it at once, and what was compiled until then is told."""
+    shutil.copy(SAMPLES / "rehearsal" / "sized.py", tmp_path / "mine.py")
+    monkeypatch.chdir(tmp_path)
+
+    async def journey() -> None:
+        async with rehearsing(tmp_path, stub, "compiles") as pilot:
+            pilot.app.choose(replace(pilot.app.choices, python=sys.executable))
+            await choose(pilot, "v5e-8")
+            await mark(pilot, "function")
+            await press(pilot, "enter")
+            pilot.app.screen.query_one("#search").value = "mine.py:waits --fit batch"
+            await press(pilot, "enter")
+            await pilot.press("r")
+            trying = re.compile(r"step, batch (9\d\d|1,\d+) for v5e-8, \d+ s, \d+ sizes tried")
+            await until(pilot, lambda: bool(trying.search(on_screen(pilot.app))))
+            assert "x stop" in on_screen(pilot.app)
+            await pilot.press("ctrl+c")
+            await until(pilot, lambda: "that fits: 512 so far on v5e-8" in on_screen(pilot.app))
+            seen = " ".join(on_screen(pilot.app).split())
+            assert "batch 512 is the largest so far that fits" in seen
+            assert "Press r to go on" in seen
+            until_ended(str(locations.make_state_folder()))
 
     run(journey)

@@ -6,10 +6,17 @@ import re
 
 import pytest
 
+from tests.rehearsal.test_rehearsal_text import made
 from tpustarter.rehearsal.compile.compiler import StillCompiling
+from tpustarter.rehearsal.result_fields import FittingSize, TriedSize
+from tpustarter.rehearsal.text import fit_text
 from tpustarter.tui.kit.text_layout import StackedText
 from tpustarter.tui.rehearse import answer_details, status_line
-from tpustarter.tui.rehearse.answer_details import ProgramComparison, RooflinePicture
+from tpustarter.tui.rehearse.answer_details import (
+    ProgramComparison,
+    RooflinePicture,
+    compare_alternatives,
+)
 from tpustarter.tui.rehearse.answer_table import (
     LEAST_LABEL,
     RehearsalAnswers,
@@ -17,6 +24,7 @@ from tpustarter.tui.rehearse.answer_table import (
     format_label,
     shorten_label,
 )
+from tpustarter.tui.rehearse.typed_program import FUNCTION, TypedProgram, add_dimension
 
 
 def test_marked_column_always_fits() -> None:
@@ -209,3 +217,111 @@ def test_bars_fill_remaining_width() -> None:
     small = compared(130, FITS | {"tpu": "v5e-8", "hbm_bytes": 2**10})
     assert "memory" not in small[0]
     assert "compiled in" in small[0]
+
+
+SMALL, LARGE = (
+    TriedSize(1000, "compiles", fits=True, hbm_bytes=9 * GIB, reason=None),
+    TriedSize(1008, "does-not-fit", fits=False, hbm_bytes=17 * GIB, reason=None),
+)
+FITS_OF = {
+    # what is known of the size, the word in the cell, and whether the sizes are listed
+    "while it is searched": (
+        FittingSize("step", "v5e-8", "batch", 8, 1000, None, None, (SMALL,), finished=False),
+        "...3s",
+        True,
+    ),
+    "the largest": (
+        FittingSize("step", "v5e-8", "batch", 8, 1000, 1008, None, (SMALL, LARGE)),
+        "1,000",
+        True,
+    ),
+    "a program without it": (
+        FittingSize("step", "v5e-8", "batch", 1, None, None, "`batch` changes nothing in it", ()),
+        "skip",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FITS_OF)
+def test_cell_and_details_show_largest_size(case: str) -> None:
+    """The size is in the cell; below it is what the command line prints, and each size."""
+    fit, word, is_listed = FITS_OF[case]
+    answers = RehearsalAnswers([(None, "")], ["v5e-8"])
+    answers.record_running(None, "step", "v5e-8", 3.0)
+    if fit.finished and fit.tried:
+        answers.record_answer(made("step", "v5e-8"))
+    elif fit.finished:
+        answers.busy = False
+    answers.record_fit(fit)
+    pieces = answer_details.describe_answer_cell(answers, (None, "step"), "v5e-8")
+    lines = [line.plain for line in StackedText(pieces).lines(100)]
+
+    assert word == answers.cell((None, "step"), "v5e-8")[0]
+    assert is_listed == any(fit_text.describe(fit) in line for line in lines)
+    for tried in fit_text.list_tried(fit):
+        assert any(line.endswith(tried) for line in lines)
+    assert (answers.find_skip_reason((None, "step"), "v5e-8") is None) == is_listed
+
+
+def test_search_counts_sizes_in_its_line() -> None:
+    """The size that is compiled has no row of its own."""
+    job = StillCompiling("step", "v5e-8", 2, size="batch 1,008")
+    answers = RehearsalAnswers([(None, "")], ["v5e-8"])
+    for number in range(3):
+        answers.record_running(None, "step", "v5e-8", 2.0)
+        line = status_line.format_progress(job, answers, None, 9, 80, runs_script=False)
+        assert ("step, batch 1,008 for v5e-8" in line, f"{number} size" in line) == (True, True)
+        tried = (SMALL,) * (number + 1)
+        answers.record_fit(
+            FittingSize("step", "v5e-8", "batch", 8, 1, None, None, tried, finished=False)
+        )
+
+    assert [(None, "step")] == answers.programs
+
+
+@pytest.mark.parametrize("width", [52, 76, 114])
+def test_alternatives_are_compared_in_order_of_file(width: int) -> None:
+    """The answers come in another order; no line is wider than the screen, the mark is on one."""
+    names = ("data parallel", "fsdp", "tensor parallel, in the MLP alone")
+    bound = {"limiter": "matrix unit", "limits": []}
+    results = [
+        FITS
+        | {"tpu": "v5e-8", "program": name, "bound": bound | {"seconds": seconds}}
+        | {"collectives": [{"received_bytes": 2**30}]}
+        for name, seconds in zip(names, (3e-3, 1e-3, 2e-3), strict=True)
+    ]
+    answers = RehearsalAnswers([(None, "")], ["v5e-8"])
+    for result in reversed(results):
+        answers.record_answer(result)
+    answers.sort_programs(results)
+    pieces = list(compare_alternatives(answers, "v5e-8"))
+    head, *rows = StackedText(pieces[:1]).lines(width)
+
+    assert [(None, name) for name in names] == answers.programs
+    assert [" ", ">", " "] == [row.plain[0] for row in rows]
+    assert all(row.plain[2:].startswith(name[:9]) for row, name in zip(rows, names, strict=True))
+    assert all(line.cell_length <= width for line in (head, *rows))
+    assert all(("limited by" in head.plain) == row.plain.endswith("matrix unit") for row in rows)
+
+
+TYPED = {
+    # the program as it is typed, and with a dimension to search
+    "step f32[64,8] f32[64,8]": "step f32[batch,8] f32[batch,8]",
+    "step f32[8,8] bf16[64,8] s32[64]": "step f32[8,8] bf16[batch,8] s32[batch]",
+    "step init(u32[2]) s32[4]": "step init(u32[2]) s32[batch]",
+    "step f32[8] f32[]": "step f32[8] f32[]",
+    "programs": "programs",
+}
+
+
+@pytest.mark.parametrize("typed", TYPED)
+def test_first_axis_of_last_arrays_is_searched(typed: str) -> None:
+    """A batch is there as a rule, and the user can write it elsewhere; once named, it stays."""
+    program = TypedProgram(FUNCTION, tuple(typed.split()))
+    sized = add_dimension(program)
+
+    assert (*TYPED[typed].split(), "--fit", "batch") == sized.words
+    assert ("", "batch") == (program.dimension, sized.dimension)
+    assert len(program.arguments) == len(sized.arguments)
+    assert sized == add_dimension(sized)

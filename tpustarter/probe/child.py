@@ -133,12 +133,17 @@ def _obey(command: Command, emit: Emit, control: int) -> int | None:
 def _rehearse(
     command: CompileCommand | LowerCommand | ScriptCommand, emit: Emit
 ) -> dict[str, object]:
-    from tpustarter.probe.rehearse import rehearsal, script, user_file
-
+    # Another Python than that of the archive's bytecode compiles each module that it imports.
     if command["do"] == "rehearse":
+        from tpustarter.probe.rehearse import rehearsal
+
         return rehearsal.compile_programs(command, emit)
     if command["do"] == "trace":
+        from tpustarter.probe.rehearse import user_file
+
         return user_file.lower_programs(command, emit)
+    from tpustarter.probe.rehearse import script
+
     return script.rehearse_script(command, emit)
 
 

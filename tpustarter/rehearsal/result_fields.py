@@ -271,6 +271,8 @@ class FittingSize:
     """The reason why a larger one may fit, or why there is none; None for an exact answer."""
     tried: tuple[TriedSize, ...]
     """Sizes that were compiled, smallest first."""
+    finished: bool = True
+    """False for what is known so far, as while the search goes on, or once it was stopped."""
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,7 @@ class Rehearsal:
         self._compiler = self._found()
         self.saved_files = SavedFiles(request.save) if request.save else None
         self._jobs = CompilerPool()
+        self._order: dict[tuple[str | None, str], int] = {}
         self._lowering: Probe | None = None
         self.functions: list[JittedPlace] = []
         """Functions that a script passed to `jax.jit`."""
@@ -133,7 +134,7 @@ class Rehearsal:
         """The Python that a script ran in."""
         self.results: list[ResultFields] = []
         self.fits: list[FittingSize] = []
-        """The largest sizes that fit, of a rehearsal that searches them."""
+        """The largest sizes that fit, where they are searched; only the last may be unfinished."""
         self.skipped: list[dict[str, str]] = []
         """Programs that need more devices than a TPU has: `name`, `tpu` and `reason`."""
         self.stopped_by: int | None = None
@@ -204,6 +205,8 @@ class Rehearsal:
             self.progress.all_given = True
             jobs.complete()
             yield from map(self._keep, jobs.read_events())
+        # As the programs are in the user's code; they were answered in any order.
+        self.results.sort(key=lambda one: self._order.get((one["check"], one["program"]), 0))
         if (measured_s := self._request.measured_s) is not None:
             self.results = lower_bound.add_utilization(self.results, measured_s)
 
@@ -365,11 +368,12 @@ class Rehearsal:
             if isinstance(event, LoweredProgram):
                 yield from self._tasks_of(event)
             elif isinstance(event, int | float):
-                yield StillCompiling("your code", "a TPU", event)
+                yield StillCompiling(compiler.YOUR_CODE, compiler.A_TPU, event)
             else:
                 yield event
 
     def _tasks_of(self, exported: LoweredProgram) -> Iterator[CompileTask | Event]:
+        self._order.setdefault((exported.check, exported.program), len(self._order))
         for topology in self.topologies:
             if topology.name not in exported.tpus:
                 continue
@@ -431,6 +435,8 @@ class Rehearsal:
             event = RehearsalAnswer(lower_bound.add_bound(event.result))
             self.results.append(event.result)
         elif isinstance(event, FittingSize):
+            if self.fits and not self.fits[-1].finished:
+                del self.fits[-1]
             self.fits.append(event)
         elif isinstance(event, JittedPlace):
             self.functions.append(event)

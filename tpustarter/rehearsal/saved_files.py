@@ -20,7 +20,6 @@ from pathlib import Path
 
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.probe.rehearse.rehearsal import format_folder_name
 from tpustarter.rehearsal.result_fields import ResultFields
 
 _NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -65,7 +64,7 @@ class SavedFiles:
             Problem: it cannot be written.
         """
         folder = self._find_tpu_folder(result["tpu"], result["check"])
-        folder /= format_folder_name(result["program"])
+        folder /= _format_folder_name(result["program"])
         with locations.convert_output_errors(folder):
             self._refuse_links(folder)
             with self._open_folder(folder) as descriptor:
@@ -83,7 +82,7 @@ class SavedFiles:
     def _find_tpu_folder(self, tpu: str, check: str | None) -> Path:
         # The name of a check may come from the process that runs the user's code.
         folder = self.folder / tpu.replace(":", "-")
-        return folder / format_folder_name(check) if check else folder
+        return folder / _format_folder_name(check) if check else folder
 
     def _write(self, path: Path, text: str) -> None:
         with locations.convert_output_errors(path), self._open_folder(path.parent) as folder:
@@ -153,3 +152,9 @@ def _give_to_caller(descriptor: int) -> None:
     if sudo := locations.find_sudo_caller():
         with contextlib.suppress(OSError):
             os.fchown(descriptor, *sudo)
+
+
+def _format_folder_name(name: str) -> str:
+    from tpustarter.probe.rehearse.rehearsal import format_folder_name  # takes long, rarely needed
+
+    return format_folder_name(name)

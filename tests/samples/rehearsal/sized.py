@@ -1,5 +1,7 @@
 """Programs with a batch, of which the stand-in for the compiler takes those of 1,000 rows."""
 
+import threading
+
 import jax
 import jax.numpy as jnp
 from jax.sharding import NamedSharding, PartitionSpec
@@ -62,6 +64,19 @@ def aborts(weights, x):
 def fails(devices, batch):
     """Yield nothing, whatever the batch."""
     raise ValueError("no data")
+
+
+def waits(devices, batch):
+    """Yield a step that is never lowered beyond some size."""
+    if batch > 512:
+        threading.Event().wait()
+    yield "step", jax.jit(fits), (array((8, 8)), array((batch, 8)))
+
+
+def mixed(devices):
+    """Yield a step that is compiled, and one that breaks before."""
+    yield "whole", jax.jit(fits), (array((8, 8)), array((8, 8)))
+    yield "broken", jax.jit(fits), (array((4, 8)), array((8, 8)))
 
 
 def no_batch(devices):

@@ -338,7 +338,7 @@ class _Shown:
         progress = self._rehearsal.progress
         check = (event.check or "").partition(".")[2]
         program = event.program if event.program == event.check else f"{check}: {event.program}"
-        program = program if check else event.program
+        program = program if check else event.title
         line = escape_text(f"{program} for {event.tpu}  {event.seconds:.0f} s")
         if self._on_screen:
             if text := progress.text():

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 
 from tpustarter.probe.rehearse import jitted_functions
 from tpustarter.probe.rehearse.jax_types import ArrayLike, Device, NamedSharding
-from tpustarter.probe.rehearse.rehearsal_messages import TpuFields
+from tpustarter.probe.rehearse.rehearsal_messages import MOST_NAMED, TpuFields
 
 _ANSWERED = (
     "jax.experimental.mosaic",
@@ -33,7 +33,6 @@ _TRUTH = ("jax", "jaxlib", "tpustarter")
 _MAIN_MEMORY = (None, "device", "unpinned_host")
 """Kinds of memory that a type does not name."""
 MOST_PLACES = 100
-MOST_NAMED = 3
 
 
 class _AnyAttributes(Protocol):

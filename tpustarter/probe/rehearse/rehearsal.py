@@ -36,7 +36,6 @@ from tpustarter.probe.rehearse.rehearsal_messages import (
     TopologyFields,
     WorkFields,
 )
-from tpustarter.probe.rehearse.work.program_work import count_work
 
 FORMAT = 8
 """Version of stored results; to be raised when one would differ from a fresh result."""
@@ -234,6 +233,8 @@ def _programs(command: CompileCommand, devices: list[Device]) -> Iterable[tuple[
 
 
 def _lower(function: Callable[..., object], arguments: Sequence[object]) -> _Lowered:
+    from tpustarter.probe.rehearse.work.program_work import count_work
+
     jax = importlib.import_module("jax")
     jitted: JaxFunction = function if is_jitted(function) else jax.jit(function)
     traced = jitted.trace(*arguments) if hasattr(jitted, "trace") else None

@@ -7,6 +7,10 @@ from typing import Literal, TypedDict
 
 Emit = Callable[[Mapping[str, object]], None]
 """Sends an event to the process that gave the command."""
+MOST_SHAPES = 3
+"""Most sets of shapes of one function that are lowered for a TPU; further ones are counted."""
+MOST_NAMED = 3
+"""Most places that are named where a program asks for its device."""
 
 
 class MatrixFields(TypedDict):

@@ -29,7 +29,12 @@ from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.jax_types import ArrayLike, JaxArray
 from tpustarter.probe.rehearse.jax_types import JaxFunction as Jitted
 from tpustarter.probe.rehearse.pmapped import PmappedFunction
-from tpustarter.probe.rehearse.rehearsal_messages import Emit, ScriptCommand, TpuFields
+from tpustarter.probe.rehearse.rehearsal_messages import (
+    MOST_SHAPES,
+    Emit,
+    ScriptCommand,
+    TpuFields,
+)
 from tpustarter.probe.rehearse.user_file import make_unique_title
 
 _Pytree = object
@@ -37,8 +42,6 @@ _Pytree = object
 
 _SIMPLE = (bool, int, float, str, tuple, type(None))
 
-MOST_SHAPES = 3
-"""Most sets of shapes of one function that are lowered for a TPU; further ones are counted."""
 MOST_KNOWN = 1000
 """Most functions whose shapes are remembered: a script may make functions without end."""
 MOST_TEXT = 120

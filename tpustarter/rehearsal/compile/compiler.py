@@ -48,6 +48,8 @@ OUTSPOKEN = {"TPU_MIN_LOG_LEVEL": "1", "TPU_STDERR_LOG_LEVEL": "1"}
 FLAGS = "--xla_tpu_impure_oom_fast_exit_threshold=-1 --xla_tpu_no_crash_on_oom=true"
 """Flags that make the compiler continue after memory ran out, and write its report to the log."""
 
+YOUR_CODE, A_TPU = "your code", "a TPU"
+"""In place of a program and its TPU while the user's code is lowered."""
 TICK_S = 1.0
 OPTION = "--compiler"
 """The option that names the Python that compiles."""
@@ -83,6 +85,13 @@ class StillCompiling:
     """The check the program belongs to; None for one of the user."""
     share: float = 0.0
     """Share of the task's programs that are done, from 0 to 1."""
+    size: str = ""
+    """The size that is tried, as `batch 1,024`, where the largest one is searched."""
+
+    @property
+    def title(self) -> str:
+        """The program, and the size with which it is compiled."""
+        return f"{self.program}, {self.size}" if self.size else self.program
 
 
 @dataclass(frozen=True)

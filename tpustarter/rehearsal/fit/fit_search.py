@@ -15,6 +15,8 @@ from tpustarter.checking.run.probe_session import ProbeSession
 from tpustarter.machine import tpus
 from tpustarter.rehearsal.compile import answer_cache, compiler
 from tpustarter.rehearsal.compile.compiler import (
+    A_TPU,
+    YOUR_CODE,
     Compiler,
     CompileTask,
     RehearsalAnswer,
@@ -85,12 +87,32 @@ class _Search:
         self.tried.append(TriedSize(size, result["status"], fits, needed, result["reason"]))
         self.answers[size] = result
 
+    def describe(self, dimension: str, tpu: str, *, finished: bool) -> FittingSize:
+        """Return what was found, or what is known so far."""
+        step, largest = self.program.step, self.sizes.largest * self.program.step
+        following = next((one for one in self.tried if one.size == largest + step), None)
+        broken = [
+            one for one in (following, *reversed(self.tried)) if one and one.status == "error"
+        ]
+        reason = f"no answer for {broken[0].size:,}: {broken[0].reason}" if broken else None
+        return FittingSize(
+            self.program.name,
+            tpu,
+            dimension,
+            step,
+            largest or None,
+            following.size if following else None,
+            reason,
+            tuple(sorted(self.tried, key=lambda one: one.size)),
+            finished,
+        )
+
 
 def search_sizes(job: FitJob) -> Iterator[Event]:
     """Search the largest size of each program for each TPU, until the compiler is stopped.
 
     Yields an answer for each of them, that of the largest size, and where none fits of the
-    smallest, followed by its `FittingSize`.
+    smallest, followed by its `FittingSize`. Before that comes one after each size, unfinished.
 
     Raises:
         Problem: the file cannot be lowered at any size that was tried.
@@ -150,14 +172,14 @@ def _lower(
 ) -> Generator[Told, None, list[LoweredProgram]]:
     programs: list[LoweredProgram] = []
     code = replace(job.code, size=size)
-    label = f"{only.name if only else job.code.name}, {job.code.dimension} {size:,}"
+    names = (only.name, topology.name) if only else (YOUR_CODE, A_TPU)
     for told in process.lower(code, only.number if only else None):
         if isinstance(told, LoweredProgram):
             programs.append(told)
         elif isinstance(told, ProgramWarning):
             yield told
         else:
-            yield StillCompiling(label, topology.name, told)
+            yield StillCompiling(*names, told, size=_label(job, size))
     return programs
 
 
@@ -178,6 +200,7 @@ def _search_program(
         if result is None:
             return
         search.record(size, result)
+        yield search.describe(job.code.dimension, topology.name, finished=False)
         if result["status"] == "error" and size in search.tasks:
             break  # a crash or a time limit would cost as much for every other size
     if not job.compiler.stopped:
@@ -201,51 +224,39 @@ def _answer(
     task = job.make_task(lowered[0], topology)
     search.tasks[size] = task
     quick = replace(task, explains_memory=False, source={**task.source, "save": None})
-    result = yield from _compile(job, quick, f"{program.name}, {job.code.dimension} {size:,}")
+    result = yield from _compile(job, quick, program, size)
     if result and result["status"] != "does-not-fit":
         answer_cache.save_compiler_answer(result)
     return result
 
 
 def _compile(
-    job: FitJob, task: CompileTask, label: str
+    job: FitJob, task: CompileTask, program: _Program, size: int
 ) -> Generator[StillCompiling, None, ResultFields | None]:
     result: ResultFields | None = None
     for event in job.compiler.run(task):
         if isinstance(event, RehearsalAnswer):
             result = event.result
         else:
-            yield replace(event, program=label)
+            yield replace(event, program=program.name, size=_label(job, size))
     return result
 
 
+def _label(job: FitJob, size: int) -> str:
+    return f"{job.code.dimension} {size:,}"
+
+
 def _finish(job: FitJob, topology: tpus.Topology, search: _Search) -> Iterator[Event]:
-    program, name = search.program, job.code.dimension
-    largest = search.sizes.largest * program.step
-    size = largest or min(search.answers)
+    program = search.program
+    size = search.sizes.largest * program.step or min(search.answers)
     result: ResultFields | None = search.answers[size]
     if size in search.tasks and (job.saves or result["status"] == "does-not-fit"):
-        result = yield from _compile(job, search.tasks[size], f"{program.name}, {name} {size:,}")
+        result = yield from _compile(job, search.tasks[size], program, size)
     if result is None:
         return
-    following = next((one for one in search.tried if one.size == largest + program.step), None)
-    reason = None
-    if following is not None and following.status == "error":
-        reason = f"no answer for {following.size:,}: {following.reason}"
-    elif broken := [one for one in search.tried if one.status == "error"]:
-        reason = f"no answer for {broken[-1].size:,}: {broken[-1].reason}"
     result["program"] = program.name
     yield RehearsalAnswer(result)
-    yield FittingSize(
-        program.name,
-        topology.name,
-        name,
-        program.step,
-        largest or None,
-        following.size if following else None,
-        reason,
-        tuple(sorted(search.tried, key=lambda one: one.size)),
-    )
+    yield search.describe(job.code.dimension, topology.name, finished=True)
 
 
 def _make_error(job: FitJob, lowered: LoweredProgram, topology: tpus.Topology) -> ResultFields:

@@ -110,7 +110,8 @@ def _count_text(work: ProgramWork) -> str:
         (work.kernel_flops, "what kernels claim, not in the bound"),
     ]
     listed = [f"{100 * part / work.flops:.0f} % are {what}" for part, what in parts if part > 0]
-    listed.insert(0, f"{format_amount(work.flops, 'FLOP')} in matrix products of all devices")
+    together = f" of all {work.devices} devices" if work.devices > 1 else ""
+    listed.insert(0, f"{format_amount(work.flops, 'FLOP')} in matrix products{together}")
     others = f"{format_amount(work.other_operations, '').strip()} other operations"
     return f"{'; '.join(listed)}. {others} are not in the bound"
 

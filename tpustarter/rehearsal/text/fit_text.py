@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tpustarter.rehearsal.result_fields import FittingSize, TriedSize
 from tpustarter.rehearsal.text.memory_size import format_size
-from tpustarter.rehearsal.text.rehearsal_headline import WORDS
+from tpustarter.rehearsal.text.rehearsal_headline import NOT_RUN, WORDS
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
 
@@ -28,7 +28,7 @@ def format_fits(fits: Sequence[FittingSize], *, verbose: bool = False) -> list[s
             escape_text(f"{one.program} for {one.tpu}: {describe(one)}"), "fit   ", _INDENT
         )
         if verbose:
-            lines += [f"{_INDENT}{line}" for line in _list_tried(one)]
+            lines += [f"{_INDENT}{line}" for line in list_tried(one)]
     if any(one.tried for one in fits):
         lines += wrap(ABOVE, _INDENT, hang=_INDENT)
     return lines
@@ -39,8 +39,12 @@ def describe(fit: FittingSize) -> str:
     if not fit.tried:
         return f"skipped, because {fit.reason}"
     name = fit.dimension
-    if fit.largest is None:
+    if fit.largest is None and fit.finished:
         text = f"not even {name} {fit.tried[0].size:,} fits"
+    elif fit.largest is None:
+        text = f"{name} {fit.tried[0].size:,} doesn't fit"
+    elif not fit.finished:
+        text = f"{name} {fit.largest:,} is the largest so far that fits"
     elif fit.next is None:
         text = f"{name} {fit.largest:,} fits, and no larger one was compiled"
     else:
@@ -52,20 +56,23 @@ def describe(fit: FittingSize) -> str:
 
 
 def format_fit_headline(fits: Sequence[FittingSize]) -> str:
-    """Return the largest size of each program and TPU; empty where nothing was searched."""
+    """Return the largest size of each program and TPU; empty where nothing was tried."""
     found = [one for one in fits if one.tried]
     if not found:
         return ""
     several = len({one.program for one in found}) > 1
     each = [
-        f"{one.largest:,} on {one.tpu}" if one.largest else f"none on {one.tpu}" for one in found
+        f"{f'{one.largest:,}' if one.largest else 'none'}{'' if one.finished else ' so far'} on "
+        f"{one.tpu}"
+        for one in found
     ]
     if several:
         each = [f"{text} for {one.program}" for text, one in zip(each, found, strict=True)]
-    return f"Largest {found[0].dimension} that fits: {', '.join(each)}"
+    return f"Largest {found[0].dimension} that fits: {', '.join(each)}. {NOT_RUN}"
 
 
-def _list_tried(fit: FittingSize) -> Iterator[str]:
+def list_tried(fit: FittingSize) -> Iterator[str]:
+    """Yield a line for each size that was compiled."""
     width = max((len(f"{one.size:,}") for one in fit.tried), default=0)
     yield from (f"{one.size:>{width},}  {_answer(one)}" for one in fit.tried)
 

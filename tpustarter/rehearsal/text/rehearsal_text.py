@@ -28,7 +28,6 @@ from tpustarter.rehearsal.text import (
 from tpustarter.rehearsal.text.donation_text import DONATE, describe_donation
 from tpustarter.rehearsal.text.memory_size import format_size, format_sizes
 from tpustarter.rehearsal.text.rehearsal_headline import (
-    NOT_RUN,
     WORDS,
     format_headline,
     format_label,
@@ -104,8 +103,7 @@ def render_rehearsal(
         lines += script_text.format_ending(rehearsal)
     total = rehearsal.progress.total if stopped else None
     last = format_headline(results, own=own, script=rehearsal.runs_script, stopped_of=total)
-    if sizes := fit_text.format_fit_headline(rehearsal.fits):
-        last = f"{sizes}. {NOT_RUN}"
+    last = fit_text.format_fit_headline(rehearsal.fits) or last
     return "\n".join([*lines, "", *wrap(last, "")])
 
 

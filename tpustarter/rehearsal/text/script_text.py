@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tpustarter.probe.rehearse.device_questions import MOST_NAMED
-from tpustarter.probe.rehearse.script import MOST_SHAPES
+from tpustarter.probe.rehearse.rehearsal_messages import MOST_NAMED, MOST_SHAPES
 from tpustarter.rehearsal.compile.lowering import install_hint
 from tpustarter.rehearsal.programs.user_program import JittedPlace
 from tpustarter.rehearsal.run import Rehearsal

@@ -9,6 +9,7 @@ from textual.content import Content
 from tpustarter.rehearsal.comparison import compare_programs
 from tpustarter.rehearsal.result_fields import (
     ComparedProgram,
+    FittingSize,
     OversizedProgram,
     ResultFields,
     SizedProgram,
@@ -16,6 +17,7 @@ from tpustarter.rehearsal.result_fields import (
 from tpustarter.rehearsal.text import (
     bound_text,
     comparison_text,
+    fit_text,
     memory_bar,
     model_estimate,
     rehearsal_headline,
@@ -30,7 +32,12 @@ from tpustarter.tui.explain.failed_run import make_program_failure as of_program
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word, style_sentence
 from tpustarter.tui.rehearse import memory_picture
-from tpustarter.tui.rehearse.answer_table import Program, RehearsalAnswers, format_label
+from tpustarter.tui.rehearse.answer_table import (
+    STYLES,
+    Program,
+    RehearsalAnswers,
+    format_label,
+)
 
 LABEL = 8
 LESSON = "jax/memory-and-donation"
@@ -60,14 +67,14 @@ def describe_answer_cell(
         tpu: The TPU.
         names_words: Whether to name the key that shows the compiler's own words.
     """
-    text, status = answers.cell(program, tpu)
-    result = answers.result(program, tpu)
-    title = Content.styled(f"{format_label(program)} for {tpu}", "bold")
+    result, fit = answers.result(program, tpu), answers.fit(program, tpu)
+    yield Content.styled(f"{format_label(program)} for {tpu}", "bold")
+    yield from _describe_fit(fit)
     if result is None:
-        yield title
         yield Content(_explain_missing(answers, program, tpu))
+        yield from _list_tried(fit)
         return
-    yield title
+    text, status = rehearsal_text.WORDS[result["status"]], STYLES[result["status"]]
     yield HangingText(
         status_word(status, text, LABEL), style_sentence(rehearsal_text.summarize_answer(result))
     )
@@ -90,6 +97,20 @@ def describe_answer_cell(
         yield HangingText(_dim_label("note"), style_sentence(note))
     if result["detail"] and names_words:
         yield HangingText(_dim_label("more"), "g shows the compiler's own words")
+    yield from _list_tried(fit)
+
+
+def _describe_fit(fit: FittingSize | None) -> Iterator[Piece]:
+    if fit and fit.tried:
+        yield HangingText(_dim_label("fit"), style_sentence(escape_text(fit_text.describe(fit))))
+
+
+def _list_tried(fit: FittingSize | None) -> Iterator[Piece]:
+    lines = list(fit_text.list_tried(fit)) if fit else []
+    if lines:
+        yield HangingText(_dim_label("tried"), "\n".join(lines))
+    if fit and fit.finished:
+        yield style_sentence(fit_text.ABOVE)
 
 
 def _same_failure(answers: RehearsalAnswers, program: Program, tpu: str) -> Iterator[Piece]:
@@ -230,7 +251,8 @@ class ProgramComparison(LaidOutLines):
                 line += Content("  ") + self._bar(tpu, bar - 2)
             line += Content(f"  {rest}".rstrip())
             lines.append(line.truncate(max(width, 1), ellipsis=True))
-        if len(widths) > self._HEADS.index("estimate"):
+        column = self._HEADS.index("estimate")
+        if column < len(widths) and any(texts[column:][:1] not in ([], ["-"]) for texts, _ in rows):
             lines.append(Content.styled(_ESTIMATE, "$muted").truncate(max(width, 1), ellipsis=True))
         return lines
 
@@ -300,9 +322,9 @@ def compare_alternatives(answers: RehearsalAnswers, tpu: str) -> Iterator[Piece]
     rows = compare_programs([one for one in answers.results if one["check"] is None], tpu)
     if len(rows) < 2:
         return
-    yield Content("")
     yield ComparedPrograms(rows, tpu)
     yield style_sentence(comparison_text.MEANING)
+    yield Content("")
 
 
 class ComparedPrograms(LaidOutLines):

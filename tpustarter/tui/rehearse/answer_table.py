@@ -13,7 +13,7 @@ from textual.strip import Strip
 from textual.widgets import OptionList
 
 from tpustarter.rehearsal.programs import other_sizes
-from tpustarter.rehearsal.result_fields import ResultFields
+from tpustarter.rehearsal.result_fields import FittingSize, ResultFields
 from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
@@ -53,6 +53,7 @@ class RehearsalAnswers:
         self._rows: dict[Program, dict[str, ResultFields]] = {program: {} for program in programs}
         self._checks = [check for check, _ in self._rows]
         self._seconds: dict[tuple[Program, str], float] = {}
+        self._fits: dict[tuple[Program, str], FittingSize] = {}
 
     @property
     def programs(self) -> list[Program]:
@@ -79,12 +80,36 @@ class RehearsalAnswers:
             if job_tpu == tpu and (job == key or (check == program and job[0] == check)):
                 del self._seconds[job, job_tpu]
 
+    def record_fit(self, fit: FittingSize) -> None:
+        """Store the largest size of a program for one TPU, also one that is not final."""
+        self._fits[self._add_row(None, fit.program), fit.tpu] = fit
+
+    @property
+    def fits(self) -> list[FittingSize]:
+        """The largest sizes that fit, of a rehearsal that searches them."""
+        return list(self._fits.values())
+
+    def fit(self, program: Program, tpu: str) -> FittingSize | None:
+        """Return the largest size of a program for a TPU, or None if none was tried."""
+        return self._fits.get((program, tpu))
+
     def _add_row(self, check: str | None, program: str) -> Program:
         """Return a program after adding its row, which replaces one without a name."""
         if program and not self._rows.get((check, ""), True):
             del self._rows[check, ""]
         self._rows.setdefault((check, program), {})
         return check, program
+
+    def sort_programs(self, results: Sequence[ResultFields]) -> None:
+        """Put the user's programs into the order of these results."""
+        self.results = list(results)
+        if None in self._checks:
+            keys: list[Program] = [(None, str(one["program"])) for one in results]
+            order = {key: number for number, key in reversed([*enumerate(keys)])}
+            self._rows = {
+                key: self._rows[key]
+                for key in sorted(self._rows, key=lambda key: order.get(key, len(keys)))
+            }
 
     def record_skipped(self, skipped: Iterable[dict[str, str]]) -> None:
         """Record the programs left out; this may be the only record of a program of the user's."""
@@ -108,7 +133,9 @@ class RehearsalAnswers:
             for entry in self.skipped
             if tpu in entry["tpu"].split(", ") and _names(entry["name"], program[0] or program[1])
         )
-        return next(reasons, None) or self._why_not_for(program, tpu)
+        fit = self.fit(program, tpu)
+        unsearched = fit.reason if fit and not fit.tried else None
+        return next(reasons, unsearched) or self._why_not_for(program, tpu)
 
     def _why_not_for(self, program: Program, tpu: str) -> str | None:
         """Return why a check, or a file, has no such program for this TPU, if it has none."""
@@ -124,7 +151,9 @@ class RehearsalAnswers:
 
     def cell(self, program: Program, tpu: str) -> Cell:
         """Return the word shown in a cell, and the status that decides its colour."""
-        result = self.result(program, tpu)
+        result, fit = self.result(program, tpu), self.fit(program, tpu)
+        if fit and fit.finished and fit.largest:
+            return f"{fit.largest:,}", STYLES["compiles"]
         if result:
             return rehearsal_text.WORDS[result["status"]], STYLES[result["status"]]
         seconds = self.seconds(program, tpu)

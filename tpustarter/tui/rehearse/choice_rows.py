@@ -23,7 +23,14 @@ from tpustarter.tui.kit.text_layout import (
     style_sentence,
 )
 from tpustarter.tui.rehearse.rehearsal_choice import RehearsalChoice
-from tpustarter.tui.rehearse.typed_program import OWN, SCRIPT, TypedProgram, format_label, make_row
+from tpustarter.tui.rehearse.typed_program import (
+    FIT,
+    OWN,
+    SCRIPT,
+    TypedProgram,
+    format_label,
+    make_row,
+)
 
 WITH_CLAIMS = 140
 """Columns from which the claim of each check is shown beside it."""
@@ -131,7 +138,8 @@ def _about_own(program: TypedProgram) -> Iterator[LaidOutLines]:
             "does     ", "runs the script on CPU devices, and compiles what it passes to jax.jit"
         )
     else:
-        yield HangingText("does     ", "compiles the function, and runs nothing")
+        each = f", with one {program.dimension} after the other" if program.dimension else ""
+        yield HangingText("does     ", f"compiles the function{each}, and runs nothing")
     for source in program.sources:
         yield HangingText("from     ", style_sentence(source))
     if program.needs_shapes:
@@ -144,9 +152,10 @@ def _about_own(program: TypedProgram) -> Iterator[LaidOutLines]:
 
 def _own_words(program: TypedProgram) -> list[str]:
     """Return the arguments of a command for a program of the user's."""
-    first, *rest = program.words
-    given = [word for one in rest for word in ("--arg", one)]
-    return ["--script", *program.words] if program.kind == SCRIPT else [first, *given]
+    if program.kind == SCRIPT:
+        return ["--script", *program.words]
+    given = [word for one in program.arguments for word in ("--arg", one)]
+    return [program.words[0], *given, *([FIT, program.dimension] if program.dimension else [])]
 
 
 def _chosen_words(choice: RehearsalChoice) -> list[str]:

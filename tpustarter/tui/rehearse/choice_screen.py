@@ -80,6 +80,9 @@ tested yet.
   `train.py:step f32[8192,8192] bf16[8192,512]`. Where the file has a function `programs(devices)`,
   that is called. It yields tuples of a name, a function and its arguments, which may be pytrees,
   and may have shardings.
+* **the largest size that fits**: name it in place of a size, and after `--fit`, such as
+  `train.py:step f32[8192,8192] bf16[batch,512] --fit batch`. A function
+  `programs(devices, batch)` needs `FILE.py --fit batch` alone.
 * **a script of mine** runs unchanged on CPU devices. Each function that it passes to `jax.jit` is
   compiled for the TPUs as well.
 
@@ -300,11 +303,17 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def action_start(self) -> None:
         if self._choice.is_complete:
             request = self._choice.request(self.tutor.choices.python)
-            self.tutor.push_screen(RehearsalScreen(request, change=self._change_own))
+            self.tutor.push_screen(
+                RehearsalScreen(request, change=self._change_own, search=self._search_size)
+            )
 
     def _change_own(self) -> None:
         if own := self._choice.own:
             self._ask(own.kind, own)
+
+    def _search_size(self) -> None:
+        if own := self._choice.own:
+            self._ask(own.kind, typed_program.add_dimension(own))
 
     def action_setup(self) -> None:
         self.tutor.go.open_setup("rehearse")

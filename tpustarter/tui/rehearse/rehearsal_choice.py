@@ -106,10 +106,11 @@ class RehearsalChoice:
         request = RehearsalRequest(ids=tuple(self.chosen_checks), tpus=names)
         if not self.own:
             return request
-        first, *rest = self.own.words
-        if self.own.kind == SCRIPT:
-            return replace(request, python=python, script=(first, *rest))
-        return replace(request, python=python, ids=(first,), arguments=tuple(rest))
+        own = self.own
+        if own.kind == SCRIPT:
+            return replace(request, python=python, script=own.words)
+        ids, arguments = own.words[:1], own.arguments
+        return replace(request, python=python, ids=ids, arguments=arguments, fit=own.dimension)
 
     def headline(self) -> str:
         """Return a sentence with the next key, or with the missing part of the choice."""
@@ -132,5 +133,7 @@ class RehearsalChoice:
         if self.own and self.own.kind == SCRIPT:
             runs = f"r runs your script on CPU devices, and compiles what it jits for {tpus}."
             return f"{runs} {self.own.note or NOT_ON_TPU}"
+        if self.own and (name := self.own.dimension):
+            return f"r searches the largest {name} for {tpus}. Nothing is run, no TPU is needed."
         long = f", in {format_rounded_time(count * len(self.tpus) * CHECK_S)}" if count else ""
         return f"r compiles {programs} for {tpus}{long}. Nothing is run, no TPU is needed."

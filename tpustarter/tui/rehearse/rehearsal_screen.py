@@ -65,11 +65,12 @@ Each line is a program and each column is a TPU. The words are the compiler's an
   number of devices than this TPU has, and `..12s` that it has been compiling for 12 seconds.
 * The **arrow keys** choose an answer, and you see what the compiler says of it. **Enter** gives it
   the whole screen, and a second Enter brings the table back.
-* **c** compares all TPUs for the marked program, and all programs of your file for the marked TPU.
+* **c** compares all programs of your file for the marked TPU, and all TPUs for the marked program.
   **g** shows the compiler's own words. **o** shows what your script printed, and what it passed to
   `jax.jit`.
 * **f** says why a program was refused or broke.
-* **e** goes back to the arguments of your function, to change them.
+* **e** goes back to the arguments of your function, to change them. **b** does so to search the
+  largest batch that fits, or the largest size of another dimension. The table then has these sizes.
 * **l** opens the lesson on memory, where a program is too big.
 * **x** stops at once, and **Esc** asks before it does so. **r** starts all of it again, and uses
   stored answers.
@@ -87,6 +88,7 @@ class RehearsalScreen(ListWithDetails):
         Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
         Binding("c", "view('compare')", "compare", tooltip="tpustarter rehearse ID --json"),
         Binding("e", "change", "change arguments", tooltip="of your function"),
+        Binding("b", "search", "largest size", tooltip="tpustarter rehearse --fit NAME"),
         Binding("g", "view('words')", "compiler's words", tooltip="tpustarter rehearse ID -v"),
         Binding("o", "view('script')", "script", tooltip="tpustarter rehearse --script FILE.py"),
         Binding("l", "lesson", "lesson", tooltip="tpustarter learn LESSON"),
@@ -94,16 +96,19 @@ class RehearsalScreen(ListWithDetails):
         Binding("s", "setup", "set up", tooltip="tpustarter setup rehearse"),
     ]
 
-    def __init__(self, request: RehearsalRequest, *, change: Callable[[], None]) -> None:
+    def __init__(
+        self, request: RehearsalRequest, *, change: Callable[[], None], search: Callable[[], None]
+    ) -> None:
         """Start a rehearsal once the screen is shown.
 
         Args:
             request: The programs and TPUs.
             change: Called to change the arguments, on the screen behind this one.
+            search: The same, to name the dimension whose largest size is searched.
         """
         super().__init__(f"Rehearsal: nothing is run{' on a TPU' if request.script else ''}")
         self._request = request
-        self._change = change
+        self._change, self._search = change, search
         self._rehearsal: Rehearsal | None = None
         self._without_compiler = False
         self.runner = self._run = ScreenRunner[Event | list[dict[str, str]]](
@@ -212,11 +217,14 @@ class RehearsalScreen(ListWithDetails):
             self._answers.record_answer(event.result)
         elif isinstance(event, list):
             self._answers.record_skipped(event)
-        elif not isinstance(event, TaskDone | FittingSize):
+        elif isinstance(event, FittingSize):
+            self._answers.record_fit(event)
+        elif not isinstance(event, TaskDone):
             self._script.follow(event)
 
     def _finish(self) -> None:
         if self._rehearsal:
+            self._answers.sort_programs(self._rehearsal.results)
             self._script.finish(self._rehearsal)
             self._total = self._rehearsal.progress.total
         self._job = self._rehearsal = None
@@ -282,10 +290,11 @@ class RehearsalScreen(ListWithDetails):
         elif self._view == "words" and (words := self._words()):
             self.show_details(Content(words))
         elif self._view == "compare":
-            pieces = [*answer_details.compare_tpus(self._answers, program, tpu)]
-            self.show_details(
-                StackedText([*pieces, *answer_details.compare_alternatives(self._answers, tpu)])
-            )
+            pieces: list[answer_details.Piece] = []  # where sizes are searched, they differ
+            if not self._request.fit:
+                pieces += answer_details.compare_alternatives(self._answers, tpu)
+            pieces += answer_details.compare_tpus(self._answers, program, tpu)
+            self.show_details(StackedText(pieces))
         else:
             is_alone = self.has_class("-details")
             pieces = [
@@ -362,6 +371,10 @@ class RehearsalScreen(ListWithDetails):
         self.dismiss()
         self._change()
 
+    def action_search(self) -> None:
+        self.dismiss()
+        self._search()
+
     def on_resize(self) -> None:
         super().on_resize()
         self._show_opening()
@@ -376,6 +389,9 @@ class RehearsalScreen(ListWithDetails):
             return not self._answers.busy
         if action == "change":
             return bool(self._request.arguments) and not self._answers.busy
+        if action == "search":
+            own = line.is_user_program(self._request) and not self._request.script
+            return own and not self._answers.busy
         if action == "lesson":
             return self._is_too_big
         if action == "explain":

@@ -6,8 +6,9 @@ from tpustarter.core.problem import Problem
 from tpustarter.rehearsal.compile.compiler import StillCompiling
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import names_python_code
-from tpustarter.rehearsal.text import rehearsal_headline
+from tpustarter.rehearsal.text import fit_text, rehearsal_headline
 from tpustarter.rehearsal.text.rehearsal_progress import BAR, RehearsalProgress
+from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.rehearse.answer_table import RehearsalAnswers
 
@@ -16,6 +17,7 @@ PARTING = 10
 NOTHING_RUN = "Nothing is run on a TPU."
 _CHANGE = "Press e to change the arguments"
 """The key that leads back to the arguments of the user's function."""
+_SEARCH = "Press b to search the largest batch that fits"
 
 
 def is_user_program(request: RehearsalRequest) -> bool:
@@ -46,7 +48,13 @@ def format_progress(
         return f"starting the compiler, {seconds:.0f} s. {NOTHING_RUN}"
     if job.tpu not in answers.tpus:
         doing = "your script runs on the CPU" if runs_script else "lowering your code"
-        return f"{doing}, {job.seconds:.0f} s. {NOTHING_RUN}"
+        doing += f" with {job.size}" if job.size else ""
+        return escape_text(f"{doing}, {job.seconds:.0f} s. {NOTHING_RUN}")
+    if job.size:
+        fit = answers.fit((None, job.program), job.tpu)
+        tried = phrases.format_count(len(fit.tried) if fit else 0, "size")
+        doing = f"{job.title} for {job.tpu}, {job.seconds:.0f} s, {tried} tried"
+        return escape_text(f"{doing}. {NOTHING_RUN}")
     far = ""
     if progress and (text := progress.text()):
         far = f"{progress.draw_bar(cells=max(BAR, width // 3 - PARTING))}  {text}; "
@@ -57,6 +65,8 @@ def format_headline(
     answers: RehearsalAnswers, request: RehearsalRequest, *, stopped_of: int | None
 ) -> str:
     """Return the headline of a rehearsal; of a stopped one, with the planned number."""
+    if fits := fit_text.format_fit_headline(answers.fits):
+        return fits
     order = answers.tpus.index
     results = sorted(answers.results, key=lambda result: order(result["tpu"]))
     own, script = is_user_program(request), bool(request.script)
@@ -99,9 +109,11 @@ def format_next_key(
     if "does-not-fit" in came_to and "compiles" in came_to and is_user_program(request):
         return "Make it smaller, or press Esc twice and then u to get a TPU that holds it."
     if "does-not-fit" in came_to and request.arguments:
-        return f"{_CHANGE}, or Esc to choose a TPU with more memory."
+        search = "" if request.fit else ", b to search the largest batch that fits"
+        return f"{_CHANGE}{search}, or Esc to choose a TPU with more memory."
     if "does-not-fit" in came_to:
         return "Press Esc to choose smaller arrays, or a TPU with more memory."
     if is_user_program(request):
-        return "To get such a TPU, press Esc twice and then u."
+        others = f"{_SEARCH}. " if not (request.script or request.fit) else ""
+        return f"{others}To get such a TPU, press Esc twice and then u."
     return "Press Esc to choose other programs, such as one of your own."

@@ -20,6 +20,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine.machine import Machine
 from tpustarter.rehearsal.compile import compiler
+from tpustarter.rehearsal.fit import dimension
 from tpustarter.rehearsal.programs import (
     file_functions,
     resolve,
@@ -29,6 +30,7 @@ from tpustarter.rehearsal.programs import (
     user_python,
 )
 from tpustarter.rehearsal.programs.file_functions import FileSource
+from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.programs.suggestions import SuggestedProgram
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
@@ -36,7 +38,12 @@ from tpustarter.tui.kit.row_list import Row, RowList
 from tpustarter.tui.kit.text_layout import HangingText
 
 FUNCTION, SCRIPT = "function", "script"
+FIT = "--fit"
+"""The word before the dimension whose largest size is searched, as the command has it."""
+DIMENSION = "batch"
+"""The name of that dimension where the user has given none."""
 _PLAIN = re.compile(r"[^\s'\"\\\\]+")
+_FIRST_AXIS = re.compile(r"(?P<type>\w+\[)(?P<size>\d+)(?P<rest>[,\]].*)")
 OWN = {
     FUNCTION: (
         "a function in a file of mine",
@@ -84,7 +91,22 @@ class TypedProgram:
     @property
     def needs_shapes(self) -> bool:
         """True if the program is a function of arrays, whose shapes the user chooses."""
-        return self.kind == FUNCTION and len(self.words) > 1
+        return self.kind == FUNCTION and bool(self.arguments)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The arguments of the function or script."""
+        at = self._find_fit()
+        return self.words[1:at] + self.words[at + 2 :]
+
+    @property
+    def dimension(self) -> str:
+        """The dimension whose largest size is searched; empty for none."""
+        return "".join(self.words[self._find_fit() + 1 :][:1])
+
+    def _find_fit(self) -> int:
+        searches = self.kind == FUNCTION and FIT in self.words
+        return self.words.index(FIT) if searches else len(self.words)
 
     @property
     def file_and_function(self) -> tuple[str, str]:
@@ -152,16 +174,34 @@ def parse_typed_program(
         beside = (one for one in file_functions.find_program_files(file.parent) if one.path == file)
         read = next(beside, None) or file_functions.read_source(file)
         return TypedProgram(kind, words, NO_JIT if read and not read.jits else "")
-    name, *given = words
+    program = TypedProgram(kind, words)
+    name, given, fit = words[0], program.arguments, program.dimension
+    if FIT in words and not fit:
+        raise Problem(f"`{FIT}` has no name", hint=f"type `{FIT} {DIMENSION}`", code=ExitCode.USAGE)
     try:
-        resolve.check_function_and_arguments(
-            user_program.parse_function(name, tuple(given)), name.partition(":")[0], given, ()
-        )
+        code = user_program.parse_function(name, given, dimension=fit)
+        resolve.check_function_and_arguments(code, shown, given, ())
+        dimension.check_dimension(RehearsalRequest(ids=(name,), arguments=given, fit=fit), code)
     except resolve.UnclearProgram as unclear:
         if not unclear.commands:
             raise
         return AmbiguousPrograms(unclear.in_app, _offered(file, shown, unclear.commands))
-    return TypedProgram(kind, words)
+    return program
+
+
+def add_dimension(program: TypedProgram) -> TypedProgram:
+    """Return a function with a dimension to search: the first axis of its last arrays."""
+    first, *given = program.words
+    if program.dimension:
+        return program
+    size = ""
+    for number in reversed(range(len(given))):
+        axis = _FIRST_AXIS.fullmatch(given[number])
+        if axis is None or axis["size"] != (size or axis["size"]):
+            break
+        size = axis["size"]
+        given[number] = f"{axis['type']}{DIMENSION}{axis['rest']}"
+    return replace(program, words=(first, *given, FIT, DIMENSION))
 
 
 def _offered(file: Path, shown: str, commands: Iterable[str]) -> tuple[TypedProgram, ...]:
@@ -250,6 +290,12 @@ def describe_typing(kind: str, program: TypedProgram | None) -> str:
         return f"Type {OWN[kind][2]}."
     if kind == SCRIPT:
         return "Add the arguments that your script takes, and press Enter."
+    if program.dimension:
+        where = "in place of each size that grows with it" if program.arguments else "as it is"
+        return (
+            f"{program.dimension} stands for the size that is searched: write it {where}, and "
+            "press Enter."
+        )
     own = "Give the shapes of your own arrays in place of these, and press Enter."
     sources = [f"{one[:1].upper()}{one[1:]}." for one in program.sources]
     return " ".join([*sources, own, *([OTHER_WAYS] if program.is_incomplete else [])])
