@@ -250,7 +250,7 @@ class ComputeClient:
         return parts, tuple(dict.fromkeys(silent))
 
     def _list(self, kind: str, of: type[_Part]) -> tuple[list[_Part], tuple[str, ...]]:
-        """Return all resources of a kind in every place, and the places that did not answer."""
+        """Return all resources of a kind in all locations, and the locations that did not reply."""
         rows: list[_Part] = []
         silent: list[str] = []
         token = ""

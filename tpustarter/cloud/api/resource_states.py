@@ -132,7 +132,7 @@ def find_resource_state(resource: QueuedResource | TpuNode) -> StateMeaning:
 
 
 def is_leftover(resource: QueuedResource | TpuNode) -> bool:
-    """Return True if a resource can no longer become a TPU but still holds its name and quota."""
+    """Return whether a resource can no longer become a TPU but still holds its name and quota."""
     if isinstance(resource, QueuedResource):
         return resource.state in ("FAILED", "SUSPENDED", "INCOMPLETE")
     return resource.state in ("PREEMPTED", "TERMINATED")

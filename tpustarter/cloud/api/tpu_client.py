@@ -256,9 +256,9 @@ def _did_not(doing: str) -> str:
 
 
 def _is_unavailable(problem: CloudProblem) -> bool:
-    """Return True if the service did not respond but may do so in a moment.
+    """Return whether the service did not respond but may do so in a moment.
 
-    A host name that cannot be resolved does not count.
+    An unresolvable host name does not count, nor does an expired login.
     """
     from google.api_core import exceptions
 
