@@ -1,4 +1,4 @@
-"""The explanation of a log, as text for people and as a JSON document."""
+"""An explanation rendered as text and as a JSON document."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpainted, wrap
 
 SCHEMA = "tpustarter.explain/1"
-"""Name of the document; `schema.json` is its shape."""
+"""Name of the document, whose schema is `schema.json`."""
 OTHERS = 5
-"""The most failures of a group that are listed below the first one."""
+"""Most failures listed in a group."""
 SOURCES = 2
-"""How many sources are shown."""
+"""Most sources shown."""
 VERBOSE = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
-"""Has libtpu say more."""
+"""Settings that make libtpu log more."""
 
 _SAFE = re.compile(r"[\w./][\w./:@+-]{0,200}", re.ASCII)
 _ERROR = re.compile(
@@ -38,7 +38,7 @@ _ERROR = re.compile(
     r"UNAVAILABLE|PERMISSION_DENIED|UNAUTHENTICATED|DEADLINE_EXCEEDED|ABORTED|OUT_OF_RANGE|DATA_LOSS|"
     r"ALREADY_EXISTS|CANCELLED|UNKNOWN): "
 )
-"""Words of an error, the letter of glog, and the codes of absl and gRPC."""
+"""Words of an error, glog's severity letter, and the status codes of absl and gRPC."""
 _ADDRESS = re.compile(r"https?://\S+")
 _NO_ERROR = re.compile(
     r"\s*(?:-+> *)?\d+(?:\s|$)|"
@@ -46,56 +46,56 @@ _NO_ERROR = re.compile(
     r"\W*(?:see|hint|help|note|tip|usage|for (?:more|help|details)|please (?:see|check|refer))\b",
     re.IGNORECASE,
 )
-"""The beginning of a line of code, as IPython numbers it, of a warning, or of advice."""
+"""Beginning of a line of code with IPython's number, of a warning, or of advice."""
 _OPENS = re.compile(r"[{\[]\s*$")
-"""The end of a line behind which a JSON object begins."""
+"""End of a line that opens a JSON object."""
 _MESSAGE = re.compile(r"\s*\W?message\W?: *\W?(?P<text>\S.*?)\W*$")
 _RICH_ERROR = re.compile(r"\[[\d:/ ]+\] (?:ERROR|CRITICAL)\s")
-"""The beginning of an error as Rich logs it, in a narrow column."""
+"""Beginning of an error logged by Rich, which wraps it to a narrow column."""
 _QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*: ")
 """An exception with its module, such as `torch._dynamo.exc.InvalidBackend: `."""
 _PACKAGE = re.compile(r"\b(jax|torch|tensorflow)(?:lib|_xla)?[./]")
-"""Names a framework, in a path or before a dot."""
+"""A framework's package name, in a path or before a dot."""
 _LIBRARY = {"torch": "torch_xla"}
-"""What computes on a TPU for a package that does not do so by itself."""
+"""The library that runs a package on a TPU, for packages that do not do so themselves."""
 _LOG_WORDS = {
     name: re.compile(one.log_words) for name, one in frameworks.FRAMEWORKS.items() if one.log_words
 }
 _LONGEST = 4_000
-"""Characters of a line that are searched: the patterns with `.*` take long in more."""
+"""Characters of a line that are searched, because patterns with `.*` are slow on longer ones."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The failures that a log shows, or the mistake of its program."""
+    """The failures that a log shows, or the mistake in its program."""
 
     matches: tuple[FailureMatch, ...]
-    """The most likely root cause first."""
+    """Most likely root cause first."""
     lines: int
-    """Lines of the log; a sign after them comes from how the command ended."""
+    """Number of lines in the log; a sign with a larger number comes from the command's end."""
     last_error: str
-    """The last line of the log that looks like an error; empty where there is none."""
+    """The last line of the log that looks like an error, if any."""
     python: str
-    """The command of the user's interpreter, for the fixes; empty where it is not known."""
+    """The user's interpreter command, for the fixes; empty if unknown."""
     own_line: str = ""
-    """The line of the program that led to the first match, or to an unknown error, as the traceback
-    names it."""
+    """The program's line that led to the first match or to an unknown error, as the traceback gives
+    it."""
     mistake: FoundMistake | None = None
-    """A mistake in the program, where no known failure explains its end; else None."""
+    """A mistake in the program, if no known failure explains its end; else None."""
     library: LibraryError | None = None
-    """The library that raised the error, where no known failure explains it; else None."""
+    """The library that raised the error, if no known failure explains it; else None."""
     has_failed: bool = False
-    """True if the program broke off, as a traceback or its exit code shows."""
+    """True if the program failed, according to a traceback or its exit code."""
     has_own_error: bool = False
-    """True if it raised `last_error` before it lost another process, as the matches say."""
+    """True if it raised `last_error` before it lost another process, as the matches report."""
     framework: str = ""
-    """The one that the log names last, `jax`, `torch_xla` or `tensorflow`; else empty."""
+    """The framework that the log names last: `jax`, `torch_xla` or `tensorflow`; else empty."""
     is_cut: bool = False
     """True if its last traceback is cut off before the error."""
 
     @property
     def is_explained(self) -> bool:
-        """True if something known matches; a notice explains no program that broke off."""
+        """True if a known failure matches; a notice does not explain a program that failed."""
         if self.has_own_error:
             return False
         if not self.has_failed:
@@ -103,7 +103,7 @@ class Explanation:
         return any(match.failure.role != "notice" for match in self.matches) or self._is_told()
 
     def _is_told(self) -> bool:
-        """Return whether the program's last error is the line that a notice matched."""
+        """Return whether the program's last error is the line that a match quotes."""
         quotes = [" ".join(sign.quote.split()) for match in self.matches for sign in match.signs]
         return any(quote and quote in self.last_error for quote in quotes)
 
@@ -114,8 +114,8 @@ class Explanation:
 
 
 def find_framework(end_of_log: str) -> str:
-    """Return the framework that a log names last, or an empty text if it names none."""
-    if _LOG_WORDS["torch_xla"].search(end_of_log):  # its builds print paths of the others, too
+    """Return the framework that a log names last, or "" if it names none."""
+    if _LOG_WORDS["torch_xla"].search(end_of_log):  # its builds print paths of the others too
         return "torch_xla"
     if names := _PACKAGE.findall(end_of_log):
         package = str(names[-1])
@@ -124,7 +124,7 @@ def find_framework(end_of_log: str) -> str:
 
 
 def find_last_error(end_of_log: str) -> str:
-    """Return the last line that looks like an error, or an empty text if none does."""
+    """Return the last line that looks like an error, or "" if none does."""
     lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
     for at in range(len(lines) - 1, -1, -1):
         line, before = lines[at], lines[at - 1] if at else ""
@@ -137,7 +137,7 @@ def find_last_error(end_of_log: str) -> str:
         elif not (before.startswith("  ") and is_last_line(line)):
             continue
         if line:
-            # What a progress bar has drawn before it, in the same line, tells nothing.
+            # Skip a progress bar drawn before it on the same line.
             begin = match.start() if match else 0
             start = max(0, begin - _LONGEST // 2) if len(line) > _LONGEST else 0
             part = drop_incomplete_line(line[start:]) if start else line
@@ -146,7 +146,7 @@ def find_last_error(end_of_log: str) -> str:
 
 
 def _whole_error(lines: Sequence[str], at: int) -> str:
-    """Return the error that a line begins, or "" if it only opens an object without a message."""
+    """Return the error that begins in a line, or "" if it opens an object without a message."""
     line, below = lines[at], lines[at + 1 : at + 7]
     if _OPENS.search(line):
         return next((found["text"] for one in below if (found := _MESSAGE.match(one))), "")
@@ -157,18 +157,18 @@ def _whole_error(lines: Sequence[str], at: int) -> str:
 
 
 def format_problem(match: FailureMatch) -> str:
-    """Return the problem of a match as a sentence, with values of the log filled in."""
+    """Return a match's problem as a sentence, with values from the log filled in."""
     what = known_failures.fill_placeholders(match.failure.what, _values(match))
     return what[:1].upper() + what[1:]
 
 
 def list_fixes(match: FailureMatch, python: str, framework: str = "") -> list[str]:
-    """Return the fixes of a match: the one for this machine first, then the general ones.
+    """Return a match's fixes: the one for this machine first, then the general ones.
 
     Args:
         match: The match.
-        python: The command of the user's interpreter; empty where it is not known.
-        framework: The framework that the log names, for which a row may have fixes of its own.
+        python: The user's interpreter command; empty if unknown.
+        framework: The framework that the log names, for which a row may have separate fixes.
     """
     values = _values(match)
     hint = [hint_as_sentence(match.hint)] if match.hint else []
@@ -187,7 +187,7 @@ def list_fixes(match: FailureMatch, python: str, framework: str = "") -> list[st
 
 
 def format_cause(match: FailureMatch) -> str:
-    """Return the reason of a failure, with the sizes of memory from the log where it has some."""
+    """Return a failure's cause, with the memory sizes from the log if it has any."""
     told = next(
         (
             size
@@ -202,12 +202,12 @@ def format_cause(match: FailureMatch) -> str:
 
 
 def hint_as_sentence(hint: str) -> str:
-    """Return a hint, which is a clause in lowercase, as a sentence."""
+    """Return a hint, which is a lowercase clause, as a sentence."""
     return hint[:1].upper() + hint[1:].removesuffix(".") + "."
 
 
 def _values(match: FailureMatch) -> dict[str, str]:
-    """Return values for the placeholders of a row; only those that a shell takes as one word."""
+    """Return the values for a row's placeholders, limited to those safe as one shell word."""
     found = [pair for sign in match.signs for pair in sign.values.items()]
     return {name: value for name, value in found if _SAFE.fullmatch(value)}
 
@@ -217,45 +217,45 @@ class PartKind(Enum):
 
     SENTENCE = auto()
     QUOTE = auto()
-    """Words of the log or of the program, shown as they are."""
+    """Text from the log or the program, shown verbatim."""
     COMMAND = auto()
     LESSON = auto()
     """The command that shows a lesson."""
     SOURCE = auto()
-    """The address of a page."""
+    """The URL of a page."""
 
 
 @dataclass(frozen=True)
 class ExplanationPart:
-    """A part of an explanation, which a command prints and the app lays out."""
+    """A part of an explanation, which the command prints and the app lays out."""
 
     text: str = ""
     """Empty for an empty line."""
     label: str = ""
-    """The word before the text, such as `line 4` or `do`; empty for a paragraph."""
+    """The word shown before the text, such as `line 4` or `do`; empty for a paragraph."""
     kind: PartKind = PartKind.SENTENCE
     line: int | None = None
-    """The line of the log that it is about."""
+    """The line of the log that it refers to."""
     lesson: str = ""
-    """Id of the lesson, for `PartKind.LESSON`."""
+    """The lesson's id, for `PartKind.LESSON`."""
     sure: str = ""
-    """The confidence, shown in brackets after the text."""
+    """The confidence, shown in parentheses after the text."""
     indent: int = 0
-    """Columns before the label."""
+    """Columns of indentation before the label."""
 
     @property
     def is_literal(self) -> bool:
-        """True if the part must be copied exactly, such as a command or an address."""
+        """True if the part must be copied exactly, such as a command or a URL."""
         return self.kind in (PartKind.COMMAND, PartKind.LESSON, PartKind.SOURCE)
 
 
 def render_explanation(one: Explanation, paint: Paint = leave_unpainted) -> str:
-    """Return the explanation for people: the first cause at length, the others in a line each."""
+    """Return the explanation as text: the first cause in detail, the others on a line each."""
     return "\n".join(format_parts(explanation_parts(one), paint))
 
 
 def format_parts(parts: Iterable[ExplanationPart], paint: Paint = leave_unpainted) -> list[str]:
-    """Return the lines that show parts on a terminal."""
+    """Return the terminal lines for some parts."""
     return [line for part in parts for line in _lines(part, paint)]
 
 
@@ -273,11 +273,11 @@ def _lines(part: ExplanationPart, paint: Paint) -> list[str]:
 
 
 def explanation_parts(one: Explanation, *, has_all_logs: bool = False) -> Iterator[ExplanationPart]:
-    """Yield the explanation: the first cause at length, the others in a line each.
+    """Yield the explanation's parts: the first cause in detail, the others on a line each.
 
     Args:
         one: The explanation.
-        has_all_logs: Whether the logs of the other workers were read, too.
+        has_all_logs: True if the other workers' logs were read too.
     """
     if not one.is_explained:
         yield from _nothing(one, advises=not has_all_logs)
@@ -307,7 +307,7 @@ def _group(heading: str, group: Sequence[FailureMatch], lines: int) -> Iterator[
 
 
 def _is_notice(match: FailureMatch, first: FailureMatch) -> bool:
-    """Return whether a match is a harmless notice, and not one that the cause explains."""
+    """Return whether a match is a harmless notice that the first cause does not explain."""
     is_other = match.explained_by != first.failure.id and not _repeats(match, first)
     return is_other and match.failure.role == "notice"
 
@@ -323,7 +323,7 @@ def _is_other(match: FailureMatch, first: FailureMatch) -> bool:
 
 
 def _repeats(match: FailureMatch, first: FailureMatch) -> bool:
-    """Return whether a match has no line of its own beside those of the first match."""
+    """Return whether a match has only lines that the first match has too."""
     told = {sign.line for sign in first.signs}
     return all(sign.line in told for sign in match.signs)
 
@@ -366,7 +366,7 @@ def _place(line: int | None) -> str:
 
 
 def _telling(match: FailureMatch) -> list[FailureSign]:
-    """Return the signs worth quoting: three at most, and none whose quote is part of another."""
+    """Return the signs worth quoting: at most three, none quoting part of another's quote."""
     signs = list({sign.quote: sign for sign in reversed(match.signs)}.values())[::-1]
 
     def is_in(sign: FailureSign, other: FailureSign) -> bool:
@@ -413,11 +413,11 @@ def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
 def describe_mistake(
     found: FoundMistake, library: LibraryError | None = None
 ) -> Iterator[ExplanationPart]:
-    """Yield the parts of a mistake: the error, its place, the cause and the fix.
+    """Yield the parts for a mistake: the error, its location, the cause and the fix.
 
     Args:
         found: The mistake.
-        library: The library that raised the error; None where the program itself did.
+        library: The library that raised the error; None if the program itself did.
     """
     if found.mistake.component:
         yield ExplanationPart(
@@ -457,7 +457,7 @@ def describe_mistake(
 
 
 def describe_library_error(error: str, found: LibraryError) -> Iterator[ExplanationPart]:
-    """Yield the parts of an error that a library raised: where, why, and what to do.
+    """Yield the parts for an error raised by a library: location, condition, and advice.
 
     Args:
         error: The line with the exception.
@@ -492,7 +492,7 @@ def describe_library_error(error: str, found: LibraryError) -> Iterator[Explanat
 
 
 def _name_raiser(found: LibraryError) -> str:
-    """Return the library and the function that raised an error, to begin a sentence."""
+    """Return the library and function that raised an error, worded to begin a sentence."""
     if found.library == PYTHON:
         return f"Python's own `{found.function}`" if found.function else "Python itself"
     if found.function:
@@ -501,10 +501,10 @@ def _name_raiser(found: LibraryError) -> str:
 
 
 def describe_next_commands(framework: str = "") -> Iterator[ExplanationPart]:
-    """Yield the commands that collect more, where no known failure matches.
+    """Yield the commands that collect more information when no known failure matches.
 
     Args:
-        framework: The one that the log names; empty where it names none.
+        framework: The framework that the log names; empty if none.
     """
     yield ExplanationPart(
         "If you expected one, the line that tells may be missing. On a slice the worker that fails "
