@@ -30,10 +30,9 @@ MADE_BY = {"made-by": "tpustarter"}
 """Label on each instance and template that this program creates."""
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 WAIT_SHORTEST_S, WAIT_LONGEST_S = 90, 7200
-"""Seconds that Compute Engine waits for the capacity of one flex-start machine.
+"""Limits in seconds of the time that Compute Engine waits for a flex-start machine's capacity.
 
-Source: https://docs.cloud.google.com/compute/docs/instances/about-flex-start-vms (read 2026-11).
-"""
+Source: https://docs.cloud.google.com/compute/docs/instances/about-flex-start-vms (read 2026-11)."""
 NEWER_GCLOUD = (
     "gcloud 528 does not know all options of the commands below. tpustarter does not need them, "
     "and `gcloud components update` gets a newer one."

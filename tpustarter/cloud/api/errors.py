@@ -130,13 +130,13 @@ class CloudProblem(Problem):
             code=EXIT_CODES.get(kind, ExitCode.FAILED),
         )
         self.failure = failure
-        """The row that matches; None for an unknown error."""
+        """The matching row; None for an unknown error."""
         self.kind: Kind = kind
         self.text = text
         """Google's own text."""
         self.why = failure.why if failure else ""
         self.fixes = tuple(fixes)
-        """All remedies, the most likely first, with the names of this error filled in."""
+        """All fixes, most likely first, with this error's names filled in."""
         self.quotas = tuple(quotas)
         """The quotas that the request exceeded."""
 

@@ -114,13 +114,13 @@ class UnansweredError(Exception):
     ) -> None:
         self.reason: Reason = reason
         self.status = status
-        """Status of the HTTP answer; 0 without one."""
+        """HTTP status; 0 without a response."""
         self.error_reasons = error_reasons
         """Google's own reasons, such as `quotaExceeded`."""
         self.service = service
         """The API that was called, such as `compute.googleapis.com`."""
         self.text = text
-        """Google's own text, or a description of the network's failure."""
+        """Google's own text, or a description of the network failure."""
         what = _WORDS.get(reason, "it is not known")
         if reason == "off":
             what = f"{TITLES.get(service, service)} is not enabled"

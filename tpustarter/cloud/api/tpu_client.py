@@ -31,7 +31,7 @@ READ_PAUSES_S = (1.0, 3.0, 8.0)
 RATE_PAUSE_S = 60.0
 """Seconds to wait before retrying after Google's rate limit."""
 UNAVAILABLE, UNAUTHENTICATED = 14, 16
-"""gRPC codes for errors of Google's library that have no code of their own."""
+"""gRPC codes for errors of Google's library that have none of their own."""
 
 _Answer = TypeVar("_Answer")
 
