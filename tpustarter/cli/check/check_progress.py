@@ -111,7 +111,7 @@ class CheckProgress:
             self._shown = 0
 
     def _erasing(self) -> str:
-        """Return the codes that clear the line, and the row above if the window broke it in two."""
+        """Return the codes that clear the line, including rows above if the window wrapped it."""
         rows_above = max(self._shown - 1, 0) // self._width()
         return f"\r\x1b[{rows_above}A\x1b[J" if rows_above else "\r\x1b[K"
 

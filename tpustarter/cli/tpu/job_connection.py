@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 import click
 
-from tpustarter.cloud.api import workers
+from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
@@ -38,6 +38,15 @@ def route_options(function: _Function) -> _Function:
     ):
         function = option(function)
     return function
+
+
+class RouteFields(TypedDict):
+    """The values of `route_options`, and the zone."""
+
+    zone: str | None
+    via: str | None
+    iap: bool
+    user: str | None
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,14 @@ def find_workers(
     route = typed.make_route(project, remote_command.find_program(typed.via or "gcloud"))
     remote_command_text.require_reachable_workers(chosen, route.via, iap=route.iap)
     return chosen, route
+
+
+def make_placeholder(name: str, project: Project, typed: TypedRoute) -> Worker:
+    """Return the first worker of a TPU whose address is not known."""
+    zone = project_and_zone.find_zone(typed.zone) or "ZONE"
+    addresses = ("EXTERNAL_ADDRESS",)
+    node = TpuNode(project.name, zone, name, "", "READY", workers=1, external_addresses=addresses)
+    return Worker(node, 0, "w0")
 
 
 def open_job(

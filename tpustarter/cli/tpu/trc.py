@@ -69,7 +69,7 @@ def trc(
     forget: bool,
     as_json: bool,
 ) -> None:
-    """Record what your TPU Research Cloud (TRC) grant covers, and show it.
+    """Record the coverage of your TPU Research Cloud (TRC) grant, and show it.
 
     FILE is the e-mail about the grant, and - reads it from stdin. Without either, you can paste it.
     Only the zones, generations, chips and tiers, the first day and the number of days are stored,

@@ -30,8 +30,7 @@ YOUNG_S = 600.0
 _TPU_MACHINE = re.compile(r"ct\d\w*-|tpu\d")
 """Prefix of the machine types that have a TPU.
 
-Source: https://docs.cloud.google.com/compute/docs/tpus/tpu-machines (read 2026-11).
-"""
+Source: https://docs.cloud.google.com/compute/docs/tpus/tpu-machines (read 2026-11)."""
 _TIERS: dict[str, Tier] = {
     "SPOT": "spot",
     "FLEX_START": "flex-start",

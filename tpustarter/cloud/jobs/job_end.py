@@ -103,7 +103,7 @@ def estimate_spending(nodes: Sequence[TpuNode], now: datetime) -> float | None:
 
 
 def describe_spending(record: JobRecord, usd: float | None) -> str:
-    """Return what the job has cost until now, on this TPU and on those before it."""
+    """Return the cost of the job until now, on this TPU and on those before it."""
     if usd is None:
         return "What its chips have cost is not known here; `tpustarter tpu cost` says why."
     return f"Its chips have cost at most {record.spent_usd + usd:,.2f} USD until now."

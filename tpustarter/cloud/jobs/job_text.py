@@ -31,7 +31,7 @@ def format_size(size: int) -> str:
 
 
 def describe_files(files: JobFiles) -> Iterator[str]:
-    """Yield what is sent, and each reason for what is left out."""
+    """Yield a line on the files that are sent, and one for each reason to leave some out."""
     why = "those that git knows or doesn't ignore"
     if not files.is_git:
         why = "all, because it is in no git repository"
@@ -84,7 +84,7 @@ def format_command(command: Sequence[str]) -> str:
 
 
 def describe_record(record: JobRecord) -> str:
-    """Return what this machine knows of a job whose workers were not asked."""
+    """Return the last known state of a job whose workers were not asked."""
     if record.phase == "given-back":
         return f"ended with {record.code}, and its TPU was given back"
     if record.phase == "ended":
