@@ -24,7 +24,7 @@ _Function = TypeVar("_Function", bound=Callable[..., object])
 
 
 def route_options(function: _Function) -> _Function:
-    """Add the connection options; without them, the job's original connection is used."""
+    """Add the connection options; without them, those of the job's start apply."""
     for option in (
         click.option("--user", metavar="NAME", help="The user to log in as."),
         click.option(
