@@ -122,7 +122,7 @@ def plan(
     rehearsal: str | None,
     formulas: bool,
     as_json: bool,
-    **options: Any,  # of the types of the options
+    **options: Any,  # with the options' types
 ) -> None:
     """Plan a model on TPUs; its help is `_HELP`."""
     with print_errors_as_json(SCHEMA, wanted=as_json):

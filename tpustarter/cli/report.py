@@ -94,7 +94,7 @@ class _ReportOptions:
     help="Show what differs between two reports, the most suspicious first. Differences don't "
     "change the exit code.",
 )
-def report(**typed: Any) -> None:  # of the types of the options
+def report(**typed: Any) -> None:  # with the options' types
     """Collect the facts that maintainers ask for in a bug report, even while the TPU hangs.
 
     The report begins with what can be read: versions, variables, chips, locks, logs and the last

@@ -60,8 +60,8 @@ def add_out_of_memory_kills(
         matches: The matches so far.
         scan: The signs found in the log.
         failures: The known failures.
-        kills: Number of processes the kernel killed while the command ran, by the counter's
-            location.
+        kills: Number of processes the kernel killed while the command ran, by the file that counts
+            them.
     """
     where = next((place for place, count in kills.items() if count > 0), None)
     row = next((one for one in failures if one.id == _OUT_OF_MEMORY), None)

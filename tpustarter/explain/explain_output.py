@@ -43,8 +43,8 @@ class CommandEnd:
     code: int
     """Exit code as a shell reports it."""
     kills: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Number of processes the kernel killed for lack of memory in the meantime, by the counter's
-    location."""
+    """Number of processes the kernel killed for lack of memory while it ran, by the file that
+    counts them."""
 
 
 def explain_log(

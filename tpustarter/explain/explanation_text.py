@@ -54,7 +54,7 @@ class Explanation:
     has_own_error: bool = False
     """True if it raised `last_error` before it lost another process, as the matches report."""
     framework: str = ""
-    """The framework that the log names last: `jax`, `torch_xla` or `tensorflow`; else empty."""
+    """The framework that the log names: `jax`, `torch_xla` or `tensorflow`; else empty."""
     is_cut: bool = False
     """True if its last traceback is cut off before the error."""
 

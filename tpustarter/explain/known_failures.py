@@ -41,7 +41,7 @@ class GoogleError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A failure as one of Google's services reports it, for `tpustarter tpu`."""
 
     kind: Text
-    """A word such as `capacity` or `denied`, which decides if a call is retried."""
+    """A word such as `capacity` or `denied`, which decides whether a call is retried."""
     grpc_code: int | None
     """A number such as 8 for RESOURCE_EXHAUSTED; None if one of Google's programs reports the
     failure."""

@@ -116,7 +116,7 @@ class _Raw:
 
 
 class FailureScanner:
-    """A search for failures, whose compiled patterns can be reused for several logs."""
+    """A search for failures, whose patterns can be reused for several logs."""
 
     def __init__(self, failures: Sequence[KnownFailure], clean: Clean | None = None) -> None:
         """Generalise the patterns.

@@ -83,7 +83,7 @@ def find_workers(
 
 
 def make_placeholder(name: str, project: Project, typed: TypedRoute) -> Worker:
-    """Return the first worker of a TPU whose address is not known."""
+    """Return a TPU's first worker, with a placeholder for its address."""
     zone = project_and_zone.find_zone(typed.zone) or "ZONE"
     addresses = ("EXTERNAL_ADDRESS",)
     node = TpuNode(project.name, zone, name, "", "READY", workers=1, external_addresses=addresses)
@@ -165,7 +165,7 @@ def _adopt(
 def connect_tpus(
     client: OfferingClient, project: Project, name: str | None, typed: TypedRoute
 ) -> Iterator[tuple[str, TpuJob | Problem]]:
-    """Yield the named or each READY TPU with its workers, or the Problem with reaching them."""
+    """Yield the named TPU, or each READY one, with its workers or the Problem in reaching them."""
     for one in [name] if name else list(_ready_names(client, typed.zone)):
         known = job_records.find_job(client.project, one)
         try:

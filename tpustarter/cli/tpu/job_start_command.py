@@ -150,7 +150,7 @@ class JobOptions:
 @click.option(
     "--yes", is_flag=True, help="Don't ask me to type the name with --give-back and --again."
 )
-def start_command(**typed: Any) -> None:  # of the types of the options
+def start_command(**typed: Any) -> None:  # with the options' types
     """Send a folder to all workers of the TPU NAME, and start COMMAND there on all of them.
 
     Of a git repository, the tracked files go, and the untracked ones that git does not ignore; what

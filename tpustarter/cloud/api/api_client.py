@@ -15,7 +15,7 @@ from tpustarter.cloud.create.tpu_request import TpuRequest
 
 EVERY_ZONE = "-"
 UNANSWERED = ("network", "internal", "unknown")
-"""Error kinds that leave open if a request was carried out."""
+"""Error kinds after which it is unknown whether a request was carried out."""
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,8 @@ NEWER_GCLOUD = (
     "gcloud 528 does not know all options of the commands below. tpustarter does not need them, "
     "and `gcloud components update` gets a newer one."
 )
-"""True of gcloud 528.0.0, for instances' `FLEX_START` and `--target-size-policy-mode` outside
-alpha.
-"""
+"""Concerns gcloud 528.0.0: `FLEX_START` of instances, and `--target-size-policy-mode` outside
+alpha."""
 ZONE_LABEL = "tpu-zone"
 """Label that records the group's zone on its template, because templates have no zone."""
 

@@ -250,7 +250,7 @@ def parse_time(text: str) -> datetime | None:
 def tpu_type_of_machine(machine_type: str, hosts: int = 1) -> str:
     """Return the accelerator type of a slice of `hosts` such machines, such as `v6e-16`.
 
-    An unknown machine type is returned as it is.
+    An unknown machine type is returned by name, as in `2 x NAME` for two hosts.
     """
     name = last_part(machine_type)
     try:

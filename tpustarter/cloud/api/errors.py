@@ -1,7 +1,7 @@
 """Google's errors, each matched with a known failure and converted to a Problem.
 
-The rows are those of `explain/failures.yml` that have a `google` field. A row's kind decides if a
-call is retried. A text that no row matches gets its kind from the gRPC code, and is shown
+The rows are those of `explain/failures.yml` that have a `google` field. A row's kind decides
+whether a call is retried. A text that no row matches gets its kind from the gRPC code, and is shown
 unchanged. Zone, name and project in Google's text fill in the fix, so that it can be pasted; only
 values that are safe in a shell are used.
 """
@@ -76,7 +76,7 @@ _METADATA = {"location": "ZONE", "service": "SERVICE", "consumer": "PROJECT"}
 """ErrorInfo fields, and the placeholders that they fill in."""
 READ_AT_MOST = 20_000
 SHOWN_AT_MOST = 600
-"""Characters of Google's text, because a proxy may return a whole web page."""
+"""Limits on Google's text in characters, because a proxy may return a whole web page."""
 
 
 @dataclass(frozen=True)

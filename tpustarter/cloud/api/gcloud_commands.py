@@ -281,8 +281,8 @@ def _pairs(values: Mapping[str, str]) -> str:
 def quote_for_shell(text: str) -> str:
     r"""Quote a word for bash and zsh.
 
-    A start-up script's line feeds are escaped, as in `$'one\ntwo'`, so that the command stays on
-    one line.
+    A start-up script's line feeds are escaped, as in `$'one\ntwo'`, so that the word has no line
+    breaks.
     """
     if text.isprintable():
         return shlex.quote(text)

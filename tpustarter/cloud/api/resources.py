@@ -16,7 +16,7 @@ from typing import Generic, Literal, TypeVar
 Api = Literal["cloud-tpu", "compute"]
 """The API that creates a TPU: the Cloud TPU API or Compute Engine."""
 Tier = Literal["spot", "on-demand", "reserved", "flex-start"]
-"""The provisioning model, which decides the price and if Google may reclaim the capacity."""
+"""The provisioning model, which decides the price and whether Google may reclaim the capacity."""
 
 
 @dataclass(frozen=True)

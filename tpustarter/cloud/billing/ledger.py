@@ -1,4 +1,4 @@
-"""The ledger of what may be billed: written before a request is sent, kept until it is gone.
+"""The ledger of what may be billed: written before a request is sent, kept until the TPU is gone.
 
 An entry is evidence that something may exist, not that it does. Therefore a crash or a lost
 connection between request and response leaves an entry, never a TPU that nobody knows about.

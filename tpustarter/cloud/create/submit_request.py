@@ -1,9 +1,9 @@
-"""Submission of one TPU request, with no trace lost if the response is lost.
+"""Submission of one TPU request, recorded so that a lost response leaves no unknown TPU.
 
 The ledger is written before the request is sent. If the response is lost, Google is queried to find
-out if the request arrived. If it did not, it is sent once more, which cannot create a second TPU
-because names are unique in a zone. After an internal error of Google's, the caller decides about
-another attempt.
+out whether the request arrived. If it did not, it is sent once more, which cannot create a second
+TPU because names are unique in a zone. After an internal error of Google's, the caller decides
+about another attempt.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def submit_request(
     """Send a request; return its ledger entry once Google has accepted it.
 
     Raises:
-        CloudProblem: The name is taken, Google refused, or it is unknown if the request arrived.
-            Only in the last case does the ledger keep the entry.
+        CloudProblem: The name is taken, Google refused, or it is unknown whether the request
+            arrived. Only in the last case does the ledger keep the entry.
     """
     may_exist = ledger.reread_ledger_entry(entry) is not entry
     _check_name_is_free(client, request)

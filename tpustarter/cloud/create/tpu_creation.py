@@ -40,14 +40,14 @@ PATIENCE_S = 900.0
 ROUND_PAUSE_S = 120.0
 """Seconds between two rounds over the zones, plus or minus half."""
 ELSEWHERE = ("capacity", "internal", "quota", "config")
-"""Error kinds that may not occur in another zone."""
+"""Error kinds after which another zone may succeed."""
 ONE_ZONE = ("location-denied", "queue-denied", "type-denied")
 """Ids of errors that concern one zone, although other errors of their kind do not."""
 ONCE = ("internal",)
 """Kinds, among these, that are retried once in the same zone."""
 TO_BE_DELETED = "it was to be deleted"
 FOR_LATER = ("capacity",)
-"""Kinds that may not occur in the same zone later."""
+"""Kinds after which the same zone may succeed later."""
 
 
 class TpuCreation:

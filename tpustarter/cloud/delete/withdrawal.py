@@ -49,7 +49,7 @@ def request_deletion(client: ApiClient, entry: LedgerEntry, *, force: bool) -> N
     """Start deleting a queued resource, unless it is gone or being deleted already.
 
     Raises:
-        CloudProblem: Google refused, or it is unknown if the deletion was accepted.
+        CloudProblem: Google refused, or it is unknown whether the deletion was accepted.
     """
     try:
         client.delete_queued_resource(entry.zone, entry.name, force=force)

@@ -198,7 +198,7 @@ def _of_type(tpu: TpuType, found: list[ChipQuota]) -> list[ChipQuota]:
 
 
 def _judge(tpu: TpuType, found: list[ChipQuota]) -> ProjectAnswer:
-    """Judge if a type fits, and in which tiers.
+    """Judge whether a type fits, and in which tiers.
 
     v4 and v5p are counted in chips or in TensorCores, and the response does not show which.
     Source: https://docs.cloud.google.com/tpu/docs/quota (read 2026-11).

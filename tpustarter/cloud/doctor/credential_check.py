@@ -1,4 +1,4 @@
-"""A check of the user's credentials, which Google must accept before any other check.
+"""A check of the user's credentials, which Google must accept before any other question is asked.
 
 Reading them may start a program, and trying them queries Google, so both have a timeout.
 """

@@ -1,7 +1,8 @@
-"""Diagnosis of the obstacles before a first TPU: credentials first, then all checks in parallel.
+"""Obstacles between a project and its first TPU: credentials first, then all other questions.
 
-Nothing is guessed: a check without an answer is unknown, and its finding has the gcloud command
-that finds out. A check that depends on a failed one is not tried, or its finding mentions that.
+The other questions run in parallel. Nothing is guessed: a question without an answer is unknown,
+and its finding has the gcloud command that finds out. A question that depends on a failed one is
+not tried, or its finding mentions that.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from tpustarter.text import phrases
 
 SCHEMA = "tpustarter.doctor/1"
 TOTAL_S = 15.0
-"""Seconds after which an unfinished check is unknown."""
+"""Seconds after which a question without an answer is unknown."""
 WORKERS = 6
 WORST_FIRST: tuple[Verdict, ...] = ("fail", "unknown", "warn", "info", "ok")
 
@@ -108,7 +109,7 @@ def diagnose_project(
         subject: The project, and the zone and type that are wanted.
         find: Returns the user's credentials; raises CloudProblem if there are none.
         call_s: Timeout for one call, in seconds.
-        total_s: Seconds after which an unfinished check is unknown.
+        total_s: Seconds after which a question without an answer is unknown.
     """
     address = _server()
     if subject.project == PLACEHOLDER:
@@ -137,7 +138,7 @@ def diagnose_project(
 
 
 def _without_project() -> list[ProjectFinding]:
-    """Return the findings if no project is known, on which all other checks depend."""
+    """Return the findings if no project is known, on which all other questions depend."""
     found: list[ProjectFinding] = []
     for look in (credential_check.LOOK, *LOOKS):
         why = ProjectAnswer("unknown", "not tried, as no project is known", reason="not-tried")
@@ -161,7 +162,7 @@ def _server() -> str | None:
 
 
 def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[ProjectFinding]:
-    """Yield a finding for every check, several at once; one that takes too long is unknown.
+    """Yield a finding for every question, several at once; one that takes too long is unknown.
 
     The threads are daemons, so that a hung call does not keep the program from exiting.
     """
@@ -241,7 +242,7 @@ def _sorted(found: Sequence[ProjectFinding]) -> tuple[ProjectFinding, ...]:
 
 
 def list_commands(subject: WantedTpu) -> dict[str, str]:
-    """Return the gcloud command for each check, by its title; nothing is sent."""
+    """Return the gcloud command for each question, by its title; nothing is sent."""
     return {look.title: look.command(subject) for look in (credential_check.LOOK, *LOOKS)}
 
 

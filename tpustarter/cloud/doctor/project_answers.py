@@ -1,4 +1,4 @@
-"""The doctor's types: a check of a project, its answer, and the finding that combines both."""
+"""The doctor's types: a question about a project, its answer, and the finding made of both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Verdict = Literal["fail", "unknown", "warn", "info", "ok"]
 
 @dataclass(frozen=True)
 class ProjectAnswer:
-    """The answer to a check of a project: a verdict, the value found, and a fix."""
+    """The answer to a question about a project: a verdict, the value found, and a fix."""
 
     verdict: Verdict
     found: str
@@ -28,7 +28,7 @@ class ProjectAnswer:
 
 @dataclass(frozen=True)
 class ProjectQuestion:
-    """A check of a project: the function that performs it, and the equivalent gcloud command."""
+    """A question about a project: the function that answers it, and the gcloud command for it."""
 
     id: str
     title: str
@@ -36,14 +36,14 @@ class ProjectQuestion:
     """The page that documents the API method or the claim."""
     examine: Callable[[WantedTpu, RestClient], ProjectAnswer]
     command: Callable[[WantedTpu], str]
-    """Returns the gcloud command that finds out, for a check without an answer."""
+    """Returns the gcloud command that finds out, for a question without an answer."""
     matters: bool = True
     """True if it can keep a TPU from being created, so that an unknown answer leaves doubt."""
 
 
 @dataclass(frozen=True)
 class ProjectFinding:
-    """One check's result, as both front ends show it."""
+    """The answer to one question, as both front ends show it."""
 
     id: str
     title: str
@@ -72,7 +72,7 @@ def make_finding(look: ProjectQuestion, seen: ProjectAnswer) -> ProjectFinding:
 def make_unknown_finding(
     look: ProjectQuestion, subject: WantedTpu, error: UnansweredError
 ) -> ProjectFinding:
-    """Return the finding for a check without an answer, with the command that finds out."""
+    """Return the finding for a question without an answer, with the command that finds out."""
     fix = look.command(subject)
     if error.reason == "off":
         fix = subject.gcloud("services", "enable", error.service)

@@ -83,7 +83,7 @@ class Grant:
 
 @dataclass(frozen=True)
 class GrantJudgement:
-    """A grant's verdict on a request, with the reason if it does not cover it."""
+    """The judgement whether a grant covers a request, with the reason if it does not."""
 
     reason: Reason
     why: str
@@ -102,7 +102,7 @@ class GrantJudgement:
 def judge_request(
     request: TpuRequest, grant: Grant, in_use: Sequence[Resource] | None, now: datetime
 ) -> GrantJudgement:
-    """Judge if a grant covers a request; if not, the result has the reason.
+    """Judge whether a grant covers a request; if not, the result has the reason.
 
     Args:
         request: The request, before it is sent.
