@@ -8,9 +8,7 @@ import click
 
 
 def rebuild_arguments(context: click.Context, **instead: Sequence[str]) -> list[str]:
-    """Return the arguments of the running command, with its options after its arguments.
-
-    With `--script`, the options come first.
+    """Return the running command's words, with its options last, or first with `--script`.
 
     Args:
         context: The running command's context.

@@ -175,11 +175,11 @@ def find_library_error(traceback: Traceback, prefixes: Iterable[Path] = ()) -> L
 
 
 def find_library_of_call(traceback: Traceback) -> LibraryError | None:
-    """Return the library of a cut traceback's last call, or None if it is not a known one."""
+    """Return the library of a cut traceback's last call, or None if the library is unknown."""
     library, rest = (
         find_library_of_file(traceback.frames[-1].file) if traceback.frames else ("", "")
     )
-    if not _issues(library):  # such as a notebook or a wrapper, which is no cause
+    if not _issues(library):  # such as a notebook or a wrapper, which explains nothing
         return None
     last = traceback.frames[-1]
     name = "" if last.name.startswith("<") else last.name

@@ -60,16 +60,13 @@ def plan_host_checks(
     *,
     is_tested: bool = False,
 ) -> HostChecks:
-    """Plan the host checks.
+    """Plan the host checks; raise Problem if no Python can run them.
 
     Args:
         python: The Python that ran the program; empty if unknown.
         machine: The machine to examine; None for this one.
         checks: The folder of checks; None for the bundled ones.
         is_tested: True if the program ran in the Python under test, which is then examined.
-
-    Raises:
-        Problem: No Python can run the checks.
     """
     program = None if is_tested else program_python.locate_python(python)
     request = CheckRequest(ids=("host.*",), level="static", python=str(program or "") or None)

@@ -51,11 +51,7 @@ class ApiChoice:
 
 @functools.cache
 def read_apis(file: Path = FILE) -> dict[str, GenerationApis]:
-    """Return the rows by generation.
-
-    Raises:
-        Problem: A row is invalid.
-    """
+    """Return the rows by generation; raises Problem if a row is invalid."""
     rows = yaml_rows.load_yaml(file)
     if not is_object(rows):
         raise Problem(f"`{file.name}` holds no rows")

@@ -215,7 +215,10 @@ class TpuClient:
             raise
 
     def _read(self, doing: str, ask: Callable[[], _Answer]) -> _Answer:
-        """Return a call's result, retrying for a while if the service does not respond."""
+        """Return a call's result, retrying for a while if the service does not respond.
+
+        A call that took more than half of its timeout is not retried.
+        """
         for pause in READ_PAUSES_S:
             began = self._clock.now()
             try:

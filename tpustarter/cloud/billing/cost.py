@@ -44,7 +44,6 @@ class CostEstimate:
     words: str
     """The result as a sentence."""
     hours: float | None = None
-    """Hours counted."""
     chips: int | None = None
     usd: float | None = None
     """The upper bound so far; None if unknown."""

@@ -57,7 +57,6 @@ class Tpu:
     made_here: bool
     """True if the ledger has it, because this program requested it."""
     note: str = ""
-    """The ledger's note."""
     project: str = ""
     api: Api = "cloud-tpu"
 

@@ -49,7 +49,6 @@ class LedgerEntry:
     note: str = ""
     """Reason why it is kept although its state is unknown."""
     api: Api = "cloud-tpu"
-    """The API that creates it."""
     created: str = ""
     """Creation time by Google's clock; empty until it was listed. Another resource of the same name
     has a different one."""

@@ -147,7 +147,7 @@ def carry_out_plan(
     """Delete a plan's resources; yields the events, and returns whether they are gone.
 
     Raises:
-        CloudProblem: Google refused, although the resources still exist.
+        CloudProblem: Google refused, unless because the resources were already gone.
     """
     client = project.of(one.api)
     is_added = _known(client.project, one) is None
@@ -174,7 +174,7 @@ def carry_out_plan(
 def _send(
     client: ApiClient, entry: LedgerEntry, resource: QueuedResource, clock: Clock, *, wait: bool
 ) -> Generator[Event, None, bool]:
-    """Send the deletion once Google allows it; without `wait`, return False if that is not yet."""
+    """Send the deletion once Google allows it; without `wait`, return False instead of waiting."""
     seen: QueuedResource | None = resource
     for attempt in range(1, ATTEMPTS + 1):
         if seen and _is_undeletable(seen):
