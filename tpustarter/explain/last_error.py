@@ -32,8 +32,11 @@ _RICH_ERROR = re.compile(r"\[[\d:/ ]+\] (?:ERROR|CRITICAL)\s")
 """Beginning of an error logged by Rich, which wraps it to a narrow column."""
 _QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*: ")
 """An exception with its module, such as `torch._dynamo.exc.InvalidBackend: `."""
-_PACKAGE = re.compile(r"\b(jax|torch|tensorflow)(?:lib|_xla)?[./]")
-"""A framework's package name, in a path or before a dot."""
+_PACKAGE = re.compile(
+    r"\b(jax|torch|tensorflow(?!/(?:c(?:c|ore|ompiler)?/|stream_executor|tsl)))(?:lib|_xla)?[./]"
+)
+"""A framework's package name, in a path or before a dot. TensorFlow's C++ files do not count,
+because every framework contains them."""
 _LIBRARY = {"torch": "torch_xla"}
 """The library that runs a package on a TPU, for packages that do not do so themselves."""
 _LOG_WORDS = {
