@@ -1,4 +1,4 @@
-"""The command line: one module per command; stdout is data, stderr is everything else."""
+"""The command line, with one module per command; stdout is data, stderr is everything else."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ COMMANDS = {
     "tpu": "tpu.command",
     "trc": "tpu.trc",
 }
-"""Module of each command, which has a function with the command's name. It is imported when the
-command is used, because importing all of them takes longer than most commands run."""
+"""Module of each command, which contains a function with the command's name. It is imported when
+the command is used, because importing all of them takes longer than most commands run."""
 
 
 class _CliProblem(Problem):
-    """A command line that is refused before a command was found."""
+    """A command line rejected before a command was found."""
 
 
 def _refuse_missing_folder() -> None:
-    """Raise Problem for a current folder that is gone; every command searches it for a Python."""
+    """Raise Problem if the current folder is gone; every command searches it for a Python."""
     try:
         Path.cwd()
     except OSError as error:
@@ -53,7 +53,7 @@ def _refuse_missing_folder() -> None:
 
 
 _HYPHEN = "\ue001"
-"""Stand-in for a hyphen while click wraps a text, because click breaks lines at hyphens."""
+"""Placeholder for a hyphen while click wraps text, because click breaks lines at hyphens."""
 
 
 def _whole(text: str) -> str:
@@ -65,7 +65,7 @@ class _Help(click.HelpFormatter):
     def write_text(self, text: str) -> None:
         """Write paragraphs, wrapped to the width.
 
-        An example that is too long for its line starts a line of its own, so that it can be copied
+        An example that is too long for its line starts on a new line, so that it can be copied
         whole.
         """
         for number, paragraph in enumerate(_whole(text).split("\n\n")):
@@ -119,7 +119,7 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; with `--json`, an error of click is printed as JSON too."""
+        """Run a command; with `--json`, click's errors are printed as JSON too."""
         try:
             _refuse_missing_folder()
             return super().invoke(ctx)

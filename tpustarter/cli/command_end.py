@@ -1,4 +1,4 @@
-"""The end of a command that runs something: signals, and JSON also for an error."""
+"""Handling of signals and errors when a command ends, with errors as JSON if requested."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tpustarter.text.terminal import escape_text
 
 @contextlib.contextmanager
 def stop_at_signals(stop: Callable[[int], None]) -> Generator[None]:
-    """Call `stop` at Ctrl-C, TERM or HUP, so that the run ends in good order.
+    """Call `stop` at Ctrl-C, TERM or HUP, so that the run ends cleanly.
 
-    A second signal calls it again, which kills the processes that were only asked to end; a third
+    A second signal calls it again, which kills the processes that were only asked to end. A third
     one exits at once.
     """
 
@@ -42,10 +42,10 @@ def stop_at_signals(stop: Callable[[int], None]) -> Generator[None]:
 
 @contextlib.contextmanager
 def exit_at_signals(following: Callable[[], str]) -> Generator[None]:
-    """Exit at Ctrl-C, TERM or HUP, through the cleanup of everything that was started.
+    """Exit at Ctrl-C, TERM or HUP, cleaning up everything that was started.
 
     Args:
-        following: Returns the command with which the user continues after Ctrl-C.
+        following: Returns the command that continues after Ctrl-C.
     """
 
     def leave(number: int, _: object) -> None:
@@ -60,7 +60,7 @@ def exit_at_signals(following: Callable[[], str]) -> Generator[None]:
 
 @contextlib.contextmanager
 def handle_end_signals(handler: Callable[[int, object], None]) -> Generator[None]:
-    """Install a handler for the signals that end a command, except where they are ignored."""
+    """Install a handler for the signals that end a command, unless they are ignored."""
     numbers = [
         number
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -75,7 +75,7 @@ def handle_end_signals(handler: Callable[[int, object], None]) -> Generator[None
 
 
 def format_explain_command(logs: Sequence[Path]) -> str:
-    """Return the command that explains the logs of a failed run."""
+    """Return the command that explains a failed run's logs."""
     if len(logs) == 1:
         return f"tpustarter explain {format_path(logs[0])}"
     return f"cat {format_path(logs[0].parent)}/* | tpustarter explain"
@@ -93,7 +93,7 @@ def format_path(path: Path) -> str:
 
 @contextlib.contextmanager
 def print_errors_as_json(schema: str, *, wanted: bool) -> Generator[None]:
-    """Print a JSON error on stdout for an error that ends the run, which is raised again."""
+    """Print a JSON error on stdout for an exception, and re-raise it."""
     try:
         yield
     except Exception as error:
@@ -103,7 +103,7 @@ def print_errors_as_json(schema: str, *, wanted: bool) -> Generator[None]:
 
 
 def print_result(fields: dict[str, object]) -> None:
-    """Print the JSON document of a run, which contains its exit code.
+    """Print a run's JSON document, which contains its exit code.
 
     The next signal therefore no longer changes that code; a second one ends the process at once.
     """
@@ -114,7 +114,7 @@ def print_result(fields: dict[str, object]) -> None:
 
 
 def _pass_over_one_signal() -> None:
-    """Ignore one signal: its handler restores the handlers of before, for the second one."""
+    """Ignore one signal, whose handler restores the previous handlers for the second one."""
     former = {
         number: signal.getsignal(number)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -130,7 +130,7 @@ def _pass_over_one_signal() -> None:
 
 
 def convert_usage_error(error: click.ClickException) -> Problem:
-    """Return click's refusal of a command line as a Problem that names the help to read."""
+    """Return click's usage error as a Problem that names the help to read."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     words = context.command_path.removeprefix(program_command()) if context else ""
     hint = f"run `{NAME}{words} --help` for what it takes"

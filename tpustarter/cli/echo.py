@@ -1,4 +1,4 @@
-"""The program's own texts on stdout: commands work as printed, and are bold on a terminal."""
+"""The program's own texts on stdout: commands are shown as they can be run, bold on a terminal."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text, fit_row, format_code, shows_bold, wrap_for_stream
 
 _LESS = "-RX -PsSpace reads on, / searches, q ends$"
-"""Options of `less` where the user has set none; -X leaves the text on the screen."""
+"""Options for `less` if the user has set none; -X leaves the text on the screen."""
 _CODE_INDENT = "    "
 
 
 def echo_lines(lines: str | Iterable[str]) -> None:
-    """Print a message in lines of the terminal's width; code in backticks may wrap."""
+    """Print a message wrapped to the terminal's width; code in backticks may wrap."""
     text = lines if isinstance(lines, str) else "\n".join(lines)
     click.echo(format_code(wrap_for_stream(format_commands(text), sys.stdout)))
 
@@ -29,7 +29,7 @@ def echo_lines(lines: str | Iterable[str]) -> None:
 def echo_if_waiting(path: Path) -> None:
     """Print on stderr that a named pipe has no writer yet; opening it blocks until there is one.
 
-    The `<(command)` of a shell gets no such line.
+    A shell's `<(command)` gets no such line.
     """
     with contextlib.suppress(OSError):
         if path.is_fifo() and path.resolve().exists():
@@ -38,15 +38,15 @@ def echo_if_waiting(path: Path) -> None:
 
 
 def echo_rows(rows: Iterable[str]) -> None:
-    """Print the rows of a table; a row that is too wide wraps."""
+    """Print a table's rows, wrapping a row that is too wide."""
     for row in rows:
         click.echo("\n".join(fit_row(row, sys.stdout)))
 
 
 def page_lines(lines: Iterable[str]) -> None:
-    """Print a lesson: whole, or in the user's pager (`PAGER`) where it is longer than the terminal.
+    """Print a lesson, through the user's pager (`PAGER`) if it is longer than the terminal.
 
-    Indented lines are code, and stay as they are.
+    Indented lines are code, and are printed unchanged.
     """
     groups = groupby(lines, key=lambda line: line.startswith(_CODE_INDENT))
     parts = [

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 COLOURS = {"confirmed": "red", "likely": "yellow", "possible": "cyan"}
 MOST_PASTED = 16 << 20
-"""Bytes that are read from a terminal at most."""
+"""Most bytes read from a terminal."""
 _WORDS_OF_AN_ERROR = 3
-"""Words from which on a file name is taken for an error message."""
+"""Number of words from which a missing file's name is taken for an error message."""
 _SHOWN = 200
-"""Characters of such a text that are repeated in the error about it."""
+"""Most characters of such a text that the error repeats."""
 _PASTE = (
     "Paste the error here, press Enter, and then Ctrl-D. A pipe does the same: "
     "`python train.py 2>&1 | tpustarter explain`"
@@ -102,7 +102,7 @@ def _explain_job(scanner: FailureScanner, files: Sequence[str]) -> JobExplanatio
 
 
 def explain_worker_logs(files: Sequence[str]) -> str:
-    """Return why a job failed on other machines, from the logs of its workers; raises Problem."""
+    """Return why a job failed on other machines, from its workers' logs; raises Problem."""
     from tpustarter.explain import known_failures, log_scanner
 
     scanner = log_scanner.FailureScanner(known_failures.read_known_failures())
@@ -132,7 +132,7 @@ def _text(found: Explanation | JobExplanation) -> str:
 
 
 def _scan(scanner: FailureScanner, file: str | None) -> tuple[LogScan, JobExplanation | None]:
-    """Scan a log; where it holds the lines of several workers, explain those as well."""
+    """Scan a log; if it contains several workers' lines, explain those as well."""
     from tpustarter.explain import log_prefixes, log_reader, worker_logs
 
     one, splitter = scanner.start_pass(), log_prefixes.WorkerLogSplitter(scanner)
@@ -171,13 +171,13 @@ def _mend(found: Explanation) -> None:
 def make_explanation(
     scan: LogScan, *, looks: bool, end: CommandEnd | None = None, python: str | None = None
 ) -> Explanation:
-    """Return the explanation of a scanned log, confirmed on this machine where possible.
+    """Return a scanned log's explanation, confirmed on this machine where possible.
 
     Args:
         scan: The result of scanning the log.
-        looks: Whether to look at this machine where something can be confirmed.
-        end: How the command ended, where that is known.
-        python: The Python that ran the program; None for the one that the log names.
+        looks: True to examine this machine if it can confirm something.
+        end: The command's end, if known.
+        python: The Python that ran the program; None to take it from the log.
     """
     from tpustarter.explain import explain_output
 
@@ -186,7 +186,7 @@ def make_explanation(
 
 
 def add_evidence(found: Explanation) -> Explanation:
-    """Return an explanation with the evidence that this machine gives for it."""
+    """Return an explanation with this machine's evidence."""
     from tpustarter.explain import machine_evidence
 
     try:
@@ -200,7 +200,7 @@ def add_evidence(found: Explanation) -> Explanation:
 
 
 def remove_secrets(text: str) -> str:
-    """Return a text without secrets."""
+    """Return a text with secrets redacted."""
     return Redactor(os.environ).redact_text(text)
 
 
@@ -209,7 +209,7 @@ def _opened(file: str | None) -> IO[bytes]:
         if sys.stdin.isatty():
             lines = "\n".join(wrap(_PASTE))
             click.echo(f"{format_code(lines)}\n", err=True)
-            # One read: after the Ctrl-D that ends it, a terminal would wait for more.
+            # One read, because after Ctrl-D another would wait for more input.
             return io.BytesIO(sys.stdin.buffer.read(MOST_PASTED))
         _refuse_endless("the pipe", sys.stdin.fileno())
         return sys.stdin.buffer

@@ -25,7 +25,7 @@ _NEXT = (
 )
 
 _LEAST_BESIDE = 20
-"""Columns from which on the description of a command is beside it, and not below it."""
+"""Fewest columns for which a description is printed on its command's line, not on the next."""
 _NO_TUTOR = (
     "The tutor does not open, because TERM says that this terminal cannot move its cursor. All of "
     "it works as commands too, and these are the first ones."
@@ -80,9 +80,9 @@ def _echo(lines: list[str]) -> None:
 
 
 def _course() -> tuple[str, list[tuple[str, str]]]:
-    """Return the learner's place on their path, and the command of the next lesson with its title.
+    """Return the learner's progress on their path, and the next lesson's command and title.
 
-    Both are empty where the lessons cannot be read; `learn` reports why.
+    Both are empty if the lessons cannot be read; `learn` reports the reason.
     """
     from tpustarter.cli.learn import next_step as learn_next_step
     from tpustarter.core import content

@@ -1,4 +1,4 @@
-"""The commands and parameter types that refuse empty texts and numbers that are not finite."""
+"""The command class and parameter types that reject empty values and non-finite numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 
 class StrictCommand(click.Command):
-    """A command that refuses an empty value, as from a shell variable that is not set."""
+    """A command that rejects an empty value, as from an unset shell variable."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line; raises UsageError for an empty value."""
@@ -47,7 +47,7 @@ def split_names(text: str | None) -> tuple[str, ...]:
 
 
 class FiniteRange(click.FloatRange):
-    """A number within bounds; `inf`, and `nan`, which no comparison refuses, are refused."""
+    """A number within bounds that rejects `inf` and `nan`; no bound excludes `nan`."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -63,14 +63,14 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0, "min": 60.0}
 
 
 class Seconds(click.ParamType[float]):
-    """A time longer than zero, such as `0.42s`, `420ms` or `2min`; without a unit it is seconds."""
+    """A positive time such as `0.42s`, `420ms` or `2min`; without a unit, in seconds."""
 
     name = "time"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the seconds; fails for anything else."""
+        """Return the time in seconds; fails for anything else."""
         match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?(us|ms|s|min|)", str(value).strip())
         if match is None or not float(match[1]):
             self.fail(f"found `{value}`, expected a time such as 0.42s, 420ms or 2min", param, ctx)

@@ -1,4 +1,4 @@
-"""`tpustarter plan`: what a model's `config.json` needs on each TPU, by arithmetic."""
+"""`tpustarter plan`: a model's needs on each TPU, calculated from its `config.json`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "tpustarter.plan/1"
 CONTEXT = 4096
-"""Tokens of a sequence, where neither the user nor the model says less."""
+"""Tokens per sequence, unless the user chooses another number or the model allows fewer."""
 _TYPES = ("f32", "bf16", "fp8", "int8", "int4")
 _HELP = """Work out what a language model needs on each TPU, from its config.json.
 
@@ -122,9 +122,9 @@ def plan(
     rehearsal: str | None,
     formulas: bool,
     as_json: bool,
-    **options: Any,  # of the types of the options
+    **options: Any,  # with the options' types
 ) -> None:
-    """Plan a model on TPUs; `_HELP` says how."""
+    """Plan a model on TPUs; its help is `_HELP`."""
     with print_errors_as_json(SCHEMA, wanted=as_json):
         from tpustarter.planning import (
             model_shape,

@@ -1,4 +1,4 @@
-"""The command line of the running command, for the user to type again with other values."""
+"""The running command's command line, rebuilt for the user to run again with other values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import click
 
 
 def rebuild_arguments(context: click.Context, **instead: Sequence[str]) -> list[str]:
-    """Return the words of the typed command, with its options before its arguments.
+    """Return the running command's words, with its options last, or first with `--script`.
 
     Args:
-        context: The context of the running command.
-        instead: Values that replace those of an option, by its parameter's name; an empty value
-            leaves a flag out.
+        context: The running command's context.
+        instead: Values that replace an option's, by parameter name; an empty value omits a flag.
     """
     options: list[str] = []
     names: list[str] = []

@@ -94,7 +94,7 @@ class _ReportOptions:
     help="Show what differs between two reports, the most suspicious first. Differences don't "
     "change the exit code.",
 )
-def report(**typed: Any) -> None:  # of the types of the options
+def report(**typed: Any) -> None:  # with the options' types
     """Collect the facts that maintainers ask for in a bug report, even while the TPU hangs.
 
     The report begins with what can be read: versions, variables, chips, locks, logs and the last
@@ -156,7 +156,7 @@ def _read(options: _ReportOptions) -> None:
 
 
 def _refuse_what_makes_a_report(context: click.Context) -> None:
-    """Raise UsageError for options that make a report beside one that reads one."""
+    """Raise UsageError if options that create a report are combined with one that reads one."""
     given = [
         option.opts[0]
         for option in context.command.params
@@ -175,7 +175,7 @@ def _refuse_what_makes_a_report(context: click.Context) -> None:
 
 
 def _reproduced(options: _ReportOptions) -> tuple[str, ...] | None:
-    """Return the ids to reproduce, None for no reproducers; raises Problem for an unknown id."""
+    """Return the ids to reproduce, or None for no reproducers; raises Problem for an unknown id."""
     from tpustarter.report.collect import reproducible_failures
 
     for one in options.reproduces:
@@ -184,7 +184,7 @@ def _reproduced(options: _ReportOptions) -> tuple[str, ...] | None:
 
 
 def _context(options: _ReportOptions) -> ReportContext:
-    """Return where to look; raises Problem for a named file or Python that is missing."""
+    """Return the report's sources; raises Problem if a named file or Python is missing."""
     from tpustarter.checking.plan import interpreters
     from tpustarter.machine import host
     from tpustarter.report.collect import known_failures as reported_failures
@@ -196,10 +196,10 @@ def _context(options: _ReportOptions) -> ReportContext:
     except Problem:
         if options.python is not None:
             raise
-        chosen = None  # the machine is reported without a Python too
+        chosen = None  # the machine can be reported without a Python
     log = locations.expand_path(options.log) if options.log else None
     context = ReportContext(machine, Path.cwd(), chosen, log, options.wait, _say)
-    if log and not log.is_fifo():  # to open a pipe and close it would end whoever writes into it
+    if log and not log.is_fifo():  # opening and closing a pipe would end its writer
         reported_failures.open_log(context).close()
     return context
 

@@ -1,4 +1,4 @@
-"""`tpustarter run -- COMMAND`: runs it unchanged, and explains its output if it fails."""
+"""`tpustarter run -- COMMAND`: runs a command unchanged, and explains its output if it fails."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _SETTINGS = {
     "help_option_names": ["-h", "--help"],
 }
 _PYTHON = re.compile(r"python[\d.]*")
-"""The name of a Python interpreter."""
+"""Name of a Python interpreter."""
 _ON_PURPOSE = (ExitCode.OK, ExitCode.INTERRUPTED, ExitCode.PIPE)
-"""Ends that need no explanation, because the user or the reader of the output wanted them. A signal
-that was sent to this program and passed on is another."""
+"""Exit codes that need no explanation, because the user or the output's reader caused them. A
+signal that this program received and passed on needs none either."""
 
 
 @click.command(
@@ -77,7 +77,7 @@ def run(command: tuple[str, ...]) -> None:
 
 
 def _print_write_error(fd: int, error: OSError) -> None:
-    """Print why the command meets a closed pipe."""
+    """Print why the command's output pipe was closed."""
     stream = "stdout" if fd == 1 else "stderr"
     problem = Problem(f"cannot write the command's output to {stream}: {error.strerror}")
     click.echo(str(problem), err=True)

@@ -1,4 +1,4 @@
-"""`tpustarter serve`: the tutor or notebooks in a browser, here or at the other end of a tunnel."""
+"""`tpustarter serve`: the tutor or notebooks in a browser, on this machine or through a tunnel."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from tpustarter.serving.tutor_server import TutorServer
 
 PORTS = {"tutor": 8765, "jupyter": 8888, "colab": 8888, "profiler": 6006}
-"""Services with their default ports, which are the same at each start, so that a tunnel fits again.
-"""
+"""Default port of each service; it is fixed, so that a tunnel can be reused."""
 NAMES = {
     "tutor": "The tutor",
     "jupyter": "Jupyter",
@@ -140,7 +139,7 @@ def _serve_other(what: str, port: int) -> None:
 
 
 def _devices(what: str, env: Mapping[str, str]) -> str:
-    """Return a note on the virtual CPU devices of a notebook, or an empty text if it has none."""
+    """Return a note on a notebook's virtual CPU devices, or "" if it has none."""
     count = env.get("JAX_NUM_CPU_DEVICES")
     if what == "profiler" or not count or count == "1":
         return ""

@@ -1,4 +1,4 @@
-"""`tpustarter setup`: shows how an environment is made, makes it, or undoes it."""
+"""`tpustarter setup`: shows an environment's set-up plan, carries it out, or undoes it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def setup(
     root: bool,
     as_json: bool,
 ) -> None:
-    """Show a plan, carry it out, or put back what it changed."""
+    """Show a plan, carry it out, or undo its changes."""
     with print_errors_as_json(SCHEMA, wanted=as_json):
         plan = _plan(profile.lower(), folder, told, only, root=root)
         command = _typed(plan, folder, told, only)
@@ -117,7 +117,7 @@ def setup(
 
 
 def _texts(plan: EnvironmentSetup, command: str, *, undo: bool, runs: bool) -> Iterator[str]:
-    """Yield the texts to print: of a run as it happens, of a plan all at once."""
+    """Yield the texts to print: a run's as it proceeds, a plan's all at once."""
     if runs:
         yield from _run(plan, command, undo=undo)
     else:
@@ -236,7 +236,7 @@ def _describe_undo(plan: EnvironmentSetup, command: str) -> Iterator[str]:
     what = "taken back" if is_machine else "removed"
     yield f"This would be {what}. Nothing has been changed."
     yield ""
-    for line in "\n".join(removed).splitlines():  # one that begins with spaces is a command
+    for line in "\n".join(removed).splitlines():  # a line that begins with a space is a command
         if line.startswith(" "):
             yield f"  {escape_text(line)}"
         else:
@@ -292,7 +292,7 @@ def _describe_event(event: Event, plan: EnvironmentSetup) -> Iterator[str]:
 
 
 def _describe_end(event: StepEnded, plan: EnvironmentSetup) -> Iterator[str]:
-    """Yield how a step ended; the last lines of a failed step's log were printed before."""
+    """Yield a step's result; a failed step's last log lines were printed before."""
     step = event.step
     seconds = f"{event.seconds:.1f} s" if event.seconds >= 0.05 else ""
     yield from _format_row(step, seconds, plan)
@@ -312,7 +312,7 @@ def _format_row(step: SetupStep, text: str, plan: EnvironmentSetup) -> Iterator[
 
 
 def _format_note(step: SetupStep) -> Iterator[str]:
-    """Yield a step's note; a line that begins with spaces is a command, and stays one line."""
+    """Yield a step's note; a line that begins with a space is a command and is not wrapped."""
     for line in step.note.splitlines():
         if line.startswith(" "):
             yield _INDENT + escape_text(line)

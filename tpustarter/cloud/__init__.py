@@ -1,5 +1,5 @@
-"""Acquisition and removal of Google Cloud TPUs, through Google's own client.
+"""Creation and deletion of Google Cloud TPUs, through Google's own client library.
 
-The only package that imports `google.cloud`, and it does so inside functions: the client takes a
-third of a second. Nothing is sent before a command asks for it.
+This is the only package that imports `google.cloud`, and it does so inside functions because the
+import takes a third of a second. Nothing is sent until a command requests it.
 """

@@ -1,6 +1,6 @@
-"""Causes of a broken run on a TPU: from its log, from known failures, and from this machine.
+"""Causes of a failed TPU run, from its log, the known failures, and this machine.
 
-`failures.yml` holds the known failures, one row each. A log is read as a stream (`log_reader`), its
-signs are found (`log_scanner`) and weighed (`failure_ranking`); `machine_evidence` confirms those
-that this machine shows.
+`failures.yml` holds the known failures, one per row. A log is read as a stream (`log_reader`) and
+scanned for their signs (`log_scanner`). The matches are ranked (`failure_ranking`), and
+`machine_evidence` confirms those that this machine shows.
 """

@@ -1,7 +1,7 @@
-"""The end of a command as a sign of a failure: its exit code, and kills for lack of memory.
+"""Failures inferred from a command's exit code, and from out-of-memory kills.
 
-A signal is a symptom, so a cause that the log shows explains it. Without such a cause the row of
-the signal is the answer: it names the usual reasons for this end, and how to tell them apart.
+A signal is a symptom, so a cause found in the log explains it. Without such a cause, the signal's
+own row is the result: it lists the usual reasons, and how to distinguish them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
 from tpustarter.text import phrases
 
 EXIT_CODE = "exit code"
-"""The pattern of a sign that comes from the exit code."""
+"""The `pattern` of a sign inferred from the exit code."""
 _OUT_OF_MEMORY = "host-memory-out"
 
 
 def describe_exit_code(code: int) -> str:
     """Describe an exit code in words; a shell reports a signal as 128 plus its number."""
-    # A program that exits with 128 plus a number by itself looks the same as one that was killed.
+    # A program that itself exits with 128 plus a number looks the same as one that was killed.
     try:
         name = signal.Signals(code - 128).name
     except ValueError:
@@ -33,7 +33,7 @@ def describe_exit_code(code: int) -> str:
 def add_exit_code(
     matches: Sequence[FailureMatch], scan: LogScan, failures: Sequence[KnownFailure], code: int
 ) -> list[FailureMatch]:
-    """Add the failures that an exit code points to, and return all matches in their order."""
+    """Add the failures that an exit code indicates, and return all matches in ranked order."""
     sign = FailureSign(EXIT_CODE, scan.lines + 1, describe_exit_code(code))
     causes = [match for match in matches if match.failure.role == "cause"]
     found = {match.failure.id: match for match in matches}
@@ -54,13 +54,14 @@ def add_out_of_memory_kills(
     failures: Sequence[KnownFailure],
     kills: Mapping[str, int],
 ) -> list[FailureMatch]:
-    """Return the matches, with the lack of host memory confirmed where the kernel killed a process.
+    """Return the matches, with a lack of host memory confirmed if the kernel killed a process.
 
     Args:
         matches: The matches so far.
-        scan: The signs in the log.
+        scan: The signs found in the log.
         failures: The known failures.
-        kills: How many processes the kernel killed while the command ran, by where it counts them.
+        kills: Number of processes the kernel killed while the command ran, by the file that counts
+            them.
     """
     where = next((place for place, count in kills.items() if count > 0), None)
     row = next((one for one in failures if one.id == _OUT_OF_MEMORY), None)

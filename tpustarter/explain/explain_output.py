@@ -38,12 +38,13 @@ from tpustarter.explain.tracebacks import (
 
 @dataclass(frozen=True)
 class CommandEnd:
-    """The exit code of a command, and the processes that were killed while it ran."""
+    """A command's exit code, and the processes killed while it ran."""
 
     code: int
-    """Its exit code, as a shell reports it."""
+    """Exit code as a shell reports it."""
     kills: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Processes that the kernel killed for lack of memory meanwhile, by where it counts them."""
+    """Number of processes the kernel killed for lack of memory while it ran, by the file that
+    counts them."""
 
 
 def explain_log(
@@ -54,14 +55,14 @@ def explain_log(
     lessons: Path | None = None,
     lesson: str = "",
 ) -> Explanation:
-    """Explain a log; of this machine, only sources that its traceback names are read.
+    """Explain a log; on this machine, only source files named in its traceback are read.
 
     Args:
-        scan: The signs in the log.
-        end: How the command ended, where that is known.
-        python: The command of the Python that ran the program; None for the one in the log.
-        lessons: The folder of the lessons, which name errors, too; None for the program's own.
-        lesson: The lesson in which it happened, if any.
+        scan: The signs found in the log.
+        end: The command's end, if known.
+        python: The Python command that ran the program; None to take it from the log.
+        lessons: The folder of lessons, which name errors too; None for the bundled lessons.
+        lesson: The lesson in which the error happened, if any.
     """
     failures = known_failures.read_known_failures()
     scan = replace(scan, last=strip_quotation(scan.last))
@@ -101,7 +102,7 @@ def explain_log(
 def _explain_program(
     found: Explanation, traceback: Traceback, named: Sequence[ProgramMistake]
 ) -> Explanation:
-    """Return an explanation with the mistake of the program and the library that raised it."""
+    """Return the explanation with the program's mistake and the library that raised the error."""
     errors = dict.fromkeys(filter(None, (found.last_error, traceback.error)))
     told = (
         program_mistakes.find_mistake(one, traceback, named, python=found.python) for one in errors
@@ -118,7 +119,7 @@ def _explain_program(
 
 
 def _add_component(found: Explanation) -> Explanation:
-    """Return the explanation of a cut traceback, with the component that a line above it names."""
+    """Return a cut traceback's explanation, with the component that a line above it names."""
     mistake = program_mistakes.find_failed_component(found.last_error, python=found.python)
     return replace(found, mistake=mistake, library=None) if mistake else found
 
@@ -128,7 +129,7 @@ def _has_failed(scan: LogScan, end: CommandEnd | None, last_error: str) -> bool:
 
 
 def _last_error(matches: Sequence[FailureMatch], end_of_log: str, last: Traceback) -> str:
-    """Return the last error of a log; one that was raised instead of a harmless line."""
+    """Return a log's last error, passing over a harmless line if an error was raised before it."""
     notices = [one for one in matches if one.failure.role == "notice"]
     quotes = {" ".join(sign.quote.split()) for one in notices for sign in one.signs} - {""}
 
@@ -147,7 +148,7 @@ def _last_error(matches: Sequence[FailureMatch], end_of_log: str, last: Tracebac
 def _complete(
     last_error: str, end_of_log: str, tracebacks: Sequence[Traceback]
 ) -> Traceback | None:
-    """Return the whole traceback of the last error where the last one printed is cut off."""
+    """Return the complete traceback of the last error if the last one printed is cut off."""
     above = [*reversed(tracebacks[:-1]), read_bare_frames(end_of_log.partition(TRACEBACK)[0])]
     return next((one for one in above if one.error and one.error in last_error), None)
 
@@ -155,10 +156,10 @@ def _complete(
 def _own_error(
     matches: Sequence[FailureMatch], tracebacks: Sequence[Traceback]
 ) -> Traceback | None:
-    """Return the error with which a program ended before it lost the others of its job.
+    """Return the error that ended a program before it lost the other processes of its job.
 
-    Where a process of a job raises, the others lose it, and their last lines speak of that. None
-    where no process was lost, or where a cause is known.
+    When one process of a job raises, the others lose contact with it, and their last lines report
+    only that. None if no process was lost, or if a cause is known.
     """
     if not matches or not matches[0].failure.of_peer:
         return None
@@ -176,7 +177,7 @@ def _own_error(
 
 
 def _own_line(match: FailureMatch, end_of_log: str, tracebacks: Sequence[Traceback]) -> str:
-    """Return the line of the user's program that led to a failure, or "" if no traceback has it."""
+    """Return the line of the user's program that led to a failure, or "" if it is unknown."""
     if match.failure.role == "symptom" and (crash := read_crash(end_of_log)):
         return f"{crash.file}, line {crash.line}, in {crash.name}"
     text = end_of_log.rpartition(TRACEBACK)[2]
@@ -185,7 +186,7 @@ def _own_line(match: FailureMatch, end_of_log: str, tracebacks: Sequence[Traceba
 
 
 def _prefixes(python: str) -> Iterator[Path]:
-    """Yield the folders of Pythons in which the source of a library may be."""
+    """Yield the prefixes of Python installations that may hold a library's source."""
     if executable := program_python.locate_python(python):
         yield executable.parent.parent
     with contextlib.suppress(Problem):
@@ -194,5 +195,5 @@ def _prefixes(python: str) -> Iterator[Path]:
 
 
 def can_confirm_here(one: Explanation) -> bool:
-    """Return whether the host checks of this machine may confirm a match."""
+    """Return whether this machine's host checks may confirm a match."""
     return machine_evidence.can_confirm(one.matches)

@@ -1,4 +1,4 @@
-"""The explanation of a log, as text for people and as a JSON document."""
+"""An explanation rendered as text and as a JSON document."""
 
 from __future__ import annotations
 
@@ -19,48 +19,48 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpainted, wrap
 
 SCHEMA = "tpustarter.explain/1"
-"""Name of the document; `schema.json` is its shape."""
+"""Name of the document, whose schema is `schema.json`."""
 OTHERS = 5
-"""The most failures of a group that are listed below the first one."""
+"""Most failures listed in a group."""
 SOURCES = 2
-"""How many sources are shown."""
+"""Most sources shown."""
 VERBOSE = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
-"""Has libtpu say more."""
+"""Settings that make libtpu log more."""
 
 _SAFE = re.compile(r"[\w./][\w./:@+-]{0,200}", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The failures that a log shows, or the mistake of its program."""
+    """The failures that a log shows, or the mistake in its program."""
 
     matches: tuple[FailureMatch, ...]
-    """The most likely root cause first."""
+    """Most likely root cause first."""
     lines: int
-    """Lines of the log; a sign after them comes from how the command ended."""
+    """Number of lines in the log; a sign with a larger number comes from the command's end."""
     last_error: str
-    """The last line of the log that looks like an error; empty where there is none."""
+    """The last line of the log that looks like an error, if any."""
     python: str
-    """The command of the user's interpreter, for the fixes; empty where it is not known."""
+    """The user's interpreter command, for the fixes; empty if unknown."""
     own_line: str = ""
-    """The line of the program that led to the first match, or to an unknown error, as the traceback
-    names it."""
+    """The program's line that led to the first match or to an unknown error, as the traceback gives
+    it."""
     mistake: FoundMistake | None = None
-    """A mistake in the program, where no known failure explains its end; else None."""
+    """A mistake in the program, if no known failure explains its end; else None."""
     library: LibraryError | None = None
-    """The library that raised the error, where no known failure explains it; else None."""
+    """The library that raised the error, if no known failure explains it; else None."""
     has_failed: bool = False
-    """True if the program broke off, as a traceback or its exit code shows."""
+    """True if the program failed, according to a traceback or its exit code."""
     has_own_error: bool = False
-    """True if it raised `last_error` before it lost another process, as the matches say."""
+    """True if it raised `last_error` before it lost another process, as the matches report."""
     framework: str = ""
-    """The one that the log names last, `jax`, `torch_xla` or `tensorflow`; else empty."""
+    """The framework that the log names: `jax`, `torch_xla` or `tensorflow`; else empty."""
     is_cut: bool = False
     """True if its last traceback is cut off before the error."""
 
     @property
     def is_explained(self) -> bool:
-        """True if something known matches; a notice explains no program that broke off."""
+        """True if a known failure matches; a notice does not explain a program that failed."""
         if self.has_own_error:
             return False
         if not self.has_failed:
@@ -68,7 +68,7 @@ class Explanation:
         return any(match.failure.role != "notice" for match in self.matches) or self._is_told()
 
     def _is_told(self) -> bool:
-        """Return whether the program's last error is the line that a notice matched."""
+        """Return whether the program's last error is the line that a match quotes."""
         quotes = [" ".join(sign.quote.split()) for match in self.matches for sign in match.signs]
         return any(quote and quote in self.last_error for quote in quotes)
 
@@ -79,18 +79,18 @@ class Explanation:
 
 
 def format_problem(match: FailureMatch) -> str:
-    """Return the problem of a match as a sentence, with values of the log filled in."""
+    """Return a match's problem as a sentence, with values from the log filled in."""
     what = known_failures.fill_placeholders(match.failure.what, _values(match))
     return what[:1].upper() + what[1:]
 
 
 def list_fixes(match: FailureMatch, python: str, framework: str = "") -> list[str]:
-    """Return the fixes of a match: the one for this machine first, then the general ones.
+    """Return a match's fixes: the one for this machine first, then the general ones.
 
     Args:
         match: The match.
-        python: The command of the user's interpreter; empty where it is not known.
-        framework: The framework that the log names, for which a row may have fixes of its own.
+        python: The user's interpreter command; empty if unknown.
+        framework: The framework that the log names, for which a row may have separate fixes.
     """
     values = _values(match)
     hint = [hint_as_sentence(match.hint)] if match.hint else []
@@ -109,7 +109,7 @@ def list_fixes(match: FailureMatch, python: str, framework: str = "") -> list[st
 
 
 def format_cause(match: FailureMatch) -> str:
-    """Return the reason of a failure, with the sizes of memory from the log where it has some."""
+    """Return a failure's cause, with the memory sizes from the log if it has any."""
     told = next(
         (
             size
@@ -124,12 +124,12 @@ def format_cause(match: FailureMatch) -> str:
 
 
 def hint_as_sentence(hint: str) -> str:
-    """Return a hint, which is a clause in lowercase, as a sentence."""
+    """Return a hint, which is a lowercase clause, as a sentence."""
     return hint[:1].upper() + hint[1:].removesuffix(".") + "."
 
 
 def _values(match: FailureMatch) -> dict[str, str]:
-    """Return values for the placeholders of a row; only those that a shell takes as one word."""
+    """Return the values for a row's placeholders, limited to those safe as one shell word."""
     found = [pair for sign in match.signs for pair in sign.values.items()]
     return {name: value for name, value in found if _SAFE.fullmatch(value)}
 
@@ -139,45 +139,45 @@ class PartKind(Enum):
 
     SENTENCE = auto()
     QUOTE = auto()
-    """Words of the log or of the program, shown as they are."""
+    """Text from the log or the program, shown verbatim."""
     COMMAND = auto()
     LESSON = auto()
     """The command that shows a lesson."""
     SOURCE = auto()
-    """The address of a page."""
+    """The URL of a page."""
 
 
 @dataclass(frozen=True)
 class ExplanationPart:
-    """A part of an explanation, which a command prints and the app lays out."""
+    """A part of an explanation, which the command prints and the app lays out."""
 
     text: str = ""
     """Empty for an empty line."""
     label: str = ""
-    """The word before the text, such as `line 4` or `do`; empty for a paragraph."""
+    """The word shown before the text, such as `line 4` or `do`; empty for a paragraph."""
     kind: PartKind = PartKind.SENTENCE
     line: int | None = None
-    """The line of the log that it is about."""
+    """The line of the log that it refers to."""
     lesson: str = ""
-    """Id of the lesson, for `PartKind.LESSON`."""
+    """The lesson's id, for `PartKind.LESSON`."""
     sure: str = ""
-    """The confidence, shown in brackets after the text."""
+    """The confidence, shown in parentheses after the text."""
     indent: int = 0
-    """Columns before the label."""
+    """Columns of indentation before the label."""
 
     @property
     def is_literal(self) -> bool:
-        """True if the part must be copied exactly, such as a command or an address."""
+        """True if the part must be copied exactly, such as a command or a URL."""
         return self.kind in (PartKind.COMMAND, PartKind.LESSON, PartKind.SOURCE)
 
 
 def render_explanation(one: Explanation, paint: Paint = leave_unpainted) -> str:
-    """Return the explanation for people: the first cause at length, the others in a line each."""
+    """Return the explanation as text: the first cause in detail, the others on a line each."""
     return "\n".join(format_parts(explanation_parts(one), paint))
 
 
 def format_parts(parts: Iterable[ExplanationPart], paint: Paint = leave_unpainted) -> list[str]:
-    """Return the lines that show parts on a terminal."""
+    """Return the terminal lines for some parts."""
     return [line for part in parts for line in _lines(part, paint)]
 
 
@@ -195,11 +195,11 @@ def _lines(part: ExplanationPart, paint: Paint) -> list[str]:
 
 
 def explanation_parts(one: Explanation, *, has_all_logs: bool = False) -> Iterator[ExplanationPart]:
-    """Yield the explanation: the first cause at length, the others in a line each.
+    """Yield the explanation's parts: the first cause in detail, the others on a line each.
 
     Args:
         one: The explanation.
-        has_all_logs: Whether the logs of the other workers were read, too.
+        has_all_logs: True if the other workers' logs were read too.
     """
     if not one.is_explained:
         yield from _nothing(one, advises=not has_all_logs)
@@ -229,7 +229,7 @@ def _group(heading: str, group: Sequence[FailureMatch], lines: int) -> Iterator[
 
 
 def _is_notice(match: FailureMatch, first: FailureMatch) -> bool:
-    """Return whether a match is a harmless notice, and not one that the cause explains."""
+    """Return whether a match is a harmless notice that the first cause does not explain."""
     is_other = match.explained_by != first.failure.id and not _repeats(match, first)
     return is_other and match.failure.role == "notice"
 
@@ -245,7 +245,7 @@ def _is_other(match: FailureMatch, first: FailureMatch) -> bool:
 
 
 def _repeats(match: FailureMatch, first: FailureMatch) -> bool:
-    """Return whether a match has no line of its own beside those of the first match."""
+    """Return whether a match has only lines that the first match has too."""
     told = {sign.line for sign in first.signs}
     return all(sign.line in told for sign in match.signs)
 
@@ -288,7 +288,7 @@ def _place(line: int | None) -> str:
 
 
 def _telling(match: FailureMatch) -> list[FailureSign]:
-    """Return the signs worth quoting: three at most, and none whose quote is part of another."""
+    """Return the signs worth quoting: at most three, none quoting part of another's quote."""
     signs = list({sign.quote: sign for sign in reversed(match.signs)}.values())[::-1]
 
     def is_in(sign: FailureSign, other: FailureSign) -> bool:
@@ -335,11 +335,11 @@ def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
 def describe_mistake(
     found: FoundMistake, library: LibraryError | None = None
 ) -> Iterator[ExplanationPart]:
-    """Yield the parts of a mistake: the error, its place, the cause and the fix.
+    """Yield the parts for a mistake: the error, its location, the cause and the fix.
 
     Args:
         found: The mistake.
-        library: The library that raised the error; None where the program itself did.
+        library: The library that raised the error; None if the program itself did.
     """
     if found.mistake.component:
         yield ExplanationPart(
@@ -379,7 +379,7 @@ def describe_mistake(
 
 
 def describe_library_error(error: str, found: LibraryError) -> Iterator[ExplanationPart]:
-    """Yield the parts of an error that a library raised: where, why, and what to do.
+    """Yield the parts for an error raised by a library: location, condition, and advice.
 
     Args:
         error: The line with the exception.
@@ -414,7 +414,7 @@ def describe_library_error(error: str, found: LibraryError) -> Iterator[Explanat
 
 
 def _name_raiser(found: LibraryError) -> str:
-    """Return the library and the function that raised an error, to begin a sentence."""
+    """Return the library and function that raised an error, worded to begin a sentence."""
     if found.library == PYTHON:
         return f"Python's own `{found.function}`" if found.function else "Python itself"
     if found.function:
@@ -423,10 +423,10 @@ def _name_raiser(found: LibraryError) -> str:
 
 
 def describe_next_commands(framework: str = "") -> Iterator[ExplanationPart]:
-    """Yield the commands that collect more, where no known failure matches.
+    """Yield the commands that collect more information when no known failure matches.
 
     Args:
-        framework: The one that the log names; empty where it names none.
+        framework: The framework that the log names; empty if none.
     """
     yield ExplanationPart(
         "If you expected one, the line that tells may be missing. On a slice the worker that fails "

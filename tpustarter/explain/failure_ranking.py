@@ -1,4 +1,4 @@
-"""The order of the failures in a log: the most likely cause first, consequences last."""
+"""Ranking of the failures in a log: the most likely cause first, consequences last."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _OTHER_ACCELERATOR = re.compile(
     r"nvidia\.com/gpu|\bROCm\b|hipError|intel_extension_for|torch[._-]xpu|\bxpu:\d|Level.?Zero|"
     r"\bSYCL\b|\bsycl::|habana|\bhpu\b|\bGaudi|torch_npu|\bnpu:\d|\bmps:\d|\b(?:METAL|Metal) device"
 )
-"""Words that a program prints which runs on another accelerator."""
+"""Words printed by programs that run on another accelerator."""
 _OTHER_CRASH = re.compile(
     r"^.*?(?:PC: )?@ +0x[0-9a-f]+ [^\n]*\b(?:ray|c10|at|torch|arrow|grpc|sycl|nccl)::", re.MULTILINE
 )
-"""A frame of a crash in a library that knows no TPU."""
+"""A crash's stack frame in a library that does not use TPUs."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class FailureMatch:
     failure: KnownFailure
     confidence: Confidence
     signs: tuple[FailureSign, ...]
-    """In the order of the log."""
+    """In the log's order."""
     explained_by: str = ""
-    """The id of the failure from which this one follows; empty for a root cause."""
+    """Id of the failure that caused this one; empty for a root cause."""
     here: str = ""
-    """The evidence of this machine; empty where there is none."""
+    """The evidence from this machine, if any."""
     hint: str = ""
-    """The fix for that evidence on this machine."""
+    """The fix that this evidence suggests."""
 
 
 def rank_failures(scan: LogScan, failures: Sequence[KnownFailure]) -> list[FailureMatch]:
-    """Return the failures that a log shows, the most likely root cause first."""
+    """Return the failures that a log shows, most likely root cause first."""
     if _is_of_other_accelerator(scan.last):
         failures = [one for one in failures if one.role == "notice"]
     found = {
@@ -67,13 +67,13 @@ def rank_failures(scan: LogScan, failures: Sequence[KnownFailure]) -> list[Failu
 
 
 def _is_of_other_accelerator(end_of_log: str) -> bool:
-    """Return whether a log shows another accelerator, or a crash outside of TPU software, alone."""
+    """Return whether a log shows another accelerator or a non-TPU crash, and no TPU."""
     others = (_OTHER_ACCELERATOR, _OTHER_CRASH)
     return any(one.search(end_of_log) for one in others) and not _TPU.search(end_of_log)
 
 
 def sort_matches(matches: Iterable[FailureMatch]) -> list[FailureMatch]:
-    """Sort matches, the most likely root cause first."""
+    """Sort matches, most likely root cause first."""
     return sorted(matches, key=_order)
 
 

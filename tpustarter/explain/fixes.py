@@ -1,7 +1,7 @@
-"""Small and safe fixes, which are shown first and run only after the user has agreed.
+"""Small, safe fixes, which are shown first and run only with the user's consent.
 
-A fix comes from a finding of a host check on this machine that names a command. A process is ended
-only if it belongs to the user of this one, whatever rights that user has.
+A fix is a command from a host check's finding on this machine. A process is ended only if it
+belongs to the current user, even if that user could end others.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from tpustarter.probe.finding import Hint
 from tpustarter.text import phrases
 
 WAIT_S = 10
-"""Seconds that a process gets to end."""
+"""Seconds to wait for a process to end."""
 _INSTALLS = (("-m", "pip", "install"), ("pip", "install"))
 
 
 @dataclass(frozen=True)
 class Fix:
-    """A command that fixes a confirmed failure, and what it does in words."""
+    """A command that fixes a confirmed failure, and a description of its effect."""
 
     command: tuple[str, ...]
     does: str
@@ -35,7 +35,7 @@ class Fix:
 
 
 def find_fix(match: FailureMatch, machine: host.Machine) -> Fix | None:
-    """Return the fix of a failure that was confirmed here, or None if there is none."""
+    """Return the fix for a failure confirmed on this machine, or None if there is none."""
     hint = Hint.of(match.hint)
     if match.confidence != "confirmed":
         return None
@@ -89,11 +89,11 @@ def _runs(pid: int) -> bool:
 
 
 def is_fixed(match: FailureMatch, python: str = "") -> bool:
-    """Look at this machine again, and return whether a confirmed failure is gone.
+    """Check this machine again, and return whether a confirmed failure is gone.
 
     Args:
         match: The failure.
-        python: The Python that ran the program; empty where it is not known.
+        python: The Python that ran the program; empty if unknown.
     """
     before = replace(match, confidence="likely", here="", hint="")
     machine = machine_evidence.plan_host_checks(python).collect()
@@ -103,5 +103,5 @@ def is_fixed(match: FailureMatch, python: str = "") -> bool:
 def find_fixes(
     matches: Sequence[FailureMatch], machine: host.Machine
 ) -> list[tuple[FailureMatch, Fix]]:
-    """Return the fixes for this machine, each with its failure, in the order of the matches."""
+    """Return the fixes for this machine, each with its failure, in the matches' order."""
     return [(match, one) for match in matches if (one := find_fix(match, machine)) is not None]

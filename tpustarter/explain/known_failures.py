@@ -1,4 +1,4 @@
-"""The known failures: the rows of `failures.yml`, read and checked, and their texts filled in."""
+"""The known failures: the rows of `failures.yml`, validated, and their placeholders filled in."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tpustarter.explain.translated_errors import translate_pattern
 FILE = Path(__file__).with_name("failures.yml")
 
 Role = Literal["cause", "symptom", "notice"]
-"""`cause` breaks a run by itself; a `symptom` follows from something else; a `notice` is a warning
-that is harmless, or that explains wrong or slow results where nothing broke."""
+"""A `cause` breaks a run by itself. A `symptom` follows from something else. A `notice` is a
+warning that is harmless, or that explains wrong or slow results when nothing failed."""
 
 ExitStatus = Annotated[int, msgspec.Meta(ge=1, le=255)]
 
@@ -28,7 +28,7 @@ _PLACEHOLDER = re.compile(
     r"\b(BUCKET|DEVICE|NAME|NEEDED|OVER|PID|PORT|PROJECT|PYTHON|SERVICE|STATE|THERE|TYPE|ZONE)\b"
 )
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s?([KMGT])", re.IGNORECASE)
-"""A size of memory as the TPU compiler writes it: 20.30G are 20.3 GiB."""
+"""A memory size as the TPU compiler writes it: 20.30G is 20.3 GiB."""
 _UNITS = "KMGT"
 _DEFAULTS = {"SERVICE": "tpu.googleapis.com"}
 _SENTENCE = re.compile(r"[A-Z][a-z]*[ ,]")
@@ -38,69 +38,69 @@ _QUOTE = r"\\*" + "['\"`\u2018\u2019]"
 
 
 class GoogleError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A failure as a service of Google reports it, for `tpustarter tpu`."""
+    """A failure as one of Google's services reports it, for `tpustarter tpu`."""
 
     kind: Text
-    """A word such as `capacity` or `denied`, which decides whether a call is tried again."""
+    """A word such as `capacity` or `denied`, which decides whether a call is retried."""
     grpc_code: int | None
-    """A number such as 8 for RESOURCE_EXHAUSTED; None where a program of Google's reports the
+    """A number such as 8 for RESOURCE_EXHAUSTED; None if one of Google's programs reports the
     failure."""
 
 
 class KnownFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A known failure: its signs, its reason and its fixes."""
+    """A known failure: its signs, its cause and its fixes."""
 
     id: Text
     aliases: tuple[Text, ...] = ()
-    """Other ids of the same failure."""
+    """Other ids for the same failure."""
     role: Role = "cause"
     what: Text
     """The problem, lowercase and without a full stop."""
     why: Text
     numbers: str = ""
-    """A sentence before `why` where a pattern has caught the memory that was NEEDED and what was
-    THERE; OVER becomes `2.1 times` or `4 % more than`."""
+    """A sentence inserted before `why` if a pattern captured the memory NEEDED and the memory that
+    was THERE; OVER becomes `2.1 times` or `4 % more than`."""
     fix: Texts
-    """The fixes, the most likely first; each is a sentence, or a command by itself."""
+    """Fixes, most likely first; each is a sentence or a command."""
     fix_in: dict[str, Texts] = msgspec.field(default_factory=dict[str, Texts])
-    """The fixes instead of those, by framework: `jax`, `torch_xla` or `tensorflow`."""
+    """Fixes that replace these for a framework: `jax`, `torch_xla` or `tensorflow`."""
     without_tpu: str = ""
-    """The first fix on a machine without a TPU; it continues "If the program ran here,"."""
+    """The first fix on a machine without a TPU; it completes "If the program ran here,"."""
     never: str = ""
-    """Advice often given that makes it worse; empty where there is none."""
+    """Common advice that makes it worse, if any."""
     shows: tuple[Text, ...] = ()
-    """Patterns of which one in a log is enough."""
+    """Patterns, any one of which is sufficient."""
     suggests: tuple[Text, ...] = ()
-    """Patterns of which one alone means little, and two different ones are enough."""
+    """Weak patterns, two different ones of which are sufficient."""
     unless: tuple[Text, ...] = ()
-    """Patterns that exclude the failure, anywhere in the log."""
+    """Patterns that rule out the failure if found anywhere in the log."""
     needs: tuple[Text, ...] = ()
-    """Patterns of which the log must have one."""
+    """Patterns, at least one of which the log must contain."""
     exit_codes: tuple[ExitStatus, ...] = ()
     """Exit codes of a command that this failure ended, as a shell reports them: 137 for SIGKILL."""
     of_peer: bool = False
-    """It only shows that another process of the job has gone or has not come. Groups of its
-    patterns name that process: TASKS its numbers, LEADER process 0; ENDED is found in a process
-    that had come to the end of its program."""
+    """True if it only shows that another process of the job is gone or did not arrive. Named groups
+    of its patterns identify that process: TASKS its numbers, LEADER process 0. ENDED marks a
+    process that had reached the end of its own program."""
     may_precede: bool = False
-    """The error of the other process may also stand below it."""
+    """True if the other process's error may also follow it in the log."""
     by_comparison: bool = False
-    """It has no signs of its own: the logs of the workers of a job show it together."""
+    """True if it has no signs of its own, and is found only by comparing the workers' logs."""
     explains: tuple[Text, ...] = ()
-    """Ids of failures that are its consequences."""
+    """Ids of the failures that are its consequences."""
     confirm: tuple[Text, ...] = ()
-    """Codes of findings of host checks that confirm it on this machine, such as
-    `HOST-HOLDER-PROCESS`; after a space, a word that the finding must hold. A finding with the
-    verdict `info` confirms only by a value that is exactly this word, such as `removed`."""
+    """Codes of host check findings that confirm it on this machine, such as `HOST-HOLDER-PROCESS`;
+    after a space, a word that the finding must contain. A finding with the verdict `info` confirms
+    only if its value is exactly this word, such as `removed`."""
     read: str = ""
-    """The lesson that explains it, `track/id`; empty where there is none."""
+    """The lesson that explains it, as `track/id`, if any."""
     versions: str = ""
-    """The versions in which it was seen; empty for all."""
+    """The versions in which it was observed; empty for all."""
     examples: tuple[Text, ...] = ()
-    """Texts of it that users have met."""
+    """Real messages reported by users."""
     sources: Texts
     google: GoogleError | None = None
-    """None where no service of Google reports it."""
+    """None if no Google service reports it."""
 
     def __post_init__(self) -> None:
         if not (self.shows or self.suggests or self.exit_codes or self.by_comparison):
@@ -109,7 +109,7 @@ class KnownFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 @functools.cache
 def read_known_failures(file: Path = FILE) -> tuple[KnownFailure, ...]:
-    """Read the known failures; raise Problem for a row that cannot be used."""
+    """Read the known failures; raise Problem if a row is invalid."""
     table = yaml_rows.load_yaml(file)
     if not is_array(table):
         raise Problem(f"`{file.name}` holds no list of failures")
@@ -131,23 +131,23 @@ def _name(row: object, number: int) -> str:
 
 
 def is_command(fix: str) -> bool:
-    """Return whether a fix is a command to run as it stands, rather than a sentence."""
+    """Return whether a fix is a command to run as it is, rather than a sentence."""
     return not _SENTENCE.match(fix) and not fix.endswith((".", "`"))
 
 
 def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with ZONE, NAME and other placeholders replaced by the known values."""
+    """Return a text with ZONE, NAME and other placeholders replaced by the given values."""
     values = _DEFAULTS | dict(values)
     return _PLACEHOLDER.sub(lambda found: values.get(found[0], found[0]), text)
 
 
 @functools.cache
 def generalise_pattern(pattern: str) -> str:
-    r"""Return a pattern that also finds wrapped, translated and requoted text.
+    r"""Return a pattern that also matches wrapped, translated and requoted text.
 
-    A space stands for any white space, so that a line that a terminal has wrapped still matches;
-    a quote stands for any quote, also for one that JSON has escaped. Spaces and quotes inside
-    `[...]` stay as they are. An error of the operating system is found in several languages.
+    A space matches any white space, so that a line wrapped by a terminal still matches; a quote
+    matches any quote, including one escaped in JSON. Spaces and quotes inside `[...]` are
+    unchanged. An operating system error is matched in several languages.
     """
     pattern = translate_pattern(pattern)
     made: list[str] = []
@@ -176,9 +176,9 @@ def generalise_pattern(pattern: str) -> str:
 
 
 def format_memory_shortage(values: Mapping[str, str]) -> dict[str, str] | None:
-    """Return NEEDED, THERE and OVER in words, or None unless more was needed than there was.
+    """Return NEEDED, THERE and OVER as text, or None unless more was needed than available.
 
-    Where enough was free in total, as in fragmented memory, the numbers explain nothing.
+    If enough was free in total, as with fragmented memory, the numbers explain nothing.
     """
     needed = _SIZE.fullmatch(values.get("NEEDED", ""))
     there = _SIZE.fullmatch(values.get("THERE", ""))

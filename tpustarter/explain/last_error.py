@@ -16,7 +16,7 @@ _ERROR = re.compile(
     r"UNAVAILABLE|PERMISSION_DENIED|UNAUTHENTICATED|DEADLINE_EXCEEDED|ABORTED|OUT_OF_RANGE|DATA_LOSS|"
     r"ALREADY_EXISTS|CANCELLED|UNKNOWN): "
 )
-"""Words of an error, the letter of glog, and the codes of absl and gRPC."""
+"""Words of an error, glog's severity letter, and the status codes of absl and gRPC."""
 _ADDRESS = re.compile(r"https?://\S+")
 _NO_ERROR = re.compile(
     r"\s*(?:-+> *)?\d+(?:\s|$)|"
@@ -24,30 +24,31 @@ _NO_ERROR = re.compile(
     r"\W*(?:see|hint|help|note|tip|usage|for (?:more|help|details)|please (?:see|check|refer))\b",
     re.IGNORECASE,
 )
-"""The beginning of a line of code, as IPython numbers it, of a warning, or of advice."""
+"""Beginning of a line of code with IPython's number, of a warning, or of advice."""
 _OPENS = re.compile(r"[{\[]\s*$")
-"""The end of a line behind which a JSON object begins."""
+"""End of a line that opens a JSON object."""
 _MESSAGE = re.compile(r"\s*\W?message\W?: *\W?(?P<text>\S.*?)\W*$")
 _RICH_ERROR = re.compile(r"\[[\d:/ ]+\] (?:ERROR|CRITICAL)\s")
-"""The beginning of an error as Rich logs it, in a narrow column."""
+"""Beginning of an error logged by Rich, which wraps it to a narrow column."""
 _QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*: ")
 """An exception with its module, such as `torch._dynamo.exc.InvalidBackend: `."""
 _PACKAGE = re.compile(
     r"\b(jax|torch|tensorflow(?!/(?:c(?:c|ore|ompiler)?/|stream_executor|tsl)))(?:lib|_xla)?[./]"
 )
-"""Names a framework, in a path or before a dot; C++ files of TensorFlow are part of all of them."""
+"""A framework's package name, in a path or before a dot. TensorFlow's C++ files do not count,
+because every framework contains them."""
 _LIBRARY = {"torch": "torch_xla"}
-"""What computes on a TPU for a package that does not do so by itself."""
+"""The library that runs a package on a TPU, for packages that do not do so themselves."""
 _LOG_WORDS = {
     name: re.compile(one.log_words) for name, one in frameworks.FRAMEWORKS.items() if one.log_words
 }
 _LONGEST = 4_000
-"""Characters of a line that are searched: the patterns with `.*` take long in more."""
+"""Characters of a line that are searched, because patterns with `.*` are slow on longer ones."""
 
 
 def find_framework(end_of_log: str) -> str:
-    """Return the framework that a log names last, or an empty text if it names none."""
-    if _LOG_WORDS["torch_xla"].search(end_of_log):  # its builds print paths of the others, too
+    """Return the framework that a log names, or "": torch_xla, or else the one named last."""
+    if _LOG_WORDS["torch_xla"].search(end_of_log):  # its builds print paths of the others too
         return "torch_xla"
     if names := _PACKAGE.findall(end_of_log):
         package = str(names[-1])
@@ -56,7 +57,7 @@ def find_framework(end_of_log: str) -> str:
 
 
 def find_last_error(end_of_log: str) -> str:
-    """Return the last line that looks like an error, or an empty text if none does."""
+    """Return the last line that looks like an error, or "" if none does."""
     lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
     for at in range(len(lines) - 1, -1, -1):
         line, before = lines[at], lines[at - 1] if at else ""
@@ -69,7 +70,7 @@ def find_last_error(end_of_log: str) -> str:
         elif not (before.startswith("  ") and is_last_line(line)):
             continue
         if line:
-            # What a progress bar has drawn before it, in the same line, tells nothing.
+            # Skip a progress bar drawn before it on the same line.
             begin = match.start() if match else 0
             start = max(0, begin - _LONGEST // 2) if len(line) > _LONGEST else 0
             part = drop_incomplete_line(line[start:]) if start else line
@@ -78,7 +79,7 @@ def find_last_error(end_of_log: str) -> str:
 
 
 def _whole_error(lines: Sequence[str], at: int) -> str:
-    """Return the error that a line begins, or "" if it only opens an object without a message."""
+    """Return the error that begins in a line, or "" if it opens an object without a message."""
     line, below = lines[at], lines[at + 1 : at + 7]
     if _OPENS.search(line):
         return next((found["text"] for one in below if (found := _MESSAGE.match(one))), "")

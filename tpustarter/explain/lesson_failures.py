@@ -1,4 +1,4 @@
-"""The errors that lessons explain under "If it fails", as rows beside those of `mistakes.yml`."""
+"""Errors that lessons explain under "If it fails", as rows like those of `mistakes.yml`."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ _SECTION = re.compile(rf"^{HEADING}\n(?P<items>.*?)(?=^#|\Z)", re.MULTILINE | re
 _ITEM = re.compile(r"^\* +\*\*(?P<head>.*?)\*\*(?P<says>.*?)(?=^\* |\Z)", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")
 _LONG = 20
-"""Letters of an error from which two words are enough to recognise it; a shorter one needs
-three."""
+"""Length in characters from which two words identify an error; a shorter one needs three."""
 
 
 def read_mistakes(folder: Path | None = None, first: str = "") -> list[ProgramMistake]:
     """Return the errors that lessons name, or none if the lessons cannot be read.
 
     Args:
-        folder: The lessons; None for those of the program.
-        first: The lesson in which the error happened, whose rows come first. Of the others, those
-            that quote most of an error come first.
+        folder: The lessons; None for the bundled ones.
+        first: The lesson in which the error happened, whose rows come first. The others are sorted
+            by the length of their pattern, longest first.
     """
     try:
         lessons = content.read_lessons(folder)
-    except Problem:  # opening a lesson shows it; an explanation has its other rows
+    except Problem:  # reported when a lesson is opened; the other rows still explain
         return []
     rows = [row for lesson in lessons for row in list_mistakes(lesson)]
     return sorted(rows, key=lambda row: (row.read != first, -len(row.error.pattern)))
@@ -64,7 +63,7 @@ def _tells(error: str) -> bool:
 
 
 def _pattern(error: str) -> str:
-    """Return a pattern for an error as a lesson writes it, in which `...` matches any text."""
+    """Return a pattern for an error quoted in a lesson, in which `...` matches any text."""
     pieces = [re.escape(piece.strip()).replace(r"\ ", r"\s+") for piece in error.split("...")]
     return r".*".join(
         rf"(?<!\w){pieces[0]}" if not number else piece for number, piece in enumerate(pieces)
@@ -72,7 +71,7 @@ def _pattern(error: str) -> str:
 
 
 def _says(item: re.Match[str]) -> str:
-    """Return the explanation in a list item, with its heading if one sentence spans both."""
+    """Return a list item's explanation, including its heading if one sentence spans both."""
     head = item["head"].strip()
     text = item["says"] if head.endswith((".", "?", "!")) else head + item["says"]
     return markdown.strip_links(" ".join(text.split()))

@@ -1,7 +1,7 @@
-"""The library that raised an error: its function, the condition that failed, and its documentation.
+"""The library that raised an error: its function, the failed condition, and its documentation.
 
-The condition and the documentation are read from the library's source on this machine, where it is
-there. It is parsed and never run, and only a function that raises the same error is believed.
+The condition and the documentation come from the library's source on this machine, if present. It
+is parsed and never run, and a function counts only if it raises the same error.
 """
 
 from __future__ import annotations
@@ -26,62 +26,62 @@ from tpustarter.text.terminal import cut_text
 
 FILE = Path(__file__).with_name("libraries.yml")
 PYTHON = "Python"
-"""The name of the standard library."""
+"""The standard library's name."""
 
 _PACKAGES = re.compile(r"^.*/(?:site|dist)-packages/")
 _STANDARD = re.compile(r"^(?:.*/lib/python3[.\d]*/|<frozen )")
 _IMAGE = r"^/(?:app|build|code|deps|opt|src|workdir|workspace)/(?:src/)?"
-"""The folders into which an image of a container copies the package of a clone."""
+"""Folders into which a container image copies a cloned package."""
 _MOST_BYTES = 2 << 20
-"""Bytes of the largest source that is read."""
+"""Largest source file that is read, in bytes."""
 _MOST_FUNCTIONS = 8
-"""Functions of the same name in one file that are compared with the error."""
+"""Most functions of the same name in a file that are compared with the error."""
 _LONGEST = 200
-"""Characters of a condition and of a sentence of the documentation."""
+"""Longest condition or sentence of documentation, in characters."""
 _LEAST = 6
-"""Characters of a text in a `raise` that tell it from another one."""
+"""Shortest text in a `raise` that distinguishes it from others, in characters."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _RAISES = re.compile(r"^(?P<indent> *)(?:Raises|:raises).*$", re.MULTILINE)
 
 
 class Library(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A library that programs on TPUs use."""
+    """A library used by TPU programs."""
 
     modules: Texts
     """The folders that it installs."""
     issues: Text
-    """The page on which its errors are reported."""
+    """The page for reporting its bugs."""
     checkout: str = ""
-    """A pattern of a path up to its folder in a clone; empty where nobody runs it from one."""
+    """Pattern for a path up to its folder in a clone; empty if it is never run from one."""
 
 
 @dataclass(frozen=True)
 class LibraryError:
-    """An error that a library raised."""
+    """An error raised by a library."""
 
     library: str
     """Its module, such as `jax`, or `Python`."""
     function: str
-    """The function that raised it; empty where the traceback lacks it."""
+    """The function that raised it; empty if the traceback lacks it."""
     place: str
-    """The file in the library, and the line; empty where the traceback lacks them."""
+    """The file in the library and the line; empty if the traceback lacks them."""
     caller: str
-    """The last line of the program itself; empty where the traceback names none."""
+    """The program's own last line; empty if the traceback has none."""
     issues: str = ""
-    """The page on which errors of this library are reported; empty where that is not known."""
+    """The page for reporting this library's bugs; empty if unknown."""
     condition: str = ""
-    """Its condition, in the words of the source; empty where that is not found."""
+    """The condition as the source states it; empty if not found."""
     documentation: str = ""
-    """A sentence about the function; empty where there is none."""
+    """A sentence about the function, if any."""
     documented: str = ""
-    """The function that the sentence is about."""
+    """The function that the sentence describes."""
     source: str = ""
-    """The file on this machine that was read; empty for none."""
+    """The file on this machine that was read, if any."""
 
 
 @functools.cache
 def read_libraries(file: Path = FILE) -> tuple[Library, ...]:
-    """Read the libraries; raise Problem for a row that cannot be used."""
+    """Read the libraries; raise Problem if a row is invalid."""
     table = yaml_rows.load_yaml(file)
     if not is_array(table):
         raise Problem(f"`{file.name}` holds no list of libraries")
@@ -92,9 +92,9 @@ def read_libraries(file: Path = FILE) -> tuple[Library, ...]:
 
 
 def find_library_of_file(file: str) -> tuple[str, str]:
-    """Return the library of a file and the path there, both empty for a user's own file.
+    """Return a file's library and its path in the library; both are empty for a user's file.
 
-    Files of Python itself belong to the library `Python`.
+    Python's own files belong to the library `Python`.
     """
     file = file.replace("\\", "/")
     if match := _PACKAGES.match(file):
@@ -114,38 +114,39 @@ def _clone(library: Library) -> str:
 
 
 def is_user_frame(frame: Frame) -> bool:
-    """Return whether a frame is in a file of the user, not of a library."""
+    """Return whether a frame is in the user's file rather than a library's."""
     return not find_library_of_file(frame.file)[0]
 
 
 def find_raising_frame(traceback: Traceback) -> Frame | None:
-    """Return the frame that raised an error, or None for a traceback without frames.
+    """Return the frame that raised an error, or None if the traceback has no frames.
 
-    A `__getattr__` that raises does so because of the line that asked for the attribute.
+    A raising `__getattr__` is passed over in favour of the line that accessed the attribute.
     """
     frames = [one for one in traceback.frames if one.name != "__getattr__"]
     return frames[-1] if frames else None
 
 
 def find_last_user_frame(traceback: Traceback) -> Frame | None:
-    """Return the last frame of a traceback in a file of the user, or None if there is none."""
+    """Return the last frame in one of the user's files, or None if there is none."""
     return next((one for one in reversed(traceback.frames) if is_user_frame(one)), None)
 
 
 def find_program_line(traceback: Traceback) -> str:
-    """Return the last line of the program that a traceback names, or "" if it names none."""
+    """Return the program's last line in a traceback, or "" if there is none."""
     own = find_last_user_frame(traceback)
     return own.text if own else ""
 
 
 def find_library_error(traceback: Traceback, prefixes: Iterable[Path] = ()) -> LibraryError | None:
-    """Return the library that raised the error of a traceback, or None if the program itself did.
+    """Return the library that raised a traceback's error, or None if the program itself did.
 
-    None also where no error follows the frames: then the last one only made the next call.
+    Also None if no error follows the frames, because the last frame need not have raised it.
 
     Args:
         traceback: The traceback, with its error.
-        prefixes: Folders of Pythons in which the source is looked for, after the traceback's path.
+        prefixes: Prefixes of Python installations to search for the source, after the traceback's
+            path.
     """
     raiser = find_raising_frame(traceback)
     if raiser is None or not traceback.error:
@@ -174,11 +175,11 @@ def find_library_error(traceback: Traceback, prefixes: Iterable[Path] = ()) -> L
 
 
 def find_library_of_call(traceback: Traceback) -> LibraryError | None:
-    """Return the library of the last call in a cut traceback, or None for the user's."""
+    """Return the library of a cut traceback's last call, or None if the library is unknown."""
     library, rest = (
         find_library_of_file(traceback.frames[-1].file) if traceback.frames else ("", "")
     )
-    if not _issues(library):  # a notebook or a wrapper, which tells nothing
+    if not _issues(library):  # such as a notebook or a wrapper, which explains nothing
         return None
     last = traceback.frames[-1]
     name = "" if last.name.startswith("<") else last.name
@@ -191,19 +192,19 @@ def _issues(library: str) -> str:
 
 
 def _list_sources(frame: Frame, prefixes: Sequence[Path]) -> Iterator[Path]:
-    """Yield the files on this machine that may be the source of a frame."""
+    """Yield the files on this machine that may be a frame's source."""
     _, rest = find_library_of_file(frame.file)
     named = locations.expand_path(frame.file)
     folders = (one for prefix in prefixes for one in prefix.glob("lib/python3*/site-packages"))
     for path in (*([named] if named.is_absolute() else []), *(one / rest for one in folders)):
-        # A log may name anything: only a Python file of an ordinary size is opened.
+        # A log may name any file, so only a Python file of ordinary size is opened.
         with contextlib.suppress(OSError, ValueError):
             if path.suffix == ".py" and path.is_file() and path.stat().st_size <= _MOST_BYTES:
                 yield path
 
 
 def _find_condition(source: Path, frame: Frame, error: str) -> str:
-    """Return the condition of an error that a function raised, or "" if it raises another."""
+    """Return the condition under which a function raised an error, or "" if not found."""
     found = [
         (_rank(node, line, frame, error), _condition(node, above, text))
         for text, line, function in _functions(source, frame)
@@ -218,7 +219,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _functions(source: Path, frame: Frame) -> Iterator[tuple[str, int, _Function]]:
-    """Yield the functions of a name in a file: the text, the line before it, and the tree."""
+    """Yield a file's functions with the frame's name: text, number of lines before, and AST."""
     name = frame.name.rpartition(".")[2]
     try:
         lines = source.read_text(encoding="utf-8", errors="replace").split("\n")
@@ -248,7 +249,7 @@ def _walk(
 
 
 def _rank(node: ast.Raise | ast.Assert, line: int, frame: Frame, error: str) -> int:
-    """Return how well a statement fits an error, or 0 if it raises another one."""
+    """Return a score for how well a statement matches an error, or 0 if it raises another."""
     name, _, message = error.partition(": ")
     kind = name.rpartition(".")[2]
     call = node.exc if isinstance(node, ast.Raise) else node.msg
@@ -267,7 +268,7 @@ def _rank(node: ast.Raise | ast.Assert, line: int, frame: Frame, error: str) -> 
     is_there = node.lineno <= frame.line - line <= (node.end_lineno or 0)
     if not is_kind or not (heard or is_there):
         return 0
-    # A line of another version is no evidence where the texts are of another error.
+    # If the messages differ, the line number may be from another version, so it does not count.
     return heard + is_there if heard or not [text for text in texts if len(text) >= _LEAST] else 0
 
 
@@ -296,13 +297,13 @@ def _cut(text: str) -> str:
 def _find_documentation(
     traceback: Traceback, library: str, prefixes: Sequence[Path]
 ) -> tuple[str, str]:
-    """Return the innermost documented function of a library in a traceback, and a sentence."""
+    """Return the library's innermost documented function in a traceback, and a sentence."""
     kind = traceback.error.partition(":")[0].rpartition(".")[2]
     for frame in reversed(traceback.frames):
         if find_library_of_file(frame.file)[0] != library:
             break
         for source in _list_sources(frame, prefixes):
-            # Only the nearest one: a class further away may have a method of the same name.
+            # Only the nearest: a class further away may have a method of the same name.
             _, _, function = next(iter(_functions(source, frame)), (0, 0, None))
             text = ast.get_docstring(function) if function else None
             if function and text and (said := _choose_sentence(text, kind)):
@@ -311,7 +312,7 @@ def _find_documentation(
 
 
 def _choose_sentence(documentation: str, kind: str) -> str:
-    """Return the sentence of a docstring about an exception, else its first one."""
+    """Return the sentence of a docstring about an exception, or else its first sentence."""
     if match := _RAISES.search(documentation):
         entry = re.search(
             rf"\b{re.escape(kind)}\b:?(.*(?:\n[^\n:]+)*)", documentation[match.start() :]

@@ -1,4 +1,4 @@
-"""The lines of each worker in the common output of a job, told apart by what stands before them."""
+"""Separation of the workers' lines in a job's combined output, by the prefix of each line."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tpustarter.explain.log_scanner import FailureScanner, LogScan, LogSearch
 
 FILE = Path(__file__).with_name("log_prefixes.yml")
 MOST_WORKERS = 256
-"""Workers whose lines are told apart; those of later ones are left out."""
+"""Most workers whose lines are separated; further workers are ignored."""
 CHOSEN_IN = 32 << 20
-"""Bytes at the beginning of a log in which a form is looked for."""
+"""Bytes at the beginning of a log in which a prefix format is detected."""
 
 
 class LogPrefix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A form of the text before each line of a worker."""
+    """A format of the prefix that a launcher puts before each of a worker's lines."""
 
     id: Text
     label: str
@@ -34,13 +34,13 @@ class LogPrefix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     @property
     def lines(self) -> re.Pattern[bytes]:
-        """The pattern of a whole line of a worker."""
+        """The pattern for one whole line from a worker."""
         return re.compile(rb"^" + self.pattern.encode() + rb"(?P<rest>[^\n]*\n)", re.MULTILINE)
 
 
 @functools.cache
 def read_prefixes(file: Path = FILE) -> tuple[LogPrefix, ...]:
-    """Read the forms; raise Problem for a row that cannot be used."""
+    """Read the formats; raise Problem if a row is invalid."""
     table = yaml_rows.load_yaml(file)
     if not is_array(table):
         raise Problem(f"`{file.name}` holds no list of prefixes")
@@ -51,23 +51,23 @@ def read_prefixes(file: Path = FILE) -> tuple[LogPrefix, ...]:
 
 
 class WorkerLogSplitter:
-    """A splitter of one log with the lines of several workers into one scan for each worker."""
+    """A splitter that scans each worker's lines in one combined log separately."""
 
     def __init__(self, scanner: FailureScanner) -> None:
         self._scanner = scanner
         self._prefix: LogPrefix | None = None
         self._lines: re.Pattern[bytes] = re.compile(b"")
         self._rest = b"\n"
-        """The line that has not ended yet, after a line feed."""
+        """The unfinished last line, after a line feed."""
         self._number = 0
-        """Lines before the rest."""
+        """Number of lines before the rest."""
         self._size = 0
         self._passes: dict[str, LogSearch] = {}
         self.places: dict[str, array[int]] = {}
-        """The numbers that the lines of each worker have in the whole log, counted from 1."""
+        """The line numbers of each worker's lines in the combined log, counted from 1."""
 
     def take(self, chunk: bytes) -> None:
-        """Search the next bytes of a log."""
+        """Search the log's next bytes."""
         data = self._rest + chunk
         end = data.rfind(b"\n")
         data, self._rest = data[: end + 1], data[end:]
@@ -79,7 +79,7 @@ class WorkerLogSplitter:
         self._number += data.count(b"\n") - 1
 
     def end(self) -> dict[str, LogScan]:
-        """Return the scan of each worker by its name, or none if there are not two of them."""
+        """Return each worker's scan by name; empty if there are fewer than two workers."""
         self.take(b"\n")
         if len(self._passes) < 2:
             return {}

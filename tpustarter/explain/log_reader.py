@@ -1,4 +1,4 @@
-"""A log of any size, in pieces of whole lines and in constant memory."""
+"""A log of any size, read in pieces of whole lines and in constant memory."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from dataclasses import dataclass
 from typing import IO
 
 CHUNK = 1 << 20
-"""Bytes read at once."""
+"""Bytes read at a time."""
 TOGETHER = 1 << 18
-"""Bytes that are collected before they are searched."""
+"""Bytes collected before they are searched."""
 AHEAD = 4_000
-"""Bytes after the last line of a piece that come with it, for a message of several lines."""
+"""Bytes passed along after a piece's last line, for messages that span several lines."""
 
 LONGEST_LINE = 4_000
-"""Bytes of a line that are searched together; a longer line is broken, so that no search is
-long."""
+"""Bytes of a line searched as one; a longer line is broken to keep searches fast."""
 BREAK = b"\0\n"
-"""The mark that breaks a long line; it doesn't count as the end of a line."""
+"""The mark that breaks a long line; it does not count as a line ending."""
 
 _ESCAPE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[@-Z\\^_])")
 _ENCODINGS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -28,25 +27,26 @@ _ENCODINGS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-
 
 @dataclass(frozen=True)
 class LogPiece:
-    """Whole lines of a log, without escape sequences, and what follows them."""
+    """Whole lines of a log without escape sequences, and some of the data that follows."""
 
     data: bytes
     own: int
-    """Bytes of the lines of this piece; the data after them comes again with the next one."""
+    """Length of this piece's own lines in bytes; the data after them is repeated in the next
+    piece."""
     first_line: int
-    """The number of its first line, counted from 1."""
+    """Number of its first line, counted from 1."""
     lines: int
     """Number of lines that end in it."""
 
 
 def read_chunks(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of a stream; raise OSError where it cannot be read."""
+    """Yield a stream's bytes; raise OSError if it cannot be read."""
     while chunk := stream.read(CHUNK):
         yield chunk
 
 
 class LogLines:
-    """A log that arrives in chunks of bytes and is handed on in whole lines."""
+    """A converter of a log from chunks of bytes to whole lines."""
 
     def __init__(self) -> None:
         self._decoder: codecs.IncrementalDecoder | None = None
@@ -55,11 +55,11 @@ class LogLines:
         self._number = 1
 
     def feed(self, chunk: bytes) -> LogPiece | None:
-        """Add the next bytes of the log, and return whole lines once there are enough."""
+        """Add the log's next bytes, and return whole lines once there are enough."""
         data = self._rest = self._rest + self._plain(chunk)
         if len(data) < TOGETHER:
             return None
-        # Of a line that is longer than that, each part is searched alone.
+        # The parts of a longer line are searched separately.
         own = data.rfind(b"\n", 0, len(data) - AHEAD) + 1 or len(data) - AHEAD
         return self._piece(own)
 
@@ -84,7 +84,7 @@ class LogLines:
 
 
 def remove_escapes(data: bytes) -> bytes:
-    """Return a log without the sequences that colour a terminal."""
+    """Return a log without terminal escape sequences."""
     return _ESCAPE.sub(b"", data) if b"\x1b" in data else data
 
 

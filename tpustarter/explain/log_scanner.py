@@ -1,11 +1,10 @@
-"""The search for signs of known failures in a log, in one pass.
+"""A single-pass search of a log for the signs of known failures.
 
-RE2 searches all patterns at once, in a time that grows with the size of the log alone. A pattern
-that was found often enough is left out of the search, so a log that repeats one warning a million
-times costs no more than another.
-
-The parts of a log that are kept hold no secrets: whole lines are cleaned before they are cut, since
-half a secret has no shape by which it could be recognised.
+RE2 searches for all patterns at once, in time linear in the log's size. A pattern that was found
+often enough is dropped from the search, so that a log that repeats one warning a million times
+costs no more than another.
+The parts of a log that are kept contain no secrets: whole lines are redacted before they are cut,
+because half a secret has no recognisable form.
 """
 
 from __future__ import annotations
@@ -24,34 +23,35 @@ from tpustarter.explain import log_reader
 from tpustarter.explain.known_failures import KnownFailure, generalise_pattern
 
 Pattern = Any
-"""A pattern or a set of patterns of google-re2, which has no types."""
+"""A google-re2 pattern or set of patterns, which is untyped."""
 Clean = Callable[[str], str]
-"""Removes the secrets from a text."""
+"""Redacts the secrets in a text."""
 Part = Literal["shows", "suggests", "unless", "needs"]
 
 OFTEN = 8
-"""Matches of a pattern that are recorded; later ones only repeat them."""
+"""Matches of a pattern that are recorded; further ones add nothing."""
 WASTED = 500
-"""Lines examined in vain before the patterns that were found often are left out: about the cost of
-compiling the others."""
+"""Lines examined without a match before frequent patterns are dropped: about the cost of compiling
+the others."""
 LONG = 1_000
-"""Bytes of a line above which each pattern is searched alone: `.*` of many patterns together takes
-ten times as long, because nothing closes the matches that have begun."""
+"""Line length in bytes above which each pattern is searched for separately. Together, patterns with
+`.*` take ten times as long, because their open matches never end."""
 MOST_IN_LINE = 50
-"""Times that one line is examined; the rest of it is left out."""
+"""Most times that one line is examined before the rest of it is skipped."""
 WINDOW = 2_000
-"""Bytes after the beginning of a line in which a pattern may end: a message of several lines."""
+"""Bytes from the beginning of a line within which a pattern must end, for messages of several
+lines."""
 LAST = 48 << 10
-"""Bytes of the end of a log that are kept, because a run fails at its end."""
+"""Bytes kept from the end of a log, because a run fails at its end."""
 QUOTED = 300
 _MEMORY = 256 << 20
-"""Bytes that a search of many patterns may use; it uses about a tenth."""
+"""Memory limit for a search for many patterns, in bytes; it uses about a tenth."""
 _GAP = re.compile(r"(?<!\\)\.[*+{]|\][*+]|\]\{\d*,\d\d")
 """Parts of a pattern that may match long texts, such as `.*`."""
 _APART = 2
-"""Searches among which the patterns with such gaps are divided: RE2 keeps a state for each set of
-gaps that are open at once. Each search reads the log once more, so few are fast in ordinary logs;
-long lines are broken, so that few are enough there, too."""
+"""Number of searches among which the patterns with such gaps are divided, because RE2 keeps a state
+for each set of open gaps. Each search reads the log again, so fewer are faster in ordinary logs;
+long lines are broken, so few suffice for them too."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class FailureSign:
 
     pattern: str
     line: int
-    """Its number, counted from 1."""
+    """Line number, counted from 1."""
     quote: str
-    """The line; of a long one, the text around the match."""
+    """The line, or the text around the match if the line is long."""
     values: dict[str, str] = field(default_factory=dict[str, str])
     """The values of the pattern's named groups."""
 
@@ -76,13 +76,13 @@ class FoundFailure:
 
 @dataclass
 class LogScan:
-    """The signs of all failures in a log."""
+    """All failures' signs in a log."""
 
     seen: dict[str, FoundFailure]
     """The failures that have a sign, by id."""
     lines: int
     last: str
-    """The end of the log, of at most `LAST` characters."""
+    """The end of the log, at most `LAST` characters."""
 
 
 @dataclass(frozen=True)
@@ -95,37 +95,36 @@ class _Searched:
 
 @dataclass(frozen=True)
 class _Lines:
-    """Lines of a log as they were written; of long ones, the text around a match."""
+    """Lines of a log as written, or the text around a match if they are long."""
 
     text: str
     is_begun: bool
-    """The text starts where a line starts."""
+    """True if the text starts at the start of a line."""
     is_ended: bool
-    """The text ends where a line ends."""
+    """True if the text ends at the end of a line."""
 
 
 @dataclass(frozen=True)
 class _Raw:
-    """A sign before it is cleaned."""
+    """A sign before redaction."""
 
     line: int
     lines: _Lines
     start: int
-    """About where the match begins in the lines."""
+    """Approximate start of the match in the lines."""
     values: dict[str, str]
 
 
 class FailureScanner:
-    """A search for failures, whose patterns can be used for several logs."""
+    """A search for failures, whose patterns can be reused for several logs."""
 
     def __init__(self, failures: Sequence[KnownFailure], clean: Clean | None = None) -> None:
         """Generalise the patterns.
 
         Args:
             failures: The failures to search for.
-            clean: Removes secrets from the parts of a log that are kept; by default, those of this
-                process' environment, addresses of people, projects, and the name of the home
-                folder.
+            clean: Redacts secrets in the parts of a log that are kept; by default, secrets from
+                this process's environment, e-mail addresses, projects, and the home folder's name.
         """
         self._clean = clean or Redactor(os.environ).redact_text
         self._searched = [
@@ -136,11 +135,11 @@ class FailureScanner:
         ]
 
     def start_pass(self) -> LogSearch:
-        """Begin the scan of one log, whose chunks are passed to the returned scan."""
+        """Start scanning one log; its chunks are passed to the returned search."""
         return LogSearch(self._searched, self._clean)
 
     def scan(self, stream: IO[bytes]) -> LogScan:
-        """Search a whole log; raise OSError where it cannot be read."""
+        """Search a whole log; raise OSError if it cannot be read."""
         one = self.start_pass()
         for chunk in log_reader.read_chunks(stream):
             one.feed(chunk)
@@ -149,7 +148,7 @@ class FailureScanner:
 
 @functools.cache
 def _compiled(pattern: str) -> Pattern:
-    """Compile one pattern for texts or bytes, with the options of `_together`."""
+    """Compile one pattern for text or bytes, with the options of `_together`."""
     re2 = import_module("re2")
     options = re2.Options()
     options.case_sensitive = options.log_errors = False
@@ -158,9 +157,9 @@ def _compiled(pattern: str) -> Pattern:
 
 @functools.lru_cache(maxsize=2)
 def _together(patterns: tuple[str, ...]) -> tuple[Pattern, tuple[Pattern, ...]]:
-    """Compile many patterns: the set that finds which ones match, and the searches that find where.
+    """Compile many patterns into a set that finds which match, and searches that find where.
 
-    Cached, since most logs are searched for all patterns from beginning to end.
+    Cached, because most logs are searched for all patterns from beginning to end.
     """
     re2 = import_module("re2")
     options = re2.Options()
@@ -180,12 +179,12 @@ def _together(patterns: tuple[str, ...]) -> tuple[Pattern, tuple[Pattern, ...]]:
 
 
 class _Search:
-    """A search of some data for the first match of many patterns, and the longest at that place."""
+    """A search for the first match of many patterns, and the longest one at that position."""
 
     def __init__(self, groups: Sequence[Pattern], data: bytes) -> None:
         self._data = data
         self._next: dict[Pattern, tuple[int, int] | None] = dict.fromkeys(groups, (-1, -1))
-        """Where each group was found last; None where it is not in the rest."""
+        """Each group's latest match; None if the rest has none."""
 
     def first(self, position: int) -> tuple[int, int] | None:
         for group, found in self._next.items():
@@ -197,22 +196,22 @@ class _Search:
 
 
 class LogSearch:
-    """The search of one log that is still arriving."""
+    """A search of one log that is still being received."""
 
     def __init__(self, searched: Sequence[_Searched], clean: Clean) -> None:
         self._searched = searched
         self._clean = clean
         self._open = list(range(len(searched)))
-        """Numbers of the patterns that are still searched."""
+        """Indices of the patterns still searched for."""
         self._wasted = 0
-        """How often lines were looked at for nothing since the patterns were compiled."""
+        """Lines examined without a match since the patterns were compiled."""
         self._last_line, self._in_line = 0, 0
-        """The line that was looked at last, and how often."""
+        """The line examined last, and how often."""
         self._found: dict[int, list[_Raw]] = {}
         self._reader = log_reader.LogLines()
         self._lines = 0
         self._before = b""
-        """The end of the piece before this one, where that ends within a line."""
+        """The end of the previous piece, if that ended within a line."""
         self._last: deque[bytes] = deque()
         self._compile()
 
@@ -222,12 +221,12 @@ class LogSearch:
         self._wasted = 0
 
     def feed(self, chunk: bytes) -> None:
-        """Search the next bytes of a log."""
+        """Search the log's next bytes."""
         if piece := self._reader.feed(chunk):
             self._search(piece)
 
     def finish(self) -> LogScan:
-        """Search the rest, and return the result for the whole log."""
+        """Search the rest, and return the whole log's result."""
         if piece := self._reader.finish():
             self._search(piece)
         return self._result()
@@ -251,7 +250,7 @@ class LogSearch:
             first = self._note(data, start, end_of_window, line)
             self._in_line = self._in_line + 1 if line == self._last_line else 1
             self._last_line = line
-            # The rest of the line was in the window, unless it is a very long one.
+            # The window held the rest of the line, unless the line is very long.
             position = max(begin + 1, min(end, start + first))
             if self._in_line >= MOST_IN_LINE:
                 position = max(position, _end_of_line(data, position))
@@ -265,7 +264,7 @@ class LogSearch:
         self._keep(own.replace(log_reader.BREAK, b""))
 
     def _note(self, data: bytes, start: int, end: int, line: int) -> int:
-        """Record the patterns that begin in the first line of a window, and return its length."""
+        """Record the patterns that match in a window's first line, and return the line's length."""
         window = data[start:end]
         length = window.find(b"\n")
         length = len(window) if length < 0 else length

@@ -1,7 +1,7 @@
-"""Evidence from this machine, which confirms the failures of a log or speaks against them.
+"""Evidence from this machine that confirms a log's failures or counts against them.
 
 It comes from the host checks that the failures name. They read files and start nothing on a device,
-so a job that is running is not disturbed.
+so they do not disturb a running job.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ NO_TPU = "this machine has no TPU"
 _ELSEWHERE = "The rest of this list helps on a machine that has a TPU"
 _WRONG = ("warn", "fail")
 _OF_PYTHON = ("HOST-FRAMEWORKS-", "HOST-PYTHON-")
-"""Beginnings of the codes of findings about the Python that was looked at."""
+"""Prefixes of the codes of findings about the Python that was examined."""
 
 
 @dataclass(frozen=True)
 class MachineEvidence:
-    """The findings of the host checks on this machine."""
+    """The host checks' findings on this machine."""
 
     findings: tuple[FindingFields, ...]
     has_tpu: bool | None
-    """None where that is not known, as from a report."""
+    """None if unknown, as in a report."""
     of_program: bool = True
-    """True if the Python that was looked at is the one that ran the program."""
+    """True if the Python that was examined is the one that ran the program."""
 
 
 @dataclass(frozen=True)
 class HostChecks:
-    """The host checks that can confirm a failure, for the Python of the program that failed."""
+    """The host checks that can confirm a failure, for the failed program's Python."""
 
     check: MachineCheck
     of_program: bool
 
     def collect(self) -> MachineEvidence:
-        """Run the planned checks to their end, and return their findings."""
+        """Run the planned checks to the end, and return their findings."""
         for _ in self.check.events():
             pass
         results = self.check.run.results
@@ -60,13 +60,13 @@ def plan_host_checks(
     *,
     is_tested: bool = False,
 ) -> HostChecks:
-    """Plan the host checks; raise Problem where no Python can run them.
+    """Plan the host checks; raise Problem if no Python can run them.
 
     Args:
-        python: The Python that ran the program; empty where it is not known.
-        machine: The machine to look at; None for this one.
-        checks: The folder of the checks; None for the program's own.
-        is_tested: Whether the program ran in the Python under test, which is looked at then.
+        python: The Python that ran the program; empty if unknown.
+        machine: The machine to examine; None for this one.
+        checks: The folder of checks; None for the bundled ones.
+        is_tested: True if the program ran in the Python under test, which is then examined.
     """
     program = None if is_tested else program_python.locate_python(python)
     request = CheckRequest(ids=("host.*",), level="static", python=str(program or "") or None)
@@ -75,17 +75,17 @@ def plan_host_checks(
 
 
 def can_confirm(matches: Sequence[FailureMatch]) -> bool:
-    """Return whether the host checks of this machine can add to the matches."""
+    """Return whether this machine's host checks can add to the matches."""
     return any(match.failure.confirm or match.failure.without_tpu for match in matches)
 
 
 def add_machine_evidence(
     matches: Sequence[FailureMatch], machine: MachineEvidence
 ) -> list[FailureMatch]:
-    """Add the evidence of this machine to the matches, and sort them again.
+    """Add this machine's evidence to the matches, and sort them again.
 
-    A log may come from another machine. Such logs are made on machines with a TPU, so only one that
-    has a TPU can speak against what the log says.
+    A log may come from another machine. Because such logs are written on machines with a TPU, only
+    a machine with a TPU can count against what the log shows.
     """
     return sort_matches([_looked_at(match, machine) for match in matches])
 

@@ -1,6 +1,6 @@
-"""Mistakes in a program by the error of its traceback: the rows of `mistakes.yml`.
+"""Mistakes in a program, recognised by its traceback's error with the rows of `mistakes.yml`.
 
-They are consulted only where no known failure of a TPU matches.
+They are consulted only if no known failure of a TPU matches.
 """
 
 from __future__ import annotations
@@ -23,40 +23,41 @@ from tpustarter.machine import pip_command
 
 FILE = Path(__file__).with_name("mistakes.yml")
 _SAYS_SO = re.compile(r"^exception: (?=\w+Error\b)")
-"""The prefix of an exception in the output of a block or a check."""
+"""Prefix of an exception in a block's or check's output."""
 
 
 class ProgramMistake(msgspec.Struct, frozen=True, kw_only=True):
     """A known kind of mistake in a program."""
 
     error: re.Pattern[str]
-    """Searched in the last line of the traceback."""
+    """Searched for in the traceback's last line."""
     means: Text
     fix: str = ""
-    """Empty where `means` says it, too."""
+    """Empty if `means` includes it."""
     command: str = ""
-    """The first command to type, with PYTHON and groups of `error` to fill in; often empty."""
+    """The first command to run, with PYTHON and groups of `error` filled in; often empty."""
     read: str = ""
-    """The lesson that teaches it, `track/id`; empty where there is none."""
+    """The lesson that teaches it, as `track/id`, if any."""
     source: str = ""
     anywhere: bool = False
-    """It is the program's mistake also where a line of a package has raised the error."""
+    """True if it is the program's mistake even when a package's line raised the error."""
     component: str = ""
-    """The part of the software whose errors these are; it counts before the library whose Python
-    called it. Empty for a mistake."""
+    """The software component whose errors these are, which takes precedence over the library whose
+    Python called it. Empty for a mistake."""
     title: str = ""
     """The title of the lesson that it comes from; empty for a row of `mistakes.yml`."""
     general: bool = False
-    """True if more is known of an error that has a row of its own in a lesson."""
+    """True if a lesson's row for the same error takes precedence."""
     line: re.Pattern[str] | None = None
-    """Found in the line that raised it, where the same words have another cause elsewhere."""
-    raised_in: re.Pattern[str] | None = None
-    """Searched in the file that raised the error, where the same words have another cause
+    """Searched for in the line that raised the error, if the same words have another cause
     elsewhere."""
+    raised_in: re.Pattern[str] | None = None
+    """Searched for in the path of the file that raised the error, if the same words have another
+    cause elsewhere."""
 
 
 class _FileMistake(ProgramMistake, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A row of `mistakes.yml`, which has a fix and a source."""
+    """A row of `mistakes.yml`, which requires a fix and a source."""
 
     def __post_init__(self) -> None:
         for name in ("fix", "source"):
@@ -70,21 +71,20 @@ class FoundMistake:
 
     mistake: ProgramMistake
     error: str
-    """The last line of the traceback."""
+    """The traceback's last line."""
     place: str
-    """The last file and line of the program that the traceback names; empty where it names none."""
+    """The program's last file and line in the traceback, if any."""
     code: str
-    """The code of that line; empty where the traceback lacks it."""
+    """The code on that line; empty if the traceback lacks it."""
     command: str = ""
-    """The first advice: a command, or a sentence where the user's Python is not known; empty for
-    none."""
+    """The first advice, if any: a command, or a sentence if the user's Python is unknown."""
     is_own: bool = False
-    """True if a file of the program raised the error, and no library did."""
+    """True if the program's own file, not a library, raised the error."""
 
 
 @functools.cache
 def read_mistakes(file: Path = FILE) -> tuple[ProgramMistake, ...]:
-    """Read the known mistakes; raise Problem for a row that cannot be used."""
+    """Read the known mistakes; raise Problem if a row is invalid."""
     table = yaml_rows.load_yaml(file)
     if not is_array(table):
         raise Problem(f"`{file.name}` holds no list of mistakes")
@@ -110,16 +110,16 @@ def find_mistake(
     *,
     python: str = "",
 ) -> FoundMistake | None:
-    """Return the known mistake behind the last error of a program, or None.
+    """Return the known mistake behind a program's last error, or None.
 
-    A package that breaks in a line of its own, by another version of what it uses or without a TPU,
-    may raise a KeyError as well. That is no evidence against the program.
+    A package may also raise, for example, a KeyError in its own code, because of a dependency's
+    version or a missing TPU. That is no evidence against the program.
 
     Args:
         last_error: The last line of the log that looks like an error.
-        traceback: Its traceback.
-        taught: What lessons say of errors; asked before the rows that hold for many.
-        python: The command of the user's interpreter; empty where it is not known.
+        traceback: The traceback of that error.
+        taught: The errors that lessons explain, tried before the general rows.
+        python: The user's interpreter command; empty if unknown.
     """
     known = read_mistakes()
     special = [one for one in known if not one.general and not one.component]

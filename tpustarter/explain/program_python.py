@@ -1,7 +1,7 @@
-"""The Python that ran a program, as the paths in its log show it.
+"""The Python that ran a program, inferred from the paths in its log.
 
-Only what a log shows is believed: the Python that is active where the log is read may be another
-one, and that of this program certainly is.
+Only the log counts as evidence: the Python that is active where the log is read may be a different
+one, and tpustarter's own certainly is.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _IN_PYTHON = re.compile(
     r"(?P<prefix>(?:~|/)[\w./+@~-]*?)/lib/python(?P<version>3(?:\.\d+)?)/"
     r"(?P<folder>site|dist)-packages/"
 )
-"""A path in the packages of a Python, of characters that a shell takes as they are."""
+"""A path in a Python's site-packages, limited to characters that need no shell quoting."""
 _SHARED = ("/usr", "/usr/local", "~/.local")
-"""Folders in which Pythons of several versions have their packages."""
+"""Prefixes under which Pythons of several versions install their packages."""
 _COMMAND = re.compile(r"^(?P<settings>(?:[A-Z_]+=\S+ )*)PYTHON (?=-)")
 _NAME = re.compile(r"\bPYTHON\b")
 
 
 def find_program_python(end_of_log: str) -> str:
-    """Return the environment whose packages a log names last, or "" if it names none."""
+    """Return the Python whose packages a log names last, as a command, or "" if it names none."""
     found = list(_IN_PYTHON.finditer(end_of_log))
     if not found:
         return ""
@@ -37,11 +37,11 @@ def find_program_python(end_of_log: str) -> str:
 
 
 def locate_python(python: str) -> Path | None:
-    """Return the executable of a Python on this machine, or None if it is not here.
+    """Return the executable of a Python on this machine, or None if it is not found.
 
-    The environment of tpustarter itself runs no program of the user's, one that somebody else could
-    have put there is not started, and a shim of pyenv, asdf or mise is no Python: which one it
-    starts, if any, depends on the folder.
+    tpustarter's own environment is excluded, because it runs no user programs, and so is an
+    executable that someone else could have placed there. A shim of pyenv, asdf or mise is excluded
+    too, because the Python that it starts depends on the folder.
     """
     from shutil import which  # takes long, and is not needed where there is no Python
 
@@ -53,7 +53,7 @@ def locate_python(python: str) -> Path | None:
 
 
 def _is_trusted(executable: Path) -> bool:
-    # It is started to be looked at, and whoever wrote the log has named it.
+    # It will be run to examine it, and its path comes from whoever wrote the log.
     trusted = {0, os.getuid(), *(locations.find_sudo_caller() or ())[:1]}
     paths = {path for one in (executable, executable.resolve()) for path in (one, *one.parents)}
     for path in paths:
@@ -65,7 +65,7 @@ def _is_trusted(executable: Path) -> bool:
 
 
 def fill_in_python(fix: str, python: str) -> str:
-    """Fill the command of the user's Python into a fix, or words for it if it is not known."""
+    """Fill the user's Python command into a fix, or a description of it if it is unknown."""
     if python:
         return _NAME.sub(lambda _: python, fix)
     if match := _COMMAND.match(fix):

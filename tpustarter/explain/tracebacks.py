@@ -1,7 +1,7 @@
-"""The tracebacks of a log: their frames and errors, as Python, IPython and Rich print them.
+"""The tracebacks in a log: their frames and errors, as Python, IPython and Rich print them.
 
-Launchers and loggers put a text before each line, such as `(EngineCore pid=7) ERROR 06-02 12:00:00
-[core.py:330] `. It is taken off, and lines of other processes in between are left out.
+Launchers and loggers put a prefix before each line, such as `(EngineCore pid=7) ERROR 06-02
+12:00:00 [core.py:330] `. It is removed, and other processes' lines in between are skipped.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 TRACEBACK = "Traceback (most recent call last"
-"""The first line of a traceback; a log may be cut in the middle of it."""
+"""The first line of a traceback, without its end, because a log may be cut within it."""
 _HIDDEN_BY_JAX = "JAX has removed its internal frames"
 _NAMES = r"(?:[A-Za-z_]\w*\.)"
 _RAISED = re.compile(rf"(?P<name>{_NAMES}*[A-Z]\w*)(?:: .*|:?$)|{_NAMES}+\w*error(?:: .*|$)")
-"""The line with which a traceback ends: the name of the exception, and its message."""
+"""A traceback's last line: the exception's name and message."""
 _LEVEL = re.compile(
     r"^(?:\([^()\n]{0,80}\bpid=\d+[^()\n]{0,40}\)\s?)?"
     r"(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s\d\d-\d\d\s\d\d:\d\d:\d\d\s\[?[\w./]{1,80}:\d+\]\s?)?"
 )
-"""The beginning of a line that vLLM has printed: the process, the level, the time and the file."""
+"""The prefix of a line printed by vLLM: process, level, time and file."""
 _DIGITS = re.compile(r"\d+")
 _TOLD_BEFORE = re.compile(r"Exception in device=\w+:\d+: (?P<error>\S.*)")
-"""The line in which the launcher of torch_xla prints an error, before its traceback."""
+"""The line in which torch_xla's launcher prints an error, before its traceback."""
 _CODE = re.compile(r"\s|$|[│|╭╰]|-+>|\d+ ")
-"""The beginning of a line below a frame that names no error: code, or the frame of a box."""
+"""Beginning of a line below a frame that is not an error: code, or the border of a box."""
 
 _PYTHON_FRAME = re.compile(
     r'^ *File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:,? in (?P<name>\S+))?'
@@ -40,7 +40,7 @@ _CRASH = re.compile(
     r"^(?:Current thread|Stack)\b[^\n]* ?\(most recent call first\):\n( +File \"[^\n]*)",
     re.MULTILINE,
 )
-"""The innermost frame of the thread that got a signal; other threads are printed above it."""
+"""The innermost frame of the thread that received a signal; other threads are printed above it."""
 _RICH_FRAME = re.compile(r"^[│|] (?P<file>\S+\.py):(?P<line>\d+) in (?P<name>\S+)\s+[│|]$")
 _ARROW = re.compile(r"^(?:-+> ?|[│|] +❱ +)(?P<line>\d+) (?:[│|])?(?P<code>.*?)(?:[│|])?$")
 
@@ -51,20 +51,20 @@ class Frame:
 
     file: str
     line: int
-    """0 where the traceback lacks it."""
+    """0 if the traceback lacks it."""
     name: str = ""
-    """The function; empty where the traceback lacks it."""
+    """The function; empty if the traceback lacks it."""
     code: str = ""
 
     @property
     def place(self) -> str:
-        """Return the name of the file and the line, such as `train.py, line 3`."""
+        """Return the file name and line, such as `train.py, line 3`."""
         name = self.file if self.file.startswith("<") else PurePosixPath(self.file).name
         return f"{name}, line {self.line}" if self.line else name
 
     @property
     def text(self) -> str:
-        """Return the place and the code, such as `train.py, line 3: step(x)`."""
+        """Return the location and the code, such as `train.py, line 3: step(x)`."""
         return ": ".join(filter(None, (self.place, self.code)))
 
 
@@ -73,25 +73,25 @@ class Traceback:
     """A traceback and its error."""
 
     frames: tuple[Frame, ...]
-    """The outermost call first."""
+    """Outermost call first."""
     error: str
-    """The line with the exception; empty where the log ends before it."""
+    """The line with the exception; empty if the log ends before it."""
     line: int
     """The number of that line in the log, counted from 1."""
     hides_jax: bool = False
-    """True if JAX has left out its own frames, so that the last frame did not raise the error."""
+    """True if JAX removed its own frames, so that the last frame did not raise the error."""
     is_cut: bool = False
-    """True if the log breaks off before the error."""
+    """True if the log ends before the error."""
 
 
 def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
-    """Return the tracebacks of a log, with chained tracebacks as separate ones.
+    """Return a log's tracebacks, with chained tracebacks as separate ones.
 
-    What stands above the first line of a traceback may be one whose own first line is cut off.
+    The lines above the first traceback may belong to one whose first line is cut off.
 
     Args:
-        end_of_log: The last lines of the log.
-        lines: How many lines the log has.
+        end_of_log: The log's last lines.
+        lines: Number of lines in the whole log.
     """
     last_lines = end_of_log.split("\n")
     before = lines - len(last_lines) + (not last_lines[-1])
@@ -121,7 +121,7 @@ def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
 
 
 def _body(lines: Sequence[str], begin: int) -> Iterator[tuple[int, str]]:
-    """Yield the lines below the first one of a traceback, without what a launcher put before."""
+    """Yield the lines below a traceback's first line, without a launcher's prefix."""
     prefix = _prefix_of(lines, begin)
     for number in range(begin + 1, len(lines)):
         line = lines[number]
@@ -135,7 +135,7 @@ def _body(lines: Sequence[str], begin: int) -> Iterator[tuple[int, str]]:
 
 
 def _prefix_of(lines: Sequence[str], begin: int) -> re.Pattern[str] | None:
-    """Return a pattern for what stands before each line of a traceback, or None for nothing."""
+    """Return a pattern for the prefix of a traceback's lines, or None if they have none."""
     text = lines[begin][: lines[begin].index(TRACEBACK)].rstrip()
     if not text:
         return None
@@ -144,7 +144,7 @@ def _prefix_of(lines: Sequence[str], begin: int) -> re.Pattern[str] | None:
 
 
 def read_frames(lines: Sequence[str]) -> Iterator[Frame]:
-    """Yield the frames in the lines of a traceback; the outermost call first."""
+    """Yield the frames in a traceback's lines, outermost call first."""
     patterns = (_PYTHON_FRAME, _IPYTHON_FRAME, _RICH_FRAME)
     current: re.Match[str] | None = None
     code, line_number = "", 0
@@ -169,7 +169,7 @@ def _frame(match: re.Match[str], code: str, line: int) -> Frame:
 
 
 def _is_cut(lines: Sequence[str]) -> bool:
-    """Return whether frames and their code are all that the lines hold."""
+    """Return whether the lines contain only frames and their code."""
     return all(_CODE.match(line) or _is_frame(line) for line in lines)
 
 
@@ -178,7 +178,7 @@ def _is_frame(line: str) -> bool:
 
 
 def read_bare_frames(end_of_log: str) -> Traceback:
-    """Return the frames in a log without the first line of a traceback, as of a syntax error."""
+    """Return the frames in a log that lack a traceback's first line, as in a syntax error."""
     lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
     last = max((at for at, line in enumerate(lines) if _is_frame(line)), default=len(lines))
     end = next((at for at in range(last, len(lines)) if is_last_line(lines[at])), len(lines))
@@ -189,27 +189,27 @@ def read_bare_frames(end_of_log: str) -> Traceback:
 
 
 def read_crash(end_of_log: str) -> Frame | None:
-    """Return the frames that faulthandler prints when Python crashes, or None if there are none."""
+    """Return the innermost frame that faulthandler prints in a crash, or None if there is none."""
     match = _CRASH.search(end_of_log)
     return next(iter(read_frames([match[1]])), None) if match else None
 
 
 def is_last_line(line: str) -> bool:
-    """Return whether a line can be the last one of a traceback, whatever its exception is called.
+    """Return whether a line can end a traceback, whatever its exception is called.
 
-    Other lines have this form too, so it tells something only below a frame.
+    Other lines have this form too, so it is significant only below a frame.
     """
     return bool(_RAISED.match(line))
 
 
 def is_exception_line(line: str) -> bool:
-    """Return whether a line is an exception by its name, wherever it stands."""
+    """Return whether a line begins with an exception's name."""
     match = _RAISED.match(line)
     return bool(match and (match["name"] or "").endswith(("Error", "Exception")))
 
 
 def strip_quotation(text: str) -> str:
-    """Strip the marks of a quotation, `> `, where most lines begin with them."""
+    """Strip the quotation mark `> ` from a text if most lines begin with it."""
     lines = text.split("\n")
     quoted = sum(line.startswith(("> ", ">\t")) or line == ">" for line in lines)
     if quoted * 5 < 4 * sum(bool(line.strip()) for line in lines) or not quoted:

@@ -1,7 +1,7 @@
-"""Errors of the operating system in other languages than English.
+"""Operating system errors in languages other than English.
 
-Python and the frameworks always write English, but a shell and its tools write the user's language.
-The texts are those of glibc and bash in German, French, Spanish and Chinese.
+Python and the frameworks always write English, but a shell and its tools use the user's language.
+The texts are from glibc and bash in German, French, Spanish and Chinese.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ ERRORS = {
         "段错误",
     ),
 }
-"""Patterns, by the English text."""
+"""Patterns by English text."""
 
 _ENGLISH = re.compile("|".join(ERRORS))
 
 
 def translate_pattern(pattern: str) -> str:
-    """Return a pattern that finds an error of the system in other languages too."""
+    """Return a pattern that also matches an operating system error in other languages."""
     return _ENGLISH.sub(lambda found: f"(?:{'|'.join((found[0], *ERRORS[found[0]]))})", pattern)

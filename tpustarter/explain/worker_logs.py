@@ -1,7 +1,8 @@
-"""The worker of a job that failed first, from the logs of all its workers.
+"""The worker of a job that failed first, found by comparing all workers' logs.
 
-The clocks of hosts differ, so a cause counts before a time: a worker with an error of its own comes
-before one that the others miss, and both before those that say only that another one is gone.
+Hosts' clocks differ, so causes take precedence over times: a worker with an error of its own is
+ranked before one that the others miss, and both before workers that only report that another one is
+gone.
 """
 
 from __future__ import annotations
@@ -21,61 +22,62 @@ from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
 from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpainted
 
 COMPARED = "comparison of workers"
-"""The pattern of a sign that comes from the other logs."""
+"""The `pattern` of a sign inferred from the other logs."""
 LATE_S = 5.0
-"""Seconds by which a worker gives up later than all others before it counts as late."""
+"""Seconds after all others by which a worker must give up to count as late."""
 MOST_SHOWN = 16
-"""The most other workers that are listed."""
+"""Most other workers that are listed."""
 
 _GLOG_TIME = re.compile(r"\b[EFIW]\d{4} (\d\d):(\d\d):(\d\d(?:\.\d+)?)")
 _DIGITS = re.compile(r"\d+")
 
 
 class WorkerState(Enum):
-    """The state of a worker, as its log shows it."""
+    """A worker's state according to its log."""
 
     FAILED = "failed"
-    """An error of its own."""
+    """It has an error of its own."""
     ENDED = "ended"
-    """The end of its program, while others went on."""
+    """Its program ended while others continued."""
     LOST = "lost"
-    """Only that another worker was gone, or did not come."""
+    """It reports only that another worker is gone or did not arrive."""
     QUIET = "quiet"
-    """No error."""
+    """It has no error."""
 
 
 @dataclass(frozen=True)
 class WorkerEnd:
-    """The end of one worker, as its log shows it."""
+    """One worker's end according to its log."""
 
     name: str
-    """Such as `worker 3`."""
+    """For example `worker 3`."""
     number: int | None
-    """The number of its process, by which others name it; None where that is not known."""
+    """Its process number, by which others refer to it; None if unknown."""
     log: str
-    """The name of its file; empty for the lines of one worker in a log of all."""
+    """Its file's name; empty for one worker's lines in a combined log."""
     found: Explanation
     state: WorkerState
     missed: frozenset[int]
-    """The numbers of the processes that it misses."""
+    """Numbers of the processes that it reports missing."""
     last_line: str
 
 
 @dataclass(frozen=True)
 class JobExplanation:
-    """The failure of a job of several workers: the first one that failed, and its cause."""
+    """The failure of a multi-worker job: the first worker that failed, and its cause."""
 
     first: WorkerEnd | None
-    """The worker that failed first; None where the logs do not tell."""
+    """The worker that failed first; None if the logs do not show it."""
     is_shared: bool
     """True if every worker shows the same error."""
     found: Explanation
-    """The explanation of its failure; where no worker is first, of what all have seen."""
+    """The explanation of that worker's failure; if no worker is first, of a representative
+    worker's."""
     workers: tuple[WorkerEnd, ...]
 
     @property
     def code(self) -> ExitCode:
-        """Return 0 where the first worker or something known was found, else 5."""
+        """Return 0 if the first worker or a known failure was found, else 5."""
         is_known = self.first or self.found.is_explained
         return ExitCode.OK if is_known else ExitCode.NOTHING_VERIFIED
 
@@ -88,9 +90,9 @@ def explain_job(
     """Explain why a job failed.
 
     Args:
-        logs: The scan of each worker's log, by the name of the worker.
-        files: The names of their files; None for the lines of all workers in one log.
-        places: The numbers that the lines of each worker have in one log of all.
+        logs: Each worker's scan by the worker's name.
+        files: The names of the workers' log files; None for a combined log.
+        places: The line numbers of each worker's lines in a combined log.
     """
     _share_needs(list(logs.values()))
     numbers = _numbers(list(logs))
@@ -105,7 +107,7 @@ def explain_job(
 
 
 def _placed(found: Explanation, lines: Sequence[int]) -> Explanation:
-    """Return an explanation of one worker with the line numbers of the file of all workers."""
+    """Return one worker's explanation with the line numbers of the combined log."""
     matches = tuple(
         replace(
             match,
@@ -119,9 +121,10 @@ def _placed(found: Explanation, lines: Sequence[int]) -> Explanation:
 
 
 def worker_names(files: Sequence[str]) -> list[str]:
-    """Return the names of the workers whose logs these are: `worker 3` by the number that differs.
+    """Return the names of the workers with these log files, such as `worker 3`.
 
-    Where the names of the files have no such number, a worker is called as its file.
+    The number is the one that differs between the file names. Without one, a worker is named after
+    its file.
     """
     numbers = _numbers(files)
     if len(set(numbers.values())) == len(files):
@@ -131,7 +134,7 @@ def worker_names(files: Sequence[str]) -> list[str]:
 
 
 def _numbers(names: Sequence[str]) -> dict[str, int]:
-    """Return a number for each name: the last group of digits that is another in each."""
+    """Return a number for each name: the last group of digits that differs in every name."""
     groups = [[int(digits) for digits in _DIGITS.findall(name)] for name in names]
     if len({len(group) for group in groups}) != 1:
         return {}
@@ -140,7 +143,7 @@ def _numbers(names: Sequence[str]) -> dict[str, int]:
 
 
 def _share_needs(scans: Sequence[LogScan]) -> None:
-    """Let words that one log must have, such as `jax`, also be those of another worker."""
+    """Let words required in one log, such as `jax`, be satisfied by another worker's log."""
     needs: dict[str, list[FailureSign]] = {}
     for scan in scans:
         for failure, seen in scan.seen.items():
@@ -169,7 +172,7 @@ def _state(found: Explanation, peers: Sequence[FailureMatch]) -> WorkerState:
         for match in found.matches
         if not match.failure.of_peer
         and match.failure.role != "notice"
-        # The line that blames a peer may end with the reason why it is this process's own.
+        # The line that blames a peer may end with a reason that lies in this process.
         and match.signs[0].line < first_peer + (not said.isdisjoint(match.failure.explains))
     ]
     if own:
@@ -221,7 +224,7 @@ def _identity(one: WorkerEnd) -> str:
 
 
 def _different(failed: Sequence[WorkerEnd]) -> WorkerEnd | None:
-    """Return the one worker whose error has other numbers than those of all the others."""
+    """Return the only worker whose error has other numbers than the others' common error."""
     errors = Counter(one.found.last_error for one in failed)
     rare = [one for one in failed if errors[one.found.last_error] == 1]
     return rare[0] if len(rare) == 1 and len(errors) == 2 and len(failed) > 2 else None
@@ -245,7 +248,7 @@ def _late(workers: Sequence[WorkerEnd]) -> list[WorkerEnd]:
 
 
 def _gave_up_at(one: WorkerEnd) -> float | None:
-    """Return the seconds of the day at which a worker said that others did not come."""
+    """Return the time of day in seconds at which a worker gave up waiting for others."""
     for match in one.found.matches:
         for sign in match.signs:
             if match.failure.of_peer and (time := _GLOG_TIME.search(sign.quote)):
@@ -263,7 +266,7 @@ def _with_row(first: WorkerEnd, row: str) -> Explanation:
 
 
 def render_explanation(job: JobExplanation, paint: Paint = leave_unpainted) -> str:
-    """Return the explanation for people: the first worker's at length, the others in a line."""
+    """Return the explanation as text: the first worker's in detail, the others on a line each."""
     others = [one for one in job.workers if one is not job.first][:MOST_SHOWN]
     head = [ExplanationPart(_headline(job)), ExplanationPart()]
     tail = [
@@ -304,7 +307,7 @@ def _in_a_line(one: WorkerEnd) -> ExplanationPart:
 
 
 def make_json_document(job: JobExplanation) -> dict[str, object]:
-    """Return the explanation as a JSON document: that of the first worker, and all workers."""
+    """Return the explanation as JSON: the first worker's explanation, and all workers."""
     return {
         **explanation_text.make_json_document(job.found),
         "first": job.first.name if job.first else None,

@@ -1,1 +1,1 @@
-"""`tpustarter check`: the command, its progress on stderr, and its last lines."""
+"""`tpustarter check`: the command, its progress on stderr, and its closing lines."""

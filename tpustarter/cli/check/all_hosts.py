@@ -1,4 +1,4 @@
-"""The options of `tpustarter check --all-hosts`, and what they start."""
+"""The options of `tpustarter check --all-hosts`, and the run that they start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray", "gke")
 
 @dataclass(frozen=True)
 class SliceOptions:
-    """The options about several hosts, by the names that click passes."""
+    """The multi-host options, by click's parameter names."""
 
     all_hosts: bool
     coordinator: str | None
@@ -40,7 +40,7 @@ class SliceOptions:
 
 NAMES = tuple(one.name for one in fields(SliceOptions))
 _ONLY = ("coordinator", "hosts", "host", "start", "on", "settings", "yes")
-"""Options that mean nothing without `--all-hosts`."""
+"""Options that are only valid with `--all-hosts`."""
 
 _OPTIONS = (
     click.option(
@@ -99,14 +99,14 @@ _OPTIONS = (
 
 
 def add_all_hosts_options(function: _Function) -> _Function:
-    """Add the options to a command."""
+    """Add the multi-host options to a command."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
 def refuse_contradictions(request: CheckRequest, given: SliceOptions) -> None:
-    """Raise a usage error for options that do not go together."""
+    """Raise UsageError for options that contradict each other."""
     start, names = given.start, _names(given)
     if not given.all_hosts:
         for name in _ONLY:
@@ -132,7 +132,7 @@ def refuse_contradictions(request: CheckRequest, given: SliceOptions) -> None:
 
 
 def make_check(request: CheckRequest, given: SliceOptions) -> MachineCheck:
-    """Return the run that the options describe, once the user has confirmed a start elsewhere."""
+    """Return the run that the options describe, after the user has confirmed any remote start."""
     if not given.all_hosts:
         from tpustarter.checking.machine_check import MachineCheck
 
@@ -144,7 +144,7 @@ def make_check(request: CheckRequest, given: SliceOptions) -> MachineCheck:
 
 
 def find_end_on_other_host(check: MachineCheck) -> OtherHostEnd | None:
-    """Return the end of the run on a host other than host 0, or None on host 0."""
+    """Return the run's end on a host other than host 0, or None on host 0."""
     from tpustarter.slices.slice_check import SliceCheck
 
     return check.host_end if isinstance(check, SliceCheck) else None

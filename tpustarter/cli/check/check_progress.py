@@ -1,4 +1,4 @@
-"""The progress of a check run on stderr: one line that is rewritten, or a line now and then."""
+"""A check run's progress on stderr: one line that is rewritten, or occasional lines."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from tpustarter.checking.machine_check import Event, MachineCheck
 
 WAIT_LINE_S = 30
-"""Seconds between two lines about a check that takes long, where no line can be rewritten."""
+"""Seconds between two lines about a slow check, if no line can be rewritten."""
 
 _MOST = 100
-"""Columns of the line at most. A narrower window breaks such a line into two rows, rarely more."""
+"""Longest progress line in columns. A narrower window breaks it into two rows, rarely more."""
 
 
 def can_rewrite_line(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal that can rewrite a line, so not `TERM=dumb`."""
+    """Return whether a stream is a terminal that can rewrite a line, which excludes `TERM=dumb`."""
     return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 class CheckProgress:
-    """The progress line of one run, which is cleared however the run ends."""
+    """A run's progress line, which is cleared however the run ends."""
 
     def __init__(self, selfcheck: MachineCheck, stream: TextIO | None = None) -> None:
         self._selfcheck = selfcheck
         self._stream = stream or sys.stderr
         self.rewrites = can_rewrite_line(self._stream)
-        """True if there is one line, which is rewritten at each event."""
+        """True if there is a single line, rewritten at each event."""
         self._shown = 0
-        """Columns of the line on the screen; 0 for none."""
+        """Columns of the line on the screen; 0 if there is none."""
         self._progress = RunProgress(selfcheck.checks)
 
     def __enter__(self) -> CheckProgress:  # noqa: PYI034  Python 3.10 has no Self
@@ -55,7 +55,7 @@ class CheckProgress:
         self.clear()
 
     def follow(self, event: Event) -> None:
-        """Update the progress by an event of the run, and rewrite its line."""
+        """Update the progress with an event of the run, and rewrite the line."""
         self._progress.follow(event)
         if isinstance(event, HostStateChanged):
             self._follow_host(event)
@@ -75,7 +75,7 @@ class CheckProgress:
                 self._write(", ".join(filter(None, (activity, usual))) + "\n")
 
     def _follow_host(self, seen: HostStateChanged) -> None:
-        """Show a host's new state; a host that is missing gets a line that stays."""
+        """Show a host's new state; for a missing host, print a permanent line."""
         from tpustarter.slices.host_states import describe_host
 
         name = f"host {seen.host}" + (f" ({seen.name})" if seen.name else "")
@@ -111,7 +111,7 @@ class CheckProgress:
             self._shown = 0
 
     def _erasing(self) -> str:
-        """Return the codes that clear the line, and the row above if the window broke it in two."""
+        """Return the codes that clear the line, including rows above if the window wrapped it."""
         rows_above = max(self._shown - 1, 0) // self._width()
         return f"\r\x1b[{rows_above}A\x1b[J" if rows_above else "\r\x1b[K"
 

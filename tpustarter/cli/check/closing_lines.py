@@ -1,4 +1,4 @@
-"""The last lines of `check`: the reason for the exit code, and the next steps."""
+"""The closing lines of `check`: the reason for the exit code, and the next steps."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 _NAMED = 3
-"""Checks for which a run ends with a next step; the report has the steps of all."""
+"""Most next steps printed after a run; the report has all checks' steps."""
 _TYPED = 4
-"""Checks that are named in a command; with more of them the command repeats the whole run."""
+"""Most checks named in a command; with more, the command repeats the whole run."""
 
 
 def explain_exit_code(
@@ -34,7 +34,7 @@ def explain_exit_code(
     Args:
         run: The run that has ended.
         code: The exit code.
-        again: The words of the command that runs what is left, or everything again.
+        again: The arguments of the command that runs the remaining checks, or everything again.
     """
     if code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
         return f"exit {int(code)}: {_stopped(run)}. Next: `{shlex.join(again)}`"
@@ -71,7 +71,7 @@ def explain_exit_code(
 
 
 def list_left_checks(run: Run) -> list[str]:
-    """Return the ids of checks that a stop left without a result, if few enough to type."""
+    """Return the ids of checks that a stopped run did not reach, if few enough to type."""
     names = [result.id for result in run.results if result.status == "notrun"]
     return names if len(names) <= _TYPED else []
 
@@ -85,7 +85,7 @@ def _stopped(run: Run) -> str:
 
 
 def format_log_hint(run: Run, logs: Sequence[Path]) -> str:
-    """Return the command that explains an error, on a line of its own, or "" if there is none.
+    """Return a hint with the command that explains an error or failure, or "" if there is none.
 
     An error with a known cause is explained by the lesson of the check that found the cause.
     """
@@ -105,7 +105,7 @@ def format_log_hint(run: Run, logs: Sequence[Path]) -> str:
 def next_step_lines(run: Run, code: ExitCode) -> list[str]:
     """Return lines with the next step after each failure and warning.
 
-    The step that the line about the exit code has already is left out.
+    A step that the line about the exit code already has is omitted.
     """
     failed = [result for result in run.results if result.status == "fail"]
     if code == ExitCode.FAILED:
@@ -138,10 +138,10 @@ def _step(result: Result) -> str:
 
 
 def format_next_step(run: Run) -> str:
-    """Return the next step after a run that ended well, or "" if the warnings have their own.
+    """Return the next step after a successful run, or "" if its warnings have steps of their own.
 
-    A user who named checks gets the lesson on them. A user without any lesson so far is sent to the
-    tutor, also after a warning.
+    A user who named checks gets their lesson. A user who has done no lesson yet is sent to the
+    tutor, even after a warning.
     """
     from tpustarter.learning.progress import lesson_progress
 

@@ -123,7 +123,7 @@ def check(
     save: bool,
     compare: str | None,
     minutes: float | None,
-    **options: Any,  # of the types of the options
+    **options: Any,  # with the options' types
 ) -> None:
     """Check this machine, and say what was proven and on which devices.
 
@@ -173,9 +173,9 @@ def _with_minutes(request: CheckRequest, minutes: float) -> CheckRequest:
 
 
 def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
-    """Print the next steps for a reader, and on stderr the reason for an exit code other than 0.
+    """Print the next steps on a terminal, and on stderr the reason for an exit code other than 0.
 
-    In a pipe the next steps are left out, so that the headline is the last line of stdout.
+    In a pipe the next steps are omitted, so that the headline is stdout's last line.
     """
     from tpustarter.cli import rebuild_command
     from tpustarter.cli.check import closing_lines as check_end
@@ -196,7 +196,7 @@ def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
 
 @contextlib.contextmanager
 def _error_in(junit: Path | None) -> Generator[None]:
-    """Write the error that ended a run without a result into the JUnit file."""
+    """Write an exception that ends a run without a result to the JUnit file."""
     if junit is None:
         yield
         return
@@ -215,7 +215,7 @@ def _error_in(junit: Path | None) -> Generator[None]:
 
 
 def _write_junit(run: Run, junit: Path | None) -> Problem | None:
-    """Write the JUnit file, and return the problem, which must not hide the report."""
+    """Write the JUnit file, and return a Problem instead of raising it before the report."""
     if junit is None:
         return None
     from tpustarter.checking.output import junit as xml
@@ -252,8 +252,8 @@ def _stream(selfcheck: MachineCheck, *, ndjson: bool) -> None:
 def _follow(selfcheck: MachineCheck) -> None:
     """Run the checks, with the Python's name on stdout and the progress on stderr.
 
-    The reader of stdout may print to the same terminal as stderr, at any time. Therefore a pipe
-    gets nothing before the progress line has been cleared for the last time.
+    The reader of stdout may print to stderr's terminal at any time. Therefore a pipe gets nothing
+    until the progress line has been cleared for the last time.
     """
     from tpustarter.checking.machine_check import PlanMade
     from tpustarter.checking.output import results_text
@@ -293,7 +293,7 @@ def _compare(run: Run, file: str, earlier: SavedReport) -> RunComparison:
 
 
 def _save(run: Run) -> None:
-    """Save the report; a full disk must not hide a verdict that was already printed."""
+    """Save the report; print a failure, because the verdict has already been printed."""
     from tpustarter.checking.output import run_document
     from tpustarter.checking.results import saved_reports
     from tpustarter.core.redact import Redactor

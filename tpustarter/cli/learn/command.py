@@ -1,4 +1,4 @@
-"""`tpustarter learn`: lists the lessons, prints one, or runs its blocks and judges their output."""
+"""`tpustarter learn`: lists lessons, prints one, or runs its blocks and judges their output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 
-# The modules for lessons are imported where they are used, because each takes long to load.
+# The modules for lessons are imported where they are used, because each is slow to load.
 
 
 @click.command(
@@ -286,7 +286,7 @@ def _exercise(options: SimpleNamespace) -> None:
 
 
 def _lesson_meant(typed: str, lessons: list[Lesson]) -> Lesson | None:
-    """Return the lesson that was named in place of an exercise, or None for an exercise."""
+    """Return the lesson named in place of an exercise, or None if an exercise was named."""
     from tpustarter.core import short_ids
 
     known = [
@@ -345,7 +345,7 @@ def _import(name: str) -> None:
 
 
 def _exported(name: str) -> str:
-    """Return the text of a file or of stdin; raises OSError, or ValueError for one too large."""
+    """Return the text of a file or of stdin; raises OSError, or ValueError if it is too large."""
     if name != "-":
         path = locations.expand_path(name)
         echo_if_waiting(path)

@@ -1,4 +1,4 @@
-"""`tpustarter learn --exercise`: an exercise in the user's editor, judged when asked or saved."""
+"""`tpustarter learn --exercise`: an exercise in the user's editor, judged on request or on save."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def print_exercises(lessons: list[Lesson]) -> None:
-    """List the exercises of lessons, each with the learner's progress."""
+    """List the lessons' exercises, each with the learner's progress."""
     known = [exercise for lesson in lessons for exercise in exercises.read_exercises(lesson)]
     if not known:
         echo_lines(f"The lesson `{escape_text(lessons[0].title)}` has no exercise.")
@@ -49,7 +49,7 @@ def print_exercises(lessons: list[Lesson]) -> None:
 
 
 def print_all_solved() -> None:
-    """Print that every exercise of the path is solved, and the command that lists all of them."""
+    """Print that the path's exercises are all solved, and the command that lists all exercises."""
     echo_lines("You have solved every exercise of your path. This lists all exercises:")
     echo_lines(f"  {exercises.LISTED_BY}")
 
@@ -63,7 +63,7 @@ def work_on_exercise(
     reset: bool,
     **options: Unpack[LessonSessionOptions],
 ) -> None:
-    """Show the next hint or the solution, start the exercise again, or judge the learner's file."""
+    """Show the next hint or the solution, restart the exercise, or judge the learner's file."""
     if hint:
         show_hint(exercise)
     elif solution:

@@ -1,4 +1,4 @@
-"""The texts of an exercise on the command line: its task, its hints and the verdict."""
+"""An exercise's texts on the command line: its task, its hints and the verdict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tpustarter.text.terminal import escape_text, format_code, terminal_width, w
 
 
 def show_hint(exercise: Exercise) -> None:
-    """Print the next hint, or repeat the last one when no hint is left."""
+    """Print the next hint, or repeat the last one if there are no more."""
     hint = exercises.reveal_next_hint(exercise)
     number, count = exercises.count_given_hints(exercise), len(exercise.hints)
     if hint is None:
@@ -26,7 +26,7 @@ def show_hint(exercise: Exercise) -> None:
 
 
 def show_task(exercise: Exercise, path: Path) -> None:
-    """Print the task of an exercise, and the path of the learner's file."""
+    """Print an exercise's task, and the path of the learner's file."""
     place = exercises.format_position(exercise)
     counted = f"Exercise {place} of the lesson {exercise.lesson.title}\n\n" if place else ""
     text = f"{counted}{exercise.title}\n\n{exercise.task}\n\nYour file: {format_path(path)}\n"
@@ -53,7 +53,7 @@ def judge_once(exercise: Exercise, session: LessonSession) -> AnswerVerdict:
 
 
 def print_help_command(exercise: Exercise) -> None:
-    """Print the command that judges the exercise again, with the option that gives help."""
+    """Print the command that judges the exercise again, with the option for more help."""
     left = len(exercise.hints) - exercises.count_given_hints(exercise)
     option, what = ("--hint", "the next hint") if left else ("--solution", "the solution")
     command = f"{format_retry_command(exercise)} {option}"

@@ -1,6 +1,6 @@
-"""`tpustarter learn --exercise ID --watch`: judges the file at each save, and takes keys meanwhile.
+"""`tpustarter learn --exercise ID --watch`: judges the file on every save, and accepts keys.
 
-A key needs no Enter; however the watch ends, the terminal's line mode is restored.
+A key needs no Enter. However the watch ends, the terminal's line mode is restored.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 END_OF_INPUT = "\x04"
-"""Character that Ctrl-D types, and that stands for a terminal that is gone."""
+"""The character that Ctrl-D types, also used for a closed terminal."""
 ENTER = ("\n", "\r")
 
 ReadKey = Callable[[], str]
 
 
 def watch_exercise(exercise: Exercise, **options: Unpack[LessonSessionOptions]) -> AnswerVerdict:
-    """Judge the file at each save, and continue with the next exercise on request.
+    """Judge the file on every save, and continue with the next exercise on request.
 
     Without a terminal, the watch ends with the first right answer.
     """
@@ -62,7 +62,7 @@ def watch_exercise(exercise: Exercise, **options: Unpack[LessonSessionOptions]) 
 def _one(
     exercise: Exercise, read_key: ReadKey | None, **options: Unpack[LessonSessionOptions]
 ) -> tuple[AnswerVerdict, NextLearningStep | None]:
-    """Watch one exercise; returns its last verdict and the next step, None to end the watch."""
+    """Watch one exercise; return its last verdict and the next step, or None to end the watch."""
     path, has_keys = exercises.open_learner_file(exercise), read_key is not None
     with contextlib.closing(LessonSession(exercise.lesson, **options)) as session:
         while True:
@@ -101,7 +101,7 @@ def _wait(
     read_key: ReadKey | None,
     way: NextLearningStep | None,
 ) -> str:
-    """Wait for a save or for a key that ends the wait, and return the key, `r` for a save."""
+    """Wait for a save or for a key that ends the wait, and return the key; a save returns `r`."""
     path = exercises.learner_file(exercise)
     while (saved := exercises.read_save_stamp(path)) == last_saved or saved is None:
         key = read_key() if read_key else time.sleep(exercises.LOOK_S)
@@ -116,7 +116,7 @@ def _wait(
             click.echo(f"\nThe solution:\n\n{exercises.reveal_solution(exercise)}", nl=False)
         else:
             continue
-        click.echo(f"\n{_offer(way, with_keys=True)}", err=True)  # again, below a long solution
+        click.echo(f"\n{_offer(way, with_keys=True)}", err=True)  # repeated after a long solution
     return "r"
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tpustarter.learning.progress.path_progress import PathPart, PathProgress
 
 _BEFORE_ID, _ID, _TITLE = 8, 29, 32
-"""Columns of a mark with its spaces, of an id and of a title."""
+"""Column widths of the mark with its spaces, the id and the title."""
 
 
 def print_overview(lessons: list[Lesson], *, every: bool = False) -> None:
@@ -29,7 +29,8 @@ def print_overview(lessons: list[Lesson], *, every: bool = False) -> None:
 
     Args:
         lessons: All lessons.
-        every: Whether to print all stages, the lessons beside the path and the other paths too.
+        every: True to also print all stages, the lessons that are not on the path, and the other
+            paths.
     """
     if not lessons:
         raise Problem("there are no lessons here", hint="install tpustarter again")
@@ -67,14 +68,14 @@ def print_learning_path(chosen: str = "") -> None:
 
 
 def print_track(lessons: list[Lesson], track: str) -> None:
-    """Print the lessons of one track."""
+    """Print one track's lessons."""
     listing = _LessonListing(lessons)
     rows = listing.by_track([one for one in lessons if _track(one) == track], "")
     echo_rows(list(rows)[:-1])
 
 
 def print_lessons_as_json(lessons: list[Lesson]) -> None:
-    """Print one JSON document about lessons, without running them."""
+    """Print a JSON document about lessons, without running them."""
     from tpustarter.checking.output import run_document
     from tpustarter.learning.run import lesson_run_text
     from tpustarter.learning.run.batch_run import BatchRun
@@ -99,7 +100,7 @@ class _LessonListing:
         return find_path_progress(path, self._lessons, self._done, self._read)
 
     def path_lines(self, progress: PathProgress, *, every: bool) -> Iterator[str]:
-        """Yield a path: its stages, and the lessons of the current one."""
+        """Yield a path's stages, and the current stage's lessons."""
         from tpustarter.learning.progress import solved_exercises
 
         yield escape_text(f"Your path: {progress.path.title}")
@@ -150,7 +151,7 @@ class _LessonListing:
             yield from wrap(f"{text}other paths; `tpustarter learn --search TEXT` finds a topic.")
 
     def _lesson_lines(self, name: str, following: str | None, indent: str) -> Iterator[str]:
-        """Yield the row of a lesson; after an id that is too wide the title is on the next line."""
+        """Yield a lesson's row; if its id is too wide, the title is on the next line."""
         from tpustarter.learning.progress import lesson_progress, solved_exercises
 
         lesson = self._lessons[name]
@@ -189,7 +190,7 @@ def _amount(stage: PathPart) -> str:
 
 
 def _bar(part: PathPart, width: int = 20) -> str:
-    """Return a bar of the share of time that is done, in ASCII, which every terminal has."""
+    """Return a progress bar of the time done, in ASCII, which every terminal can show."""
     from tpustarter.text import bars
 
     return f"[{bars.draw_bar(part.done_share, width, 'ascii')}]"

@@ -1,4 +1,4 @@
-"""A lesson as `tpustarter learn` shows it: its text, its notebook, its files and its mistakes."""
+"""A lesson as `tpustarter learn` prints it: its text, its notebook, its files and its mistakes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def write_notebook(lesson: Lesson, file: Path, *, force: bool) -> None:
 
 
 def print_code_file(lesson: Lesson, name: str, *, force: bool) -> None:
-    """Print a file that the blocks of a lesson use, or copy all of them into a folder."""
+    """Print a file that a lesson's blocks use, or copy all such files into a folder."""
     from tpustarter.learning.content import code_files
 
     folder = Path(name)

@@ -1,6 +1,6 @@
-"""`tpustarter learn --which`: three questions and a library, with the reasons and their sources.
+"""`tpustarter learn --which`: three questions and a library, with reasons and sources.
 
-The questions are asked on stderr; without a terminal the options must answer them.
+The questions are asked on stderr; without a terminal, the options must answer them.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 READ_ON = "pytorch/which-library"
-"""Lesson that compares the libraries at length."""
+"""The lesson that compares the libraries in detail."""
 _COLOURS = {"answer": "green", "heading": "cyan"}
 
 
 def print_recommendation(given: Mapping[str, str | None], *, as_json: bool) -> None:
-    """Print the library for the given answers, and ask for those that are missing.
+    """Print the library for the given answers, and ask the user for missing ones.
 
     Args:
-        given: The text typed for each question's option, by its name; None where nothing was typed.
-        as_json: Print one JSON document.
+        given: The text typed for each question's option, by name; None if nothing was typed.
+        as_json: True to print one JSON document.
     """
     with print_errors_as_json(library_choice.SCHEMA, wanted=as_json):
         guide = library_choice.read_guide()
@@ -86,7 +86,7 @@ def _nobody_to_ask(guide: LibraryGuide, unanswered: Sequence[LibraryQuestion]) -
 
 
 def _ask(question: LibraryQuestion) -> str:
-    """Ask until there is an answer, and return its id; raises Problem at the end of input."""
+    """Ask until there is a valid answer, and return its id; raises Problem at the end of input."""
     number_here = _number_of_this_machine(question)
     click.echo(f"\n{question.ask}", err=True)
     for number, one in enumerate(question.choices, 1):
@@ -158,7 +158,7 @@ def _describe_path(
     paths: Sequence[LessonPath],
     followed: LessonPath | None,
 ) -> Iterator[str]:
-    """Yield the path that the first lesson is on; the learner's own path comes first."""
+    """Yield the path that contains the first lesson, preferring the learner's own path."""
     advised = [path for path in paths if path.id == advice.start.path]
     candidates = [*filter(None, [followed]), *advised, *paths]
     path = next((path for path in candidates if names[0] in path.lessons), None)

@@ -1,4 +1,4 @@
-"""The last lines after a lesson or an exercise: what was done, and the next command."""
+"""The closing lines after a lesson or an exercise: the progress, and the next command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def find_learning_path(paths: list[LessonPath]) -> LessonPath | None:
-    """Return the path that the learner chose, or else the one for this kind of machine."""
+    """Return the path that the learner chose, or else the default for this kind of machine."""
     from tpustarter.learning.progress import course
     from tpustarter.machine import host
 
@@ -27,7 +27,7 @@ def find_learning_path(paths: list[LessonPath]) -> LessonPath | None:
 
 
 def print_end_of_run(lesson: Lesson, *, all_passed: bool) -> None:
-    """Print the progress in a lesson after its run; where all passed, the next command too."""
+    """Print a lesson's progress after a run, and the next command if all blocks passed."""
     from tpustarter.learning.content import blocks, exercises
     from tpustarter.learning.progress import lesson_end
 
@@ -68,7 +68,7 @@ def print_end_of_exercise(exercise: Exercise) -> NextLearningStep:
 
 
 def find_next_exercise() -> str | None:
-    """Return the id of the first unsolved exercise of the path, or None if all are solved."""
+    """Return the id of the path's first unsolved exercise, or None if all are solved."""
     from tpustarter.learning.progress import lesson_end
 
     way = lesson_end.find_next_exercise(_path(), content.read_lessons())

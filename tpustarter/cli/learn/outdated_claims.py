@@ -1,4 +1,4 @@
-"""`tpustarter learn --old`: the claims of older tutorials, each with what is true today."""
+"""`tpustarter learn --old`: claims of older tutorials, each with what is true today."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def _found(text: str) -> list[TutorialClaim]:
-    """Return the claim of that name, the claims that contain the text, or the results of a search.
+    """Return the claim with this id, the claims that contain the text, or a search's results.
 
-    Names of older tutorials are matched letter by letter: `v2-nightly` is the beginning of one, and
-    `xla_dist` is not the same as `dist`, while the search splits words and stems them.
+    Names in older tutorials are matched literally: `v2-nightly` may be the beginning of one, and
+    `xla_dist` is not `dist`, whereas the search splits words and stems them.
     """
     from tpustarter.learning.content import tutorial_claims
     from tpustarter.learning.search import search
@@ -38,7 +38,7 @@ def _found(text: str) -> list[TutorialClaim]:
 
 
 def print_outdated_claims(text: str) -> None:
-    """Print the claims of older tutorials about a text in full; exit with 5 if there are none."""
+    """Print older tutorials' claims about a text in full; exit with 5 if there are none."""
     claims = _found(text)
     for number, claim in enumerate(claims):
         if number:

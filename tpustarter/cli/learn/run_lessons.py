@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def run_lessons(
     lessons: list[Lesson], *, as_json: bool, **options: Unpack[LessonSessionOptions]
 ) -> None:
-    """Run the blocks of lessons, print how each ended, and exit with the code of the run."""
+    """Run the blocks of lessons, print each result, and exit with the run's code."""
     from tpustarter.learning.run import lesson_run_text
     from tpustarter.learning.run.batch_run import BatchRun
 

@@ -1,4 +1,4 @@
-"""`tpustarter learn --search`: the lessons, words, checks and old claims about a text, best first.
+"""`tpustarter learn --search`: lessons, glossary terms, checks and old claims, best match first.
 
 A match is bold and underlined on a terminal; its line also names the heading it is under.
 """
@@ -27,9 +27,9 @@ from tpustarter.text.terminal import (
 )
 
 _SHOWN: dict[Kind, int] = {"lesson": 8, "word": 3, "check": 5, "old": 3}
-"""Hits of each kind that are shown; the app shows more."""
+"""Most hits of each kind that are shown; the app shows more."""
 _BEST = 3
-"""Lessons whose matches are all shown; of the others only the best one is."""
+"""Number of lessons whose matches are all shown; others show only the best one."""
 _TITLES: dict[Kind, str] = {
     "lesson": "Lessons",
     "word": "Glossary",
@@ -37,7 +37,7 @@ _TITLES: dict[Kind, str] = {
     "old": "Older tutorials",
 }
 Mark = Callable[[str], str]
-"""A function that marks a match."""
+"""A function that highlights a match."""
 
 
 def print_search_results(text: str) -> None:
@@ -55,7 +55,7 @@ def print_search_results(text: str) -> None:
 
 
 def _marked(text: str) -> str:
-    """Return a text marked in a way that needs no colour."""
+    """Return a text highlighted without colour."""
     return click.style(text, bold=True, underline=True)
 
 
@@ -85,7 +85,7 @@ def _show(found: SearchResult, mark: Mark) -> None:
 
 
 def _groups(found: SearchResult) -> Iterable[tuple[Kind, list[SearchHit]]]:
-    """Yield the hits that were named by id, then the others by kind, without the word asked for."""
+    """Yield the hits whose id was searched for, then the others by kind, without that term."""
     named = [hit for hit in found.hits if found.is_named(hit)]
     for hit in named:
         yield hit.kind, [hit]
@@ -141,7 +141,7 @@ def _windowed(parts: Parts, width: int, mark: Mark) -> str:
 
 
 def _window(text: str, found: list[bool], width: int) -> tuple[int, int]:
-    """Return where to cut a text between words, so that the first match stays in it."""
+    """Return the range of a text to show, cut between words and containing the first match."""
     begin, end = len(text) - len(text.lstrip()), len(text.rstrip())
     if end - begin <= width:
         return begin, end

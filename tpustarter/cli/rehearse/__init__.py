@@ -1,1 +1,1 @@
-"""`tpustarter rehearse`: the command, its first page and its last lines."""
+"""`tpustarter rehearse`: the command, its start page and its closing lines."""

@@ -1,4 +1,4 @@
-"""`tpustarter rehearse`: compiles for a TPU that is not there, and reports the answer."""
+"""`tpustarter rehearse`: compiles for a TPU that is absent, and reports the result."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def rehearse(
     plot: Path | None,
     **options: Any,
 ) -> None:
-    """Compile programs for TPUs that are not there; `_HELP` says how."""
+    """Compile programs for absent TPUs; its help is `_HELP`."""
     if listing:
         _list()
         return
@@ -293,9 +293,9 @@ def _list() -> None:
 
 
 class _Shown:
-    """The output of events: a first line on stdout, progress and a script's output on stderr.
+    """The display of events: a first line on stdout, progress and a script's output on stderr.
 
-    On a terminal one line shows the progress, and is cleared before anything else is written.
+    On a terminal, progress is one line, which is cleared before anything else is written.
     """
 
     def __init__(self, rehearsal: Rehearsal, *, quiet: bool) -> None:

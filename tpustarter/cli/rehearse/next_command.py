@@ -1,4 +1,4 @@
-"""The last lines of a rehearsal, however it ended: the one command to type next."""
+"""A rehearsal's closing lines, which name the one command to run next."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _GET_ONE = "tpustarter learn start/ways-to-get-one"
 _SHARD = "tpustarter learn jax/sharding"
 _LARGEST = "v6e-256"
-"""A TPU with as many devices as a program of a check can need."""
+"""A TPU with as many devices as a check's program can need."""
 _WIDE = re.compile(r"^(?:f|s|i|u|float|int|uint)64(?=\[)")
 
 
@@ -51,7 +51,7 @@ def next_command_lines(rehearsal: Rehearsal, context: click.Context) -> Iterator
 
 
 def _is_own(rehearsal: Rehearsal) -> bool:
-    """Return whether a program is the user's, and not that of a check."""
+    """Return whether any program is the user's rather than a check's."""
     return any(one["check"] is None for one in rehearsal.results)
 
 
@@ -84,9 +84,9 @@ def _after_error(
 
 
 def _fix(place: str, *, or_arguments: bool = False) -> str:
-    """Return a sentence on the line to fix, or an empty text if none is known.
+    """Return a sentence that names the line to fix, or "" if it is unknown.
 
-    JAX also names the line where the types of the arguments are wrong, so those may be the cause.
+    JAX also names a line if the arguments' types are wrong, so those may be the cause.
     """
     what, command = (" or the --arg", "the") if or_arguments else ("", "the same")
     if not place:
@@ -97,7 +97,7 @@ def _fix(place: str, *, or_arguments: bool = False) -> str:
 def _after_too_big(
     rehearsal: Rehearsal, too_big: Sequence[ResultFields], context: click.Context
 ) -> Iterator[str]:
-    """Yield a TPU on which it fits: one of those asked for, or else the smallest there is."""
+    """Yield advice with a TPU on which the program fits: a requested one, or else the smallest."""
     from tpustarter.rehearsal.text import rehearsal_headline
 
     if _is_own(rehearsal) and (fits := [one for one in rehearsal.results if fits_memory(one)]):
@@ -139,7 +139,7 @@ def _is_explained(text: str) -> bool:
 
 
 def add_next_command(problem: Problem, context: click.Context) -> Problem:
-    """Return a problem with its next command; where JAX narrows 64-bit types, with both ways."""
+    """Return a problem with its next command, or with two if JAX narrows 64-bit types."""
     from tpustarter.rehearsal.compile.lowering import LoweringProblem
 
     if problem.hint or not isinstance(problem, LoweringProblem):

@@ -1,4 +1,4 @@
-"""`tpustarter rehearse` without a name: what it does, with commands for this folder."""
+"""`tpustarter rehearse` without a program: its purpose, and commands for this folder."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tpustarter.text.invocation import format_commands, program_command_anywhere
 from tpustarter.text.terminal import cut_text, escape_text, wrap
 
 MOST_FILES = 6
-"""Files of the user that are shown."""
+"""Most of the user's files that are shown."""
 TPU = "v6e-8"
 _MEANT = next(iter(suggestions.EXAMPLES))
-"""Check in the examples."""
+"""The check used in the examples."""
 _INDENT = "  "
 
 
 def start_page_lines(folder: Path) -> Iterator[str]:
-    """Yield the lines: what a rehearsal is, examples, and the user's files; compiles nothing."""
+    """Yield the purpose of a rehearsal, examples, and the user's files; compiles nothing."""
     yield from wrap(
         "A rehearsal compiles your program for a TPU that you don't have, with the real TPU "
         "compiler. It shows whether the program compiles, and whether it fits into the memory of "

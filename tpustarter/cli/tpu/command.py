@@ -1,4 +1,4 @@
-"""`tpustarter tpu`: the group of commands that get, look after and give back a TPU."""
+"""`tpustarter tpu`: the group of commands that create, manage and delete a TPU."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ VERBS: dict[str, str] = {
     "cost": "cost",
     "doctor": "doctor",
 }
-"""Module of each verb, which is imported when the verb is used."""
+"""Module of each verb, imported when the verb is used."""
 
 
 class _Verbs(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
-        """Return the verbs, in the order of a TPU's life."""
+        """Return the verbs in the order of a TPU's life."""
         return [*VERBS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""`tpustarter tpu cost`: an upper bound of what the chips have cost, and what is left out."""
+"""`tpustarter tpu cost`: an upper bound on the chips' cost so far, and the charges left out."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
 
 
 def cost_lines(estimates: Sequence[CostEstimate], unreachable: Sequence[str]) -> Iterator[str]:
-    """Yield the cost of each TPU, the sum of the known ones, and what is left out."""
+    """Yield each TPU's cost, the sum of the known costs, and the charges left out."""
     for one in estimates:
         row = one.resource
         age = f", {phrases.format_duration(one.hours * 3600)}" if one.hours is not None else ""

@@ -1,4 +1,4 @@
-"""`tpustarter tpu create`: asks for a TPU, in one zone or in the first of several that has it."""
+"""`tpustarter tpu create`: requests a TPU, in the first of the given zones that has one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from tpustarter.machine.tpus import TpuType
 from tpustarter.text.terminal import escape_text, wrap
 
 MAX_METADATA_BYTES = 256 * 1024
-"""Largest value of metadata that Compute Engine accepts.
+"""Largest metadata value that Compute Engine accepts.
 
 Source: https://docs.cloud.google.com/compute/docs/metadata/setting-custom-metadata (read 2026-11).
 """
@@ -53,7 +53,7 @@ Source: https://docs.cloud.google.com/compute/docs/metadata/setting-custom-metad
 
 @dataclass(frozen=True)
 class CreateOptions:
-    """The command line of `tpustarter tpu create`."""
+    """The options of `tpustarter tpu create`."""
 
     name: str
     type_name: str
@@ -85,7 +85,7 @@ class CreateOptions:
 
 
 def _require_time(_: click.Context, option: click.Parameter, value: str) -> str:
-    """Return the time of an option; raises Problem where the next option was taken for it."""
+    """Return an option's time; raises Problem if the next option was parsed as its value."""
     if not value.startswith("-"):
         return value
     name = option.opts[0]
@@ -239,7 +239,7 @@ def _require_time(_: click.Context, option: click.Parameter, value: str) -> str:
 @click.option(
     "--no-wait", is_flag=True, help="Stop following once Google has accepted the request."
 )
-def create_command(**typed: Any) -> None:  # of the types of the options
+def create_command(**typed: Any) -> None:  # with the options' types
     """Ask for a TPU, and follow the request until it is there.
 
     NAME becomes the name of the request and of its TPU VM. If you give several zones, they are
@@ -297,9 +297,9 @@ def _judge(
     grant: Grant | None,
     client: ProjectClient | None,
 ) -> None:
-    """Print the judgement of a TRC grant; raises Problem for a request that it does not cover.
+    """Print the TRC grant's coverage of the requests; raises Problem if one is not covered.
 
-    The chips in use are not known without a client, or where a zone did not answer.
+    The number of chips in use is unknown without a client, or if a zone did not respond.
     """
     if grant is None:
         return
@@ -315,7 +315,7 @@ def _judge(
 
 
 def _show_flex_start(one: TpuRequest, project: Project) -> None:
-    """Print the command for flex-start with the Cloud TPU API, which is not sent from here."""
+    """Print the Cloud TPU API's flex-start command, which this program does not send itself."""
     command = flex_start.build_command(one, project)
     for note in (tpu_request.FIXED_BOOT_DISK, flex_start.NOT_IN_LEDGER):
         echo_lines(wrap(note))
@@ -328,12 +328,12 @@ def _show_flex_start(one: TpuRequest, project: Project) -> None:
 
 
 def _zones(options: CreateOptions, grant: Grant | None) -> list[str]:
-    """Return the zones to try, each once: as typed, or else the grant's, or else gcloud's."""
+    """Return the distinct zones to try: as typed, or else the grant's, or else gcloud's."""
     typed = options.zones
     if not typed and grant:
         tpu = tpu_request.parse_type(options.type_name)
         typed = trc_grant.list_grant_zones(grant, tpu, _tier(options), options.slices)
-        # Where no zone of the grant fits, its first one is refused with the reason.
+        # If none of the grant's zones fits, its first one is refused with the reason.
         typed = typed or [row.zone for row in grant.allowances][:1]
     if not typed:
         return [project_and_zone.require_zone(None)]
@@ -351,7 +351,7 @@ def _tier(options: CreateOptions) -> Tier:
 def _requests(
     options: CreateOptions, zones: Sequence[str]
 ) -> tuple[list[TpuRequest], tuple[str, ...]]:
-    """Return the request for each zone, and the sentences on the API that makes it."""
+    """Return each zone's request, and the sentences about the API that creates it."""
     tiers = {
         "--spot": options.spot,
         "--reserved": options.reserved or bool(options.reservation),
@@ -400,7 +400,7 @@ def _request(options: CreateOptions, zone: str, api: Api) -> TpuRequest:
 
 
 def _version(options: CreateOptions, tpu: TpuType, api: Api) -> str:
-    """Return the runtime version; "" for Compute Engine, whose images are of another kind."""
+    """Return the runtime version; "" for Compute Engine, which uses other images."""
     if api == "cloud-tpu":
         return options.version or tpu_request.default_version(tpu)
     if options.version:

@@ -1,4 +1,4 @@
-"""`tpustarter tpu delete`: deletes a TPU, or all requests that are left over."""
+"""`tpustarter tpu delete`: deletes a TPU, or all leftover requests."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def delete_command(
 
 
 def _show_what_would_be_sent(name: str | None, zone: str | None, project: Project) -> None:
-    """Print the commands without asking Google, whose states they therefore don't know."""
+    """Print the commands without querying Google, so they do not depend on the current states."""
     zone_shown = zone or project_and_zone.find_zone(None) or "ZONE"
     if name is None:
         commands = gcloud_commands.build_list_commands("-", project)
@@ -111,7 +111,7 @@ def _show_what_would_be_sent(name: str | None, zone: str | None, project: Projec
 
 
 def _find(client: ProjectClient, name: str | None, zone: str) -> list[DeletionPlan]:
-    """Return the deletions; raises Problem for a name that nothing or several things have."""
+    """Return the deletion plans; raises Problem for a name that is absent or ambiguous."""
     queued, nodes = client.resources(zone)
     if name is None:
         return removal.plan_leftovers(queued.items, nodes.items)

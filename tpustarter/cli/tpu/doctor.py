@@ -1,4 +1,4 @@
-"""`tpustarter tpu doctor`: the obstacles between a project and its first TPU, with their fixes."""
+"""`tpustarter tpu doctor`: obstacles between a project and its first TPU, with their fixes."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _row(finding: ProjectFinding, paint: Paint) -> Iterator[str]:
 
 
 def _command(text: str, lead: str = _DO, hang: str = _DO_ON) -> Iterator[str]:
-    """Yield a command that can be pasted: a line that goes on ends with a backslash."""
+    """Yield a command that can be pasted, with a backslash at the end of a continued line."""
     whole = _QUOTED.sub(lambda match: match[0].replace(" ", _NO_BREAK), text)
     lines = textwrap.wrap(
         whole,

@@ -1,4 +1,4 @@
-"""The way from a name to a job and its workers, for the verbs of `tpustarter tpu job`."""
+"""Resolution of a name to a job and its workers, for the verbs of `tpustarter tpu job`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Function = TypeVar("_Function", bound=Callable[..., object])
 
 
 def route_options(function: _Function) -> _Function:
-    """Add the options about the way to the workers; without them it is that of the job's start."""
+    """Add the connection options; without them, those of the job's start apply."""
     for option in (
         click.option("--user", metavar="NAME", help="The user to log in as."),
         click.option(
@@ -51,7 +51,7 @@ class RouteFields(TypedDict):
 
 @dataclass(frozen=True)
 class TypedRoute:
-    """The options about the way to the workers, as they were typed."""
+    """The connection options as typed."""
 
     zone: str | None
     via: str | None
@@ -59,7 +59,7 @@ class TypedRoute:
     user: str | None
 
     def complete(self, record: JobRecord | None) -> TypedRoute:
-        """Return them with those of a job's start where nothing was typed; raises Problem."""
+        """Return the options, with omitted ones taken from a job's start; raises Problem."""
         worker_connection.check_user(self.user)
         if record is None:
             return replace(self, via=self.via or "gcloud")
@@ -68,14 +68,14 @@ class TypedRoute:
         )
 
     def make_route(self, project: Project, program: str = "") -> Route:
-        """Return the way to the workers."""
+        """Return the route to the workers."""
         return Route(project, program, self.via or "gcloud", self.iap, self.user)
 
 
 def find_workers(
     client: OfferingClient, project: Project, name: str, typed: TypedRoute
 ) -> tuple[list[Worker], Route]:
-    """Return all workers of a TPU, and the way to them; raises Problem where there is none."""
+    """Return all of a TPU's workers, and the route to them; raises Problem if there is none."""
     chosen = workers.choose_workers(workers.find_nodes(client, name, typed.zone))
     route = typed.make_route(project, remote_command.find_program(typed.via or "gcloud"))
     remote_command_text.require_reachable_workers(chosen, route.via, iap=route.iap)
@@ -83,7 +83,7 @@ def find_workers(
 
 
 def make_placeholder(name: str, project: Project, typed: TypedRoute) -> Worker:
-    """Return the first worker of a TPU whose address is not known."""
+    """Return a TPU's first worker, with a placeholder for its address."""
     zone = project_and_zone.find_zone(typed.zone) or "ZONE"
     addresses = ("EXTERNAL_ADDRESS",)
     node = TpuNode(project.name, zone, name, "", "READY", workers=1, external_addresses=addresses)
@@ -93,12 +93,12 @@ def make_placeholder(name: str, project: Project, typed: TypedRoute) -> Worker:
 def open_job(
     client: OfferingClient, project: Project, name: str, id_: str | None, typed: TypedRoute
 ) -> TpuJob:
-    """Return a job: as it is known here, or else as the workers of the TPU know it.
+    """Return a job from this machine's records, or else from the TPU's workers.
 
-    It has no workers where its TPU is no longer there, or another one has its name.
+    It has no workers if its TPU no longer exists, or if another TPU has its name.
 
     Raises:
-        Problem: no such job is known, neither here nor there.
+        Problem: The job is known neither to this machine nor to the workers.
     """
     record = job_records.find_job(client.project, name, id_)
     try:
@@ -151,7 +151,7 @@ def _blank_record(
 def _adopt(
     client: OfferingClient, chosen: list[Worker], route: Route, name: str, id_: str | None
 ) -> JobRecord | None:
-    """Return the record of a job that was started elsewhere, and save it."""
+    """Return the record of a job started from another machine, and save it."""
     blank = _blank_record(client, chosen, route, name)
     states, errors = TpuJob(blank, chosen, route).read_states()
     raise_for_workers(errors, f"not every worker of `{name}` was reached", None)
@@ -165,7 +165,7 @@ def _adopt(
 def connect_tpus(
     client: OfferingClient, project: Project, name: str | None, typed: TypedRoute
 ) -> Iterator[tuple[str, TpuJob | Problem]]:
-    """Yield a TPU with its workers, or each that is READY, or the reason why they aren't asked."""
+    """Yield the named TPU, or each READY one, with its workers or the Problem in reaching them."""
     for one in [name] if name else list(_ready_names(client, typed.zone)):
         known = job_records.find_job(client.project, one)
         try:
@@ -179,7 +179,7 @@ def connect_tpus(
 
 
 def _ready_names(client: OfferingClient, zone: str | None) -> Iterator[str]:
-    """Yield the names of TPUs all of whose slices are READY."""
+    """Yield the names of TPUs whose slices are all READY."""
     nodes = workers.list_nodes(client, zone).items
     groups: dict[str, list[TpuNode]] = {}
     for node in nodes:

@@ -1,4 +1,4 @@
-"""A job that is followed to its end: its logs, its failure, its results, the TPU's deletion."""
+"""Following a job to its end: its logs, its failure, its results, and the TPU's deletion."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from tpustarter.text.terminal import escape_text, wrap
 
 
 def print_log_lines(label: str, lines: Sequence[str]) -> None:
-    """Print lines of a worker on stdout, each with its label."""
+    """Print a worker's lines on stdout, each with its label."""
     if not lines:
         return
-    if sys.stdout.isatty():  # output of a worker must not control this terminal
+    if sys.stdout.isatty():  # a worker's output must not control this terminal
         lines = [escape_text(line.expandtabs()) for line in lines]
     sys.stdout.write("".join(f"{label} | {line}\n" for line in lines))
     sys.stdout.flush()
 
 
 def print_states(states: Sequence[WorkerJobState]) -> None:
-    """Print how the job stands on its workers, on stderr."""
+    """Print the job's state on each worker, on stderr."""
     for line in job_text.group_states(states, job_text.now()):
         for row in wrap(escape_text(line)):
             click.echo(row, err=True)
@@ -53,12 +53,10 @@ def print_states(states: Sequence[WorkerJobState]) -> None:
 def follow_job(
     client: OfferingClient, project: Project, job: TpuJob, *, until_end: bool = True
 ) -> int:
-    """Show the logs of a job, and do what it was started with at its end.
-
-    Returns the exit code of the worst worker.
+    """Show a job's logs, and carry out its end actions; return the worst worker's exit code.
 
     Raises:
-        Problem: it was stopped, or something at its end could not be done.
+        Problem: It was interrupted, or an end action failed.
     """
     while True:
         code = _follow_once(client, project, job, until_end=until_end)
@@ -70,7 +68,7 @@ def follow_job(
 def _follow_once(
     client: OfferingClient, project: Project, job: TpuJob, *, until_end: bool
 ) -> int | None:
-    """Follow a job to its end, and return its exit code; None if it is to be started again."""
+    """Follow a job to its end, and return its exit code, or None if it must be restarted."""
     signals: list[int] = []
 
     def stop(number: int) -> None:
@@ -101,7 +99,7 @@ def _follow_once(
 
 
 def _start_again(client: OfferingClient, project: Project, job: TpuJob) -> TpuJob:
-    """Start a job on a new TPU in place of one that was taken away; raises Problem."""
+    """Restart a job on a new TPU after a pre-emption; raises Problem."""
     record = job.record
     usd = job_end.estimate_spending([worker.node for worker in job.workers], job_text.now())
     request = job_end.find_request(client, job)
@@ -161,7 +159,7 @@ def _make_interruption(job: TpuJob, number: int) -> Problem:
 def _end(
     client: OfferingClient, project: Project, job: TpuJob, states: Sequence[WorkerJobState]
 ) -> None:
-    """Explain a failure, fetch the results, and give the TPU back once they are safe."""
+    """Explain a failure, fetch the results, and delete the TPU once they are safe."""
     record = job.record
     for log in record.logs:
         click.echo(f"log: {format_path(log)}", err=True)
@@ -187,7 +185,7 @@ def _end(
 
 
 def fetch_results(job: TpuJob, patterns: Sequence[str], target: Path) -> int:
-    """Fetch results and print their paths on stdout; returns their number. Raises Problem."""
+    """Fetch results and print their paths on stdout; return their number. Raises Problem."""
     count = size = 0
     for one in job.fetch(patterns, target):
         click.echo(escape_text(str(one.path)))

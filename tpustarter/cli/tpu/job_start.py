@@ -1,4 +1,4 @@
-"""The start of a job on all workers, or on none."""
+"""Starting a job on all workers, or on none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tpustarter.text.terminal import escape_text
 
 
 def make_environment(profile: str | None) -> Environment | None:
-    """Return the environment of a set-up profile as the workers make it; None without one."""
+    """Return the environment that the workers create for a set-up profile, or None without one."""
     if profile is None:
         return None
     one = PROFILES[profile]
@@ -32,7 +32,7 @@ def start_job(job: TpuJob, environment: Environment | None) -> None:
 
     def stop(number: int) -> None:
         signals.append(number)
-        # A command that is being started is ended once it is known on which workers it runs.
+        # A command that is still being started is ended once its workers are known.
         if not is_begun or len(signals) > 1:
             job.stop_calls()
 
@@ -64,7 +64,7 @@ def start_job(job: TpuJob, environment: Environment | None) -> None:
 
 
 def withdraw_job(job: TpuJob) -> None:
-    """End a job that did not start as a whole; one that cannot be reached stays in the list."""
+    """End a partly started job; if a worker cannot be reached, the job stays in the list."""
     try:
         job.end()
     except Problem:

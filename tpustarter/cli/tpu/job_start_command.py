@@ -51,13 +51,13 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
 
 PROFILE_NAMES = [name for name, profile in PROFILES.items() if profile.activated]
-"""Set-up profiles whose environment a program runs in."""
+"""Set-up profiles whose environment programs can run in."""
 NAME_WIDTH = 7
 
 
 @dataclass(frozen=True)
 class JobOptions:
-    """The command line of `tpustarter tpu job NAME`."""
+    """The options of `tpustarter tpu job NAME`."""
 
     name: str
     words: tuple[str, ...]
@@ -80,7 +80,7 @@ class JobOptions:
 
     @property
     def route(self) -> TypedRoute:
-        """Return the options about the way to the workers."""
+        """Return the connection options."""
         zone = project_and_zone.find_zone(self.zone)
         return TypedRoute(zone, self.via or "gcloud", self.iap, self.user)
 
@@ -150,7 +150,7 @@ class JobOptions:
 @click.option(
     "--yes", is_flag=True, help="Don't ask me to type the name with --give-back and --again."
 )
-def start_command(**typed: Any) -> None:  # of the types of the options
+def start_command(**typed: Any) -> None:  # with the options' types
     """Send a folder to all workers of the TPU NAME, and start COMMAND there on all of them.
 
     Of a git repository, the tracked files go, and the untracked ones that git does not ignore; what
@@ -196,7 +196,7 @@ def start_command(**typed: Any) -> None:  # of the types of the options
 
 
 def _show_what_would_be_sent(options: JobOptions, files: JobFiles, project: Project) -> None:
-    """Print the plan without asking Google, so the addresses are placeholders."""
+    """Print the plan without querying Google, so the addresses are placeholders."""
     worker = make_placeholder(options.name, project, options.route)
     _announce(options, files, [worker], options.route.make_route(project))
     if options.give_back:
@@ -235,7 +235,7 @@ def _make_record(options: JobOptions, workers: Sequence[Worker]) -> JobRecord:
 def _announce(
     options: JobOptions, files: JobFiles, workers: Sequence[Worker], route: Route
 ) -> None:
-    """Print the files, the workers, the command and the cost of a new job."""
+    """Print a new job's files, workers, command and cost."""
     node = workers[0].node
     where = f"{options.name}, {node.zone}"
     rows = [("sends", line) for line in job_text.describe_files(files)]

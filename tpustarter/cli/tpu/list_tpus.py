@@ -1,4 +1,4 @@
-"""`tpustarter tpu list` and `show`: the TPUs of a project, their states and what can be done."""
+"""`tpustarter tpu list` and `show`: a project's TPUs, their states and the user's next action."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _describe_nodes(row: Tpu) -> Iterator[str]:
 
 
 def _summary(seen: ProjectOverview, rows: tuple[Tpu, ...], now: datetime) -> Iterator[str]:  # noqa: ARG001
-    """Yield the summary of all rows, and what is known to be missing from it."""
+    """Yield a summary of all rows, and of what is known to be missing."""
     if rows:
         yield ""
     if not seen.rows:

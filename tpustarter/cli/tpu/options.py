@@ -1,4 +1,4 @@
-"""The common parts of the verbs of `tpustarter tpu`: options, client, commands and events."""
+"""Parts shared by the verbs of `tpustarter tpu`: options, client, commands and events."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def common_options(*, zone: str | None = "The zone.") -> Callable[[_Function], _
 
 
 def connect_to_google(project: Project) -> CloudClient:
-    """Return the clients for a project; prints a note if a local server replaces Google."""
+    """Return a project's client; prints a note if a local server replaces Google."""
     from tpustarter.cloud.api import cloud_client, tpu_client
 
     if address := tpu_client.find_local_server():
@@ -66,7 +66,7 @@ def connect_to_google(project: Project) -> CloudClient:
 
 
 def choose_project(typed: str | None, *, dry_run: bool) -> Project:
-    """Return the project, or in a dry run a placeholder if no project is known."""
+    """Return the project, or a placeholder in a dry run if none is known."""
     if dry_run and project_and_zone.find_project(typed) is None:
         return project_and_zone.PLACEHOLDER
     return project_and_zone.require_project(typed)
@@ -75,12 +75,12 @@ def choose_project(typed: str | None, *, dry_run: bool) -> Project:
 def show_commands(
     commands: Iterable[tuple[str, ...]], *, dry_run: bool, schema: str | None = None
 ) -> None:
-    """Print the gcloud commands that do the same, before anything is sent.
+    """Print the equivalent gcloud commands, before anything is sent.
 
     Args:
-        commands: The words of each command.
-        dry_run: Whether nothing is sent after them.
-        schema: The name of the JSON document that was asked for, if any.
+        commands: Each command's arguments.
+        dry_run: True if nothing is sent afterwards.
+        schema: The name of the requested JSON document, if any.
     """
     if schema:
         print_dry_run_json(map(shlex.join, commands), schema)
@@ -94,19 +94,19 @@ def show_commands(
 
 
 def print_dry_run_json(commands: Iterable[str], schema: str) -> None:
-    """Print the JSON document of a dry run on stdout."""
+    """Print a dry run's JSON document on stdout."""
     redacted = [Redactor(os.environ).redact_text(command) for command in commands]
     print_result({"schema": schema, "commands": redacted, "exit_code": ExitCode.OK})
 
 
 def confirm(question: str, expected: str, option: str, *, yes: bool) -> None:
-    """Ask the user to type the expected text; raises Problem for any other text.
+    """Ask the user to type the expected text; raises Problem if it differs.
 
     Args:
         question: The prompt on stderr.
         expected: The text to type, such as the name of the TPU to delete.
-        option: The option that answers it where there is no terminal.
-        yes: Whether that option was given.
+        option: The option that confirms without a terminal.
+        yes: True if that option was given.
     """
     if yes:
         return
@@ -125,7 +125,7 @@ def confirm(question: str, expected: str, option: str, *, yes: bool) -> None:
 
 
 def format_tpu_lines(row: Tpu, now: datetime) -> Iterator[str]:
-    """Yield the lines of one TPU: its state, what the state means, and what can be done."""
+    """Yield one TPU's lines: its state, the state's meaning, and the user's next action."""
     age = event_text.format_age(row, now)
     mark = choose_paint(_COLOURS)(row.state.name, row.state.mark)
     where = escape_text(event_text.format_type_and_zone(row)) + (f", {age}" if age else "")
@@ -142,7 +142,7 @@ def format_tpu_lines(row: Tpu, now: datetime) -> Iterator[str]:
 
 
 def draw_slice(node: TpuNode, indent: str) -> Iterator[str]:
-    """Yield the drawing of a slice: its hosts with their chips, and the state of each worker."""
+    """Yield a slice's drawing: its hosts with their chips, and each worker's state."""
     from tpustarter.cloud.text import slice_drawing
 
     if lines := list(slice_drawing.draw_lines(node)):
@@ -153,7 +153,7 @@ def draw_slice(node: TpuNode, indent: str) -> Iterator[str]:
 
 
 class _StoppedError(BaseException):
-    """The signal that ended a wait; no `Exception`, so that nothing on the way catches it."""
+    """The signal that ended a wait; not an `Exception`, so that no handler catches it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -190,7 +190,7 @@ def print_events(happening: Generator[events.Event, None, _Result]) -> _Result:
 
 
 def describe_event(event: events.Event) -> Iterator[str]:
-    """Yield the lines of an event, the first with the time of day."""
+    """Yield an event's lines, the first with the time of day."""
     now = WallClock().now().astimezone()
     at = f"{now:%H:%M:%S}  "
     hang = " " * len(at)

@@ -32,7 +32,7 @@ from tpustarter.explain import known_failures
 from tpustarter.text.terminal import escape_text, wrap
 
 CommandFor = Callable[[Worker], tuple[str, ...]]
-"""A function that returns the command for a worker."""
+"""A function that returns a worker's command."""
 
 
 @click.command(
@@ -124,7 +124,7 @@ def _show_what_would_run(
     choice: Choice,
     command: CommandFor,
 ) -> None:
-    """Print the command without asking Google, so the addresses are placeholders."""
+    """Print the command without querying Google, so the addresses are placeholders."""
     number = choice[0] if choice else 0
     addresses = ("EXTERNAL_ADDRESS",) * (number + 1)
     node = TpuNode(
@@ -190,7 +190,7 @@ def _run(client: ProjectClient, chosen: Sequence[Worker], job: RemoteCommand, fo
 def _show_lines(output: WorkerLines) -> None:
     stream = sys.stdout if output.stream == "stdout" else sys.stderr
     lines = output.lines
-    if stream.isatty():  # output of a worker must not control this terminal
+    if stream.isatty():  # a worker's output must not control this terminal
         lines = tuple(escape_text(line.expandtabs()) for line in lines)
     label = output.job.label
     stream.write("".join(f"{label} | {line}\n" for line in lines))
@@ -203,7 +203,7 @@ def _summary(endings: Sequence[WorkerEnded], seconds: float, folder: Path) -> It
         yield from wrap(escape_text(way))
         for fix in fixes:
             if known_failures.is_command(fix):
-                yield f"  $ {escape_text(fix)}"  # in one line, so that it can be copied
+                yield f"  $ {escape_text(fix)}"  # on one line, so that it can be copied
             else:
                 yield from wrap(escape_text(fix), "  - ", "    ")
     if any(ended.cut_short for ended in endings):

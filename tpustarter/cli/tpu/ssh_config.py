@@ -1,4 +1,4 @@
-"""`tpustarter tpu ssh-config`: the entries of TPUs in the user's ssh configuration."""
+"""`tpustarter tpu ssh-config`: entries for TPUs in the user's ssh configuration."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _with(
 def _all_ready(
     client: ProjectClient, file: SshConfigFile, zone: str | None
 ) -> tuple[list[TpuNode], dict[tuple[str, str, str], SshEntry]]:
-    """Return the nodes that are READY, and the entries of projects and zones that were not read."""
+    """Return the READY nodes, and the entries in projects and zones that were not read."""
     listing = workers.list_nodes(client, zone)
     for name in listing.unreachable:
         click.echo(

@@ -1,1 +1,1 @@
-"""Google's interfaces: clients, credentials, answers as plain data, errors."""
+"""Google's APIs: clients, credentials, responses as plain data, errors."""

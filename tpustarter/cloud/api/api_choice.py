@@ -1,6 +1,7 @@
-"""The API that makes a TPU: the Cloud TPU API or Compute Engine, decided by `apis.yml`.
+"""The API that creates a TPU, the Cloud TPU API or Compute Engine, as `apis.yml` decides.
 
-Each row of the file has its sources. A user may force the other API where both make the TPU.
+Each row of the file cites its sources. The user may choose the other API where both can create the
+TPU.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ TITLES: dict[Api, str] = {"cloud-tpu": "the Cloud TPU API", "compute": "Compute 
 
 
 class GenerationApis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The APIs that make the TPUs of one generation, and what Compute Engine needs to know."""
+    """The APIs that create TPUs of one generation, and the settings Compute Engine requires."""
 
     apis: Annotated[tuple[Api, ...], msgspec.Meta(min_length=1)]
     why: Text
-    """The reason for the first of them, as a clause."""
+    """The reason for preferring the first API, as a clause."""
     sources: Texts
     zones: Mapping[str, tuple[Api, ...]] = {}
     boot_disk_type: str = ""
-    """Type of the boot disk, where Compute Engine's default is not supported."""
+    """Boot disk type, where Compute Engine's default is not supported."""
     tpu_family: str = ""
-    """Name of the generation in Compute Engine's quotas."""
+    """The generation's name in Compute Engine's quotas."""
     flex_start: tuple[str, ...] = ()
-    """Zones in which the Cloud TPU API has flex-start."""
+    """Zones in which the Cloud TPU API offers flex-start."""
 
 
 @dataclass(frozen=True)
 class ApiChoice:
-    """The API that makes a TPU, with the reason in a sentence."""
+    """The API that creates a TPU, and the reason as a sentence."""
 
     api: Api
     sentence: str
@@ -50,7 +51,7 @@ class ApiChoice:
 
 @functools.cache
 def read_apis(file: Path = FILE) -> dict[str, GenerationApis]:
-    """Return the rows by generation; raises Problem for a row that cannot be used."""
+    """Return the rows by generation; raises Problem if a row is invalid."""
     rows = yaml_rows.load_yaml(file)
     if not is_object(rows):
         raise Problem(f"`{file.name}` holds no rows")
@@ -61,7 +62,7 @@ def read_apis(file: Path = FILE) -> dict[str, GenerationApis]:
 
 
 def list_apis(tpu: TpuType, zone: str = "") -> tuple[Api, ...]:
-    """Return the APIs that make a TPU in a zone, the usual one first; none for no known one."""
+    """Return the APIs that create a TPU in a zone, preferred first; empty if none is known."""
     row = read_apis().get(tpu.generation.name)
     return row.zones.get(zone, row.apis) if row else ()
 
@@ -69,14 +70,17 @@ def list_apis(tpu: TpuType, zone: str = "") -> tuple[Api, ...]:
 def choose_api(
     tpu: TpuType, zone: str, typed: Api | None = None, *, is_flex_start: bool = False
 ) -> ApiChoice:
-    """Return the API for a TPU in a zone; raises Problem where the typed one does not make it.
+    """Return the API that creates a TPU in a zone.
 
     Args:
-        tpu: The TPU.
-        zone: Its zone.
-        typed: The API that the user has named.
-        is_flex_start: Whether flex-start is wanted. Google's Python client of the Cloud TPU API
-            lacks it, so Compute Engine comes first.
+        tpu: The TPU type.
+        zone: The zone to create it in.
+        typed: The API that the user named.
+        is_flex_start: True if flex-start is requested. Google's Python client for the Cloud TPU API
+            does not support it, so Compute Engine is preferred.
+
+    Raises:
+        Problem: No API is known to create the TPU, or `typed` does not.
     """
     apis = list_apis(tpu, zone)
     if not apis:

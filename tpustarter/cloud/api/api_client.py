@@ -1,4 +1,4 @@
-"""The methods that the clients of both APIs share, so that every flow works with either.
+"""The protocols that both APIs' clients implement, so that every operation works with either.
 
 `TpuClient` and `ComputeClient` are clients of one API each. `CloudClient` holds both.
 """
@@ -15,36 +15,36 @@ from tpustarter.cloud.create.tpu_request import TpuRequest
 
 EVERY_ZONE = "-"
 UNANSWERED = ("network", "internal", "unknown")
-"""Kinds of errors after which nobody knows whether a request was carried out."""
+"""Error kinds after which it is unknown whether a request was carried out."""
 
 
 @dataclass(frozen=True)
 class OperationState:
-    """The state of one of Google's operations, by which it says whether a change was made."""
+    """The state of a Google long-running operation."""
 
     done: bool
     problem: CloudProblem | None = None
-    """The reason of a failure."""
+    """The reason for the failure, if it failed."""
 
 
 class ProjectClient(Protocol):
-    """A client that lists the TPUs of a project, in one API or in both."""
+    """A client that lists a project's TPUs, in one API or in both."""
 
     project: str
 
     @property
     def apis(self) -> Sequence[ApiClient]:
-        """Return the clients of the APIs that this one asks."""
+        """Return the clients of the APIs that this client queries."""
         ...
 
     def of(self, api: Api) -> ApiClient:
-        """Return the client of an API."""
+        """Return the client for an API."""
         ...
 
     def resources(
         self, zone: str = EVERY_ZONE
     ) -> tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]:
-        """Return the requests and the nodes in a zone, or in all zones for `-`."""
+        """Return the requests and nodes in a zone, or in all zones for `-`."""
         ...
 
     def nodes(self, zone: str = EVERY_ZONE) -> ResourceList[TpuNode]:
@@ -53,27 +53,27 @@ class ProjectClient(Protocol):
 
 
 class OfferingClient(ProjectClient, Protocol):
-    """A client that also lists what the Cloud TPU API offers to the project."""
+    """A client that also lists the zones, types and versions that the Cloud TPU API offers."""
 
     def zones(self) -> list[str]:
-        """Return the zones that have Cloud TPU for this project."""
+        """Return the zones that offer Cloud TPU to this project."""
         ...
 
     def types(self, zone: str) -> list[str]:
-        """Return the accelerator types that a zone offers."""
+        """Return the accelerator types offered in a zone."""
         ...
 
     def versions(self, zone: str) -> list[str]:
-        """Return the runtime versions that a zone offers."""
+        """Return the runtime versions offered in a zone."""
         ...
 
     def request_of(self, zone: str, name: str) -> TpuRequest | None:
-        """Return the request that made a queued resource of the Cloud TPU API."""
+        """Return the request that created a queued resource of the Cloud TPU API."""
         ...
 
 
 class ApiClient(ProjectClient, Protocol):
-    """A client of one API."""
+    """A client for a single API."""
 
     api: Api
 
@@ -82,11 +82,11 @@ class ApiClient(ProjectClient, Protocol):
         ...
 
     def queued_resource(self, zone: str, name: str) -> QueuedResource | None:
-        """Return a request for a TPU by its name, or None if Google has none."""
+        """Return the TPU request with this name, or None if it does not exist."""
         ...
 
     def node(self, zone: str, name: str) -> TpuNode | None:
-        """Return a TPU VM or slice by its name, or None if Google has none."""
+        """Return the TPU VM or slice with this name, or None if it does not exist."""
         ...
 
     def create(self, request: TpuRequest) -> str:
@@ -94,23 +94,23 @@ class ApiClient(ProjectClient, Protocol):
         ...
 
     def delete_queued_resource(self, zone: str, name: str, *, force: bool) -> None:
-        """Request the deletion of a request; `force` includes its nodes."""
+        """Start deleting a request; `force` includes its nodes."""
         ...
 
     def delete_node(self, zone: str, name: str) -> None:
-        """Request the deletion of a node."""
+        """Start deleting a node."""
         ...
 
     def discard_parts(self, zone: str, name: str) -> None:
-        """Delete the resources that this program made for a TPU and that outlive it."""
+        """Delete the parts this program created for a TPU that outlive its deletion."""
         ...
 
     def stop_node(self, zone: str, name: str) -> str:
-        """Request that a TPU VM stops, and return the operation's name."""
+        """Start stopping a TPU VM, and return the operation's name."""
         ...
 
     def start_node(self, zone: str, name: str) -> str:
-        """Request that a stopped TPU VM starts, and return the operation's name."""
+        """Start a stopped TPU VM, and return the operation's name."""
         ...
 
     def operation(self, name: str) -> OperationState:

@@ -1,4 +1,4 @@
-"""Time as an argument, so that a day in the queue passes in a second of a test."""
+"""The clock as an argument, so that a test can spend a day in the queue within a second."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """A source of the time, which also waits; a test's clock passes hours at once."""
+    """A source of the current time that can also sleep; a test's clock skips hours at once."""
 
     def now(self) -> datetime:
-        """Return the time in UTC."""
+        """Return the current time in UTC."""
         ...
 
     def sleep(self, seconds: float) -> None:
@@ -20,10 +20,10 @@ class Clock(Protocol):
 
 
 class WallClock:
-    """The clock of this machine."""
+    """The system clock."""
 
     def now(self) -> datetime:
-        """Return the time in UTC."""
+        """Return the current time in UTC."""
         return datetime.now(timezone.utc)
 
     def sleep(self, seconds: float) -> None:

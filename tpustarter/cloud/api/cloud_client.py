@@ -1,4 +1,4 @@
-"""The clients of both APIs for one project: one list, and the client of each resource's own API."""
+"""A client that combines both APIs for one project, and lists their TPUs together."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Resources = tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]
 """Requests and nodes."""
 
 ONE_API = ("denied", "setup")
-"""Kinds of errors with which one API may refuse while the other answers."""
+"""Error kinds that can affect one API while the other still responds."""
 
 
 class CloudClient:
-    """The clients of the Cloud TPU API and of Compute Engine for one project."""
+    """A client for both the Cloud TPU API and Compute Engine, for one project."""
 
     def __init__(
         self,
@@ -39,41 +39,41 @@ class CloudClient:
 
     @functools.cached_property
     def tpu(self) -> TpuClient:
-        """Return the client of the Cloud TPU API."""
+        """Return the Cloud TPU API client."""
         return self._tpu or TpuClient(self.project, clock=self._clock)
 
     @functools.cached_property
     def compute(self) -> ApiClient:
-        """Return the client of Compute Engine."""
+        """Return the Compute Engine client."""
         from tpustarter.cloud.api.compute_client import ComputeClient
 
         return self._compute or ComputeClient(self.project, clock=self._clock)
 
     def zones(self) -> list[str]:
-        """Return the zones that have Cloud TPU for this project."""
+        """Return the zones that offer Cloud TPU to this project."""
         return self.tpu.zones()
 
     def types(self, zone: str) -> list[str]:
-        """Return the accelerator types that a zone offers."""
+        """Return the accelerator types offered in a zone."""
         return self.tpu.types(zone)
 
     def versions(self, zone: str) -> list[str]:
-        """Return the runtime versions that a zone offers."""
+        """Return the runtime versions offered in a zone."""
         return self.tpu.versions(zone)
 
     def request_of(self, zone: str, name: str) -> TpuRequest | None:
-        """Return the request that made a queued resource of the Cloud TPU API."""
+        """Return the request that created a queued resource of the Cloud TPU API."""
         return self.tpu.request_of(zone, name)
 
     def of(self, api: Api) -> ApiClient:
-        """Return the client of an API."""
+        """Return the client for an API."""
         return self.compute if api == "compute" else self.tpu
 
     @property
     def apis(self) -> Sequence[ApiClient]:
-        """Return the clients of both APIs.
+        """Return both APIs' clients.
 
-        Where a server of a test replaces the Cloud TPU API alone, Compute Engine is not asked.
+        Compute Engine is not queried if a test server replaces only the Cloud TPU API.
         """
         is_half = tpu_client.find_local_server() and not rest_client.find_local_server()
         if is_half and self._compute is None:
@@ -81,17 +81,17 @@ class CloudClient:
         return (self.tpu, self.compute)
 
     def resources(self, zone: str = EVERY_ZONE) -> Resources:
-        """Return the requests and the nodes of both APIs in a zone, or in all zones for `-`.
+        """Return both APIs' requests and nodes in a zone, or in all zones for `-`.
 
-        Where one API refuses, its name is among the places that did not answer.
+        If one API refuses, its name is listed in `unreachable`.
 
         Raises:
-            CloudProblem: both refuse, or there is no answer.
+            CloudProblem: Both APIs refuse, or one does not respond.
         """
         return self._ask(lambda client: client.resources(zone))
 
     def nodes(self, zone: str = EVERY_ZONE) -> ResourceList[TpuNode]:
-        """Return the TPU VMs and slices of both APIs; raises CloudProblem as `resources` does."""
+        """Return both APIs' TPU VMs and slices; raises CloudProblem as `resources` does."""
         return self._ask(lambda client: (ResourceList(()), client.nodes(zone)))[1]
 
     def _ask(self, question: Callable[[ApiClient], Resources]) -> Resources:

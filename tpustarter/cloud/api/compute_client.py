@@ -1,8 +1,8 @@
-"""A client of Compute Engine for TPUs, with the methods and the answers of `TpuClient`.
+"""A Compute Engine client for TPUs, with the same methods and return values as `TpuClient`.
 
 It calls the documented REST methods, because Google's own Python package imports all of Compute
-Engine: 16 to 26 s, where that of the Cloud TPU API takes 3 to 5 s on the same busy machine
-(measured 2026-11). The tests read every request with that package's types.
+Engine: 16 to 26 s, compared with 3 to 5 s for the Cloud TPU API's package on the same busy machine
+(measured 2026-11). The tests parse every request with that package's types.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from tpustarter.cloud.api.rest_client import COMPUTE, RestClient, UnansweredErro
 from tpustarter.cloud.create.tpu_request import TpuRequest
 
 CALL_S = 30.0
-"""Seconds that a call may take."""
+"""Timeout for one call, in seconds."""
 PAGES = {"includeAllScopes": "True", "maxResults": 500, "returnPartialSuccess": "True"}
 OPERATION_S = 300.0
-"""Seconds for which the operation of a template or a policy is waited for."""
+"""Longest wait for a template or policy operation, in seconds."""
 LOOK_S = 2.0
-"""Seconds between two looks at such an operation, which ends within a few."""
+"""Seconds between polls of such an operation, which finishes within a few."""
 _GRPC_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 409: 6, 412: 9, 429: 8}
-"""gRPC codes by the status of HTTP, as Google's libraries map them.
+"""gRPC codes by HTTP status, as Google's libraries map them.
 
 Source: https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto (read 2026-11).
 """
@@ -82,7 +82,7 @@ class _GroupErrors(msgspec.Struct):
 
 
 class ComputeClient:
-    """A client of Compute Engine for one project."""
+    """A Compute Engine client for one project."""
 
     api: Api = "compute"
 
@@ -94,18 +94,18 @@ class ComputeClient:
         self._clock = clock or WallClock()
 
     def of(self, api: Api) -> ComputeClient:  # noqa: ARG002  the client of one API is its only one
-        """Return the client of an API."""
+        """Return the client for an API."""
         return self
 
     @property
     def apis(self) -> tuple[ComputeClient, ...]:
-        """Return the clients of the APIs that this one asks."""
+        """Return the clients of the APIs that this client queries."""
         return (self,)
 
     def resources(
         self, zone: str = EVERY_ZONE
     ) -> tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]:
-        """Return the requests and the nodes in a zone, or in all zones for `-`."""
+        """Return the requests and nodes in a zone, or in all zones for `-`."""
         parts, unreachable = self._all_parts()
         requests, nodes = parts.list_tpus(self.project, self._clock.now())
         is_all = zone == EVERY_ZONE
@@ -123,20 +123,20 @@ class ComputeClient:
         return self.resources(zone)[1]
 
     def queued_resource(self, zone: str, name: str) -> QueuedResource | None:
-        """Return a request for a TPU by its name, or None if Google has none."""
+        """Return the TPU request with this name, or None if it does not exist."""
         requests, _ = self._named(zone, name)
         return next((row for row in requests if row.name == name), None)
 
     def node(self, zone: str, name: str) -> TpuNode | None:
-        """Return a TPU VM or slice by its name, or None if Google has none."""
+        """Return the TPU VM or slice with this name, or None if it does not exist."""
         _, nodes = self._named(zone, name)
         return next((row for row in nodes if row.name == name), None)
 
     def create(self, request: TpuRequest) -> str:
         """Request a TPU, and return the name of the operation that creates it.
 
-        The policy and the template of a slice are made first, and taken back where Google refuses
-        the group.
+        A slice's policy and template are created first, and deleted again if Google refuses the
+        group.
         """
         compute_requests.require_possible(request)
         place = f"zones/{request.zone}"
@@ -159,7 +159,7 @@ class ComputeClient:
             raise
 
     def delete_queued_resource(self, zone: str, name: str, *, force: bool) -> None:  # noqa: ARG002
-        """Request the deletion of an instance or a group; `force` is the other API's."""
+        """Start deleting an instance or a group; `force` applies only to the other API."""
         doing = f"delete `{name}`"
         for kind in ("instances", "instanceGroupManagers"):
             if self._one(f"zones/{zone}/{kind}/{name}", _KINDS[kind]) is not None:
@@ -168,11 +168,11 @@ class ComputeClient:
         self.discard_parts(zone, name)
 
     def delete_node(self, zone: str, name: str) -> None:
-        """Request the deletion of a node."""
+        """Start deleting a node."""
         self.delete_queued_resource(zone, name, force=True)
 
     def discard_parts(self, zone: str, name: str) -> None:
-        """Delete this program's template and policy of a slice whose group is gone."""
+        """Delete the template and policy this program created for a slice, if its group is gone."""
         if self._one(f"zones/{zone}/instanceGroupManagers/{name}", Group) is not None:
             return
         doing = f"delete what is left of `{name}`"
@@ -185,22 +185,22 @@ class ComputeClient:
             self._write(doing, "DELETE", f"{region}/resourcePolicies/{name}")
 
     def stop_node(self, zone: str, name: str) -> str:
-        """Request that a TPU VM stops, and return the operation's name; slices cannot stop."""
+        """Start stopping a TPU VM, and return the operation's name; slices cannot be stopped."""
         return self._write(f"stop `{name}`", "POST", f"zones/{zone}/instances/{name}/stop")
 
     def start_node(self, zone: str, name: str) -> str:
-        """Request that a stopped TPU VM starts, and return the operation's name."""
+        """Start a stopped TPU VM, and return the operation's name."""
         return self._write(f"start `{name}`", "POST", f"zones/{zone}/instances/{name}/start")
 
     def operation(self, name: str) -> OperationState:
-        """Return the state of an operation; an operation unknown to Google counts as ended."""
+        """Return an operation's state; an operation unknown to Google counts as done."""
         row = self._one(name, _Operation)
         if row is None or row.status != "DONE":
             return OperationState(done=row is None)
         return OperationState(done=True, problem=_problem_of(row, "finish what it was asked for"))
 
     def _named(self, zone: str, name: str) -> tuple[Sequence[QueuedResource], Sequence[TpuNode]]:
-        """Return the resources with a name in a zone: an instance, or a group with its machines."""
+        """Return the request and nodes with this name in a zone, from an instance or a group."""
         parts = ComputeParts()
         instance = self._one(f"zones/{zone}/instances/{name}", Instance)
         if instance is not None and instance.is_tpu and not instance.group:
@@ -210,7 +210,7 @@ class ComputeClient:
         region = f"regions/{compute_requests.find_region(zone)}"
         template_path = f"global/instanceTemplates/{name}"
         if group and "/instanceTemplates/" in group.instance_template:
-            words = group.instance_template.split("/")  # it may be one of a region
+            words = group.instance_template.split("/")  # a template may be regional
             template_path = "/".join(words[-3:] if words[-3] == "global" else words[-4:])
         template = self._one(template_path, Template)
         policy = self._one(f"{region}/resourcePolicies/{name}", Policy)
@@ -227,7 +227,7 @@ class ComputeClient:
         return parts.list_tpus(self.project, self._clock.now())
 
     def _group_error(self, zone: str, name: str) -> str:
-        """Return the last error of a group, or "" for none."""
+        """Return a group's last error, or "" if it has none."""
         path = self._path(f"zones/{zone}/instanceGroupManagers/{name}/listErrors")
         answer = _in_words(
             f"list the errors of `{name}`",
@@ -236,7 +236,7 @@ class ComputeClient:
         return next((f"{row.error.code}: {row.error.message}" for row in answer.items), "")
 
     def _all_parts(self) -> tuple[ComputeParts, tuple[str, ...]]:
-        """Return everything of the project that may belong to a TPU, asking for all at once."""
+        """Return every resource in the project that may belong to a TPU, fetched concurrently."""
         with ThreadPoolExecutor(len(_KINDS)) as threads:
             instances = threads.submit(self._list, "instances", Instance)
             groups = threads.submit(self._list, "instanceGroupManagers", Group)
@@ -250,7 +250,7 @@ class ComputeClient:
         return parts, tuple(dict.fromkeys(silent))
 
     def _list(self, kind: str, of: type[_Part]) -> tuple[list[_Part], tuple[str, ...]]:
-        """Return all resources of a kind in every place, and the places that did not answer."""
+        """Return all resources of a kind in all locations, and the locations that did not reply."""
         rows: list[_Part] = []
         silent: list[str] = []
         token = ""
@@ -284,7 +284,7 @@ class ComputeClient:
         path: str,
         body: dict[str, object] | None = None,
     ) -> str:
-        """Send a change once, and return the name of its operation, with its place."""
+        """Send a change once, and return its operation's name, prefixed with its location."""
         row = _in_words(
             doing, lambda: self._google.send(method, COMPUTE, self._path(path), _Operation, body)
         )
@@ -295,7 +295,7 @@ class ComputeClient:
         return f"{place}/operations/{row.name}"
 
     def _finish(self, operation: str) -> None:
-        """Wait for an operation that takes seconds; raises CloudProblem where it failed."""
+        """Wait up to `OPERATION_S` for a short operation; raises CloudProblem if it failed."""
         began = self._clock.now()
         while True:
             ending = self.operation(operation)
@@ -337,7 +337,7 @@ def _converted(value: object, kind: type[_Answer]) -> _Answer:
 
 
 def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
-    """Return the answer to a call; one that is missing becomes a CloudProblem."""
+    """Call `ask` and return its result, converting UnansweredError to CloudProblem."""
     try:
         return ask()
     except UnansweredError as error:
@@ -345,7 +345,7 @@ def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
 
 
 def _problem_of_answer(error: UnansweredError, doing: str) -> CloudProblem:
-    """Return the Problem of a call that Compute Engine refused, or that got no answer."""
+    """Return the Problem for a call that Compute Engine refused or did not answer."""
     code = _GRPC_CODES.get(error.status)
     if _QUOTA_REASONS & {*error.error_reasons} or error.reason == "rate":
         code = EXHAUSTED
@@ -360,7 +360,7 @@ def _problem_of_answer(error: UnansweredError, doing: str) -> CloudProblem:
 
 
 def _problem_of(row: _Operation, doing: str) -> CloudProblem | None:
-    """Return the Problem of an operation that has failed, or None for another one."""
+    """Return the Problem for a failed operation, or None if it did not fail."""
     if not row.error.errors:
         return None
     text = "\n".join(f"{one.code}: {one.message}" for one in row.error.errors)

@@ -1,7 +1,8 @@
-"""The requests that make a TPU with Compute Engine, as its JSON, filled in as gcloud does.
+"""Compute Engine request bodies that create a TPU, as JSON, filled in as gcloud does.
 
-One host is an instance. A slice of several is a workload policy, an instance template and a managed
-instance group, all of the same name, and each of the three says that this program has made it.
+A single-host TPU is an instance. A multi-host slice consists of a workload policy, an instance
+template and a managed instance group, all with the same name. The instance, the template and the
+policy are marked as created by this program.
 Sources: https://docs.cloud.google.com/compute/docs/tpus/create-tpu-vm-instance
 https://docs.cloud.google.com/compute/docs/tpus/create-tpu-mig-multi-host-slice
 https://docs.cloud.google.com/tpu/docs/spot-compute (read 2026-11).
@@ -21,41 +22,41 @@ from tpustarter.machine import tpus
 Body = dict[str, object]
 
 BOOT_DISK_GB = 200
-"""Size of the boot disk: Compute Engine's default of 10 GB has no room for a framework."""
+"""Boot disk size: Compute Engine's default of 10 GB is too small for a framework."""
 IMAGE_PROJECT = "ubuntu-os-accelerator-images"
 CHIPS_PER_HOST = 4
-"""Chips of each machine in a slice of several."""
+"""Chips per host in a multi-host slice."""
 MADE_BY = {"made-by": "tpustarter"}
-"""Label of each instance and template that this program makes."""
+"""Label on each instance and template that this program creates."""
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 WAIT_SHORTEST_S, WAIT_LONGEST_S = 90, 7200
-"""Seconds that Compute Engine waits for the capacity of one flex-start machine.
+"""Limits in seconds of the time that Compute Engine waits for a flex-start machine's capacity.
 
-Source: https://docs.cloud.google.com/compute/docs/instances/about-flex-start-vms (read 2026-11).
-"""
+Source: https://docs.cloud.google.com/compute/docs/instances/about-flex-start-vms (read 2026-11)."""
 NEWER_GCLOUD = (
     "gcloud 528 does not know all options of the commands below. tpustarter does not need them, "
     "and `gcloud components update` gets a newer one."
 )
-"""Of 528.0.0: `FLEX_START` of instances, and `--target-size-policy-mode` outside alpha."""
+"""Concerns gcloud 528.0.0: `FLEX_START` of instances, and `--target-size-policy-mode` outside
+alpha."""
 ZONE_LABEL = "tpu-zone"
-"""Label of a template with the zone of its group, because templates have no zone."""
+"""Label that records the group's zone on its template, because templates have no zone."""
 
 
 class PolicyNote(msgspec.Struct, rename="kebab"):
-    """The description of a workload policy, as JSON, because a policy has no labels."""
+    """A workload policy's description, as JSON, because policies have no labels."""
 
     made_by: str = ""
     zone: str = ""
 
 
 def find_region(zone: str) -> str:
-    """Return the region of a zone."""
+    """Return the region that contains a zone."""
     return zone.rpartition("-")[0]
 
 
 def find_machine_type(request: TpuRequest) -> str:
-    """Return the machine type of each host; raises Problem where none is published."""
+    """Return each host's machine type; raises Problem if none is published."""
     tpu = request.type
     chips = tpu.chips if tpu.hosts == 1 else CHIPS_PER_HOST
     names = [name for name, number in tpu.generation.machine_types if number == chips]
@@ -69,7 +70,7 @@ def find_machine_type(request: TpuRequest) -> str:
 
 
 def find_topology(request: TpuRequest) -> str:
-    """Return the topology of a slice, such as `4x4x4`; raises Problem where it is not known."""
+    """Return a slice's topology, such as `4x4x4`; raises Problem if it is unknown."""
     try:
         return tpus.find_topology(request.type.name).topology_name.partition(":")[2]
     except LookupError as error:
@@ -77,7 +78,7 @@ def find_topology(request: TpuRequest) -> str:
 
 
 def require_possible(request: TpuRequest) -> None:
-    """Raise Problem for a request that Compute Engine cannot carry out."""
+    """Raise Problem if Compute Engine cannot carry out a request."""
     machine = find_machine_type(request)
     if request.type.hosts > 1:
         find_topology(request)
@@ -98,7 +99,7 @@ def require_possible(request: TpuRequest) -> None:
 
 
 def list_notes(request: TpuRequest) -> tuple[str, ...]:
-    """Return the sentences to read before a request is sent."""
+    """Return the notes to show before a request is sent."""
     disk = (
         f"Its boot disk has {BOOT_DISK_GB} GB, because the default of 10 GB has no room for a "
         "framework."
@@ -109,17 +110,17 @@ def list_notes(request: TpuRequest) -> tuple[str, ...]:
 
 
 def list_labels(request: TpuRequest) -> dict[str, str]:
-    """Return the labels of the instances: the user's, and the one of this program."""
+    """Return the instances' labels: the user's, and the one that marks this program's."""
     return {**request.labels, **MADE_BY}
 
 
 def find_wait_s(request: TpuRequest) -> int:
-    """Return the seconds that a flex-start instance waits for capacity."""
+    """Return how many seconds a flex-start instance waits for capacity."""
     return min(max(request.valid_until_s or WAIT_LONGEST_S, WAIT_SHORTEST_S), WAIT_LONGEST_S)
 
 
 def make_instance(request: TpuRequest, project: str) -> Body:
-    """Return the instance of a TPU of one host."""
+    """Return the instance for a single-host TPU."""
     place = f"projects/{project}/zones/{request.zone}"
     body = _machine(request, project, "instance")
     body |= {"name": request.name}
@@ -130,7 +131,7 @@ def make_instance(request: TpuRequest, project: str) -> Body:
 
 
 def make_template(request: TpuRequest, project: str) -> Body:
-    """Return the instance template of a slice."""
+    """Return a slice's instance template."""
     properties = _machine(request, project, "template")
     properties["machineType"] = find_machine_type(request)
     properties["labels"] = {**list_labels(request), ZONE_LABEL: request.zone}
@@ -138,7 +139,7 @@ def make_template(request: TpuRequest, project: str) -> Body:
 
 
 def make_policy(request: TpuRequest) -> Body:
-    """Return the workload policy of a slice: its machines form this topology."""
+    """Return a slice's workload policy, which sets the topology its machines form."""
     return {
         "name": request.name,
         "description": describe_policy(request.zone),
@@ -151,12 +152,12 @@ def make_policy(request: TpuRequest) -> Body:
 
 
 def describe_policy(zone: str) -> str:
-    """Return the description of a workload policy of this program."""
+    """Return the description that marks a workload policy as this program's."""
     return msgspec.json.encode(PolicyNote(made_by=MADE_BY["made-by"], zone=zone)).decode()
 
 
 def make_group(request: TpuRequest, project: str) -> Body:
-    """Return the managed instance group of a slice, which makes all of its machines or none."""
+    """Return a slice's managed instance group, which creates all of its machines or none."""
     region = find_region(request.zone)
     return {
         "name": request.name,
@@ -172,7 +173,7 @@ def make_group(request: TpuRequest, project: str) -> Body:
 
 
 def _machine(request: TpuRequest, project: str, kind: Literal["instance", "template"]) -> Body:
-    """Return the properties that an instance and a template share."""
+    """Return the properties that instances and templates share."""
     metadata = [{"key": key, "value": value} for key, value in sorted(request.metadata.items())]
     account = request.service_account or "default"
     body: Body = {
@@ -198,7 +199,7 @@ def _machine(request: TpuRequest, project: str, kind: Literal["instance", "templ
 
 
 def find_reservation(request: TpuRequest) -> str:
-    """Return the name of the reservation without its path."""
+    """Return the reservation's name without its path."""
     return request.reservation.rpartition("/")[2]
 
 
@@ -222,7 +223,7 @@ def _boot_disk(request: TpuRequest, project: str, kind: str) -> Body:
 
 
 def find_boot_disk_type(request: TpuRequest) -> str:
-    """Return the type of the boot disk, or "" for Compute Engine's default."""
+    """Return the boot disk type, or "" for Compute Engine's default."""
     row = api_choice.read_apis().get(request.type.generation.name)
     return row.boot_disk_type if row else ""
 

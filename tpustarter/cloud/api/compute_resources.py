@@ -1,9 +1,9 @@
-"""TPUs of Compute Engine from its JSON, in the words that queued resources and nodes have.
+"""Compute Engine's TPUs, parsed from its JSON into queued resources and nodes.
 
-An instance with a TPU is a request and its node. A managed instance group with a workload policy is
-a request, whose machines form one node with several workers; without such a policy each machine is
-a node by itself. A template or a policy of this program without a group is a request that is
-incomplete: nothing of it is billed, but its name is taken.
+An instance with a TPU is both a request and its node. A managed instance group with a workload
+policy is a request whose machines form one multi-worker node; without such a policy, each machine
+is a node of its own. A template or policy of this program that has no group is an incomplete
+request: nothing is billed, but its name is taken.
 """
 
 from __future__ import annotations
@@ -22,16 +22,15 @@ from tpustarter.cloud.api.resources import QueuedResource, Tier, TpuNode
 from tpustarter.machine import tpus
 
 INCOMPLETE = "INCOMPLETE"
-"""State of a request of which only the template or the workload policy is left."""
+"""State of a request that has only a template or workload policy left."""
 RESOURCE_EXHAUSTED = 8
-"""gRPC code that the Cloud TPU API has for a lack of capacity or quota."""
+"""gRPC code that the Cloud TPU API returns for a lack of capacity or quota."""
 YOUNG_S = 600.0
-"""Seconds for which a group without machines may still be making them."""
+"""Age in seconds up to which a group without machines may still be creating them."""
 _TPU_MACHINE = re.compile(r"ct\d\w*-|tpu\d")
-"""Beginning of the machine types that have a TPU.
+"""Prefix of the machine types that have a TPU.
 
-Source: https://docs.cloud.google.com/compute/docs/tpus/tpu-machines (read 2026-11).
-"""
+Source: https://docs.cloud.google.com/compute/docs/tpus/tpu-machines (read 2026-11)."""
 _TIERS: dict[str, Tier] = {
     "SPOT": "spot",
     "FLEX_START": "flex-start",
@@ -62,27 +61,27 @@ class InstanceDisk(msgspec.Struct):
 
 
 class MetadataItem(msgspec.Struct):
-    """A key of an instance's metadata with its value."""
+    """A key and value in an instance's metadata."""
 
     key: str = ""
     value: str = ""
 
 
 class InstanceMetadata(msgspec.Struct):
-    """The metadata of an instance."""
+    """An instance's metadata."""
 
     items: list[MetadataItem] = []
 
 
 class Scheduling(msgspec.Struct, rename="camel"):
-    """The way in which an instance gets its capacity."""
+    """An instance's provisioning model."""
 
     provisioning_model: str = ""
     preemptible: bool = False
 
 
 class Instance(msgspec.Struct, rename="camel"):
-    """An instance of Compute Engine, of instances.get."""
+    """A Compute Engine instance, as returned by instances.get."""
 
     name: str = ""
     zone: str = ""
@@ -101,29 +100,29 @@ class Instance(msgspec.Struct, rename="camel"):
 
     @property
     def group(self) -> str:
-        """Return the name of the group that has made it, or "" if none has."""
+        """Return the name of the group that created it, or "" if none did."""
         made_by = (row.value for row in self.metadata.items if row.key == "created-by")
         return next((last_part(text) for text in made_by if "/instanceGroupManagers/" in text), "")
 
 
 class GroupStatus(msgspec.Struct, rename="camel"):
-    """The status of a managed instance group."""
+    """A managed instance group's status."""
 
     is_stable: bool = False
 
 
 class GroupPolicies(msgspec.Struct, rename="camel"):
-    """The resource policies of a managed instance group."""
+    """A managed instance group's resource policies."""
 
     workload_policy: str = ""
 
 
 class Group(msgspec.Struct, rename="camel"):
-    """A managed instance group, of instanceGroupManagers.get."""
+    """A managed instance group, as returned by instanceGroupManagers.get."""
 
     name: str = ""
     zone: str = ""
-    """Empty for a group of a region, which forms no slice."""
+    """Empty for a regional group, which forms no slice."""
     creation_timestamp: str = ""
     target_size: int = 0
     instance_template: str = ""
@@ -132,7 +131,7 @@ class Group(msgspec.Struct, rename="camel"):
 
 
 class TemplateProperties(msgspec.Struct, rename="camel"):
-    """The properties of the instances that a template makes."""
+    """The properties of the instances that a template creates."""
 
     machine_type: str = ""
     labels: dict[str, str] = {}
@@ -140,7 +139,7 @@ class TemplateProperties(msgspec.Struct, rename="camel"):
 
 
 class Template(msgspec.Struct, rename="camel"):
-    """An instance template, of instanceTemplates.get."""
+    """An instance template, as returned by instanceTemplates.get."""
 
     name: str = ""
     creation_timestamp: str = ""
@@ -148,14 +147,14 @@ class Template(msgspec.Struct, rename="camel"):
 
     @property
     def our_zone(self) -> str:
-        """Return the zone for which this program made it, or "" if it is somebody else's."""
+        """Return the zone for which this program created it, or "" if another program did."""
         labels = self.properties.labels
         ours = compute_requests.MADE_BY.items() <= labels.items()
         return labels.get(compute_requests.ZONE_LABEL, "") if ours else ""
 
 
 class Policy(msgspec.Struct, rename="camel"):
-    """A resource policy, of resourcePolicies.get."""
+    """A resource policy, as returned by resourcePolicies.get."""
 
     name: str = ""
     description: str = ""
@@ -163,7 +162,7 @@ class Policy(msgspec.Struct, rename="camel"):
 
     @property
     def our_zone(self) -> str:
-        """Return the zone for which this program made it, or "" if it is somebody else's."""
+        """Return the zone for which this program created it, or "" if another program did."""
         try:
             note = msgspec.json.decode(self.description, type=PolicyNote)
         except msgspec.MsgspecError:
@@ -173,17 +172,17 @@ class Policy(msgspec.Struct, rename="camel"):
 
 @dataclass
 class ComputeParts:
-    """The parts of a project in Compute Engine, of which some make a TPU together."""
+    """A project's Compute Engine resources, some of which together make up a TPU."""
 
     instances: list[Instance] = field(default_factory=list[Instance])
     groups: list[Group] = field(default_factory=list[Group])
     templates: list[Template] = field(default_factory=list[Template])
     policies: list[Policy] = field(default_factory=list[Policy])
     group_errors: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
-    """The last error of a group, by zone and name, where it was asked for."""
+    """Each group's last error by zone and name, where it was fetched."""
 
     def list_tpus(self, project: str, now: datetime) -> tuple[list[QueuedResource], list[TpuNode]]:
-        """Return the requests and nodes that these parts are."""
+        """Return the requests and nodes that these resources make up."""
         machines: dict[tuple[str, str], list[Instance]] = {}
         single: list[Instance] = []
         by_group = {(last_part(row.zone), row.name): row for row in self.groups if row.zone}
@@ -211,7 +210,7 @@ class ComputeParts:
         return [*requests, *self._incomplete(project, {*by_group})], nodes
 
     def _incomplete(self, project: str, groups: set[tuple[str, str]]) -> list[QueuedResource]:
-        """Return this program's slices that have parts, but no group."""
+        """Return this program's templates and policies without a group, as incomplete requests."""
         found: dict[tuple[str, str], QueuedResource] = {}
         for template in self.templates:
             if (key := (template.our_zone, template.name)) not in groups and template.our_zone:
@@ -236,12 +235,12 @@ class ComputeParts:
 
 
 def last_part(url: str) -> str:
-    """Return the name at the end of one of Google's paths."""
+    """Return the last component of a Google resource path."""
     return clean_text(url).rpartition("/")[2]
 
 
 def parse_time(text: str) -> datetime | None:
-    """Return one of Compute Engine's times, or None for none."""
+    """Return a Compute Engine timestamp in UTC, or None if it cannot be parsed."""
     try:
         return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)
     except ValueError:
@@ -249,9 +248,9 @@ def parse_time(text: str) -> datetime | None:
 
 
 def tpu_type_of_machine(machine_type: str, hosts: int = 1) -> str:
-    """Return the accelerator type of so many machines that form one slice: `v6e-16`.
+    """Return the accelerator type of a slice of `hosts` such machines, such as `v6e-16`.
 
-    A machine type that this program does not know stands for itself.
+    An unknown machine type is returned by name, as in `2 x NAME` for two hosts.
     """
     name = last_part(machine_type)
     try:
@@ -307,7 +306,7 @@ def _node_of_instance(row: Instance, project: str, group: str = "") -> TpuNode:
 
 
 def _addresses(rows: Sequence[Instance]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the internal and the external addresses of instances, in their order."""
+    """Return the instances' internal and external addresses, in order."""
     cards = [card for row in rows for card in row.network_interfaces[:1]]
     outside = [one.address for card in cards for one in card.access[:1] if one.address]
     return tuple(clean_text(card.address) for card in cards), tuple(map(clean_text, outside))
@@ -316,7 +315,7 @@ def _addresses(rows: Sequence[Instance]) -> tuple[tuple[str, ...], tuple[str, ..
 def _of_group(
     group: Group, template: Template | None, machines: list[Instance], project: str, now: datetime
 ) -> tuple[QueuedResource, list[TpuNode]]:
-    """Return a group as a request, with its node or nodes."""
+    """Return a group as a request and its nodes."""
     name, zone = clean_text(group.name), last_part(group.zone)
     is_slice = bool(group.resource_policies.workload_policy)
     hosts = max(group.target_size, len(machines))
@@ -345,7 +344,7 @@ def _of_group(
 
 
 def _slice_node(group: Group, machines: list[Instance], hosts: int, project: str) -> TpuNode:
-    """Return the machines of a slice as one node; it is as far as the machine that is last."""
+    """Return a slice's machines as one node, which is READY only if all of them are."""
     inside, outside = _addresses(machines)
     states = [resource_states.find_instance_states(row.status).node for row in machines]
     others = [state for state in states if state != "READY"]
@@ -372,10 +371,10 @@ def _slice_node(group: Group, machines: list[Instance], hosts: int, project: str
 def _state_of_group(
     group: Group, machines: list[Instance], created: datetime | None, now: datetime
 ) -> str:
-    """Return the state of a group as a request.
+    """Return a group's state as a request.
 
-    A group without machines that is at rest, and older than `YOUNG_S`, never gets them again: this
-    program's groups do not repair what is lost.
+    A stable group that has no machines and is older than `YOUNG_S` never gets them back, because
+    this program's groups do not repair lost machines.
     """
     states = {resource_states.find_instance_states(row.status).request for row in machines}
     if states == {"ACTIVE"} and len(machines) >= group.target_size:
@@ -387,7 +386,7 @@ def _state_of_group(
 
 
 def _with_error(request: QueuedResource, error: str, *, is_empty: bool) -> QueuedResource:
-    """Return a request with its last error; without machines it waits, as the group tries again."""
+    """Return a request with its last error; a group without machines waits, because it retries."""
     is_waiting = is_empty and request.state == "PROVISIONING"
     state = "WAITING_FOR_RESOURCES" if is_waiting else request.state
     return replace(request, state=state, error=(RESOURCE_EXHAUSTED, error))

@@ -1,8 +1,8 @@
-"""The user's own credentials, found in about a second, also without a network.
+"""The user's own credentials, found in about a second even without a network.
 
-Google's library alone takes 12.6 s where there is no network, because it asks the metadata server
-three times (measured 2026-11). Where it reads a user's own credentials, it starts gcloud to ask for
-the project. Therefore a file is read directly, and the metadata server is asked once beforehand.
+Google's library alone takes 12.6 s without a network, because it queries the metadata server three
+times (measured 2026-11). When it reads a user's own credentials, it runs gcloud to find the
+project. Therefore a file is read directly, and the metadata server is queried once beforehand.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ from tpustarter.core import locations
 from tpustarter.probe.finding import Hint
 
 GoogleAuth = Any
-"""A module or object of google-auth, which has no types."""
+"""A module or object of google-auth, which is untyped."""
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
 def find_credentials(project: str | None = None) -> GoogleAuth:
-    """Return the credentials that Google's library finds; raises CloudProblem where there are none.
+    """Return the credentials that Google's library finds.
 
     Args:
-        project: Pays with its quota of calls where the credentials are a user's own and name no
-            project, because Google refuses such calls to most of its services.
-            Source: https://docs.cloud.google.com/docs/quotas/set-quota-project (read 2026-11).
+        project: The quota project for a user's own credentials that name none, because most Google
+            services refuse calls without one. Source:
+            https://docs.cloud.google.com/docs/quotas/set-quota-project (read 2026-11).
+
+    Raises:
+        CloudProblem: There are no credentials, or they cannot be used.
     """
     file = project_and_zone.credentials_file()
     named = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
@@ -46,7 +49,7 @@ def find_credentials(project: str | None = None) -> GoogleAuth:
     auth: GoogleAuth = google.auth
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it warns of the quota project, which is set here
+            warnings.simplefilter("ignore")  # it warns about the quota project, set below
             if file is None:
                 return auth.default(scopes=[SCOPE])[0]
             read: GoogleAuth = auth.load_credentials_from_file(str(file))[0]
@@ -80,7 +83,7 @@ def _defect(file: Path) -> str:
 
 
 def _unusable(text: str, named: str | None) -> CloudProblem:
-    """Return the Problem of a file of credentials; a login doesn't replace a file that is named."""
+    """Return the Problem for an unusable file; logging in does not replace a file that is named."""
     if not named:
         return api_errors.make_problem(16, text, "the credentials cannot be used")
     what = "the file that `GOOGLE_APPLICATION_CREDENTIALS` names cannot be used"

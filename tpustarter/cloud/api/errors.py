@@ -1,7 +1,7 @@
-"""Google's errors: each is matched with a known failure, and becomes a Problem.
+"""Google's errors, each matched with a known failure and converted to a Problem.
 
-The rows are those of `explain/failures.yml` that have a `google`. The kind of a row decides whether
-a call is repeated. A text that no row matches gets the kind of its gRPC code, and is shown
+The rows are those of `explain/failures.yml` that have a `google` field. A row's kind decides
+whether a call is retried. A text that no row matches gets its kind from the gRPC code, and is shown
 unchanged. Zone, name and project in Google's text fill in the fix, so that it can be pasted; only
 values that are safe in a shell are used.
 """
@@ -73,35 +73,35 @@ _BY_GRPC_CODE: dict[int, Kind] = {
 
 _SAFE = re.compile(r"[A-Za-z0-9][\w.:-]{0,99}")
 _METADATA = {"location": "ZONE", "service": "SERVICE", "consumer": "PROJECT"}
-"""Fields of an ErrorInfo, and the placeholders that they fill in."""
+"""ErrorInfo fields, and the placeholders that they fill in."""
 READ_AT_MOST = 20_000
 SHOWN_AT_MOST = 600
-"""Characters of Google's text: a proxy may answer with a whole web page."""
+"""Limits on Google's text in characters, because a proxy may return a whole web page."""
 
 
 @dataclass(frozen=True)
 class CloudFailure:
-    """A known error of Google's service: the texts that it matches, its meaning and its fix."""
+    """A known error of Google's service: the texts it matches, its meaning and its fix."""
 
     id: str
     kind: Kind
     patterns: tuple[re.Pattern[str], ...]
-    """Expressions, one of which matches the error's text; named groups fill in `what` and `fix`."""
+    """Patterns, one of which matches the error's text; named groups fill in `what` and `fix`."""
     what: str
     """The failure, lowercase and without a full stop."""
     why: str
     fix: tuple[str, ...]
-    """Remedies, the most likely first; a sentence, or a command by itself."""
+    """Fixes, most likely first; each is a sentence or a command."""
     sources: tuple[str, ...]
     read: str | None
-    """A lesson, `track/id`."""
+    """A lesson, as `track/id`."""
     grpc_code: int | None
     example: str
-    """The text of a real case."""
+    """The text of a real error."""
 
 
 class CloudProblem(Problem):
-    """An error of Google's service, explained, with its own text."""
+    """An error from Google's service, with an explanation and Google's own text."""
 
     def __init__(
         self,
@@ -130,13 +130,13 @@ class CloudProblem(Problem):
             code=EXIT_CODES.get(kind, ExitCode.FAILED),
         )
         self.failure = failure
-        """The row that matches; None for an unknown error."""
+        """The matching row; None for an unknown error."""
         self.kind: Kind = kind
         self.text = text
         """Google's own text."""
         self.why = failure.why if failure else ""
         self.fixes = tuple(fixes)
-        """All remedies, the most likely first, with the names of this error filled in."""
+        """All fixes, most likely first, with this error's names filled in."""
         self.quotas = tuple(quotas)
         """The quotas that the request exceeded."""
 
@@ -160,7 +160,7 @@ def _as_hint(fix: str) -> Hint:
 
 @functools.cache
 def read_cloud_failures(file: Path = known_failures.FILE) -> tuple[CloudFailure, ...]:
-    """Return Google's known errors; raises Problem for a row that cannot be used."""
+    """Return Google's known errors; raises Problem if a row is invalid."""
     return tuple(
         _failure(row, row.google) for row in known_failures.read_known_failures(file) if row.google
     )
@@ -195,7 +195,7 @@ def _compiled(row: known_failures.KnownFailure, pattern: str) -> re.Pattern[str]
 
 
 def match_failure(text: str, grpc_code: int | None) -> CloudFailure | None:
-    """Return the known failure that an error's text matches, if possible one with its gRPC code."""
+    """Return the known failure that matches an error's text, preferring one with its gRPC code."""
     plain = _plain(text)
     matches = [row for row in read_cloud_failures() if _found(row, plain)]
     same_code = [row for row in matches if row.grpc_code in (None, grpc_code)]
@@ -210,13 +210,13 @@ def _found(failure: CloudFailure, plain: str) -> re.Match[str] | None:
 def make_problem(
     grpc_code: int | None, text: str, doing: str, details: Sequence[object] = ()
 ) -> CloudProblem:
-    """Return the Problem for an error of Google's.
+    """Return the Problem for one of Google's errors.
 
     Args:
-        grpc_code: The number of its code, such as 8 for RESOURCE_EXHAUSTED; None where it has none.
+        grpc_code: The error's gRPC code, such as 8 for RESOURCE_EXHAUSTED; None if it has none.
         text: Google's own text.
-        doing: The summary of an unknown error: "Google Cloud did not list the nodes".
-        details: Messages of google.rpc that came with it, such as a QuotaFailure; packed or not.
+        doing: The summary for an unknown error: "Google Cloud did not list the nodes".
+        details: The google.rpc messages that came with it, such as QuotaFailure; packed or not.
     """
     known = list(quota_errors.unpack_details(details))
     told = text.strip()[:READ_AT_MOST]
@@ -229,14 +229,14 @@ def make_problem(
 
 
 def _plain(text: str) -> str:
-    """Return a text without the marks of JSON, YAML and HTTP: plain quotes, single spaces."""
+    """Return a text without JSON, YAML and HTTP escapes: plain quotes, single spaces."""
     text = text[:READ_AT_MOST].replace("\\u0027", "'").replace("&#39;", "'").replace("&quot;", '"')
     text = re.sub(r"(?<!\\)\\+([\"'])", r"\1", text)  # each run of backslashes is tried once
     return re.sub(r"(\s|\\[nrt])+", " ", text)
 
 
 def _lines(details: Sequence[Detail]) -> list[str]:
-    """Return the details as lines, so that the patterns can match them too."""
+    """Return the details as lines, so that patterns can match them too."""
     lines: list[str] = []
     for detail in details:
         name = detail.DESCRIPTOR.full_name
@@ -248,7 +248,7 @@ def _lines(details: Sequence[Detail]) -> list[str]:
 
 
 def _values(failure: CloudFailure, text: str, details: Sequence[Detail]) -> dict[str, str]:
-    """Return the values for the placeholders of a row: single words that are safe in a shell."""
+    """Return the values for a row's placeholders: single words that are safe in a shell."""
     values: dict[str, str] = {}
     for detail in details:
         if detail.DESCRIPTOR.full_name == "google.rpc.ErrorInfo":

@@ -1,7 +1,7 @@
 """The gcloud command equivalent to each action, so that nobody depends on this program.
 
 Every command is a tuple of arguments. A test runs the real gcloud against a server on loopback, and
-compares the requests of both.
+compares its requests with this program's.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COMPUTE_LISTS = (
 
 
 def build_create_commands(request: TpuRequest, project: Project) -> list[tuple[str, ...]]:
-    """Return the commands that make a TPU, in order; several for a slice of Compute Engine."""
+    """Return the commands that create a TPU, in order; several for a Compute Engine slice."""
     if request.api == "cloud-tpu":
         return [build_create_command(request, project)]
     if request.type.hosts == 1:
@@ -67,7 +67,7 @@ def _slice_commands(request: TpuRequest, project: Project) -> list[tuple[str, ..
 
 
 def _machine(request: TpuRequest) -> list[str]:
-    """Return the options that an instance and an instance template share."""
+    """Return the options that instances and instance templates share."""
     is_template = request.type.hosts > 1
     labels = compute_requests.list_labels(request)
     if is_template:
@@ -133,7 +133,7 @@ def build_instance_command(verb: str, zone: str, name: str, project: Project) ->
 
 
 def build_group_delete_commands(zone: str, name: str, project: Project) -> list[tuple[str, ...]]:
-    """Return the commands that delete a slice: its group, its template and its policy."""
+    """Return the commands that delete a slice's group, template and policy."""
     region = compute_requests.find_region(zone)
     return [
         (*_GROUPS, "delete", name, *_place(zone, project), "--quiet"),
@@ -146,9 +146,9 @@ def build_group_delete_commands(zone: str, name: str, project: Project) -> list[
 
 
 def build_list_commands(zone: str, project: Project) -> list[tuple[str, ...]]:
-    """Return the commands that list the TPUs of a zone in both APIs; `-` means all zones.
+    """Return the commands that list a zone's TPUs in both APIs; `-` means all zones.
 
-    Those of Compute Engine always list all: the instances, and what makes their slices.
+    The Compute Engine commands always list all zones' instances, groups, templates and policies.
     """
     return [
         build_list_command("queued-resources", zone, project),
@@ -158,7 +158,7 @@ def build_list_commands(zone: str, project: Project) -> list[tuple[str, ...]]:
 
 
 def build_describe_commands(zone: str, name: str, project: Project) -> list[tuple[str, ...]]:
-    """Return the commands that show a TPU of a name, whichever API has made it."""
+    """Return the commands that show the TPU with this name, whichever API created it."""
     return [
         build_describe_command("queued-resources", zone, name, project),
         build_describe_command("tpu-vm", zone, name, project),
@@ -169,7 +169,7 @@ def build_describe_commands(zone: str, name: str, project: Project) -> list[tupl
 def build_follow_commands(
     api: Api, zone: str, name: str, project: Project
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the commands that show a request of an API, by which it is followed."""
+    """Return the commands that show a request's progress in one API."""
     if api == "cloud-tpu":
         return (build_describe_command("queued-resources", zone, name, project),)
     return (
@@ -248,7 +248,7 @@ def build_list_command(kind: str, zone: str, project: Project) -> tuple[str, ...
 def build_offer_command(kind: str, zone: str, project: Project) -> tuple[str, ...]:
     """Return the command that lists `locations`, `accelerator-types` or `tpu-vm versions`.
 
-    The types are those of TPU VMs: `gcloud compute tpus accelerator-types` asks the older API.
+    It lists TPU VM types, because `gcloud compute tpus accelerator-types` queries the older API.
     """
     if kind == "locations":
         return (*_TPUS, "locations", "list", *_project(project))
@@ -261,12 +261,12 @@ def _place(zone: str, project: Project) -> tuple[str, ...]:
 
 
 def _project(project: Project) -> tuple[str, ...]:
-    """Return the option that names the project, unless gcloud already uses the same one."""
+    """Return the `--project` option, or nothing if gcloud already uses this project."""
     return () if project.gcloud_knows else (f"--project={project.name}",)
 
 
 def _pairs(values: Mapping[str, str]) -> str:
-    """Return `k=v,k=v`; with another separator where a value has a comma, as gcloud documents.
+    """Return `k=v,k=v`, with another separator if a value contains a comma, as gcloud documents.
 
     Source: `gcloud topic escaping` (read 2026-11).
     """
@@ -281,8 +281,8 @@ def _pairs(values: Mapping[str, str]) -> str:
 def quote_for_shell(text: str) -> str:
     r"""Quote a word for bash and zsh.
 
-    The line feeds of a start-up script are spelt out, as in `$'one\ntwo'`, so that the command
-    stays in its lines wherever it is shown.
+    A start-up script's line feeds are escaped, as in `$'one\ntwo'`, so that the word has no line
+    breaks.
     """
     if text.isprintable():
         return shlex.quote(text)

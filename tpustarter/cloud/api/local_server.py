@@ -1,6 +1,7 @@
-"""A server on this machine that replaces Google's, in tests; one elsewhere is refused.
+"""A loopback server that replaces Google's in tests; any other address is refused.
 
-Google's own servers get the user's credentials, so no variable may send these anywhere else.
+Calls to Google's servers carry the user's credentials, so no variable may redirect them to another
+machine.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from tpustarter.core.problem import ExitCode, Problem
 
 
 def find_local_server(variable: str) -> str | None:
-    """Return `host:port` from a variable, None if unset; raises Problem for another machine."""
+    """Return the `host:port` in a variable, or None if unset; raises Problem if not loopback."""
     address = os.environ.get(variable)
     if not address:
         return None
     host, _, port = address.rpartition(":")
-    inner = re.fullmatch(r"\[([0-9a-f:]+)\]|([0-9.]+)", host)  # `::1:80` is a whole address of IPv6
+    inner = re.fullmatch(r"\[([0-9a-f:]+)\]|([0-9.]+)", host)  # `::1:80` is a complete IPv6 address
     try:
         is_here = host == "localhost" or bool(
             inner and ipaddress.ip_address(inner[1] or inner[2]).is_loopback

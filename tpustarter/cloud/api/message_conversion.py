@@ -1,4 +1,4 @@
-"""Conversions between plain data and the messages of Google's client."""
+"""Conversions between plain data and the messages of Google's client library."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.text.terminal import escape_text
 
 Message = Any
-"""A message of Google's client, or a part of one; its classes have no types."""
+"""A message of Google's client or a part of one; its classes are untyped."""
 MOST_SLICES = 1000
-"""Slices of one request that are named; Google allows fewer."""
+"""Limit on the slices listed by name in one request; Google allows fewer."""
 
 
 def make_queued_resource_message(request: TpuRequest, project: str) -> Message:
@@ -41,9 +41,9 @@ def make_queued_resource_message(request: TpuRequest, project: str) -> Message:
 
 
 def parse_tpu_request(message: Message) -> TpuRequest:
-    """Return the request that asks for the same TPU as a queued resource; raises Problem.
+    """Return a request for the same TPU as a queued resource; raises Problem for an unusable one.
 
-    The name of a reservation is kept, and a limit of the time in the queue is not.
+    A reservation's name is kept, but a limit on the time in the queue is not.
     """
     from tpustarter.cloud.create.tpu_request import DataDisk, parse_type
 
@@ -99,7 +99,7 @@ def _node_of(request: TpuRequest) -> Message:
 
 
 def parse_node(message: Message) -> TpuNode:
-    """Return a node from Google's message."""
+    """Return a node parsed from Google's message."""
     raw = _raw(message)
     project, zone, name = _parts(raw.name)
     scheduling = raw.scheduling_config
@@ -136,7 +136,7 @@ def parse_node(message: Message) -> TpuNode:
 
 
 def parse_queued_resource(message: Message) -> QueuedResource:
-    """Return a queued resource from Google's message."""
+    """Return a queued resource parsed from Google's message."""
     raw = _raw(message)
     project, zone, name = _parts(raw.name)
     specs = list(raw.tpu.node_spec)
@@ -163,17 +163,17 @@ def parse_queued_resource(message: Message) -> QueuedResource:
 
 
 def clean_text(text: str) -> str:
-    """Return a text of Google's without control characters; its line breaks stay."""
+    """Return Google's text with control characters escaped; line breaks are kept."""
     return "\n".join(escape_text(line) for line in text.splitlines())
 
 
 def _raw(message: Message) -> Message:
-    """Return the message below Google's wrapper, which warns about numbers it does not know."""
+    """Return the message inside Google's wrapper, which warns about unknown enum values."""
     return message.__class__.pb(message)
 
 
 def _node_names(spec: Message, name: str) -> tuple[str, ...]:
-    """Return the names of nodes; without a prefix they begin with the queued resource's name."""
+    """Return the nodes' names; without a prefix they begin with the queued resource's name."""
     if spec.node_id:
         return (clean_text(spec.node_id),)
     several = spec.multislice_params
@@ -182,7 +182,7 @@ def _node_names(spec: Message, name: str) -> tuple[str, ...]:
 
 
 def _type_of(configuration: Message) -> str:
-    """Return the generation and topology of a node that has no accelerator type: `V6E 4x4`."""
+    """Return a node's generation and topology, such as `V6E 4x4`, if it has no accelerator type."""
     return f"{_enum(configuration, 'type_')} {clean_text(configuration.topology)}".strip()
 
 
@@ -196,7 +196,7 @@ def _last(path: str) -> str:
 
 
 def _enum(raw: Message, field: str) -> str:
-    """Return the name of an enum's value; its number if it is newer than the client."""
+    """Return an enum value's name, or its number if it is newer than the client."""
     row = raw.DESCRIPTOR.fields_by_name[field]
     number = getattr(raw, field)
     known = row.enum_type.values_by_number.get(number)
@@ -205,7 +205,7 @@ def _enum(raw: Message, field: str) -> str:
 
 
 def _time(raw: Message, field: str) -> datetime | None:
-    """Return one of Google's times, or None if it is not set, or outside the calendar."""
+    """Return one of Google's timestamps, or None if it is unset or out of range."""
     if not raw.HasField(field):
         return None
     try:
@@ -216,6 +216,6 @@ def _time(raw: Message, field: str) -> datetime | None:
 
 
 def type_sort_key(name: str) -> tuple[str, int]:
-    """Return a sort key of an accelerator type's name, by which `v6e-8` comes before `v6e-16`."""
+    """Return a sort key for an accelerator type that puts `v6e-8` before `v6e-16`."""
     family, _, size = re.sub(r"\s", "", name).rpartition("-")
     return (family, int(size) if size.isdigit() and len(size) < 9 else 0)

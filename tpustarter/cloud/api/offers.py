@@ -1,7 +1,8 @@
-"""Google's offers: zones, types and versions, read live and stored with their date.
+"""Google's offers: zones, types and versions, fetched live and stored with a timestamp.
 
-A stored list is used only where Google cannot be reached, and then with its date. A generation's
-documented zones are no substitute, because a project's grants decide which zones it sees.
+A stored list is used only if Google cannot be reached, and is then shown with its date. A
+generation's documented zones are no substitute, because a project's grants decide which zones it
+sees.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from tpustarter.core.problem import Problem
 
 STATE = "tpu-offers"
 _WRITING = threading.Lock()
-"""Lock for the file: several lists may arrive at the same time, and all are in one file."""
+"""Lock for the file, because several lists may arrive at once and all are stored in one file."""
 
 
 @dataclass(frozen=True)
 class CloudOffer:
-    """Zones, types or versions that Google offers, with the time at which they were read."""
+    """Zones, types or versions that Google offers, and the time they were read."""
 
     items: tuple[str, ...]
     read: datetime
     problem: CloudProblem | None = None
-    """The reason why the list is a stored one; None for a list that was just read."""
+    """The reason for using a stored list; None for a list that was just read."""
 
 
 class _StoredOffer(msgspec.Struct):
@@ -40,12 +41,12 @@ class _StoredOffer(msgspec.Struct):
 
 
 def fetch_offer(key: str, read: Callable[[], list[str]], clock: Clock) -> CloudOffer:
-    """Return zones, types or versions from Google; the stored list if Google cannot be reached.
+    """Return zones, types or versions from Google, or the stored list if Google cannot be reached.
 
     Args:
-        key: The name of the list, such as `my-project zones`.
-        read: Asks Google.
-        clock: Gives the time of the answer.
+        key: The list's name, such as `my-project zones`.
+        read: Fetches the list from Google.
+        clock: Provides the time at which the list was read.
 
     Raises:
         CloudProblem: Google refused, or cannot be reached and nothing is stored.
@@ -63,7 +64,7 @@ def fetch_offer(key: str, read: Callable[[], list[str]], clock: Clock) -> CloudO
             **state.load_state(STATE),
             key: {"items": list(items), "read": offer.read.isoformat()},
         }
-        with contextlib.suppress(Problem):  # Google's answer counts on a full disk too
+        with contextlib.suppress(Problem):  # a full disk does not invalidate Google's answer
             state.save_state(STATE, rows)
     return offer
 

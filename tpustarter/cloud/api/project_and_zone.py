@@ -1,4 +1,4 @@
-"""The project and the zone in use: as typed, or else as gcloud is configured."""
+"""The project and zone in use: from the command line, or else from gcloud's configuration."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _PROJECT = re.compile(r"([a-z0-9.-]{1,80}:)?[a-z][-a-z0-9]{4,28}[a-z0-9]")
 
 @dataclass(frozen=True)
 class Project:
-    """A project of Google Cloud, by its id."""
+    """A Google Cloud project, identified by its id."""
 
     name: str
     source: str
-    """The place where it was found: `--project`, a variable, gcloud's configuration."""
+    """Origin of the id: `--project`, an environment variable or gcloud's configuration."""
     gcloud_knows: bool = False
-    """True if gcloud uses the same one by default."""
+    """True if gcloud uses the same project by default."""
 
 
 PLACEHOLDER = Project("PROJECT", "nowhere: replace PROJECT by your own")
-"""Project of a dry run where none is known."""
+"""Project shown in a dry run if none is known."""
 
 
 def require_project(typed: str | None) -> Project:
-    """Return the project in use; raises Problem where none is known, or for an impossible id."""
+    """Return the project in use; raises Problem if none is known or its id is invalid."""
     found = find_project(typed)
     if found is None:
         raise Problem(
@@ -66,13 +66,13 @@ def find_project(typed: str | None) -> Project | None:
 
 
 def find_zone(typed: str | None) -> str | None:
-    """Return the zone in use, None where none is known; raises Problem for a misspelt one."""
+    """Return the zone in use, or None if none is known; raises Problem for an invalid name."""
     name = typed or os.environ.get("CLOUDSDK_COMPUTE_ZONE") or _configured("compute", "zone")
     return validate_zone(name) if name else None
 
 
 def require_zone(typed: str | None) -> str:
-    """Return the zone in use; raises Problem where none is known."""
+    """Return the zone in use; raises Problem if none is known."""
     if name := find_zone(typed):
         return name
     raise Problem(
@@ -103,19 +103,19 @@ def _configured(section: str, key: str) -> str | None:
 def credentials_file() -> Path | None:
     """Return the file with the user's own credentials, or None if there is none.
 
-    A file that a variable names counts also where it cannot be read.
+    A file named by GOOGLE_APPLICATION_CREDENTIALS is returned even if it cannot be read.
     """
     if named := os.environ.get("GOOGLE_APPLICATION_CREDENTIALS"):
         return Path(named)
     file = _folder() / "application_default_credentials.json"
     try:
         return file if file.is_file() else None
-    except OSError:  # such as in another user's folder
+    except OSError:  # for example in another user's folder
         return file
 
 
 def is_google_machine(timeout_s: float = 1.0) -> bool:
-    """Return whether this is a machine of Google Cloud: its metadata server answers."""
+    """Return whether a metadata server responds, so that this machine is a Google Cloud VM."""
     from tpustarter.machine import host
 
     return host.metadata(Machine(), timeout_s).state == "ok"

@@ -1,6 +1,6 @@
-"""The states of queued resources and nodes: what each means, and what the user can do.
+"""The states of queued resources and nodes: the meaning of each, and the user's next action.
 
-The words are data, in `states.yml`, with a source per row.
+The texts are data in `states.yml`, with a source for each row.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ INSTANCES = Path(__file__).with_name("instance_states.yml")
 
 Table = Literal["queued_resources", "nodes", "health", "symptoms"]
 Mark = Literal["good", "wait", "act", "bad", "unknown"]
-"""The outcome for the user: a TPU, a wait, an action to take, a loss, or an unknown state."""
+"""The state's effect for the user: a TPU, a wait, an action to take, a loss, or unknown."""
 
 
 class StateMeaning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A state of a queued resource or a node: its meaning, and what the user can do."""
+    """The meaning of a queued resource's or node's state, and the user's next action."""
 
     name: str
     mark: Mark
     meaning: Text
     do: Text
-    """The user's next action, in a sentence."""
+    """The user's next action, as a sentence."""
     next: str = ""
-    """The usual next state; empty where there is none."""
+    """The usual next state, if any."""
     usually: str = ""
-    """The usual time until then in public reports; empty where there are none."""
+    """The usual time until the next state, according to public reports; empty if there are none."""
     billed: bool = True
     """True if the chips are billed in this state."""
     held: bool = True
-    """True if it keeps its name and its share of the quota."""
+    """True if a resource in this state keeps its name and its share of the quota."""
     sources: tuple[Text, ...] = ()
 
 
 class InstanceStates(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A status of an instance of Compute Engine, as a request and as a node."""
+    """The request state and node state that correspond to a Compute Engine instance status."""
 
     request: Text
     node: Text
 
 
 class _FileState(StateMeaning, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A state of `states.yml`: it has sources, and costs nothing unless the file says so."""
+    """A state in `states.yml`, which requires sources and is not billed unless the file sets it."""
 
     billed: bool = False
 
@@ -64,7 +64,7 @@ class _FileState(StateMeaning, frozen=True, kw_only=True, forbid_unknown_fields=
 
 @functools.cache
 def read_states(file: Path = FILE) -> dict[str, dict[str, StateMeaning]]:
-    """Return the states by table and name; raises Problem for a row that cannot be used."""
+    """Return the states by table and name; raises Problem if a row is invalid."""
     tables = yaml_rows.load_yaml(file)
     expected = get_args(Table)
     if not is_object(tables) or {*tables} != {*expected}:
@@ -87,7 +87,7 @@ def _table(name: str, table: object, file: Path) -> dict[str, StateMeaning]:
 
 
 def find_state(table: Table, name: str) -> StateMeaning:
-    """Return the meaning of a state; a state missing from the table is marked `unknown`."""
+    """Return a state's meaning; a state missing from the table is marked `unknown`."""
     known = read_states()[table].get(name)
     if known:
         return known
@@ -101,13 +101,13 @@ def find_state(table: Table, name: str) -> StateMeaning:
 
 @functools.cache
 def read_compute_states(file: Path = COMPUTE) -> dict[str, StateMeaning]:
-    """Return the states that Compute Engine alone has, or has with another meaning."""
+    """Return the states that only Compute Engine has, or to which it gives another meaning."""
     return _table("compute_engine", yaml_rows.load_yaml(file), file)
 
 
 @functools.cache
 def read_instance_states(file: Path = INSTANCES) -> dict[str, InstanceStates]:
-    """Return the statuses of instances by name; raises Problem for a row that cannot be used."""
+    """Return the instance statuses by name; raises Problem if a row is invalid."""
     rows = yaml_rows.load_yaml(file)
     if not is_object(rows):
         raise Problem(f"`{file.name}` holds no rows")
@@ -118,13 +118,13 @@ def read_instance_states(file: Path = INSTANCES) -> dict[str, InstanceStates]:
 
 
 def find_instance_states(status: str) -> InstanceStates:
-    """Return a status of an instance in both words; an unknown one stands for itself."""
+    """Return an instance status as request and node states; an unknown status is kept as it is."""
     unknown = InstanceStates(request=status, node=status)
     return read_instance_states().get(status, unknown)
 
 
 def find_resource_state(resource: QueuedResource | TpuNode) -> StateMeaning:
-    """Return the state of a queued resource or a node."""
+    """Return the meaning of a queued resource's or node's state."""
     if resource.api == "compute" and (known := read_compute_states().get(resource.state)):
         return known
     table: Table = "queued_resources" if isinstance(resource, QueuedResource) else "nodes"
@@ -132,7 +132,7 @@ def find_resource_state(resource: QueuedResource | TpuNode) -> StateMeaning:
 
 
 def is_leftover(resource: QueuedResource | TpuNode) -> bool:
-    """Return whether a resource can't become a TPU any more, but still holds name and quota."""
+    """Return whether a resource can no longer become a TPU but still holds its name and quota."""
     if isinstance(resource, QueuedResource):
         return resource.state in ("FAILED", "SUSPENDED", "INCOMPLETE")
     return resource.state in ("PREEMPTED", "TERMINATED")

@@ -1,9 +1,9 @@
-"""Resources of a project as plain data: queued resources, nodes, and incomplete listings.
+"""A project's resources as plain data: queued resources, nodes and incomplete listings.
 
-The words are those of the Cloud TPU API: a queued resource is a request that waits for capacity, a
-node is the TPU VM (or the slice of several) that it becomes. Resources of Compute Engine have the
-same two sides: an instance, or a managed instance group for a slice, is the request, and its
-machines are the node.
+The terms are the Cloud TPU API's: a queued resource is a request that waits for capacity, and a
+node is the TPU VM or multi-host slice that it becomes. Compute Engine's resources map to the same
+two terms: an instance, or a slice's managed instance group, is the request, and its machines are
+the node.
 Source: https://docs.cloud.google.com/tpu/docs/queued-resources (read 2026-11).
 """
 
@@ -14,9 +14,9 @@ from datetime import datetime
 from typing import Generic, Literal, TypeVar
 
 Api = Literal["cloud-tpu", "compute"]
-"""The API that makes a TPU: the Cloud TPU API, or Compute Engine."""
+"""The API that creates a TPU: the Cloud TPU API or Compute Engine."""
 Tier = Literal["spot", "on-demand", "reserved", "flex-start"]
-"""The way in which capacity is paid for, and whether Google may take it back."""
+"""The provisioning model, which decides the price and whether Google may reclaim the capacity."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class NodeSymptom:
 
 @dataclass(frozen=True)
 class TpuNode:
-    """A node of the Cloud TPU API: one TPU VM, or one slice of several TPU VMs."""
+    """A node in the Cloud TPU API's sense: one TPU VM, or one slice of several TPU VMs."""
 
     project: str
     zone: str
     name: str
     type: str
-    """Accelerator type in Google's spelling: `v5litepod-8`."""
+    """Accelerator type as Google spells it: `v5litepod-8`."""
     state: str
     health: str = ""
     health_description: str = ""
@@ -45,21 +45,21 @@ class TpuNode:
     created: datetime | None = None
     runtime_version: str = ""
     queued_resource: str = ""
-    """Name of the request that it came from; empty for a node created directly."""
+    """Name of the request that created it; empty for a node created directly."""
     workers: int = 0
     internal_addresses: tuple[str, ...] = ()
     external_addresses: tuple[str, ...] = ()
-    """Those of the workers, in order; empty where it was created without external addresses."""
+    """The workers' external addresses, in order; empty if it was created without any."""
     data_disks: tuple[str, ...] = ()
     symptoms: tuple[NodeSymptom, ...] = ()
     api: Api = "cloud-tpu"
     instances: tuple[str, ...] = ()
-    """Names of the workers' instances, in order; the Cloud TPU API shows none."""
+    """Names of the workers' instances, in order; empty for the Cloud TPU API, which lists none."""
 
 
 @dataclass(frozen=True)
 class QueuedResource:
-    """A request for capacity, from the queue to the node, and the rest of it afterwards."""
+    """A request for capacity, from its time in the queue until it is deleted."""
 
     project: str
     zone: str
@@ -69,12 +69,12 @@ class QueuedResource:
     tier: Tier = "on-demand"
     created: datetime | None = None
     nodes: tuple[str, ...] = ()
-    """Ids of the nodes that it is, or will become."""
+    """Ids of the nodes it has or will have."""
     error: tuple[int, str] | None = None
-    """The gRPC code and the text of the failure."""
+    """The failure's gRPC code and text."""
     api: Api = "cloud-tpu"
     has_parts: bool = False
-    """True if a template or workload policy of this program belongs to it."""
+    """True if a template or workload policy created by this program belongs to it."""
 
 
 _Item = TypeVar("_Item")
@@ -82,8 +82,8 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True)
 class ResourceList(Generic[_Item]):
-    """Resources of one kind in several zones, and the zones that did not answer."""
+    """Resources of one kind in several zones, and the zones that did not respond."""
 
     items: tuple[_Item, ...]
     unreachable: tuple[str, ...] = ()
-    """Zones that Google's service could not reach, so `items` has nothing from them."""
+    """Zones that Google's service could not reach, so that `items` lacks their resources."""

@@ -1,8 +1,8 @@
-"""Google's documented REST methods, called with the user's own credentials and bounded in time.
+"""A client for Google's documented REST methods, with the user's own credentials and timeouts.
 
-A call without an answer raises an `UnansweredError` with the reason in a sentence: the caller never
-guesses. The token goes to Google's hosts alone: redirections are not followed, and a local server
-that replaces Google's, in tests, gets none.
+A failed call raises `UnansweredError` with the reason as a sentence, so that callers never guess.
+The token is sent only to Google's hosts: redirects are not followed, and the loopback server that
+replaces Google's in tests gets none.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import msgspec
 from tpustarter.cloud.api import local_server
 
 ENDPOINT = "TPUSTARTER_REST_ENDPOINT"
-"""Variable with the host and port of a local server that replaces Google's, in tests."""
+"""Variable with the host and port of the loopback server that replaces Google's in tests."""
 CALL_S = 8.0
-"""Seconds until a call is given up, and for a byte of its answer."""
+"""Timeout for a call, and for each read of its response, in seconds."""
 MOST_PAGES = 50
 
 BILLING = "cloudbilling.googleapis.com"
@@ -49,7 +49,7 @@ Reason = Literal[
     "server",
     "silent",
 ]
-"""Reasons why something is not known."""
+"""Reasons why a call has no usable response."""
 
 _STATUS: dict[int, Reason] = {
     400: "invalid",
@@ -76,15 +76,14 @@ _BY_REASON: dict[str, Reason] = {
     "CREDENTIALS_MISSING": "credentials",
     "RATE_LIMIT_EXCEEDED": "rate",
 }
-"""Reasons of `google.rpc.ErrorInfo` that say more than the status does.
+"""`google.rpc.ErrorInfo` reasons that are more specific than the HTTP status.
 
-Source: https://github.com/googleapis/googleapis/blob/master/google/api/error_reason.proto
-(read 2026-11).
-"""
+Source: https://github.com/googleapis/googleapis/blob/master/google/api/error_reason.proto (read
+2026-11)."""
 
 Answer = TypeVar("Answer")
 GoogleAuth = Any
-"""A module or object of google-auth, which has no types."""
+"""A module or object of google-auth, which is untyped."""
 
 
 class _ErrorReason(msgspec.Struct):
@@ -95,7 +94,7 @@ class _GoogleError(msgspec.Struct):
     message: str = ""
     details: list[_ErrorReason] = []
     errors: list[_ErrorReason] = []
-    """The older form, which Compute Engine sends."""
+    """The older format, which Compute Engine uses."""
 
 
 class _Refusal(msgspec.Struct):
@@ -103,7 +102,7 @@ class _Refusal(msgspec.Struct):
 
 
 class UnansweredError(Exception):
-    """A question without an answer, with the reason in words and in Google's own text."""
+    """A call without a usable response, with the reason as a sentence and Google's own text."""
 
     def __init__(
         self,
@@ -116,13 +115,13 @@ class UnansweredError(Exception):
     ) -> None:
         self.reason: Reason = reason
         self.status = status
-        """Status of the HTTP answer; 0 without one."""
+        """HTTP status; 0 without a response."""
         self.error_reasons = error_reasons
         """Google's own reasons, such as `quotaExceeded`."""
         self.service = service
         """The API that was called, such as `compute.googleapis.com`."""
         self.text = text
-        """Google's own text, or a description of the network's failure."""
+        """Google's own text, or a description of the network failure."""
         what = _WORDS.get(reason, "it is not known")
         if reason == "off":
             what = f"{TITLES.get(service, service)} is not enabled"
@@ -133,12 +132,12 @@ class UnansweredError(Exception):
 
 
 def find_local_server() -> str | None:
-    """Return the local server that replaces Google's, if any; raises Problem for one elsewhere."""
+    """Return the server that replaces Google's, if set; raises Problem if it is not loopback."""
     return local_server.find_local_server(ENDPOINT)
 
 
 class RestClient:
-    """A client of Google's REST services, which raises UnansweredError for a failed call."""
+    """A client for Google's REST services; raises UnansweredError for a failed call."""
 
     def __init__(
         self,
@@ -158,11 +157,11 @@ class RestClient:
         self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def get(self, service: str, path: str, kind: type[Answer], **query: object) -> Answer:
-        """Return the answer to a GET of `https://SERVICE/PATH`."""
+        """Return the response to a GET of `https://SERVICE/PATH`."""
         return _typed(self._ask("GET", service, path, query, None), kind, service)
 
     def post(self, service: str, path: str, kind: type[Answer], body: dict[str, object]) -> Answer:
-        """Return the answer to a POST request, for methods of Google's API that only read."""
+        """Return the response to a POST, for Google API methods that only read."""
         return _typed(self._ask("POST", service, path, {}, body), kind, service)
 
     def send(
@@ -173,13 +172,13 @@ class RestClient:
         kind: type[Answer],
         body: dict[str, object] | None = None,
     ) -> Answer:
-        """Send a change once, and return the answer: a change is never sent a second time."""
+        """Send a change and return the response; a change is never retried."""
         return _typed(self._ask_once(method, service, path, {}, body), kind, service)
 
     def pages(
         self, service: str, path: str, field: str, kind: type[Answer], **query: object
     ) -> list[Answer]:
-        """Return the rows of all pages of a listing, which is read once for all callers."""
+        """Return all pages' rows of a listing, which is fetched once for all callers."""
         with self._locks[path]:
             if path not in self._listed:
                 self._listed[path] = self._all_pages(service, path, field, kind, query)
@@ -202,7 +201,7 @@ class RestClient:
     def _ask(
         self, method: str, service: str, path: str, query: dict[str, object], body: object
     ) -> dict[str, object]:
-        """Call once, and once more where the service failed."""
+        """Send a request, and retry it once if the service failed."""
         try:
             return self._ask_once(method, service, path, query, body)
         except UnansweredError as error:
@@ -234,7 +233,7 @@ class RestClient:
         return _content(answer.status_code, answer.content, service)
 
     def _session(self) -> GoogleAuth:
-        """Return the session of this thread, because sessions cannot be shared."""
+        """Return this thread's session, because sessions cannot be shared between threads."""
         session = getattr(self._sessions, "session", None)
         if session is None:
             from google.auth.transport import requests as transport
@@ -244,13 +243,13 @@ class RestClient:
                 self._credentials, refresh_status_codes=(), refresh_timeout=self._call_s
             )
             session.auth = _as_it_is
-            session.trust_env = self._address is None  # no proxy between two ends on one machine
+            session.trust_env = self._address is None  # no proxy for a server on loopback
             self._sessions.session = session
         return session
 
 
 def _as_it_is(request: object) -> object:
-    """Return a request unchanged: else an entry in ~/.netrc would replace the token."""
+    """Return a request unchanged, so that no entry in ~/.netrc replaces the token."""
     return request
 
 
@@ -280,14 +279,14 @@ def _content(status: int, body: bytes, service: str) -> dict[str, object]:
 
 def _typed(value: object, kind: type[Answer], service: str, field: str = "") -> Answer:
     try:
-        return msgspec.convert(value, kind, strict=False)  # Google sends large numbers as texts
+        return msgspec.convert(value, kind, strict=False)  # Google sends large numbers as strings
     except msgspec.ValidationError as error:
         text = f"`{field}`: {error}" if field else str(error)
         raise UnansweredError("garbled", text, service=service) from error
 
 
 def convert_exception(error: Exception, service: str) -> UnansweredError:
-    """Return the reason why a call got no answer, without the addresses of proxies."""
+    """Return the UnansweredError for a failed call, without any proxy address."""
     import requests
     from google.auth import exceptions as auth
 

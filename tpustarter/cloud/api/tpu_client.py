@@ -1,8 +1,8 @@
-"""A client of the Cloud TPU API, with a time limit on every call and answers as plain data.
+"""A Cloud TPU API client, with a timeout on every call and responses as plain data.
 
-Reads are repeated when the service does not answer. A call that changes something is sent once,
-because a request whose answer is missing may have been carried out. The error of a failed operation
-is in its first `errors` entry, not in `details`.
+Reads are retried if the service does not respond. A call that changes something is sent only once,
+because a request without a response may have been carried out. The error of a failed operation is
+in its first `errors` entry, not in `details`.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
     import grpc
 
 ENDPOINT = "TPUSTARTER_TPU_ENDPOINT"
-"""Variable with the host and port of a local server that replaces Google's, in tests."""
+"""Variable with the host and port of the loopback server that replaces Google's in tests."""
 READ_S = 20.0
 WRITE_S = 60.0
-"""Seconds that a call may take."""
+"""Timeout for a call, in seconds."""
 READ_PAUSES_S = (1.0, 3.0, 8.0)
-"""Seconds before each further attempt of a read, plus or minus half."""
+"""Seconds before each retry of a read, plus or minus half."""
 RATE_PAUSE_S = 60.0
-"""Seconds to wait after too many creations in one minute."""
+"""Seconds to wait before retrying after Google's rate limit."""
 UNAVAILABLE, UNAUTHENTICATED = 14, 16
-"""gRPC codes for errors of Google's library that have no code of their own."""
+"""gRPC codes for errors of Google's library that have none of their own."""
 
 _Answer = TypeVar("_Answer")
 GoogleClient = Any
-"""Google's client or an error of it, whose classes have no types."""
+"""Google's client or one of its errors, whose classes are untyped."""
 
 
 def find_local_server() -> str | None:
-    """Return the local server that replaces Google's, if any; raises Problem for one elsewhere."""
+    """Return the server that replaces Google's, if set; raises Problem if it is not loopback."""
     return local_server.find_local_server(ENDPOINT)
 
 
 class TpuClient:
-    """A client of the Cloud TPU API for one project."""
+    """A Cloud TPU API client for one project."""
 
     api: Api = "cloud-tpu"
 
@@ -69,22 +69,22 @@ class TpuClient:
         """Google's own client; untyped, because its package takes a third of a second to import."""
 
     def of(self, api: Api) -> TpuClient:  # noqa: ARG002  the client of one API is its only one
-        """Return the client of an API."""
+        """Return the client for an API."""
         return self
 
     @property
     def apis(self) -> tuple[TpuClient, ...]:
-        """Return the clients of the APIs that this one asks."""
+        """Return the clients of the APIs that this client queries."""
         return (self,)
 
     def resources(
         self, zone: str = EVERY_ZONE
     ) -> tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]:
-        """Return the requests and the nodes in a zone, or in all zones for `-`."""
+        """Return the requests and nodes in a zone, or in all zones for `-`."""
         return self.queued_resources(zone), self.nodes(zone)
 
     def zones(self) -> list[str]:
-        """Return the zones that have Cloud TPU for this project, sorted."""
+        """Return the zones that offer Cloud TPU to this project, sorted."""
         names: list[str] = []
         token = ""
         while True:
@@ -99,14 +99,14 @@ class TpuClient:
             token = answer.next_page_token
 
     def types(self, zone: str) -> list[str]:
-        """Return the accelerator types that a zone offers, in Google's spelling."""
+        """Return the accelerator types offered in a zone, as Google spells them."""
         rows, _ = self._all_pages("accelerator_types", zone)
         return sorted(
             (api_messages.clean_text(row.type_) for row in rows), key=api_messages.type_sort_key
         )
 
     def versions(self, zone: str) -> list[str]:
-        """Return the runtime versions that a zone offers, which are the images of TPU VMs."""
+        """Return the runtime versions offered in a zone, which are TPU VM images."""
         rows, _ = self._all_pages("runtime_versions", zone)
         return sorted(api_messages.clean_text(row.version) for row in rows)
 
@@ -121,19 +121,19 @@ class TpuClient:
         return ResourceList(tuple(map(api_messages.parse_queued_resource, rows)), unreachable)
 
     def node(self, zone: str, name: str) -> TpuNode | None:
-        """Return a TPU VM or slice by its name, or None if Google has none."""
+        """Return the TPU VM or slice with this name, or None if it does not exist."""
         path = self._client.node_path(self.project, zone, name)
         row = self._one(f"describe `{name}`", self._client.get_node, path)
         return api_messages.parse_node(row) if row else None
 
     def queued_resource(self, zone: str, name: str) -> QueuedResource | None:
-        """Return a request for a TPU by its name, or None if Google has none."""
+        """Return the TPU request with this name, or None if it does not exist."""
         path = self._client.queued_resource_path(self.project, zone, name)
         row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
         return api_messages.parse_queued_resource(row) if row else None
 
     def request_of(self, zone: str, name: str) -> TpuRequest | None:
-        """Return the request that asks for the same TPU as a queued resource, or None for none."""
+        """Return a request for the same TPU as a queued resource, or None if it does not exist."""
         path = self._client.queued_resource_path(self.project, zone, name)
         row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
         return api_messages.parse_tpu_request(row) if row else None
@@ -149,31 +149,31 @@ class TpuClient:
         )
 
     def delete_queued_resource(self, zone: str, name: str, *, force: bool) -> None:
-        """Request the deletion of a queued resource; `force` includes its nodes."""
+        """Start deleting a queued resource; `force` includes its nodes."""
         path = self._client.queued_resource_path(self.project, zone, name)
         request = {"name": path, "force": force}
         self._write(f"delete `{name}`", self._client.delete_queued_resource, request=request)
 
     def delete_node(self, zone: str, name: str) -> None:
-        """Request the deletion of a node."""
+        """Start deleting a node."""
         path = self._client.node_path(self.project, zone, name)
         self._write(f"delete `{name}`", self._client.delete_node, name=path)
 
     def discard_parts(self, zone: str, name: str) -> None:
-        """Do nothing: a queued resource is one thing, so its deletion leaves nothing."""
+        """Do nothing: deleting a queued resource leaves nothing behind."""
 
     def stop_node(self, zone: str, name: str) -> str:
-        """Request that a TPU VM stops, and return the operation's name; slices cannot stop."""
+        """Start stopping a TPU VM, and return the operation's name; slices cannot be stopped."""
         path = self._client.node_path(self.project, zone, name)
         return self._write(f"stop `{name}`", self._client.stop_node, request={"name": path})
 
     def start_node(self, zone: str, name: str) -> str:
-        """Request that a stopped TPU VM starts, and return the operation's name."""
+        """Start a stopped TPU VM, and return the operation's name."""
         path = self._client.node_path(self.project, zone, name)
         return self._write(f"start `{name}`", self._client.start_node, request={"name": path})
 
     def operation(self, name: str) -> OperationState:
-        """Return the state of an operation; an operation unknown to Google counts as ended."""
+        """Return an operation's state; an operation unknown to Google counts as done."""
         try:
             row = self._read(
                 "show the operation",
@@ -188,10 +188,10 @@ class TpuClient:
         return _ending(row, "finish what it was asked for")
 
     def _all_pages(self, kind: str, zone: str) -> tuple[list[Message], tuple[str, ...]]:
-        """Return the rows of all pages, and the zones that could not be reached.
+        """Return all pages' rows, and the zones that could not be reached.
 
         Args:
-            kind: The part that the client's method and the field of its answer share.
+            kind: The name shared by the client's `list_` method and the response field.
             zone: The zone; `EVERY_ZONE` for all.
         """
         method = getattr(self._client, f"list_{kind}")
@@ -215,7 +215,10 @@ class TpuClient:
             raise
 
     def _read(self, doing: str, ask: Callable[[], _Answer]) -> _Answer:
-        """Return an answer; repeats the call for a while if the service does not answer."""
+        """Return a call's result, retrying for a while if the service does not respond.
+
+        A call that took more than half of its timeout is not retried.
+        """
         for pause in READ_PAUSES_S:
             began = self._clock.now()
             try:
@@ -228,9 +231,9 @@ class TpuClient:
         return _in_words(doing, ask)
 
     def _write(self, doing: str, method: Callable[..., Message], **arguments: object) -> str:
-        """Send a change once, and return the name of its operation.
+        """Send a change once, and return its operation's name.
 
-        Only where Google limited the rate, so that nothing has begun, is it sent again.
+        Only a rate-limited request, which cannot have started anything, is sent again.
         """
 
         def send() -> str:
@@ -262,10 +265,9 @@ def _did_not(doing: str) -> str:
 
 
 def _is_unavailable(problem: CloudProblem) -> bool:
-    """Return whether the service did not answer, and may do so in a moment.
+    """Return whether the service did not respond but may do so in a moment.
 
-    A call that took most of its time is not repeated, so that nobody waits for several of them. Nor
-    is one that found no server.
+    An unresolvable host name does not count, nor does an expired login.
     """
     from google.api_core import exceptions
 
@@ -276,7 +278,7 @@ def _is_unavailable(problem: CloudProblem) -> bool:
 
 
 def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
-    """Return the result of a call; an error of Google's library becomes a CloudProblem."""
+    """Return a call's result, converting errors of Google's library to CloudProblem."""
     from google.api_core import exceptions
     from google.auth import exceptions as auth
 
@@ -299,7 +301,7 @@ def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
 
 
 def _doubt_the_proxy(problem: CloudProblem) -> CloudProblem:
-    """Return the Problem, with a hint about the proxy if one is set."""
+    """Return the Problem, with a hint about the proxy if one is configured."""
     names = ("grpc_proxy", "https_proxy", "http_proxy")  # in gRPC's order
     proxy = next((name for name in names if os.environ.get(name)), None)
     if (
@@ -313,9 +315,9 @@ def _doubt_the_proxy(problem: CloudProblem) -> CloudProblem:
 
 
 def _text(raised: GoogleClient) -> str:
-    """Return Google's own text from an error of its library, or an empty text if there is none."""
+    """Return Google's own text from its library's error, or "" if it has none."""
     first: object = next(iter(raised.errors or ()), None)
-    details = getattr(first, "details", None)  # of gRPC's error; its `str` is for programmers
+    details = getattr(first, "details", None)  # on a gRPC error, whose `str` is meant for debugging
     told = (
         raised.message or getattr(first, "message", "") or (details() if callable(details) else "")
     )
@@ -323,7 +325,7 @@ def _text(raised: GoogleClient) -> str:
 
 
 def _connect(channel: grpc.Channel | None, project: str) -> GoogleClient:
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # it writes to stderr when a server goes away
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC logs to stderr when a server disconnects
     from google.cloud import tpu_v2
     from google.cloud.tpu_v2.services.tpu.transports import TpuGrpcTransport
 

@@ -1,4 +1,4 @@
-"""The workers of a TPU: one host each, with its own address, counted from 0 in every slice."""
+"""A TPU's workers: one host each, with its own address, numbered from 0 in every slice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tpustarter.text.terminal import escape_text
 
 EVERY_WORKER = "all"
 Choice = tuple[int, ...] | None
-"""Numbers of workers, lowest first; None for every worker."""
+"""Worker numbers in ascending order; None for all workers."""
 
 _PART = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
@@ -27,35 +27,35 @@ class Worker:
 
     node: TpuNode
     number: int
-    """Index in its slice, as `--worker` of gcloud counts."""
+    """Index in its slice, as gcloud's `--worker` counts."""
     label: str
-    """Mark of its output: `w3`, or `bert-1/w3` where there are several slices."""
+    """Prefix for its output: `w3`, or `bert-1/w3` if there are several slices."""
 
     @property
     def address(self) -> str:
-        """Return the worker's external address, or an empty text if it has none."""
+        """Return the worker's external address, or "" if it has none."""
         if len(self.node.external_addresses) != max(1, self.node.workers):
             return ""
         return self.node.external_addresses[self.number]
 
     @property
     def host(self) -> str:
-        """Return the name of its instance; of the Cloud TPU API, which shows none, a label."""
+        """Return its instance's name, or a made-up label if the Cloud TPU API lists none."""
         if self.number < len(self.node.instances):
             return self.node.instances[self.number]
         return self.node.name if self.node.api == "compute" else f"{self.node.name}-w{self.number}"
 
     @property
     def needs_iap(self) -> bool:
-        """Return whether the worker is known to have internal addresses only, and IAP is needed."""
+        """True if the worker has only internal addresses, so that a connection needs IAP."""
         return bool(self.node.internal_addresses) and not self.address
 
 
 def find_nodes(client: ProjectClient, name: str, zone: str | None) -> list[TpuNode]:
-    """Return the nodes of a name: one node, or all slices of a queued resource.
+    """Return the nodes with this name: one node, or all slices of a queued resource.
 
     Raises:
-        Problem: there is none, or it is in several zones, or one of its nodes is not READY.
+        Problem: There is none, it exists in several zones, or one of its nodes is not READY.
     """
     nodes = list_nodes(client, zone).items
     matches = [node for node in nodes if node.name == name]
@@ -77,7 +77,7 @@ def find_nodes(client: ProjectClient, name: str, zone: str | None) -> list[TpuNo
 
 
 def list_nodes(client: ProjectClient, zone: str | None) -> ResourceList[TpuNode]:
-    """Return the nodes of a zone or of all zones, with the project named as in the request."""
+    """Return the nodes in a zone or in all zones, with the project as named in the request."""
     listing = client.nodes(zone or EVERY_ZONE)
     items = tuple(replace(node, project=client.project) for node in listing.items)
     return replace(listing, items=items)
@@ -90,7 +90,7 @@ def _order(node: TpuNode) -> tuple[str, int]:
 
 
 def _no_node(client: ProjectClient, name: str, zone: str | None) -> Problem:
-    """Return the Problem for a name without a node; its request may still be in the queue."""
+    """Return the Problem for a name without a node, whose request may still be queued."""
     for resource in client.resources(zone or EVERY_ZONE)[0].items:
         if resource.name == name or name in resource.nodes:
             state = resource_states.find_resource_state(resource)
@@ -103,7 +103,7 @@ def _no_node(client: ProjectClient, name: str, zone: str | None) -> Problem:
 
 
 def require_ready(node: TpuNode) -> None:
-    """Raise Problem for a node that is not READY."""
+    """Raise Problem if a node is not READY."""
     if node.state == "READY":
         return
     state = resource_states.find_resource_state(node)
@@ -115,7 +115,7 @@ def require_ready(node: TpuNode) -> None:
 
 
 def choose_workers(nodes: Sequence[TpuNode], chosen: Choice = None) -> list[Worker]:
-    """Return the chosen workers of READY slices; raises Problem for a missing one."""
+    """Return the chosen workers of READY slices; raises Problem if one does not exist."""
     workers = [
         Worker(node, number, _label(node, number, len(nodes)))
         for node in nodes
@@ -127,11 +127,11 @@ def choose_workers(nodes: Sequence[TpuNode], chosen: Choice = None) -> list[Work
 
 
 def parse_worker_choice(text: str) -> Choice:
-    """Return the workers that `--worker` means, in gcloud's syntax; raises Problem for none.
+    """Parse a `--worker` value in gcloud's syntax; raises Problem if it names no worker.
 
     Source: https://docs.cloud.google.com/sdk/gcloud/reference/compute/tpus/tpu-vm/ssh (read
     2026-11): "a comma-separated list (e.g. '1,4,6'), range (e.g. '1-3'), or special keyword
-    ``all''"; a list may have ranges in it.
+    ``all''"; a list may contain ranges.
     """
     if text.strip().casefold() == EVERY_WORKER:
         return None
@@ -169,7 +169,7 @@ def _label(node: TpuNode, number: int, slices: int) -> str:
 
 
 def _refuse_strange(worker: Worker) -> None:
-    """Raise Problem for names and addresses that are unsafe in commands and files."""
+    """Raise Problem if a name or address is unsafe in commands and files."""
     from tpustarter.cloud.create.tpu_request import validate_tpu_name, validate_zone
 
     validate_tpu_name(worker.node.name)

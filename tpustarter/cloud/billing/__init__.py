@@ -1,1 +1,1 @@
-"""The ledger of billed resources, their cost, and the inventory of a project."""
+"""The ledger of billed resources, their cost, and a project's inventory."""

@@ -1,6 +1,6 @@
-"""Counts of the chips of queued resources and nodes, with each chip counted once.
+"""Chip counts of queued resources and nodes, with each chip counted once.
 
-A node and the request that it came from are the same chips, and a listing has both.
+A node and the request that created it are the same chips, and a listing contains both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Resource = QueuedResource | TpuNode
 
 
 def find_type(resource: Resource) -> TpuType | None:
-    """Return the TPU type of each slice of a resource, or None for an unknown type."""
+    """Return the TPU type of each of a resource's slices, or None if it is unknown."""
     try:
         return tpus.parse_type(resource.type)
     except LookupError:
@@ -23,7 +23,7 @@ def find_type(resource: Resource) -> TpuType | None:
 
 
 def short_type_name(text: str) -> str:
-    """Return a type in its short form: `v5e-8` for `v5litepod-8`; another text unchanged."""
+    """Return a type's short form: `v5e-8` for `v5litepod-8`; an unknown type is unchanged."""
     try:
         return tpus.parse_type(text).name
     except LookupError:
@@ -31,7 +31,7 @@ def short_type_name(text: str) -> str:
 
 
 def count_chips(resource: Resource) -> int | None:
-    """Return the number of chips in all slices of a resource, or None for an unknown type."""
+    """Return the number of chips in all of a resource's slices, or None for an unknown type."""
     tpu = find_type(resource)
     if tpu is None:
         return None
@@ -40,14 +40,14 @@ def count_chips(resource: Resource) -> int | None:
 
 
 def select_counted_by_quota(resources: Iterable[Resource]) -> list[Resource]:
-    """Return the resources that count against quota: requests, and nodes without a request here."""
+    """Return the resources that count against quota: requests, and nodes with no listed request."""
     rows = list(resources)
     requested = {make_resource_key(row) for row in rows if isinstance(row, QueuedResource)}
     return [row for row in rows if not (isinstance(row, TpuNode) and _request(row) in requested)]
 
 
 def select_billed(resources: Iterable[Resource]) -> list[Resource]:
-    """Return the resources that may cost money: nodes, and requests without a node here."""
+    """Return the resources that may cost money: nodes, and requests with no listed node."""
     rows = list(resources)
     nodes = [row for row in rows if isinstance(row, TpuNode)]
     from_requests = {_request(node) for node in nodes} | _named(rows, nodes)
@@ -59,12 +59,12 @@ def select_billed(resources: Iterable[Resource]) -> list[Resource]:
 
 
 def make_resource_key(resource: Resource) -> tuple[str, ...]:
-    """Return the key of a resource, which is unique among requests, and among nodes."""
+    """Return a resource's key, which is unique among requests and among nodes."""
     return (resource.api, resource.project, resource.zone, resource.name)
 
 
 def _request(node: TpuNode) -> tuple[str, ...]:
-    """Return the key of a node's request, whose name may be given as a whole path."""
+    """Return the key of a node's request, whose name may be given as a full path."""
     return (node.api, node.project, node.zone, node.queued_resource.rpartition("/")[2])
 
 

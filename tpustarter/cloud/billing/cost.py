@@ -1,7 +1,7 @@
-"""The cost of existing TPUs' chips so far, as an upper bound, and the charges that it leaves out.
+"""An upper bound on the cost of existing TPUs' chips so far, and the charges it leaves out.
 
-It is the hours since creation times the chips times a dated on-demand price. Where one of the three
-is not known, the cost is not known either; no figure here is a guess.
+It is the hours since creation times the chips times a dated on-demand price. If one of the three is
+unknown, the cost is unknown too; no figure is a guess.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SCHEMA = "tpustarter.cost/1"
 Kind = Literal["priced", "covered", "look-up", "none", "unknown"]
 
 WITHOUT_CHIPS = ("CREATING", "ACCEPTED", "WAITING_FOR_RESOURCES", "FAILED")
-"""States of a request that has no chips, and had none."""
+"""States of a request that has no chips and never had any."""
 
 LEFT_OUT: tuple[str, ...] = (
     "The figures are for chips alone, from the creation of a node until now.",
@@ -32,27 +32,26 @@ LEFT_OUT: tuple[str, ...] = (
     "Disks, external addresses, traffic and buckets are billed as well, and are left out.",
     "What exists no longer is left out, and so are contracts, credits and taxes.",
 )
-"""Parts of the bill that no figure here includes, in sentences."""
+"""Parts of the bill that the figures do not include, as sentences."""
 
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """The cost of one resource so far, or the reason why it is not known."""
+    """A resource's cost so far, or the reason why it is unknown."""
 
     resource: Resource
     kind: Kind
     words: str
-    """The answer in a sentence."""
+    """The result as a sentence."""
     hours: float | None = None
-    """Hours that were counted."""
     chips: int | None = None
     usd: float | None = None
-    """The upper bound so far; None where it is not known."""
+    """The upper bound so far; None if unknown."""
     price: Price | None = None
 
     @property
     def usd_per_hour(self) -> float | None:
-        """Return the cost of each further hour on demand, or None if it is not known."""
+        """Return the on-demand cost of each further hour, or None if it is unknown."""
         if self.kind in ("covered", "none"):
             return 0.0
         if self.kind != "priced" or self.price is None or self.chips is None:
@@ -60,7 +59,7 @@ class CostEstimate:
         return self.chips * self.price.usd_per_chip_hour
 
     def fields(self) -> dict[str, object]:
-        """Return the estimate as its JSON object."""
+        """Return the estimate as a JSON object."""
         price = self.price
         return {
             "name": self.resource.name,
@@ -86,12 +85,12 @@ class CostEstimate:
 def estimate_costs(
     resources: Sequence[Resource], now: datetime, grant: Grant | None = None
 ) -> list[CostEstimate]:
-    """Return the cost so far of each thing that may be billed; a node stands for its request.
+    """Return the cost so far of everything that may be billed; a node stands for its request.
 
     Args:
-        resources: Nodes and queued resources, as they were listed.
+        resources: The listed nodes and queued resources.
         now: The current time.
-        grant: A grant of TRC's, whose chips cost nothing.
+        grant: A TRC grant, whose chips are free of charge.
     """
     rows = chips.select_billed(resources)
     within = _within(rows, grant) if grant else frozenset[int]()
@@ -100,11 +99,11 @@ def estimate_costs(
 
 
 def _within(rows: Sequence[Resource], grant: Grant) -> frozenset[int]:
-    """Return the ids of rows under the grant: the oldest first, until its chips are spent."""
+    """Return the ids of rows that the grant covers: oldest first, until its chips are used up."""
     start, end = _midnight(grant.start), _midnight(grant.end)
     left = {row.key: row.chips for row in grant.allowances}
     within: set[int] = set()
-    # The quota of a grant is that of the Cloud TPU API.
+    # A grant raises the Cloud TPU API's quota only.
     dated = [(row.created, row) for row in rows if row.created and row.api == "cloud-tpu"]
     for created, resource in sorted(dated, key=lambda pair: pair[0]):
         number = chips.count_chips(resource) or 0
@@ -124,7 +123,7 @@ def _midnight(day: date | None) -> datetime | None:
 
 
 def _estimate(row: Resource, now: datetime, end: datetime | None, *, granted: bool) -> CostEstimate:
-    """Return the estimate of one row; `end` is the end of the grant that may cover it."""
+    """Return one row's estimate; `end` is the end of the grant that may cover it."""
     number = chips.count_chips(row)
     hours = None if row.created is None else (now - row.created) / timedelta(hours=1)
     if isinstance(row, QueuedResource) and row.state in WITHOUT_CHIPS:
@@ -147,7 +146,7 @@ def _estimate(row: Resource, now: datetime, end: datetime | None, *, granted: bo
 
 
 def _priced(row: Resource, hours: float, number: int, since: str) -> CostEstimate:
-    """Return the estimate of a row on demand; `since` names the start of the hours."""
+    """Return a row's on-demand estimate; `since` describes when the hours began."""
     table, tpu = prices.read_prices(), chips.find_type(row)
     price = table.find(tpu, row.zone) if tpu else None
     if price is None:
@@ -187,7 +186,7 @@ def _why_unknown(row: Resource, hours: float | None, number: int | None) -> str 
 def make_json_document(
     estimates: Sequence[CostEstimate], unreachable: Sequence[str]
 ) -> dict[str, object]:
-    """Return the JSON document: the sum of the known costs, and the resources without a cost."""
+    """Return the JSON document: the sum of the known costs, and the resources without one."""
     known = [one.usd for one in estimates if one.usd is not None]
     return {
         "schema": SCHEMA,

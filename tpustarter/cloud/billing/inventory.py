@@ -1,7 +1,7 @@
-"""The TPUs of a project in one list: those that Google lists, and those that only the ledger knows.
+"""A project's TPUs in one list: those that Google lists, and those that only the ledger has.
 
-Each row is one thing that can be deleted: a queued resource with its nodes, a node without one, or
-an entry of the ledger that Google does not list.
+Each row is something that can be deleted: a queued resource with its nodes, a node without one, or
+a ledger entry that Google does not list.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NOT_LOOKED = StateMeaning(
 
 @dataclass(frozen=True)
 class Tpu:
-    """One TPU, from the request in the queue to the leftovers that hold quota."""
+    """One TPU, from the queued request to the leftovers that hold quota."""
 
     name: str
     zone: str
@@ -52,24 +52,23 @@ class Tpu:
     created: datetime | None
     nodes: tuple[TpuNode, ...]
     error: str
-    """Google's text on the failure; empty where there is none."""
+    """Google's text on the failure, if any."""
     is_leftover: bool
     made_here: bool
     """True if the ledger has it, because this program requested it."""
     note: str = ""
-    """The note in the ledger."""
     project: str = ""
     api: Api = "cloud-tpu"
 
     @property
     def is_slice(self) -> bool:
-        """True if the row is a single, ready slice of several hosts of the Cloud TPU API."""
+        """True if the row is a single, READY multi-host slice of the Cloud TPU API."""
         node = self.nodes[0] if len(self.nodes) == 1 and self.api == "cloud-tpu" else None
         return node is not None and node.workers > 1 and node.state == "READY"
 
     @property
     def troubles(self) -> tuple[str, ...]:
-        """Return a sentence for each health problem that Google reports of the TPU's nodes."""
+        """Return a sentence for each health problem that Google reports for the TPU's nodes."""
         found: list[str] = []
         for node in self.nodes:
             if node.health not in ("", "HEALTHY"):
@@ -87,7 +86,7 @@ class Tpu:
         return (now - self.created).total_seconds() if self.created else None
 
     def fields(self, now: datetime) -> dict[str, object]:
-        """Return the row as its JSON object."""
+        """Return the row as a JSON object."""
         return {
             "name": self.name,
             "api": self.api,
@@ -110,32 +109,32 @@ class Tpu:
 
 @dataclass(frozen=True)
 class ProjectOverview:
-    """The rows of a project, and the zones that were not reached."""
+    """A project's rows, and the zones that could not be reached."""
 
     rows: tuple[Tpu, ...]
     unreachable: tuple[str, ...]
 
     @property
     def billed_chips(self) -> int:
-        """Return the number of chips that are, or may be, billed now."""
+        """Return the number of chips that are or may be billed now."""
         return sum(row.chips for row in self.rows if row.state.billed)
 
     @property
     def leftovers(self) -> tuple[Tpu, ...]:
-        """Return the rows of requests that can't become a TPU but still hold a name and quota."""
+        """Return the rows that can no longer become a TPU but still hold name and quota."""
         return tuple(row for row in self.rows if row.is_leftover)
 
 
 def fetch_overview(client: ProjectClient, clock: Clock, zone: str = EVERY_ZONE) -> ProjectOverview:
-    """Return all TPUs of a zone, or of all zones, with those that only the ledger knows.
+    """Return all TPUs in a zone, or in all zones, including those that only the ledger has.
 
-    Entries of TPUs that are known to be gone are removed from the ledger.
+    Entries of TPUs confirmed gone are removed from the ledger.
     """
     queued, nodes = client.resources(zone)
     gone: set[tuple[str, ...]] = set()
     for one in client.apis if zone == EVERY_ZONE else ():
         for event in reconcile_ledger(one, clock, queued_resources=queued, nodes=nodes):
-            if isinstance(event, RequestGone):  # on a full disk its entry stays in the file
+            if isinstance(event, RequestGone):  # on a full disk the entry stays in the file
                 gone.add(event.entry.key)
     entries = [
         entry
@@ -154,12 +153,12 @@ def fetch_overview(client: ProjectClient, clock: Clock, zone: str = EVERY_ZONE) 
 
 
 def read_ledger_rows() -> tuple[Tpu, ...]:
-    """Return the entries of the ledger as rows, of every project; nothing is sent."""
+    """Return all projects' ledger entries as rows; nothing is sent."""
     return tuple(_unseen(entry, NOT_LOOKED) for entry in ledger.read_ledger())
 
 
 def make_tpu_row(one: DeletionPlan, project: str) -> Tpu:
-    """Return a TPU, request or ledger entry as a row, with the note of the ledger."""
+    """Return a plan's TPU as a row, with the ledger's note."""
     key = (one.api, project, one.zone, one.name)
     entries = ledger.read_ledger()
     entry = next((row for row in entries if row.key == key), None)
@@ -189,7 +188,7 @@ def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> Tpu:
 
 
 def _state(one: DeletionPlan) -> StateMeaning:
-    """Return the state that says most: that of a node that is not READY, for an ACTIVE request."""
+    """Return the most telling state: for an ACTIVE request, that of a node that is not READY."""
     if one.queued_resource is None or one.queued_resource.state != "ACTIVE":
         return resource_states.find_resource_state(one.queued_resource or one.nodes[0])
     others = [
@@ -222,7 +221,7 @@ def _order(row: Tpu) -> tuple[int, str, str]:
 
 
 def count_chips(name: str) -> int:
-    """Return the number of chips of a TPU type, or 0 if the type is unknown."""
+    """Return the number of chips in a TPU type, or 0 if it is unknown."""
     try:
         return tpus.parse_type(name).chips
     except LookupError:
@@ -230,5 +229,5 @@ def count_chips(name: str) -> int:
 
 
 def find_rows(rows: Sequence[Tpu], name: str) -> list[Tpu]:
-    """Return the rows with this name or a node of this name, in all zones."""
+    """Return the rows in all zones that have this name, or a node with this name."""
     return [row for row in rows if name == row.name or name in [node.name for node in row.nodes]]

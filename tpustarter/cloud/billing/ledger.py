@@ -1,7 +1,7 @@
-"""The ledger of what may be billed: written before a request leaves, kept until it is seen gone.
+"""The ledger of what may be billed: written before a request is sent, kept until the TPU is gone.
 
 An entry is evidence that something may exist, not that it does. Therefore a crash or a lost
-connection between request and answer leaves an entry, never a TPU that nobody knows of.
+connection between request and response leaves an entry, never a TPU that nobody knows about.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tpustarter.core.problem import ExitCode, Problem
 STATE = "tpus"
 LOCK_WAIT_S = 10.0
 KEPT_AFTER_UNANSWERED_S = 600.0
-"""Seconds for which an entry stays if its request was not answered and its resource is not seen: a
-request that Google received may show late."""
+"""Seconds for which an entry is kept if its request got no response and its resource is not listed,
+because Google may list it late."""
 
 Phase = Literal["sent", "taken", "seen", "deleting"]
 
@@ -40,19 +40,18 @@ class LedgerEntry:
     chips: int
     tier: str
     asked: str
-    """Time of the request in UTC: `2026-11-22T16:00:00+00:00`."""
+    """Request time in UTC: `2026-11-22T16:00:00+00:00`."""
     phase: Phase = "sent"
-    """`sent` until Google has answered, then `taken`; `seen` once it was listed; `deleting`."""
+    """`sent` until Google has responded, then `taken`; `seen` once it was listed; `deleting`."""
     nodes: tuple[str, ...] = ()
     operation: str = ""
-    """Name of the operation that creates it; empty until Google has answered."""
+    """Name of the operation that creates it; empty until Google has responded."""
     note: str = ""
-    """Reason why it is here although its state is not known."""
+    """Reason why it is kept although its state is unknown."""
     api: Api = "cloud-tpu"
-    """The API that makes it: `cloud-tpu` or `compute`."""
     created: str = ""
-    """Time of creation by Google's clock; empty until it was seen. Another resource of the same
-    name has another time."""
+    """Creation time by Google's clock; empty until it was listed. Another resource of the same name
+    has a different one."""
 
     @property
     def key(self) -> tuple[Api, str, str, str]:
@@ -61,7 +60,7 @@ class LedgerEntry:
 
     @property
     def request_time(self) -> datetime:
-        """Return the time of the request."""
+        """Return the request time."""
         return datetime.fromisoformat(self.asked)
 
 
@@ -70,7 +69,7 @@ _Changed = TypeVar("_Changed", LedgerEntry, LedgerEntry | None)
 
 
 def read_ledger() -> list[LedgerEntry]:
-    """Return all entries, oldest first; none from a ledger in `list_unreadable`."""
+    """Return all entries, oldest first; none if the ledger is unreadable."""
     with contextlib.suppress(Problem):
         read = [entry for row in _rows() if (entry := _read(row)) is not None]
         return sorted(read, key=lambda entry: entry.request_time)
@@ -78,17 +77,17 @@ def read_ledger() -> list[LedgerEntry]:
 
 
 def find_ledger_entries(project: str, name: str) -> list[LedgerEntry]:
-    """Return the ledger's entries with a given name, in all zones."""
+    """Return a project's entries with this name, in all zones."""
     return [entry for entry in read_ledger() if (entry.project, entry.name) == (project, name)]
 
 
 def reread_ledger_entry(entry: LedgerEntry) -> LedgerEntry:
-    """Return the current version of an entry from the ledger, or the entry itself if it is gone."""
+    """Return an entry's current version in the ledger, or the entry itself if it was removed."""
     return next((row for row in read_ledger() if row.key == entry.key), entry)
 
 
 def list_unreadable() -> list[Path]:
-    """Return the files of ledgers that cannot be read: moved ones, and the present one."""
+    """Return unreadable ledger files: those moved aside, and the current one."""
     present: list[Path] = []
     try:
         _rows()
@@ -98,11 +97,11 @@ def list_unreadable() -> list[Path]:
 
 
 def require_readable_ledger() -> None:
-    """Raise Problem for a ledger of which a part cannot be read.
+    """Raise Problem if any part of the ledger cannot be read.
 
-    That part may name a request that is alive, and a user who sends another one pays for two TPUs.
+    That part may name a live request, so a user who sends another would pay for two TPUs.
     """
-    rows = _rows()  # puts aside a file that is no ledger
+    rows = _rows()  # moves aside a file that is not a ledger
     unread = sum(_read(row) is None for row in rows)
     if not unread and not list_unreadable():
         return
@@ -116,7 +115,7 @@ def require_readable_ledger() -> None:
 
 
 def _rows() -> list[object]:
-    """Return the rows of the file, also those that cannot be read here; raises Problem."""
+    """Return the file's rows, including those that cannot be parsed; raises Problem."""
     stored = state.load_state(STATE)
     rows = stored.get("entries", [])
     if is_array(rows):
@@ -137,22 +136,23 @@ def _read(row: object) -> LedgerEntry | None:
 
 
 def add_ledger_entry(entry: LedgerEntry) -> None:
-    """Write an entry to the disk before its request is sent; raises Problem if that fails."""
+    """Write an entry to disk before its request is sent; raises Problem if that fails."""
     _change(entry, lambda _: entry)
 
 
 def update_ledger_entry(
     entry: LedgerEntry, phase: Phase, note: str = "", **facts: str
 ) -> LedgerEntry:
-    """Write the progress of an entry, and return the changed entry.
+    """Write an entry's progress, and return the changed entry.
 
-    An entry that another process has removed meanwhile is written again, because it was just seen.
+    An entry that another process has removed in the meantime is written again, because it was just
+    seen.
 
     Args:
         entry: The entry to change.
-        phase: Its phase now.
-        note: The reason why it is here although its state is not known.
-        facts: An `operation`, or the time at which it was `created`.
+        phase: The new phase.
+        note: The reason why it is kept although its state is unknown.
+        facts: The `operation`, or the time it was `created`.
     """
     known = {name: value for name, value in facts.items() if value}
 
@@ -163,9 +163,9 @@ def update_ledger_entry(
 
 
 def remove_ledger_entry(entry: LedgerEntry) -> None:
-    """Remove an entry whose request was refused, or whose resource was seen to be gone.
+    """Remove an entry whose request was refused, or whose resource is gone.
 
-    One that another process has requested again meanwhile stays.
+    If another process has requested it again in the meantime, the entry stays.
     """
     _change_if_possible(entry, lambda row: row if row and row.asked != entry.asked else None)
 
@@ -173,9 +173,9 @@ def remove_ledger_entry(entry: LedgerEntry) -> None:
 def _change_if_possible(
     entry: LedgerEntry, change: Callable[[LedgerEntry | None], _Changed]
 ) -> _Changed:
-    """Change an entry; if the disk cannot be written, an entry that is there stays unchanged.
+    """Change an entry; if the disk cannot be written, an existing entry stays unchanged.
 
-    It is then out of date, but nothing is forgotten, and a full disk keeps nobody from following or
+    It is then out of date, but nothing is lost, and a full disk keeps nobody from following or
     deleting a TPU.
     """
     try:
@@ -188,7 +188,7 @@ def _change_if_possible(
 
 
 def _change(entry: LedgerEntry, change: Callable[[LedgerEntry | None], _Changed]) -> _Changed:
-    """Replace one row by the result of `change`, and return that; all other rows stay."""
+    """Replace one row with the result of `change`, and return that; all other rows stay."""
     busy = Problem(
         "another tpustarter is writing the ledger of TPUs",
         hint="try again in a moment",
@@ -206,5 +206,5 @@ def _change(entry: LedgerEntry, change: Callable[[LedgerEntry | None], _Changed]
 
 
 def format_ledger_time(moment: datetime) -> str:
-    """Return a time in the form that entries have."""
+    """Return a time in the ledger's format."""
     return moment.astimezone(timezone.utc).isoformat(timespec="seconds")

@@ -1,7 +1,7 @@
-"""The comparison of the ledger with Google's list: a resource that is gone loses its entry.
+"""Reconciliation of the ledger with Google's list: entries of deleted resources are removed.
 
-A listing may lag behind and a zone may not answer. Therefore an entry is removed only once Google
-says of the resource itself and of each of its nodes that there is none.
+A listing may lag behind, and a zone may not respond. Therefore an entry is removed only once Google
+reports that the resource itself and each of its nodes do not exist.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ def reconcile_ledger(
     queued_resources: ResourceList[QueuedResource] | None = None,
     nodes: ResourceList[TpuNode] | None = None,
 ) -> Generator[Event, None, list[LedgerEntry]]:
-    """Compare each entry of a project and an API with Google's list; return what stays.
+    """Compare each ledger entry for a project and API with Google's list; return those that stay.
 
-    Yields the outcomes. Nothing is sent where the ledger has no entry of the project, and no
-    resource is deleted.
+    Yields the outcomes. If the ledger has no entry for the project, nothing is sent. No resource is
+    deleted.
 
     Args:
-        client: The client of the project.
-        clock: Tells the age of an entry.
-        queued_resources: Those of all zones, if the caller has them.
-        nodes: Those of all zones, if the caller has them.
+        client: The project's client for one API.
+        clock: Provides the current time, for an entry's age.
+        queued_resources: Those in all zones, if the caller has them.
+        nodes: Those in all zones, if the caller has them.
 
     Raises:
-        CloudProblem: Google did not list the resources; then nothing has changed.
+        CloudProblem: Google did not list the resources; nothing has changed then.
     """
     mine = [
         entry
@@ -74,7 +74,7 @@ def reconcile_ledger(
 def _seen(
     entry: LedgerEntry, resource: QueuedResource, clock: Clock
 ) -> Generator[Event, None, LedgerEntry | None]:
-    """Return the entry of the resource of its name, or None if that belongs to someone else."""
+    """Return the entry of a listed resource, or None if the resource is someone else's."""
     owner = ownership.find_owner(entry, resource)
     if owner == "other":
         ledger.remove_ledger_entry(entry)
@@ -95,7 +95,7 @@ def _seen(
 def _unseen(
     client: ApiClient, entry: LedgerEntry, clock: Clock
 ) -> Generator[Event, None, LedgerEntry | None]:
-    """Return the entry of a resource that is not listed; None once it is certain to be gone."""
+    """Return the entry of an unlisted resource, or None once the resource is confirmed gone."""
     try:
         why = explain_existence(client, entry, clock)
     except CloudProblem as problem:
@@ -112,7 +112,7 @@ def explain_existence(client: ApiClient, entry: LedgerEntry, clock: Clock) -> st
     """Return the reason to believe that an unlisted resource exists, or "" if there is none.
 
     Raises:
-        CloudProblem: Google does not answer.
+        CloudProblem: Google does not respond.
     """
     if not is_gone(client, entry):
         return "Google does not list it, but it still exists or is being made"

@@ -1,4 +1,4 @@
-"""The charges beside the chips of a TPU: no grant covers them, and no estimate includes them."""
+"""Charges in addition to a TPU's chips, which no grant covers and no estimate includes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OtherCharge:
-    """Something billed beside the chips of a TPU VM, such as its disk, with the source."""
+    """An item billed in addition to a TPU VM's chips, such as its disk, with its source."""
 
     what: str
     why: str
-    """A sentence or two."""
+    """One or two sentences."""
     source: str
     """A page, read 2026-11."""
 

@@ -1,6 +1,6 @@
-"""The dated table of on-demand prices, `prices.yml`, with the source of each row.
+"""The dated table of on-demand prices, `prices.yml`, with a source for each row.
 
-A price that no row has is not known, and nothing is concluded from its neighbours.
+A price that is in no row is unknown, and is never inferred from others.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ class _PriceFile(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Price:
-    """The on-demand price of a chip of one generation, in some regions."""
+    """The on-demand price of one generation's chip, in some regions."""
 
     generation: str
     usd_per_chip_hour: float
     regions: tuple[str, ...]
     chips: tuple[int, int]
-    """Chips of the smallest and the largest TPU with this price."""
+    """Number of chips in the smallest and the largest TPU with this price."""
     source: str
     read: date
-    """Date on which the source was read."""
+    """Date the source was read."""
 
 
 @dataclass(frozen=True)
 class PriceTable:
-    """All prices, and the page that has the others."""
+    """All prices, and the page that lists the others."""
 
     page: str
     prices: tuple[Price, ...]
 
     def find(self, tpu: TpuType, zone: str) -> Price | None:
-        """Return the price of a TPU in a zone, or None if the table has none."""
+        """Return a TPU's price in a zone, or None if the table has none."""
         region = zone.rpartition("-")[0]
         for row in self.prices:
             low, high = row.chips
@@ -74,7 +74,7 @@ class PriceTable:
 
 @functools.cache
 def read_prices(file: Path = FILE) -> PriceTable:
-    """Return the table; raises Problem for a row that cannot be used."""
+    """Return the table; raises Problem if a row is invalid."""
     try:
         table = yaml_rows.convert_value(yaml_rows.load_yaml(file), _PriceFile)
         rows = tuple(_price(row, table.sources[row.source]) for row in table.prices)

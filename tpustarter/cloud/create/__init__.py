@@ -1,1 +1,1 @@
-"""Requests for a TPU: checked, sent, and followed through their states."""
+"""TPU requests: validated, sent, and followed through their states."""

@@ -1,4 +1,4 @@
-"""The events while a TPU is requested, followed or deleted; both front ends show them."""
+"""Events while a TPU is requested, followed or deleted; both front ends show them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class RequestSent:
 
 @dataclass(frozen=True)
 class RequestResumed:
-    """An earlier request of this program has the same name, and is continued."""
+    """An earlier request of this program with the same name is resumed."""
 
     entry: LedgerEntry
 
 
 @dataclass(frozen=True)
 class RequestStateChanged:
-    """A queued resource has changed its state."""
+    """A queued resource changed its state."""
 
     entry: LedgerEntry
     resource: QueuedResource
@@ -37,7 +37,7 @@ class RequestStateChanged:
 
 @dataclass(frozen=True)
 class NodeStateChanged:
-    """A node has changed its state."""
+    """A node changed its state."""
 
     node: TpuNode
     at: datetime
@@ -45,7 +45,7 @@ class NodeStateChanged:
 
 @dataclass(frozen=True)
 class RequestRefused:
-    """Google refused a request, or it failed later; `goes_on`: whether another zone is tried."""
+    """Google refused a request, or it failed later; `goes_on` is true if another zone is tried."""
 
     entry: LedgerEntry
     problem: CloudProblem
@@ -54,7 +54,7 @@ class RequestRefused:
 
 @dataclass(frozen=True)
 class SendingPaused:
-    """Sent before a pause between two requests, with its seconds and the reason."""
+    """A pause of `seconds` before the next request or poll begins, for the reason in `why`."""
 
     seconds: float
     why: str
@@ -62,7 +62,7 @@ class SendingPaused:
 
 @dataclass(frozen=True)
 class RequestWithdrawn:
-    """A request is withdrawn, with the reason."""
+    """A request is being withdrawn, for the reason in `why`."""
 
     entry: LedgerEntry
     why: str
@@ -77,7 +77,7 @@ class RequestGone:
 
 @dataclass(frozen=True)
 class RequestMayExist:
-    """A resource may still exist, and its entry stays in the ledger."""
+    """A resource may still exist, so its entry stays in the ledger."""
 
     entry: LedgerEntry
     why: str

@@ -1,7 +1,7 @@
-"""Flex-start with the Cloud TPU API, which Google's Python client lacks: a command for the user.
+"""Flex-start with the Cloud TPU API: a gcloud command, because Google's Python client lacks it.
 
-Compute Engine's flex-start is requested and followed like any other TPU; this is for generations
-and zones that only the Cloud TPU API has.
+Compute Engine's flex-start is requested and followed like any other TPU; this module is for
+generations and zones that only the Cloud TPU API has.
 Source: https://docs.cloud.google.com/tpu/docs/request-using-flex-start (read 2026-11).
 """
 
@@ -25,7 +25,7 @@ _VALID_UNTIL = "--valid-until-duration"
 
 
 def check_run_time(run_s: int) -> int:
-    """Return the seconds to run unchanged; raises Problem for a time that no API allows."""
+    """Return the run time unchanged; raises Problem if no API allows it."""
     if SHORTEST_S <= run_s <= LONGEST_S:
         return run_s
     raise Problem(
@@ -36,11 +36,14 @@ def check_run_time(run_s: int) -> int:
 
 
 def build_command(request: TpuRequest, project: Project) -> tuple[str, ...]:
-    """Return the command that requests flex-start; raises Problem where no page has it.
+    """Return the gcloud command that requests flex-start.
 
     Args:
         request: The TPU, with the seconds after which Google deletes it.
-        project: The project that gets it.
+        project: The project to create it in.
+
+    Raises:
+        Problem: Google's page on flex-start does not list the zone for this generation.
     """
     name = request.type.generation.name
     row = api_choice.read_apis().get(name)
@@ -67,7 +70,7 @@ def build_command(request: TpuRequest, project: Project) -> tuple[str, ...]:
 
 
 def describe_command(request: TpuRequest) -> str:
-    """Return a sentence on what the command does."""
+    """Return a sentence that describes the command's effect."""
     waits = phrases.format_duration(request.valid_until_s or request.run_s)
     runs = phrases.format_duration(request.run_s)
     return (

@@ -1,4 +1,4 @@
-"""The states of one queued resource, followed also while the network comes and goes."""
+"""Following one queued resource through its states, despite network interruptions."""
 
 from __future__ import annotations
 
@@ -23,21 +23,20 @@ from tpustarter.cloud.delete import ownership
 from tpustarter.text import phrases
 
 LOOK_S = 15.0
-"""Seconds between two calls, plus or minus a fifth."""
+"""Seconds between polls, plus or minus a fifth."""
 _NOT_SHOWN = "Google has not shown it yet, and is asked again and again"
 SILENCE_S = 1800.0
-"""Seconds without any answer, or without any sign of an accepted request, after which following
-ends with an error."""
+"""Seconds without a response, or without a sign of an accepted request, before giving up."""
 LAG_S = 120.0
-"""Seconds after which Google shows the result of an operation."""
+"""Seconds after which Google shows an operation's result."""
 GONE_S = 900.0
-"""Seconds for which a deletion is waited for."""
+"""Longest wait for a deletion, in seconds."""
 ENDS = ("ACTIVE", "FAILED", "SUSPENDED", "INCOMPLETE")
-"""States that change no more by themselves."""
+"""States that no longer change by themselves."""
 QUEUED = ("CREATING", "ACCEPTED", "WAITING_FOR_RESOURCES")
 """States in which nothing is billed and a request can be withdrawn."""
 PASSING = ("network", "internal")
-"""Kinds of errors after which a call is repeated."""
+"""Error kinds after which a call is retried."""
 
 
 def _is_end(state: str) -> bool:
@@ -52,18 +51,18 @@ def follow_request(
     patience_s: float | None = None,
     until: Callable[[str], bool] = _is_end,
 ) -> Generator[Event, None, QueuedResource | None]:
-    """Yield each state of a queued resource; return it at its end, or None once it is gone.
+    """Yield a queued resource's states; return it at the end, or None once it is gone.
 
     Args:
-        client: The client of the entry's project.
+        client: The client for the entry's API.
         entry: The entry to follow.
-        clock: Waits between two calls.
-        patience_s: Seconds in the queue after which it is returned; None for no limit.
-        until: Returns whether following ends with a state.
+        clock: Sleeps between polls.
+        patience_s: Seconds in the queue after which the resource is returned; None for no limit.
+        until: Returns True for a state that ends following.
 
     Raises:
-        CloudProblem: Google refuses to show it, has not answered for `SILENCE_S`, or could not
-            carry the request out.
+        CloudProblem: Google refuses access, has not responded for `SILENCE_S`, or could not carry
+            out the request.
     """
     started, answered, last = clock.now(), clock.now(), ""
     while True:
@@ -90,13 +89,13 @@ def follow_request(
                 return resource
             if not last and waited_s > SILENCE_S:
                 raise _never_shown(entry)
-            if not last and waited_s < LOOK_S / 2:  # the first look
+            if not last and waited_s < LOOK_S / 2:  # the first poll
                 yield SendingPaused(LOOK_S, _NOT_SHOWN)
         clock.sleep(LOOK_S * random.uniform(0.8, 1.2))  # noqa: S311  no secret
 
 
 def _forget(client: ApiClient, entry: LedgerEntry) -> Generator[Event, None, None]:
-    """Remove the entry of a TPU that was never made, with what was made for it."""
+    """Remove the entry for a TPU that was never created, and the parts created for it."""
     try:
         client.discard_parts(entry.zone, entry.name)
     except CloudProblem as problem:
@@ -111,7 +110,7 @@ def _seconds(since: datetime, clock: Clock) -> float:
 
 
 class _NeverMadeError(Exception):
-    """A failure of the operation that creates a resource."""
+    """The operation that creates a resource failed."""
 
     def __init__(self, problem: CloudProblem) -> None:
         super().__init__(problem.full_text)
@@ -121,9 +120,9 @@ class _NeverMadeError(Exception):
 def _look(
     client: ApiClient, entry: LedgerEntry, clock: Clock, *, is_new: bool
 ) -> QueuedResource | None:
-    """Return the queued resource of an entry, or None if its name is free or someone else's.
+    """Return an entry's queued resource, or None if its name is free or someone else's.
 
-    One that is still being created, and was never seen, has an empty state.
+    A resource that is still being created, and was never seen, has an empty state.
     """
     resource = client.queued_resource(entry.zone, entry.name)
     is_there = resource is not None and resource.state != "INCOMPLETE"
@@ -139,9 +138,9 @@ def _look(
 
 
 def _require_made(client: ApiClient, entry: LedgerEntry) -> None:
-    """Raise _NeverMadeError where the operation that makes a resource has failed.
+    """Raise _NeverMadeError if the operation that creates a resource failed.
 
-    Compute Engine shows an instance while it looks for capacity, and then takes it away.
+    Compute Engine lists an instance while it looks for capacity, and removes it if there is none.
     """
     if problem := client.operation(entry.operation).problem:
         raise _NeverMadeError(problem)
@@ -177,10 +176,10 @@ def _never_shown(entry: LedgerEntry) -> CloudProblem:
 def wait_for_removal(
     client: ApiClient, entry: LedgerEntry, clock: Clock, *, limit_s: float = GONE_S
 ) -> bool:
-    """Wait until Google shows neither a queued resource nor its nodes; return false at the limit.
+    """Wait until Google lists neither a queued resource nor its nodes; return False on timeout.
 
     Raises:
-        CloudProblem: Google refuses to show them.
+        CloudProblem: Google refuses access.
     """
     started = clock.now()
     while (clock.now() - started).total_seconds() < limit_s:
@@ -196,9 +195,9 @@ def wait_for_removal(
 
 
 def is_gone(client: ApiClient, entry: LedgerEntry) -> bool:
-    """Return whether Google shows neither the queued resource of an entry nor any of its nodes.
+    """Return whether Google lists neither an entry's queued resource nor any of its nodes.
 
-    A resource that is still being created is not gone. Where someone else has the name, it is gone.
+    A resource still being created is not gone. One whose name someone else has taken is gone.
     """
     resource = client.queued_resource(entry.zone, entry.name)
     if resource is not None:

@@ -1,8 +1,9 @@
-"""Sends one request for a TPU, so that nothing of it is forgotten if its answer is lost.
+"""Submission of one TPU request, recorded so that a lost response leaves no unknown TPU.
 
-The ledger is written before the request leaves. Where the answer is lost, Google is asked whether
-the request arrived. If not, it is sent once more, which cannot create a second TPU, because a name
-is unique in a zone. After an internal error of Google's the caller decides on another attempt.
+The ledger is written before the request is sent. If the response is lost, Google is queried to find
+out whether the request arrived. If it did not, it is sent once more, which cannot create a second
+TPU because names are unique in a zone. After an internal error of Google's, the caller decides
+about another attempt.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ ATTEMPTS = 2
 def submit_request(
     client: ApiClient, project: Project, request: TpuRequest, entry: LedgerEntry
 ) -> Generator[Event, None, LedgerEntry]:
-    """Send a request; return its entry, as the ledger has it, once Google has accepted it.
+    """Send a request; return its ledger entry once Google has accepted it.
 
     Raises:
-        CloudProblem: the name is taken, Google refused, or nobody knows whether the request
-            arrived; the ledger keeps the entry in the last case alone.
+        CloudProblem: The name is taken, Google refused, or it is unknown whether the request
+            arrived. Only in the last case does the ledger keep the entry.
     """
     may_exist = ledger.reread_ledger_entry(entry) is not entry
     _check_name_is_free(client, request)
@@ -59,7 +60,7 @@ def submit_request(
 
 
 def _check_name_is_free(client: ApiClient, request: TpuRequest) -> None:
-    """Raise CloudProblem for a name in use, so that a later one is this request's."""
+    """Raise CloudProblem if the name is in use, so that a resource seen later is this request's."""
     kind = "locations" if client.api == "cloud-tpu" else "zones"
     place = f"projects/{client.project}/{kind}/{request.zone}"
     taken = ""
@@ -78,7 +79,7 @@ def _check_name_is_free(client: ApiClient, request: TpuRequest) -> None:
 
 
 def _has_arrived(client: ApiClient, entry: LedgerEntry) -> bool:
-    """Return whether Google shows the resource, under a name that was free before."""
+    """Return whether Google lists the resource, whose name was free before."""
     try:
         resource = client.queued_resource(entry.zone, entry.name)
     except CloudProblem:

@@ -1,9 +1,9 @@
-"""The creation of a TPU, over one zone or several, with one request alive at a time.
+"""Creation of a TPU in the first zone with capacity, with only one request active at a time.
 
 A request that waits longer than the user's patience is withdrawn before the next zone is tried, so
-that two TPUs are never billed. One that cannot be withdrawn stays in the ledger. A request of this
-program that a crash has left under the same name is continued; a resource of someone else is left
-alone.
+that two TPUs are never billed. If it cannot be withdrawn, it stays in the ledger. A request that
+this program left behind in a crash is resumed if the name is the same; someone else's resource is
+left alone.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from tpustarter.cloud.delete.withdrawal import wait_until_gone, withdraw_request
 from tpustarter.core.problem import ExitCode, Problem
 
 PATIENCE_S = 900.0
-"""Seconds for which a request may wait in one zone, while there are others to try."""
+"""Longest wait for a request in one zone while other zones are left, in seconds."""
 ROUND_PAUSE_S = 120.0
-"""Seconds between two rounds over the zones, more or less by half."""
+"""Seconds between two rounds over the zones, plus or minus half."""
 ELSEWHERE = ("capacity", "internal", "quota", "config")
-"""Kinds of errors that another zone may not have."""
+"""Error kinds after which another zone may succeed."""
 ONE_ZONE = ("location-denied", "queue-denied", "type-denied")
-"""Ids of errors about one zone, although other errors of their kind are not."""
+"""Ids of errors that concern one zone, although other errors of their kind do not."""
 ONCE = ("internal",)
-"""Kinds, among these, that are tried once more in the same zone."""
+"""Kinds, among these, that are retried once in the same zone."""
 TO_BE_DELETED = "it was to be deleted"
 FOR_LATER = ("capacity",)
-"""Kinds that the same zone may not have later."""
+"""Kinds after which the same zone may succeed later."""
 
 
 class TpuCreation:
-    """The creation of one TPU, in the first of several zones that has capacity."""
+    """The creation of one TPU in the first of several zones that has capacity."""
 
     def __init__(self, client: ProjectClient, project: Project, clock: Clock) -> None:
         self._client = client
@@ -70,14 +70,14 @@ class TpuCreation:
         """Yield the events; return the queued resource once it is active.
 
         Args:
-            requests: The same TPU in each zone allowed, in the order of the attempts.
-            patience_s: Seconds in the queue of one zone, if there are others.
-            wait: Follow the request; else return None once Google has accepted the first one.
+            requests: The same TPU in each allowed zone, in the order to try them.
+            patience_s: Longest wait in one zone's queue if there are others, in seconds.
+            wait: Follow the request; otherwise return None once Google has accepted the first one.
             rounds: Number of rounds over the zones; None for no limit.
 
         Raises:
-            Problem: no zone is left that can have it, or an earlier request of the same name is for
-                another TPU, or the ledger cannot say whether there is one.
+            Problem: No zone can provide it, an earlier request of this name is for another TPU, or
+                the ledger cannot be read.
         """
         ledger.require_readable_ledger()
         left = [*requests]
@@ -111,7 +111,7 @@ class TpuCreation:
         )
 
     def _goes_on(self, request: TpuRequest, error: CloudProblem, left: list[TpuRequest]) -> bool:
-        """Return whether another attempt makes sense; removes zones that cannot have it."""
+        """Return whether to try again; removes the request's zone if it cannot provide the TPU."""
         id_ = error.failure.id if error.failure else ""
         if error.kind not in ELSEWHERE and id_ not in ONE_ZONE:
             return False
@@ -141,9 +141,9 @@ class TpuCreation:
     def _try(
         self, request: TpuRequest, patience_s: float | None, *, wait: bool
     ) -> Generator[Event, None, tuple[bool, QueuedResource | None]]:
-        """Continue an earlier request, or else send this one.
+        """Resume an earlier request, or send this one.
 
-        Returns whether that ended the rounds, and the queued resource if it is active.
+        Returns True if the rounds are over, and the queued resource if it is active.
         """
         given_up: set[str] = set()
         for entry in ledger.find_ledger_entries(self._project.name, request.name):
@@ -174,11 +174,11 @@ class TpuCreation:
         return resource is not None, resource
 
     def _is_alive(self, entry: LedgerEntry, request: TpuRequest) -> Generator[Event, None, bool]:
-        """Return whether an earlier request can be continued; removes one that is gone.
+        """Return whether an earlier request can be resumed; removes one that is gone.
 
         Raises:
-            CloudProblem: it cannot be seen.
-            Problem: it is for another TPU, or the resource of its name may belong to someone else.
+            CloudProblem: Google refuses access.
+            Problem: It is for another TPU, or the resource of this name may belong to someone else.
         """
         resource = self._client.of(entry.api).queued_resource(entry.zone, entry.name)
         if resource is None:
@@ -198,7 +198,7 @@ class TpuCreation:
         return True
 
     def _may_come(self, entry: LedgerEntry) -> Generator[Event, None, bool]:
-        """Return whether an earlier request that is not shown is still being carried out."""
+        """Return whether an earlier request that Google does not list is still in progress."""
         why = explain_existence(self._client.of(entry.api), entry, self._clock)
         if not why:
             ledger.remove_ledger_entry(entry)
@@ -212,7 +212,7 @@ class TpuCreation:
     def _wait(
         self, entry: LedgerEntry, patience_s: float | None
     ) -> Generator[Event, None, QueuedResource | None]:
-        """Follow a request to its end; returns the active resource, or None for the next zone."""
+        """Follow a request to its end; return the active resource, or None to try the next zone."""
         while True:
             resource = yield from follow_request(
                 self._client.of(entry.api), entry, self._clock, patience_s=patience_s
@@ -235,7 +235,7 @@ class TpuCreation:
     def _take_back(
         self, entry: LedgerEntry, resource: QueuedResource, why: str
     ) -> Generator[Event, None, bool]:
-        """Delete a request; returns false, and keeps its entry, if Google did not accept that."""
+        """Delete a request; if Google does not accept that, return False and keep its entry."""
         entry = ledger.reread_ledger_entry(entry)
         if resource.state == "DELETING":
             yield from wait_until_gone(self._client.of(entry.api), entry, self._clock)
@@ -244,7 +244,7 @@ class TpuCreation:
         return (yield from withdraw_request(client, entry, resource.state, why, self._clock))
 
     def _cancel_losers(self, winner: LedgerEntry) -> Generator[Event, None, None]:
-        """Withdraw the requests of this name in other zones; those left stay in the ledger."""
+        """Withdraw this name's requests in other zones; any that remain stay in the ledger."""
         for entry in ledger.find_ledger_entries(winner.project, winner.name):
             if entry.zone == winner.zone:
                 continue

@@ -1,7 +1,6 @@
-"""A request to Google Cloud for one TPU, checked before anything is sent.
+"""A request to Google Cloud for one TPU, validated before anything is sent.
 
-Defaults are gcloud's: external addresses, the network `default`, the service account of Compute
-Engine.
+Defaults are gcloud's: external addresses, the network `default`, Compute Engine's service account.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _LABEL_VALUE = re.compile(r"[-_a-z0-9]{0,63}")
 _DURATION = re.compile(r"([0-9]+)([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 MOST_DAYS = 3660
-"""Days of a duration at most; Google's own form of one ends at 10,000 years."""
+"""Longest accepted duration in days; Google's duration format ends at 10,000 years."""
 
 
 FIXED_BOOT_DISK = (
@@ -50,11 +49,11 @@ class TpuRequest:
     type: TpuType
     zone: str
     version: str
-    """The runtime version, which is the image of the TPU VM; Compute Engine has images of its
-    own, so it is empty there."""
+    """The runtime version, which is the TPU VM's image; empty for Compute Engine, which has its own
+    images."""
     tier: Tier = "on-demand"
     slices: int = 1
-    """Number of slices; several make a multislice with the nodes `NAME-0`, `NAME-1` and so on."""
+    """Number of slices; several form a multislice with the nodes `NAME-0`, `NAME-1` and so on."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     data_disks: tuple[DataDisk, ...] = ()
@@ -64,28 +63,28 @@ class TpuRequest:
     service_account: str = ""
     tags: tuple[str, ...] = ()
     reservation: str = ""
-    """`projects/P/locations/Z/reservations/NAME`; for the tier `reserved` alone."""
+    """`projects/P/locations/Z/reservations/NAME`; only for the tier `reserved`."""
     valid_until_s: int = 0
     """Seconds after which the request leaves the queue; 0 for no limit."""
     api: Api = "cloud-tpu"
     run_s: int = 0
-    """Seconds after which Google deletes it; for the tier `flex-start` alone."""
+    """Seconds after which Google deletes it; only for the tier `flex-start`."""
 
     @property
     def chips(self) -> int:
-        """Return the number of chips in all its slices."""
+        """Return the number of chips in all slices."""
         return self.type.chips * self.slices
 
     @property
     def node_names(self) -> tuple[str, ...]:
-        """Return the names that its nodes will have."""
+        """Return its nodes' names."""
         if self.slices == 1:
             return (self.name,)
         return tuple(f"{self.name}-{number}" for number in range(self.slices))
 
 
 def validate_tpu_name(name: str) -> str:
-    """Return a TPU's name unchanged; raises Problem if Google would refuse the name."""
+    """Return a TPU's name unchanged; raises Problem if Google would refuse it."""
     if _NAME.fullmatch(name):
         return name
     raise Problem(
@@ -97,12 +96,12 @@ def validate_tpu_name(name: str) -> str:
 
 
 def is_zone(text: str) -> bool:
-    """Return whether a text has the form of a zone's name."""
+    """Return whether a text has the form of a zone name."""
     return _ZONE.fullmatch(text) is not None
 
 
 def validate_zone(zone: str) -> str:
-    """Return a zone unchanged; raises Problem if it is not one, such as a region."""
+    """Return a zone name unchanged; raises Problem if it is not one, such as a region."""
     if is_zone(zone):
         return zone
     raise Problem(
@@ -113,7 +112,7 @@ def validate_zone(zone: str) -> str:
 
 
 def parse_type(text: str) -> TpuType:
-    """Return the TPU of `v5e-8` or `v5litepod-8`; raises Problem with the nearest name."""
+    """Parse `v5e-8` or `v5litepod-8`; raises Problem with the nearest name for an unknown type."""
     try:
         return tpus.parse_type(text)
     except LookupError as error:
@@ -125,7 +124,7 @@ def parse_type(text: str) -> TpuType:
 
 
 def default_version(tpu: TpuType) -> str:
-    """Return the documented runtime version of a generation; raises Problem if there is none."""
+    """Return a generation's documented runtime version; raises Problem if there is none."""
     version = tpu.generation.runtime_version
     if version:
         return version
@@ -137,7 +136,7 @@ def default_version(tpu: TpuType) -> str:
 
 
 def parse_duration(text: str) -> int:
-    """Parse a duration such as `90m` or `6h` into seconds; raises Problem for another form."""
+    """Parse a duration such as `90m` or `6h` into seconds; raises Problem if it is invalid."""
     if match := _DURATION.fullmatch(text.strip()):
         seconds = int(match[1].lstrip("0")[:12] or 0) * _SECONDS[match[2]]
         if seconds <= MOST_DAYS * _SECONDS["d"]:
@@ -166,7 +165,7 @@ def validate_labels(labels: Mapping[str, str]) -> Mapping[str, str]:
 def add_libtpu_flags(script: str, flags: str) -> str:
     """Return a start-up script that also sets `LIBTPU_INIT_ARGS` for every later login.
 
-    libtpu reads flags from this variable alone, and no key of the metadata sets it.
+    libtpu reads its flags only from this variable, and no metadata key sets it.
     """
     line = f"LIBTPU_INIT_ARGS={shlex.quote(flags)}"
     first, rest = "#!/bin/bash", script

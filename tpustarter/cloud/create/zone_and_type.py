@@ -1,7 +1,7 @@
-"""The zones and types that Google offers: whether the zone has TPUs, and the type is one of them.
+"""Checks that a zone has TPUs and offers a type.
 
-The lists are those of the Cloud TPU API at this moment, for this project. An offer of a type says
-nothing about free capacity.
+The lists are the Cloud TPU API's current ones for this project. That a type is offered does not
+mean that there is free capacity.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class OfferedType(msgspec.Struct):
 
 
 def check_zone_has_tpus(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return whether the zone has Cloud TPU, as an observation."""
+    """Check that the zone has Cloud TPU."""
     names = list_tpu_zones(subject, google)
     if subject.zone is None:
         found = f"no zone is named; {len(names)} zones have TPUs for this project"
@@ -51,7 +51,7 @@ def check_zone_has_tpus(subject: WantedTpu, google: RestClient) -> ProjectAnswer
 
 
 def examine_type(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return whether the zone offers the type, or else which zone does."""
+    """Check that the zone offers the type; if not, name zones that do."""
     if subject.type is None:
         return ProjectAnswer("info", "no type is named", "tpustarter tpu doctor --type v6e-8")
     wanted = subject.type.accelerator_type
@@ -79,7 +79,7 @@ def is_in_compute_engine(subject: WantedTpu) -> bool:
 
 
 def list_tpu_zones(subject: WantedTpu, google: RestClient) -> list[str]:
-    """Return the zones that have Cloud TPU for the project."""
+    """Return the zones that offer Cloud TPU to the project."""
     path = f"v2/projects/{subject.id}/locations"
     rows = google.pages(rest_client.TPU, path, "locations", CloudZone, pageSize=200)
     names = sorted({row.location_id for row in rows if row.location_id})
@@ -89,7 +89,7 @@ def list_tpu_zones(subject: WantedTpu, google: RestClient) -> list[str]:
 
 
 def list_types(zone: str, subject: WantedTpu, google: RestClient) -> list[str]:
-    """Return the accelerator types that a zone offers to the project."""
+    """Return the accelerator types offered to the project in a zone."""
     path = f"v2/projects/{subject.id}/locations/{zone}/acceleratorTypes"
     rows = google.pages(rest_client.TPU, path, "acceleratorTypes", OfferedType, pageSize=1000)
     return [row.type for row in rows if row.type]
@@ -98,7 +98,7 @@ def list_types(zone: str, subject: WantedTpu, google: RestClient) -> list[str]:
 def _zones_with(
     wanted: str, names: Sequence[str], subject: WantedTpu, google: RestClient
 ) -> tuple[list[str], int]:
-    """Return the zones that offer a type, and how many did not answer; asks several at once."""
+    """Query zones concurrently; return those that offer a type, and how many did not respond."""
     found: list[str] = []
     silent: list[str] = []
     waiting = list(names)

@@ -1,1 +1,1 @@
-"""Deletion of TPUs, and the pause of their billing."""
+"""Deletion of TPUs, and stopping them to pause their billing."""

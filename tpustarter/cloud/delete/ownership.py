@@ -1,7 +1,7 @@
-"""The owner of a queued resource: an entry in the ledger, or someone else who took the same name.
+"""Ownership of a queued resource: this program's, or someone else's with the same name.
 
-A resource of someone else is never continued, and never deleted without the user. A name is unique
-in a zone, so where someone else has it, the entry's resource does not exist.
+Someone else's resource is never resumed, and never deleted without the user's consent. Names are
+unique in a zone, so if someone else has the name, the entry's resource does not exist.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ UNCLEAR = "something of this name exists, and it may be somebody else's"
 
 
 def find_owner(entry: LedgerEntry, resource: QueuedResource) -> Whose:
-    """Return the owner of a queued resource: the ledger's entry, someone else, or unclear.
+    """Return a queued resource's owner: the ledger's entry, someone else, or unclear.
 
-    It is `unclear` where the request was not answered, and a resource that fits it was created at
-    another time than the request was sent.
+    It is `unclear` if the request got no response and a matching resource was not created at about
+    the time it was sent.
     """
     if resource.state == "INCOMPLETE":
-        return "ours"  # the marks of this program are on what is left, and its times are its own
+        return "ours"  # its parts carry this program's marks, but creation times of their own
     if entry.created:
         is_same = resource.created is None or resource.created.isoformat() == entry.created
         return "ours" if is_same else "other"
@@ -43,12 +43,12 @@ def find_owner(entry: LedgerEntry, resource: QueuedResource) -> Whose:
 
 
 def format_creation_time(resource: QueuedResource) -> str:
-    """Return the time at which Google created a resource, in the form that the ledger has."""
+    """Return a resource's creation time in the ledger's format."""
     return resource.created.isoformat() if resource.created else ""
 
 
 def is_same_type(one: str, other: str) -> bool:
-    """Return whether two names mean the same TPU, such as `v5e-8` and `v5litepod-8`."""
+    """Return whether two names denote the same TPU, such as `v5e-8` and `v5litepod-8`."""
     return one == other or _plain(one) == _plain(other)
 
 
@@ -74,7 +74,7 @@ def make_unclear_problem(entry: LedgerEntry, resource: QueuedResource) -> Proble
 
 
 def require_same_tpu(entry: LedgerEntry, request: TpuRequest) -> None:
-    """Raise Problem if the earlier request that still exists is for another TPU than this one."""
+    """Raise Problem if an existing earlier request is for a different TPU."""
     is_same = (
         entry.api == request.api
         and is_same_type(entry.type, request.type.name)

@@ -1,7 +1,7 @@
-"""The deletion of TPUs: the plan is shown first, and an entry goes once Google lists nothing.
+"""Deletion of TPUs: the plan is shown first, and an entry is removed once Google lists nothing.
 
-A queued resource that is ACTIVE is deleted with its nodes, by force. One in PROVISIONING cannot be
-deleted before that ends. Nodes without a queued resource are deleted by themselves.
+An ACTIVE queued resource is deleted by force, together with its nodes. One in PROVISIONING cannot
+be deleted until that ends. Nodes without a queued resource are deleted directly.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 
 UNDELETABLE = ("PROVISIONING", "CREATING", "SUSPENDING")
-"""States of a queued resource in which Google refuses to delete it."""
+"""Queued resource states in which Google refuses deletion."""
 ATTEMPTS = 3
-"""Number of attempts at a deletion whose queued resource changes its state meanwhile."""
+"""Number of attempts to delete a queued resource that changes its state in the meantime."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class DeletionPlan:
 
     @property
     def api(self) -> Api:
-        """Return the API of these resources."""
+        """Return the API these resources belong to."""
         return (self.queued_resource or self.nodes[0]).api
 
     @property
     def is_too_early(self) -> bool:
-        """Return whether Google refuses to delete the TPU while it is being made."""
+        """True if Google refuses the deletion because the TPU is still being created."""
         return self.queued_resource is not None and _is_undeletable(self.queued_resource)
 
     def commands(self, project: Project) -> list[tuple[str, ...]]:
@@ -91,7 +91,7 @@ def _is_one_host(resource: QueuedResource) -> bool:
 def find_deletion_plans(
     queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode], name: str
 ) -> list[DeletionPlan]:
-    """Return the resources of a name: a queued resource with its nodes, or a node by itself."""
+    """Return the plans for a name: a queued resource with its nodes, or a single node."""
     return [one for one in plan_all_deletions(queued_resources, nodes) if _is_meant(one, name)]
 
 
@@ -103,7 +103,7 @@ def plan_leftovers(
 
 
 def is_leftover(one: DeletionPlan) -> bool:
-    """Return whether a resource can't become a TPU any more, but still holds name and quota."""
+    """Return whether a plan's resources hold name and quota but can no longer become a TPU."""
     if one.queued_resource is not None:
         return resource_states.is_leftover(one.queued_resource)
     return all(map(resource_states.is_leftover, one.nodes))
@@ -112,10 +112,10 @@ def is_leftover(one: DeletionPlan) -> bool:
 def plan_all_deletions(
     queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode]
 ) -> list[DeletionPlan]:
-    """Return all resources, each queued resource together with its nodes."""
+    """Return plans for all resources, each queued resource together with its nodes."""
     rows: list[DeletionPlan] = []
     claimed: set[tuple[str, ...]] = set()
-    # By name and by request, so that 2,000 of each are not compared with each other.
+    # Indexed by name and by request, to avoid comparing 2,000 of each with each other.
     named: dict[tuple[str, ...], list[int]] = {}
     made_for: dict[tuple[str, ...], list[int]] = {}
     for index, node in enumerate(nodes):
@@ -144,10 +144,10 @@ def _is_meant(one: DeletionPlan, name: str) -> bool:
 def carry_out_plan(
     project: ProjectClient, one: DeletionPlan, clock: Clock, *, wait: bool = True
 ) -> Generator[Event, None, bool]:
-    """Delete the resources of a plan; yields the events, and returns whether they are gone.
+    """Delete a plan's resources; yields the events, and returns whether they are gone.
 
     Raises:
-        CloudProblem: Google refused, for another reason than that they are gone already.
+        CloudProblem: Google refused, unless because the resources were already gone.
     """
     client = project.of(one.api)
     is_added = _known(client.project, one) is None
@@ -174,7 +174,7 @@ def carry_out_plan(
 def _send(
     client: ApiClient, entry: LedgerEntry, resource: QueuedResource, clock: Clock, *, wait: bool
 ) -> Generator[Event, None, bool]:
-    """Send the deletion once Google allows it; returns false without `wait` where it must wait."""
+    """Send the deletion once Google allows it; without `wait`, return False instead of waiting."""
     seen: QueuedResource | None = resource
     for attempt in range(1, ATTEMPTS + 1):
         if seen and _is_undeletable(seen):
@@ -208,7 +208,7 @@ def _send_node(client: ApiClient, node: TpuNode) -> None:
 
 
 def find_or_add_entry(project: str, one: DeletionPlan) -> LedgerEntry:
-    """Return the ledger's entry of the TPU to delete; one created elsewhere is added first."""
+    """Return the ledger entry for the TPU to delete, adding one if it was created elsewhere."""
     known = _known(project, one)
     if known is not None:
         return known
@@ -239,7 +239,7 @@ def make_ledger_entry(project: str, one: DeletionPlan) -> LedgerEntry:
 
 
 def _known(project: str, one: DeletionPlan) -> LedgerEntry | None:
-    """Return the ledger's entry of a plan, or None if it has none, or one of another resource."""
+    """Return a plan's ledger entry, or None if there is none or it is for another resource."""
     for entry in ledger.read_ledger():
         if entry.key == (one.api, project, one.zone, one.name):
             resource = one.queued_resource

@@ -1,7 +1,7 @@
-"""Stopping and starting a single TPU VM, which pauses the billing of its chips.
+"""Stopping and starting a single TPU VM; stopping pauses the billing of its chips.
 
-A request that Google would refuse is refused before anything is sent. An operation that fails,
-usually for lack of capacity, leaves the node in its state, so the operation is read too.
+A request that Google would refuse is rejected before anything is sent. A failed operation, usually
+for lack of capacity, leaves the node's state unchanged, so the operation is polled too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _AFTER = {"stop": "STOPPED", "start": "READY"}
 
 
 def require_can_stop_or_start(verb: str, node: TpuNode) -> None:
-    """Raise Problem for a request that Google would refuse, or that is not needed."""
+    """Raise Problem for a request that Google would refuse or that would change nothing."""
     if verb == "stop" and node.workers > 1:
         raise Problem(
             f"`{node.name}` is a slice of {node.workers} hosts, which cannot be stopped",
@@ -43,10 +43,10 @@ def require_can_stop_or_start(verb: str, node: TpuNode) -> None:
 def stop_or_start(
     project: ProjectClient, verb: Verb, node: TpuNode, clock: Clock
 ) -> Generator[Event, None, TpuNode]:
-    """Stop or start a TPU VM; yields each state that Google reports, and returns the last one.
+    """Stop or start a TPU VM; yields each state that Google reports, and returns the last node.
 
     Raises:
-        Problem: Google refused, could not do it, does not answer, or the TPU VM is gone.
+        Problem: Google refused, failed to do it or does not respond, or the TPU VM is gone.
     """
     client = project.of(node.api)
     send = client.stop_node if verb == "stop" else client.start_node

@@ -1,7 +1,7 @@
-"""The withdrawal of one queued resource, and the wait until nothing of it is left.
+"""Withdrawal of one queued resource, and the wait until it is completely gone.
 
-Where the answer to a deletion is lost, the resource is read: the deletion counts as accepted once
-Google says so.
+If the response to a deletion is lost, the resource is read, and the deletion counts as accepted if
+the resource is gone or being deleted.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from tpustarter.cloud.create.events import Event, RequestGone, RequestMayExist, 
 from tpustarter.cloud.create.follow_request import wait_for_removal
 
 UNFORCED = ("ACCEPTED", "WAITING_FOR_RESOURCES")
-"""States in which a queued resource has no nodes, so that its deletion needs no `force`."""
+"""States in which a queued resource has no nodes, so that deletion needs no `force`."""
 STILL_LISTED = "Google has taken the deletion but still lists it"
 
 
 def withdraw_request(
     client: ApiClient, entry: LedgerEntry, state: str, why: str, clock: Clock
 ) -> Generator[Event, None, bool]:
-    """Delete the queued resource of an entry, and return whether Google has accepted that.
+    """Delete an entry's queued resource, and return whether Google accepted the deletion.
 
-    The entry stays in the ledger unless all of it was seen to be gone.
+    The entry stays in the ledger until everything is confirmed gone.
 
     Args:
-        client: The client of the entry's project.
-        entry: The entry of the resource.
-        state: The state in which it was last seen.
+        client: The client for the entry's API.
+        entry: The resource's entry.
+        state: The resource's last known state.
         why: The reason, for the user.
-        clock: Waits until it is gone.
+        clock: Sleeps until it is gone.
     """
     yield RequestWithdrawn(entry, why)
     try:
@@ -46,10 +46,10 @@ def withdraw_request(
 
 
 def request_deletion(client: ApiClient, entry: LedgerEntry, *, force: bool) -> None:
-    """Request the deletion of a queued resource, unless it is gone or being deleted already.
+    """Start deleting a queued resource, unless it is gone or being deleted already.
 
     Raises:
-        CloudProblem: Google refused, or nobody knows whether it accepted the deletion.
+        CloudProblem: Google refused, or it is unknown whether the deletion was accepted.
     """
     try:
         client.delete_queued_resource(entry.zone, entry.name, force=force)
@@ -59,7 +59,7 @@ def request_deletion(client: ApiClient, entry: LedgerEntry, *, force: bool) -> N
 
 
 def _is_going(client: ApiClient, entry: LedgerEntry, problem: CloudProblem) -> bool:
-    """Return whether a deletion that failed in this way was carried out all the same."""
+    """Return whether a deletion that failed with this problem was carried out after all."""
     if problem.kind not in (*UNANSWERED, "state"):
         return False
     try:
@@ -72,7 +72,7 @@ def _is_going(client: ApiClient, entry: LedgerEntry, problem: CloudProblem) -> b
 def wait_until_gone(
     client: ApiClient, entry: LedgerEntry, clock: Clock
 ) -> Generator[Event, None, bool]:
-    """Wait for the end of an accepted deletion; returns whether nothing is left."""
+    """Wait for an accepted deletion to finish; returns whether nothing is left."""
     entry = ledger.update_ledger_entry(entry, "deleting")
     try:
         is_gone = wait_for_removal(client, entry, clock)

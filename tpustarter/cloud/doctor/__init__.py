@@ -1,1 +1,1 @@
-"""The examination of a project: obstacles between it and its first TPU."""
+"""Diagnosis of a project: obstacles between it and its first TPU."""

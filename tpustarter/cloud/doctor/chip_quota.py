@@ -1,7 +1,7 @@
-"""The chips that the project may have at once, by kind of TPU, tier and place.
+"""The project's quota for TPU chips in the Cloud TPU API, by generation, tier and location.
 
 Quota is a limit, not a promise of capacity, and this method does not return the chips in use. A
-bucket without `effectiveLimit` has the limit 0, because Google's JSON leaves zeros out.
+bucket without `effectiveLimit` has the limit 0, because Google's JSON omits zeros.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ _FINITE = msgspec.Meta(ge=-1, le=1e15)
 
 @dataclass(frozen=True)
 class ChipQuota:
-    """The quota for chips of one kind of TPU, in a zone, in a region, or in the project."""
+    """The chip quota of one generation, tier and kind, in a zone, a region or the project."""
 
     generation: str
     tier: str
     """`on-demand`, `spot` or `reserved`."""
     kind: str
-    """`serving` for the second kind of v5e; `pod` for v2 and v3 of several hosts."""
+    """`serving` for v5e's second quota; `pod` for multi-host v2 and v3."""
     place: str
-    """`zone` or `region`, or `project` for a limit that holds everywhere."""
+    """`zone` or `region`, or `project` for a limit that applies everywhere."""
     value: int
 
     @property
     def limit_text(self) -> str:
-        """Return the limit in words, such as `16 in the zone`."""
+        """Return the limit as text, such as `16 in the zone`."""
         value = "unlimited" if self.value == UNLIMITED else str(self.value)
         return f"{value} in the {self.place}"
 
 
 class QuotaBucket(msgspec.Struct, rename="camel"):
-    """The value of a quota limit in the places that its dimensions name."""
+    """A quota limit's value for the locations given in its dimensions."""
 
     dimensions: dict[str, str] = {}
     effective_limit: int = 0
 
 
 class QuotaLimit(msgspec.Struct, rename="camel"):
-    """A limit of a metric: on chips at once, or on requests in a time."""
+    """A metric's limit, on concurrent chips or on requests per period."""
 
     unit: str = ""
     supported_locations: list[str] = []
@@ -75,7 +75,7 @@ class QuotaMetric(msgspec.Struct, rename="camel"):
 
 
 class RegionQuota(msgspec.Struct):
-    """A quota of Compute Engine in a region."""
+    """A Compute Engine quota in a region."""
 
     metric: str = ""
     limit: Annotated[float, _FINITE] = 0
@@ -83,16 +83,16 @@ class RegionQuota(msgspec.Struct):
 
 
 class ComputeRegion(msgspec.Struct):
-    """A region of Compute Engine, of regions.get."""
+    """A Compute Engine region, as returned by regions.get."""
 
     quotas: list[RegionQuota] = []
 
 
 def list_limits(metrics: Iterable[QuotaMetric], zone: str) -> list[ChipQuota]:
-    """Return the limits that hold in a zone.
+    """Return the limits that apply in a zone.
 
     Args:
-        metrics: `metrics` of services.consumerQuotaMetrics.list.
+        metrics: The `metrics` returned by services.consumerQuotaMetrics.list.
         zone: The zone in which a TPU is wanted.
     """
     found: list[ChipQuota] = []
@@ -105,7 +105,7 @@ def list_limits(metrics: Iterable[QuotaMetric], zone: str) -> list[ChipQuota]:
         kind = next((word for word in words if word in ("serving", "pod")), "")
         generation = _GENERATIONS.get(match[1], match[1])
         values = [_at(limit, zone) for limit in _of_chips(metric)]
-        if all(value is not None for _, value in values):  # else the kind is not offered there
+        if all(value is not None for _, value in values):  # else it is not offered in the zone
             found += [
                 ChipQuota(generation, tier, kind, place, value or 0) for place, value in values
             ]
@@ -113,26 +113,26 @@ def list_limits(metrics: Iterable[QuotaMetric], zone: str) -> list[ChipQuota]:
 
 
 def _of_chips(metric: QuotaMetric) -> list[QuotaLimit]:
-    """Return the limits of a quota without those on requests in a minute or a day."""
+    """Return a metric's limits except those on requests per minute or day."""
     limits = metric.consumer_quota_limits
     return [limit for limit in limits if not {"min", "d"} & {*limit.unit.split("/")}]
 
 
 def _at(limit: QuotaLimit, zone: str) -> tuple[str, int | None]:
-    """Return the kind of place of a limit, and its value there, or None if it does not apply."""
+    """Return a limit's scope, and its value in the zone or None if it does not apply."""
     place = next((word for word in ("zone", "region") if f"{{{word}}}" in limit.unit), "project")
     here = {"zone": zone, "region": zone.rpartition("-")[0]}.get(place, "")
     if here and limit.supported_locations and here not in limit.supported_locations:
         return place, None
     value = None
     for bucket in limit.quota_buckets:
-        if bucket.dimensions in ({}, {place: here}):  # the most specific one comes last
+        if bucket.dimensions in ({}, {place: here}):  # the most specific bucket comes last
             value = bucket.effective_limit
     return place, value
 
 
 def examine_quota(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return whether the quota allows the type in the zone, spot and on demand."""
+    """Check that the quota allows the type in the zone, as spot and on demand."""
     if subject.zone is None:
         found = "no zone is named, and quota differs from zone to zone"
         return ProjectAnswer("info", found, "tpustarter tpu doctor --zone ZONE --type TYPE")
@@ -166,7 +166,7 @@ def _list(found: list[ChipQuota]) -> ProjectAnswer:
 
 
 def _least(found: list[ChipQuota]) -> dict[tuple[str, str, str], int]:
-    """Return the tightest limit of each generation, tier and kind, over zone and region."""
+    """Return the tightest limit for each generation, tier and kind, over zone and region."""
     least: dict[tuple[str, str, str], int] = {}
     for limit in found:
         key = (limit.generation, limit.tier, limit.kind)
@@ -184,9 +184,8 @@ def _joined(values: list[int]) -> str:
 def _of_type(tpu: TpuType, found: list[ChipQuota]) -> list[ChipQuota]:
     """Return the limits that a type may count against.
 
-    v5e has two quotas, for training and for serving with at most 8 chips. Slices of that size were
-    seen to count against either.
-
+    v5e has two quotas, one for training and one for serving with at most 8 chips. Slices of up to 8
+    chips have been seen to count against either.
     Source: https://docs.cloud.google.com/tpu/docs/v5e-inference (read 2026-11).
     """
     name = tpu.generation.name
@@ -199,10 +198,9 @@ def _of_type(tpu: TpuType, found: list[ChipQuota]) -> list[ChipQuota]:
 
 
 def _judge(tpu: TpuType, found: list[ChipQuota]) -> ProjectAnswer:
-    """Return whether a type fits, and into which tier.
+    """Judge whether a type fits, and in which tiers.
 
-    v4 and v5p are counted in chips or in TensorCores, and the answer does not show in which.
-
+    v4 and v5p are counted in chips or in TensorCores, and the response does not show which.
     Source: https://docs.cloud.google.com/tpu/docs/quota (read 2026-11).
     """
     least = _least(found)
@@ -229,14 +227,14 @@ def _judge(tpu: TpuType, found: list[ChipQuota]) -> ProjectAnswer:
 
 
 def _fit(tpu: TpuType, value: int) -> str:
-    """Return whether a type fits: `maybe` where it fits as chips and not as cores."""
+    """Return `yes`, `no`, or `maybe` for a type that fits in chips but not in TensorCores."""
     if value == UNLIMITED or value >= max(tpu.chips, tpu.cores):
         return "yes"
     return "maybe" if value >= tpu.chips else "no"
 
 
 def _describe(tier: str, found: list[ChipQuota]) -> str:
-    """Return `spot 0 in the zone, 64 in the region`; for v5e both kinds, where there are two."""
+    """Return `spot 0 in the zone, 64 in the region`; for v5e, both kinds if there are two."""
     kinds: dict[str, list[str]] = defaultdict(list)
     for limit in found:
         if limit.tier == tier:
@@ -252,7 +250,7 @@ def _describe(tier: str, found: list[ChipQuota]) -> str:
 
 
 def examine_machines(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return whether Compute Engine allows a machine and an address for each host."""
+    """Check that Compute Engine's quota allows a machine and an address for each host."""
     if subject.region is None:
         found = "no zone is named, and this quota differs from region to region"
         return ProjectAnswer("info", found, "tpustarter tpu doctor --zone ZONE")

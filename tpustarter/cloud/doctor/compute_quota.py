@@ -1,9 +1,8 @@
-"""The TPU chips that the project may have at once in Compute Engine, those in use, and those left.
+"""Compute Engine's quota for TPU chips in a region: the limit, the chips in use, and the rest.
 
-Compute Engine has quotas of its own, apart from those of the Cloud TPU API: chips per family of
-TPUs and region, and spot chips per generation and region. The limits are from Service Usage, the
-chips in use are counted from the instances. Spot and flex-start use the quota for spot first, and
-then the other one.
+Compute Engine's quotas are separate from the Cloud TPU API's: chips per TPU family and region, and
+spot chips per generation and region. The limits come from Service Usage, and the chips in use are
+counted from the instances. Spot and flex-start use the spot quota first, and then the other one.
 Sources: https://docs.cloud.google.com/compute/resource-usage
 https://docs.cloud.google.com/compute/docs/instances/provisioning-models (read 2026-11).
 """
@@ -34,21 +33,21 @@ SPOT_TIERS = ("spot", "flex-start")
 
 @dataclass(frozen=True)
 class ChipsOfRegion:
-    """A quota of TPU chips in a region, with the chips in use."""
+    """A region's quota of TPU chips, and the chips in use."""
 
     tier: str
     """`on-demand` or `spot`."""
     limit: int
     used: int | None
-    """None where the instances could not be counted."""
+    """None if the instances could not be counted."""
 
     @property
     def left(self) -> int | None:
-        """Return the chips that are left, or None for no limit."""
+        """Return the number of chips left, or None if there is no limit."""
         return None if self.limit == UNLIMITED else max(0, self.limit - (self.used or 0))
 
     def __str__(self) -> str:
-        """Return the quota in words: `spot 8 of 16 chips in use, 8 left`."""
+        """Return the quota as text: `spot 8 of 16 chips in use, 8 left`."""
         if self.limit == UNLIMITED:
             return f"{self.tier} unlimited"
         if self.used is None:
@@ -57,7 +56,7 @@ class ChipsOfRegion:
 
 
 def examine_compute_quota(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return whether Compute Engine's quota allows the type in the region, and what is left."""
+    """Check that Compute Engine's quota allows the type in the region, and report the rest."""
     tpu = subject.type
     if tpu is None or subject.region is None:
         found = "no zone and type are named, and this quota is per region and family of TPUs"
@@ -78,7 +77,7 @@ def examine_compute_quota(subject: WantedTpu, google: RestClient) -> ProjectAnsw
 
 
 def list_quotas(subject: WantedTpu, tpu: TpuType, google: RestClient) -> list[ChipsOfRegion]:
-    """Return the quotas for a type in the region of a zone, with the chips in use."""
+    """Return the quotas for a type in the zone's region, with the chips in use."""
     path = f"v1beta1/projects/{subject.id}/services/{rest_client.COMPUTE}/consumerQuotaMetrics"
     metrics = google.pages(rest_client.SERVICES, path, "metrics", QuotaMetric, pageSize=1000)
     region = subject.region or ""
@@ -95,7 +94,7 @@ def list_quotas(subject: WantedTpu, tpu: TpuType, google: RestClient) -> list[Ch
 
 
 def _limits(metrics: Iterable[QuotaMetric], tpu: TpuType, region: str) -> dict[str, int]:
-    """Return the limits in chips by tier; a tier that Google does not list is left out."""
+    """Return the limits in chips by tier, without tiers that Google does not list."""
     row = api_choice.read_apis()[tpu.generation.name]
     found: dict[str, int] = {}
     for metric in metrics:
@@ -111,7 +110,7 @@ def _limits(metrics: Iterable[QuotaMetric], tpu: TpuType, region: str) -> dict[s
 
 
 def _value(limit: QuotaLimit, region: str, family: str) -> int | None:
-    """Return the value of a limit: that of its most specific bucket that holds here."""
+    """Return a limit's value from the most specific bucket that applies."""
     wanted = {"region": region.casefold(), "tpu_family": family.casefold()}
     holding = [
         (len(bucket.dimensions), bucket.effective_limit)
@@ -122,7 +121,7 @@ def _value(limit: QuotaLimit, region: str, family: str) -> int | None:
 
 
 def _count_used(nodes: Iterable[TpuNode], tpu: TpuType, region: str) -> dict[str, int]:
-    """Return the chips of a generation in use in a region, by tier."""
+    """Return the number of a generation's chips in use in a region, by tier."""
     used = {"on-demand": 0, "spot": 0}
     for node in nodes:
         its_type = chips.find_type(node)

@@ -1,6 +1,6 @@
-"""The test of the user's credentials: Google must accept them before all other questions.
+"""A check of the user's credentials, which Google must accept before any other question is asked.
 
-Reading them may start a program, and trying them asks Google: both are bounded in time.
+Reading them may start a program, and trying them queries Google, so both have a timeout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tpustarter.core.redact import Redactor
 from tpustarter.probe.finding import Hint
 
 FIND_S = 5.0
-"""Seconds to find credentials, and again to try them."""
+"""Timeout for finding credentials, and again for trying them, in seconds."""
 LOOK = ProjectQuestion(
     "credentials",
     "there are credentials that Google accepts",
@@ -32,13 +32,13 @@ LOOK = ProjectQuestion(
 )
 LOG_IN = "gcloud auth application-default login"
 _CLOCK = "reasonable timeframe"
-"""Part of Google's answer to a token that was made in its past or future."""
+"""Part of Google's error for a token issued in its past or future."""
 
 _Answer = TypeVar("_Answer")
 
 
 def make_anonymous() -> object:
-    """Return credentials without content, for a server on this machine."""
+    """Return empty credentials, for a loopback server."""
     from google.auth import credentials as google
 
     library: GoogleAuth = google
@@ -48,8 +48,8 @@ def make_anonymous() -> object:
 def try_credentials(
     subject: WantedTpu, find: Callable[[], object]
 ) -> tuple[object, ProjectFinding]:
-    """Return the credentials and their finding, or None in place of unusable credentials."""
-    # Loading the library counts for no answer: on a busy machine it takes seconds.
+    """Return the credentials, or None if they are unusable, and the finding."""
+    # Imported outside the timeout, because it takes seconds on a busy machine.
     importlib.import_module("google.auth.transport.requests")
     try:
         found = _within(FIND_S, find)
@@ -97,7 +97,7 @@ def _refresh(found: GoogleAuth) -> None:
 
 
 def _email(found: object) -> str | None:
-    """Return the address of a service account, or None for the credentials of a user."""
+    """Return a service account's address, or None for a user's credentials."""
     return getattr(found, "service_account_email", None)
 
 
@@ -114,7 +114,7 @@ def make_refused_finding(text: str, fix: str = LOG_IN) -> ProjectFinding:
 
 
 def _within(seconds: float, do: Callable[[], _Answer]) -> _Answer:
-    """Return the result of a function; raises UnansweredError where it takes too long."""
+    """Return a function's result; raises UnansweredError on timeout."""
     answers: queue.SimpleQueue[tuple[_Answer | None, Exception | None]] = queue.SimpleQueue()
 
     def work() -> None:

@@ -1,7 +1,8 @@
-"""The obstacles between a project and its first TPU: credentials first, then all else at once.
+"""Obstacles between a project and its first TPU: credentials first, then all other questions.
 
-Nothing is guessed: a question without an answer is unknown, with the command that finds out. A
-question that depends on a failed one is not tried, or its finding says so.
+The other questions run in parallel. Nothing is guessed: a question without an answer is unknown,
+and its finding has the gcloud command that finds out. A question that depends on a failed one is
+not tried, or its finding mentions that.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from tpustarter.text import phrases
 
 SCHEMA = "tpustarter.doctor/1"
 TOTAL_S = 15.0
-"""Seconds until a question without an answer is unknown."""
+"""Seconds after which a question without an answer is unknown."""
 WORKERS = 6
 WORST_FIRST: tuple[Verdict, ...] = ("fail", "unknown", "warn", "info", "ok")
 
@@ -56,16 +57,16 @@ NO_PROJECT = (
 
 @dataclass(frozen=True)
 class DoctorReport:
-    """The findings about a project, worst first."""
+    """A project's findings, worst first."""
 
     subject: WantedTpu
     findings: tuple[ProjectFinding, ...]
     server: str | None = None
-    """Local server that replaced Google's, if any."""
+    """The loopback server that replaced Google's, if any."""
 
     @property
     def exit_code(self) -> ExitCode:
-        """Return 0 without an obstacle, 1 with one, 3 in doubt, 77 without credentials."""
+        """Return 0 without an obstacle, 1 with one, 3 if in doubt, 77 without credentials."""
         by_id = {finding.id: finding for finding in self.findings}
         if by_id["credentials"].verdict == "fail":
             return ExitCode.DENIED
@@ -80,7 +81,7 @@ class DoctorReport:
         return {verdict: verdicts.count(verdict) for verdict in WORST_FIRST}
 
     def fields(self) -> dict[str, object]:
-        """Return the report as its JSON document, `doctor.schema.json`."""
+        """Return the report's JSON document, as in `doctor.schema.json`."""
         subject = self.subject
         return {
             "schema": SCHEMA,
@@ -102,13 +103,13 @@ def diagnose_project(
     call_s: float = rest_client.CALL_S,
     total_s: float = TOTAL_S,
 ) -> DoctorReport:
-    """Return the obstacles between a project and its first TPU; nothing is changed.
+    """Return the obstacles between a project and its first TPU; changes nothing.
 
     Args:
-        subject: The project, with the zone and the type that are wanted.
-        find: Returns the user's credentials; raises CloudProblem for none.
-        call_s: Seconds until one call is given up.
-        total_s: Seconds until a question without an answer is unknown.
+        subject: The project, and the zone and type that are wanted.
+        find: Returns the user's credentials; raises CloudProblem if there are none.
+        call_s: Timeout for one call, in seconds.
+        total_s: Seconds after which a question without an answer is unknown.
     """
     address = _server()
     if subject.project == PLACEHOLDER:
@@ -137,7 +138,7 @@ def diagnose_project(
 
 
 def _without_project() -> list[ProjectFinding]:
-    """Return the findings where no project is known: all else depends on it."""
+    """Return the findings if no project is known, on which all other questions depend."""
     found: list[ProjectFinding] = []
     for look in (credential_check.LOOK, *LOOKS):
         why = ProjectAnswer("unknown", "not tried, as no project is known", reason="not-tried")
@@ -148,7 +149,7 @@ def _without_project() -> list[ProjectFinding]:
 
 
 def _server() -> str | None:
-    """Return the local server, if any; raises Problem where it replaces only half of Google's."""
+    """Return the loopback server, if any; raises Problem if it replaces only part of Google."""
     address = rest_client.find_local_server()
     if address is None and os.environ.get(TPU_ENDPOINT):
         raise Problem(
@@ -163,7 +164,7 @@ def _server() -> str | None:
 def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[ProjectFinding]:
     """Yield a finding for every question, several at once; one that takes too long is unknown.
 
-    The threads are daemons: one that hangs in a call does not keep the program from ending.
+    The threads are daemons, so that a hung call does not keep the program from exiting.
     """
     waiting: queue.SimpleQueue[ProjectQuestion] = queue.SimpleQueue()
     for look in LOOKS:
@@ -180,7 +181,7 @@ def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[Pro
                 done.put(project_answers.make_finding(look, look.examine(subject, google)))
             except UnansweredError as error:
                 done.put(project_answers.make_unknown_finding(look, subject, error))
-            except Exception as error:  # noqa: BLE001  it is raised in the first thread
+            except Exception as error:  # noqa: BLE001  re-raised in the main thread
                 done.put(error)
 
     for _ in range(WORKERS):
@@ -213,7 +214,7 @@ class _Countdown:
 
 
 def _conclude(first: ProjectFinding, seen: Sequence[ProjectFinding]) -> list[ProjectFinding]:
-    """Return the findings, changed by what one of them implies for the others."""
+    """Return the findings, adjusted for what some imply about others."""
     if refused := [finding for finding in seen if finding.reason == "credentials"]:
         first = credential_check.make_refused_finding(refused[0].found)
     project = next(finding for finding in seen if finding.id == "project")
@@ -233,7 +234,7 @@ def _conclude(first: ProjectFinding, seen: Sequence[ProjectFinding]) -> list[Pro
 
 
 def _sorted(found: Sequence[ProjectFinding]) -> tuple[ProjectFinding, ...]:
-    """Return findings worst first, and else in the order in which a newcomer settles them."""
+    """Return the findings worst first, then in the order in which to resolve them."""
     order = [credential_check.LOOK.id, *(look.id for look in LOOKS)]
     return tuple(
         sorted(found, key=lambda one: (WORST_FIRST.index(one.verdict), order.index(one.id)))
@@ -241,12 +242,12 @@ def _sorted(found: Sequence[ProjectFinding]) -> tuple[ProjectFinding, ...]:
 
 
 def list_commands(subject: WantedTpu) -> dict[str, str]:
-    """Return the gcloud command behind each finding, by its title; nothing is sent."""
+    """Return the gcloud command for each question, by its title; nothing is sent."""
     return {look.title: look.command(subject) for look in (credential_check.LOOK, *LOOKS)}
 
 
 def format_headline(report: DoctorReport) -> str:
-    """Return the summary of a report in one sentence."""
+    """Return a report's summary in one or two sentences."""
     counts, total = report.count_verdicts(), len(report.findings)
     doubts = sum(1 for one in report.findings if one.verdict == "unknown")
     unseen = f"{phrases.format_count(doubts, 'is', 'are')} not known"

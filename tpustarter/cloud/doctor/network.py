@@ -1,7 +1,7 @@
-"""The network of TPU VMs: whether it exists, who can reach it, and whether ssh gets in.
+"""Checks of the TPU VMs' network: its existence, its exposure, and ssh access.
 
-Rules are judged one by one, not by their order: a rule of a higher priority may close what another
-one opens, and so may a policy of the organisation.
+Rules are judged one by one, regardless of priority: a rule of higher priority may block what
+another allows, and so may an organisation policy.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.text import phrases
 
 NETWORK = "default"
-"""Network that gcloud and `tpustarter tpu create` use by default."""
+"""The network that gcloud and `tpustarter tpu create` use by default."""
 IAP = "35.235.240.0/20"
-"""Addresses from which Identity-Aware Proxy connects.
+"""Address range from which Identity-Aware Proxy connects.
 
 Source: https://docs.cloud.google.com/iap/docs/using-tcp-forwarding (read 2026-11).
 """
 WORLD = {"0.0.0.0/0", "::/0"}
 USUAL = {"tcp:22", "tcp:3389", "icmp"}
-"""Ports that Google opens in every network `default`: ssh, remote desktops and ping.
+"""Ports that Google opens in every `default` network: ssh, remote desktop and ping.
 
 Source: https://docs.cloud.google.com/firewall/docs/firewalls (read 2026-11).
 """
@@ -36,14 +36,14 @@ Opening = Literal["all", "some", "usual"]
 
 
 class ComputeNetwork(msgspec.Struct):
-    """A network of Compute Engine, of networks.get."""
+    """A Compute Engine network, as returned by networks.get."""
 
     name: str = ""
     subnetworks: list[str] = []
 
 
 class AllowedTraffic(msgspec.Struct):
-    """A protocol that a rule lets in, with its ports, or all ports if none are named."""
+    """A protocol that a rule allows, with its ports; all ports if none are listed."""
 
     protocol: str = msgspec.field(default="", name="IPProtocol")
     ports: list[str] = []
@@ -68,12 +68,12 @@ class FirewallRule(msgspec.Struct, rename="camel"):
 
     @property
     def lets_in(self) -> list[AllowedTraffic]:
-        """Return the traffic that the rule lets in."""
+        """Return the inbound traffic that the rule allows."""
         return self.allowed if self.direction == "INGRESS" else []
 
 
 def examine_network(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return whether the network `default` exists, with a subnet in the zone's region."""
+    """Check that the network `default` exists and has a subnet in the zone's region."""
     try:
         path = f"compute/v1/projects/{subject.id}/global/networks/{NETWORK}"
         answer = google.get(rest_client.COMPUTE, path, ComputeNetwork)
@@ -106,7 +106,7 @@ def examine_network(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
 
 
 def examine_firewall(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return which rules let in the whole internet."""
+    """Check that no rule opens the network to the whole internet."""
     rules = _rules(subject, google)
     found: dict[Opening, list[FirewallRule]] = {"all": [], "some": [], "usual": []}
     for rule in rules:
@@ -136,7 +136,7 @@ def examine_firewall(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
 
 
 def examine_ssh(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return whether any rule of the network lets ssh in."""
+    """Check that a rule of the network allows ssh."""
     rules = [rule for rule in _rules(subject, google) if rule.network.rpartition("/")[2] == NETWORK]
     open_rules = [rule for rule in rules if any(_has_port(one, 22) for one in rule.lets_in)]
     if open_rules:
@@ -155,7 +155,7 @@ def examine_ssh(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
 
 
 def find_opening(rule: FirewallRule) -> Opening | None:
-    """Return how open a rule is: to all, the usual or some traffic, or None if to nothing."""
+    """Return how much a rule allows: all, the usual or some traffic, or None for nothing."""
     if any(_is_everything(one) for one in rule.lets_in):
         return "all"
     names = {name for one in rule.lets_in for name in one.names}
@@ -180,7 +180,7 @@ def _has_port(one: AllowedTraffic, port: int) -> bool:
 
 
 def _span(name: str) -> tuple[int, int]:
-    """Return the first and last port of `tcp:8000-9000`; an empty span for a name without ports."""
+    """Return the first and last port of `tcp:8000-9000`; an empty range if there are no ports."""
     match = _PORTS.fullmatch(name.partition(":")[2])
     return (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
 

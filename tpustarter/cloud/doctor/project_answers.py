@@ -1,4 +1,4 @@
-"""The doctor's types: a question about a project, an observation, and the finding made of both."""
+"""The doctor's types: a question about a project, its answer, and the finding made of both."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class ProjectAnswer:
 
     verdict: Verdict
     found: str
-    """A sentence without its full stop, because reports join it with others."""
+    """A sentence without a full stop, because reports join it with others."""
     fix: str | None = None
-    """One command or one address; None where there is nothing to do."""
+    """One command or URL; None if there is nothing to do."""
     reason: Reason | None = None
-    """Reason why it is not known."""
+    """The reason for an unknown answer."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class ProjectQuestion:
     id: str
     title: str
     source: str
-    """The page that documents the method, or the claim."""
+    """The page that documents the API method or the claim."""
     examine: Callable[[WantedTpu, RestClient], ProjectAnswer]
     command: Callable[[WantedTpu], str]
-    """The gcloud command that finds out, for a question without an answer."""
+    """Returns the gcloud command that finds out, for a question without an answer."""
     matters: bool = True
-    """True if it can keep a TPU from being created, so that an unknown answer leaves a doubt."""
+    """True if it can keep a TPU from being created, so that an unknown answer leaves doubt."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class ProjectFinding:
 
 
 def make_finding(look: ProjectQuestion, seen: ProjectAnswer) -> ProjectFinding:
-    """Return the finding of an observation."""
+    """Return the finding for an answer."""
     return ProjectFinding(
         look.id,
         look.title,
@@ -72,7 +72,7 @@ def make_finding(look: ProjectQuestion, seen: ProjectAnswer) -> ProjectFinding:
 def make_unknown_finding(
     look: ProjectQuestion, subject: WantedTpu, error: UnansweredError
 ) -> ProjectFinding:
-    """Return the finding of a question without an answer, with the command that finds out."""
+    """Return the finding for a question without an answer, with the command that finds out."""
     fix = look.command(subject)
     if error.reason == "off":
         fix = subject.gcloud("services", "enable", error.service)

@@ -1,4 +1,4 @@
-"""The checks of the project itself: its existence, its billing, its APIs and the user's roles."""
+"""Checks of the project itself: its existence, its billing, its APIs and the user's roles."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.text import phrases
 
 NEEDED = (rest_client.TPU, rest_client.COMPUTE)
-"""APIs without which no TPU is created: its machines and its network belong to Compute Engine."""
+"""APIs required to create a TPU; its machines and network belong to Compute Engine."""
 LOOKING = (rest_client.RESOURCES, rest_client.SERVICES, rest_client.BILLING)
-"""APIs that only this examination calls."""
+"""APIs that only the doctor calls."""
 
 _CREATE = {
     "tpu.nodes.create": "roles/tpu.admin",
@@ -26,7 +26,7 @@ _CREATE = {
     "tpu.runtimeversions.list": "roles/tpu.admin",
     "tpu.locations.list": "roles/tpu.admin",
 }
-"""Permissions that creating needs, with the role that has each.
+"""Permissions required to create a TPU, with the role that grants each.
 
 Queued resources have no permissions of their own.
 Source: https://docs.cloud.google.com/iam/docs/roles-permissions/tpu (read 2026-11).
@@ -35,15 +35,16 @@ _CONNECT = {
     "iam.serviceAccounts.actAs": "roles/iam.serviceAccountUser",
     "compute.projects.get": "roles/compute.viewer",
 }
-"""Permissions for using the machine's service account, and for `gcloud ... ssh`.
+"""Permissions to use the machine's service account, and for `gcloud ... ssh`.
 
-Both may also be granted on a single account or machine, so a project without them is no proof.
+Both may also be granted on a single account or machine, so their absence from the project proves
+nothing.
 Source: https://docs.cloud.google.com/compute/docs/access/iam (read 2026-11).
 """
 
 
 class CloudProject(msgspec.Struct):
-    """A project, of projects.get."""
+    """A project, as returned by projects.get."""
 
     name: str = ""
     """`projects/NUMBER`."""
@@ -51,12 +52,12 @@ class CloudProject(msgspec.Struct):
 
     @property
     def number(self) -> str:
-        """Return the number of the project, or an empty text if Google gave none."""
+        """Return the project's number, or "" if Google gave none."""
         return self.name.rpartition("/")[2]
 
 
 class BillingInfo(msgspec.Struct, rename="camel"):
-    """The billing of a project, of projects.getBillingInfo."""
+    """A project's billing, as returned by projects.getBillingInfo."""
 
     name: str = ""
     project_id: str = ""
@@ -65,38 +66,38 @@ class BillingInfo(msgspec.Struct, rename="camel"):
 
 
 class EnabledService(msgspec.Struct):
-    """An API of a project, of services.batchGet."""
+    """The state of a project's API, as returned by services.batchGet."""
 
     name: str = ""
     state: str = ""
 
 
 class EnabledServices(msgspec.Struct):
-    """The answer of services.batchGet."""
+    """The response to services.batchGet."""
 
     services: list[EnabledService] = []
 
 
 class HeldPermissions(msgspec.Struct):
-    """The answer of projects.testIamPermissions."""
+    """The response to projects.testIamPermissions."""
 
     permissions: list[str] = []
 
 
 class RoleBinding(msgspec.Struct):
-    """The members who hold one role."""
+    """The members that hold one role."""
 
     members: list[str] = []
 
 
 class IamPolicy(msgspec.Struct):
-    """The answer of projects.getIamPolicy."""
+    """The response to projects.getIamPolicy."""
 
     bindings: list[RoleBinding] = []
 
 
 def examine_project(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return whether the project exists and is active."""
+    """Check that the project exists and is active."""
     try:
         answer = google.get(rest_client.RESOURCES, f"v3/projects/{subject.id}", CloudProject)
     except UnansweredError as error:
@@ -118,7 +119,7 @@ def examine_project(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
 
 
 def examine_billing(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return whether an open billing account pays for the project."""
+    """Check that an open billing account is linked to the project."""
     answer = google.get(rest_client.BILLING, f"v1/projects/{subject.id}/billingInfo", BillingInfo)
     if not (answer.name or answer.project_id):
         raise UnansweredError("garbled", "no project in it", service=rest_client.BILLING)
@@ -138,7 +139,7 @@ def examine_billing(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
 
 
 def examine_apis(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return whether the APIs for creating and for examining a TPU are enabled."""
+    """Check that the APIs for creating a TPU and for this diagnosis are enabled."""
     names = [f"projects/{subject.id}/services/{name}" for name in (*NEEDED, *LOOKING)]
     path = f"v1/projects/{subject.id}/services:batchGet"
     answer = google.get(rest_client.SERVICES, path, EnabledServices, names=names)
@@ -162,7 +163,7 @@ def examine_apis(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
 
 
 def examine_roles(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return which permissions to create and connect the account lacks on the project."""
+    """Check that the account holds the permissions on the project to create and connect."""
     asked = [*_CREATE, *_CONNECT]
     path = f"v3/projects/{subject.id}:testIamPermissions"
     held = google.post(
@@ -190,7 +191,7 @@ def examine_roles(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
 
 
 def examine_service_agent(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Return whether the account with which Cloud TPU makes machines has its role."""
+    """Check that the service agent with which Cloud TPU creates machines has its role."""
     number = google.get(rest_client.RESOURCES, f"v3/projects/{subject.id}", CloudProject).number
     if not number.isdigit():
         raise UnansweredError(

@@ -1,7 +1,7 @@
-"""The quotas in a refusal: which ones, their limits and places, in words.
+"""The quotas that a refusal names, parsed with their limits and locations.
 
-Google's text names a quota as its API does, such as `TPUV6EPreemptiblePerProjectPerZoneForTPUAPI`,
-and may name several at once. The details of an error say the same in fields.
+Google's text uses the API's names of quotas, such as `TPUV6EPreemptiblePerProjectPerZoneForTPUAPI`,
+and may list several at once. The error's details hold the same facts in fields.
 Source: https://cloud.google.com/tpu/docs/quota (read 2026-11).
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Detail = Any
-"""A detail of an error of Google's client, or its class; they have no types."""
+"""An error detail from Google's client, or its class; both are untyped."""
 
 _REFUSAL = re.compile(
     r"Quota(?: limit)? '([\w,.-]+)'[\w ]*\. Limit:? ([\d.,]*\d)"
@@ -33,17 +33,17 @@ _COMPUTE = {
 
 @dataclass(frozen=True)
 class ExceededQuota:
-    """One quota that a request exceeded."""
+    """A quota that a request exceeded."""
 
     name: str
-    """The name in Google's spelling."""
+    """The name as Google spells it."""
     limit: int | None
     place: str = ""
-    """`zone us-east5-a`, for example; empty where Google gives none."""
+    """For example `zone us-east5-a`; empty if Google gives none."""
 
     @property
     def words(self) -> str:
-        """Return the meaning of the name: `v5e serving, on-demand, per zone`."""
+        """Return the name's meaning: `v5e serving, on-demand, per zone`."""
         return describe_quota(self.name)
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class ExceededQuota:
 
 
 def describe_quota(name: str) -> str:
-    """Return the meaning of a quota's name; a name of another form is unchanged."""
+    """Return a quota name's meaning; a name in another format is returned unchanged."""
     match = _TPU.fullmatch(name)
     if match is None:
         return _COMPUTE.get(name, name)
@@ -63,14 +63,14 @@ def describe_quota(name: str) -> str:
     if "litepod" in kind:
         what = "v5e serving" if "serving" in kind else "v5e training"
     elif "pod" in kind and what in ("v2", "v3"):
-        what += " slices"  # one TPU VM of these has a quota of its own
+        what += " slices"  # a single TPU VM of these has a separate quota
     tier = "spot" if "preempt" in kind or "spot" in kind else "on-demand"
     tier = "reserved" if "reserved" in kind else tier
     return f"{what}, {tier}" + (f", per {match['where'].lower()}" if match["where"] else "")
 
 
 def parse_quotas(text: str, details: Sequence[object] = ()) -> tuple[ExceededQuota, ...]:
-    """Return the quotas that an error names, each once: those of its text, or else of its details.
+    """Return the distinct quotas that an error names in its text, or else in its details.
 
     Args:
         text: Google's own text.
@@ -96,7 +96,7 @@ def _in_text(text: str) -> Iterator[ExceededQuota]:
 
 
 def _in_violation(violation: object) -> Iterator[ExceededQuota]:
-    """Yield the quota of newer fields, which googleapis-common-protos has since 1.66."""
+    """Yield the quota from the newer fields, which googleapis-common-protos has since 1.66."""
     if name := getattr(violation, "quota_id", "") or getattr(violation, "quota_metric", ""):
         places = getattr(violation, "quota_dimensions", {})
         place = next((f"{key} {places[key]}" for key in ("zone", "region") if key in places), "")
@@ -116,7 +116,7 @@ def _number(text: str) -> int | None:
 
 
 def unpack_details(details: Sequence[Detail]) -> Iterator[Detail]:
-    """Yield the details of an error as messages of their own types; unknown ones are left out."""
+    """Yield an error's details as messages of their own types, skipping unknown ones."""
     for detail in details:
         if getattr(getattr(detail, "DESCRIPTOR", None), "full_name", "") != "google.protobuf.Any":
             if hasattr(detail, "DESCRIPTOR"):

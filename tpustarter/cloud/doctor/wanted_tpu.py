@@ -1,8 +1,8 @@
-"""The subject of the doctor: a project, a zone and a type, and the names hidden by default.
+"""The doctor's subject: a project, a zone and a type, and the names hidden by default.
 
-Project ids and numbers, addresses of people and of service accounts, and billing accounts stay out
-of every text unless the user asks for them. Commands name the project by an expression that the
-shell fills in.
+Project ids and numbers, e-mail addresses of people and service accounts, and billing accounts stay
+out of every text unless the user asks for them. Commands refer to the project by a shell
+expression.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _PATTERNS = tuple(
         (r"(?<![\w.-])\d{9,14}(?![\w-])", "[number]"),
     )
 )
-"""Names in Google's own text; a project's number has about twelve digits."""
+"""Identifying names in Google's own text; a project number has about twelve digits."""
 
 
 @dataclass(frozen=True)
 class WantedTpu:
-    """The project and zone of a TPU that is wanted, and its type."""
+    """The project, zone and type of a TPU that is wanted."""
 
     project: Project
     zone: str | None = None
@@ -42,12 +42,12 @@ class WantedTpu:
 
     @property
     def region(self) -> str | None:
-        """Return the region of the zone."""
+        """Return the zone's region."""
         return self.zone.rpartition("-")[0] if self.zone else None
 
     @property
     def project_text(self) -> str:
-        """Return the text that stands for the project in a command."""
+        """Return the text that represents the project in a command."""
         if self.show_names:
             return self.project.name
         if self.project.gcloud_knows:
@@ -57,12 +57,12 @@ class WantedTpu:
         return "PROJECT"
 
     def gcloud(self, *words: str) -> str:
-        """Return a gcloud command, with `--project` if gcloud is not set to this project."""
+        """Return a gcloud command, with `--project` unless gcloud is set to this project."""
         knows = self.project.gcloud_knows and not self.show_names
         return " ".join(("gcloud", *words, *(() if knows else (f"--project={self.project_text}",))))
 
     def hide(self, text: str) -> str:
-        """Remove identifying names from Google's text, unless the user asked to see them."""
+        """Redact identifying names in Google's text, unless the user asked to see them."""
         if self.show_names:
             return text
         text = re.sub(rf"(?<![\w-]){re.escape(self.id)}(?![\w-])", "[project]", text)

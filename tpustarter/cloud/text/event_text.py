@@ -1,6 +1,6 @@
-"""Events and TPUs in sentences; both front ends show the same.
+"""Sentences that describe events and TPUs, shared by both front ends.
 
-Google's names and texts are unchanged in these sentences, so the caller must make them safe for a
+Google's names and texts appear unchanged in these sentences, so the caller must escape them for a
 terminal.
 """
 
@@ -19,13 +19,13 @@ from tpustarter.cloud.text import slice_drawing
 from tpustarter.text import phrases
 
 SHOWN_AT_MOST = 600
-"""Characters of one of Google's texts."""
+"""Longest excerpt of a Google text, in characters."""
 CLOCKS_DIFFER_S = 120
-"""Seconds in the future that count as a small difference between two clocks."""
+"""Seconds in the future that are put down to a small difference between clocks."""
 
 
 def describe_event(event: events.Event) -> Iterator[str]:
-    """Yield the sentences on an event."""
+    """Yield the sentences that describe an event."""
     if isinstance(event, events.RequestSent):
         yield f"Google has taken the request for `{event.entry.name}` in {event.entry.zone}."
     elif isinstance(event, events.RequestResumed):
@@ -59,7 +59,7 @@ def _of_state(state: resource_states.StateMeaning) -> Iterator[str]:
 
 
 def warn_of_wrong_clock(row: Tpu, now: datetime) -> str:
-    """Return a sentence on a clock that is certainly wrong, or an empty text."""
+    """Return a warning if the clock is certainly wrong, or ""."""
     age_s = row.age_s(now)
     if age_s is None or age_s > -CLOCKS_DIFFER_S:
         return ""
@@ -70,19 +70,19 @@ def warn_of_wrong_clock(row: Tpu, now: datetime) -> str:
 
 
 def format_type_and_zone(row: Tpu) -> str:
-    """Return the type, tier and zone of a TPU: `v6e-8 spot in us-central1-b`."""
+    """Return a TPU's type, tier and zone: `v6e-8 spot in us-central1-b`."""
     through = f", {api_choice.TITLES[row.api]}" if row.api == "compute" else ""
     return f"{row.type} {row.tier} in {row.zone}{through}"
 
 
 def format_age(row: Tpu, now: datetime) -> str:
-    """Return the time since a TPU was requested, or "" if that is not known."""
+    """Return the time since a TPU was requested, or "" if it is unknown."""
     age_s = row.age_s(now)
     return phrases.format_duration(age_s) if age_s is not None and age_s > -CLOCKS_DIFFER_S else ""
 
 
 def describe_tpu_row(row: Tpu) -> Iterator[str]:
-    """Yield the sentences on a TPU beside the meaning of its state."""
+    """Yield the sentences that describe a TPU, other than its state's meaning."""
     if row.error:
         yield f"Google's text: {row.error[:SHOWN_AT_MOST]}"
     yield from row.troubles
@@ -91,7 +91,7 @@ def describe_tpu_row(row: Tpu) -> Iterator[str]:
 
 
 def count_worker_states(row: Tpu) -> str:
-    """Return the number of workers of a slice in each state, or "" for a single worker."""
+    """Return the number of a slice's workers in each state, or "" for a single worker."""
     hosts = [host for node in row.nodes for host in slice_drawing.list_hosts(node)]
     return f"{len(hosts)} workers: {slice_drawing.count_states(hosts)}." if len(hosts) > 1 else ""
 
@@ -106,7 +106,7 @@ def format_unreadable_warning(file: str) -> str:
 
 
 def describe_error(row: Tpu) -> tuple[str, tuple[str, ...]]:
-    """Return why a request for a TPU failed, and its remedies; both are empty if unknown."""
+    """Return the reason why a TPU request failed, and its fixes; both are empty if unknown."""
     if not row.error:
         return "", ()
     problem = api_errors.make_problem(None, row.error, "")
@@ -114,7 +114,7 @@ def describe_error(row: Tpu) -> tuple[str, tuple[str, ...]]:
 
 
 def describe_request(request: TpuRequest) -> Iterator[str]:
-    """Yield the sentences on a request, with the facts that are not obvious."""
+    """Yield the sentences that describe a request, including its less obvious consequences."""
     slices = f"{request.slices} slices of " if request.slices > 1 else ""
     tpu = request.type
     hosts = phrases.format_count(tpu.hosts, "host")
@@ -138,7 +138,7 @@ def describe_request(request: TpuRequest) -> Iterator[str]:
 
 
 def command_lines(command: tuple[str, ...], width: int = 80) -> Iterator[str]:
-    """Yield a command as it can be pasted into a shell, over as many lines as it needs."""
+    """Yield a command in a form that can be pasted into a shell, wrapped to `width`."""
     line = "$"
     for word in map(quote_for_shell, command):
         if len(line) + len(word) + 3 > width and line.strip() != "$":

@@ -1,7 +1,7 @@
-"""A slice as a small drawing: its hosts with their chips, and the state of each worker in words.
+"""A small drawing of a slice: its hosts with their chips, and each worker's state in words.
 
-It has only what the Cloud TPU API reports of a node. The signs are ASCII and each row has its state
-in words, so colour adds no information.
+It shows only what the Cloud TPU API reports about a node. The symbols are ASCII and each row gives
+its state in words, so colour adds no information.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from tpustarter.machine.tpus import TpuType
 from tpustarter.text import phrases
 
 ROWS = 8
-"""Hosts that have a row each; in a larger slice each has one sign."""
+"""Largest number of hosts drawn with a row each; in a larger slice each host is one symbol."""
 PER_ROW = 16
 NAMED = 4
-"""Workers of a large slice that are named because they differ."""
+"""Largest number of a large slice's workers listed by name because their state differs."""
 _SIGNS = {"good": "#", "wait": "."}
 _STOPPED, _TROUBLE = "-", "!"
 
 
 @dataclass(frozen=True)
 class SliceHost:
-    """One host in the drawing of a slice: its chips and the state of its worker."""
+    """One host in a slice drawing: its worker's number and state."""
 
     worker: int
     words: str
     """Its state, such as `ready` or `creating`."""
     mark: str
-    """Meaning of the state for the user: `good`, `wait`, `act`, `bad` or `unknown`."""
+    """The state's effect for the user: `good`, `wait`, `act`, `bad` or `unknown`."""
 
     @property
     def sign(self) -> str:
-        """Return the letter that stands for the host's state in the drawing."""
+        """Return the symbol for the host's state."""
         return _STOPPED if self.words == "stopped" else _SIGNS.get(self.mark, _TROUBLE)
 
 
 @dataclass(frozen=True)
 class DrawingRow:
-    """A line of the drawing of a slice."""
+    """A row of a slice drawing."""
 
     label: str
     signs: str
@@ -53,7 +53,7 @@ class DrawingRow:
 
 
 def list_hosts(node: TpuNode) -> list[SliceHost]:
-    """Return the workers of a node, or none if neither its type nor Google gives their number."""
+    """Return a node's workers, or none if neither its type nor Google gives their number."""
     tpu = chips.find_type(node)
     count = tpu.hosts if tpu else node.workers
     return [_host(node, worker) for worker in range(count)]
@@ -74,7 +74,7 @@ def _host(node: TpuNode, worker: int) -> SliceHost:
 
 
 def _number(worker: str) -> int | None:
-    """Return the number in Google's name of a worker: `2`, or a name that ends with it."""
+    """Return the number at the end of Google's name for a worker, such as `2`."""
     found = re.search(r"\d+$", worker)
     return int(found[0]) if found and len(found[0]) < 6 else None
 
@@ -84,13 +84,13 @@ def _in_words(name: str) -> str:
 
 
 def describe_slice_hosts(node: TpuNode) -> str:
-    """Return the description of a slice: `4 hosts with 4 chips each, topology 4x4`."""
+    """Return a slice's description: `4 hosts with 4 chips each, topology 4x4`."""
     tpu = chips.find_type(node)
     return format_type_title(tpu) if tpu else phrases.format_count(len(list_hosts(node)), "host")
 
 
 def format_type_title(tpu: TpuType) -> str:
-    """Return the description of a slice of a type."""
+    """Return the description of a slice of this type."""
     hosts = phrases.format_count(tpu.hosts, "host")
     of_chips = phrases.format_count(tpu.chips // tpu.hosts, "chip")
     each = " each" if tpu.hosts > 1 else ""
@@ -100,7 +100,7 @@ def format_type_title(tpu: TpuType) -> str:
 
 
 def draw_rows(node: TpuNode) -> list[DrawingRow]:
-    """Return the drawing of a slice, about 45 columns wide, or none if nothing is known."""
+    """Return a slice's drawing, about 45 columns wide, or none if nothing is known."""
     return _rows(list_hosts(node), chips.find_type(node))
 
 
@@ -120,7 +120,7 @@ def _rows(hosts: Sequence[SliceHost], tpu: TpuType | None) -> list[DrawingRow]:
 
 
 def _folded(hosts: Sequence[SliceHost]) -> Iterator[DrawingRow]:
-    """Yield rows with a sign for each worker, and the number of workers in each state."""
+    """Yield rows with a symbol for each worker, and the number of workers in each state."""
     for first in range(0, len(hosts), PER_ROW):
         some = hosts[first : first + PER_ROW]
         signs = "".join(one.sign for one in some)
@@ -131,7 +131,7 @@ def _folded(hosts: Sequence[SliceHost]) -> Iterator[DrawingRow]:
 
 
 def _odd(hosts: Sequence[SliceHost]) -> Iterator[DrawingRow]:
-    """Yield the workers in an unusual state, some by name, and the others as a number."""
+    """Yield the workers in an unusual state: the first few by name, the rest as a count."""
     usual = max({one.words for one in hosts}, key=lambda words: _count(hosts, words))
     odd = [one for one in hosts if one.words != usual]
     for one in odd[:NAMED]:
@@ -165,6 +165,6 @@ def align_rows(drawn: Sequence[DrawingRow]) -> Iterator[DrawingRow]:
 
 
 def draw_lines(node: TpuNode) -> Iterator[tuple[str, str, str]]:
-    """Yield each line of the drawing: its beginning, its state in words, and the mark."""
+    """Yield each line of the drawing as its drawn part, its state in words, and its mark."""
     for row in align_rows(draw_rows(node)):
         yield f"{row.label}  {row.signs}  ", row.words, row.mark

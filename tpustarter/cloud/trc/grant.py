@@ -1,7 +1,7 @@
-"""A grant of the TPU Research Cloud (TRC): its lines, and whether a request is within it.
+"""A grant of the TPU Research Cloud (TRC): its lines, and the check of requests against it.
 
-Everything is counted in chips. Of the e-mail only the zones, generations, numbers of chips, tiers,
-the first day and the number of days are stored.
+Everything is counted in chips. Only the zones, generations, numbers of chips, tiers, first day and
+number of days from the e-mail are stored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_ALLOWANCES = 200
 MOST_DAYS = 3660
 FIRST_START, LAST_START = date(2000, 1, 1), date(2999, 12, 31)
 SOON_DAYS = 7
-"""Days before the end of a grant from which on a note mentions it."""
+"""Number of days before a grant's end at which a note first mentions it."""
 
 Reason = Literal[
     "covered", "begins-later", "ended", "api", "zone", "generation", "tier", "size", "chips"
@@ -47,15 +47,15 @@ TIERS: dict[Tier, str] = {
 
 
 class GrantLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A line of a grant: a number of chips of one generation, in one tier and zone."""
+    """A grant's line: a number of chips of one generation, in one tier and zone."""
 
     generation: str
-    """Short name, `v5e`."""
+    """Short name, such as `v5e`."""
     chips: Annotated[int, Meta(gt=0, le=MOST_CHIPS)]
     tier: Tier
     zone: str
     device: str = ""
-    """`v2-8` where the line counts devices of this type, as older e-mails do; else empty."""
+    """`v2-8` if the line counts devices of this type, as older e-mails do; else empty."""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -69,13 +69,13 @@ class Grant:
 
     allowances: Annotated[tuple[GrantLine, ...], Meta(min_length=1, max_length=MOST_ALLOWANCES)]
     start: date | None = None
-    """First day; None where it is not known."""
+    """First day; None if unknown."""
     days: Annotated[int, Meta(gt=0, le=MOST_DAYS)] | None = None
-    """Number of days; None where it is not known."""
+    """Number of days; None if unknown."""
 
     @property
     def end(self) -> date | None:
-        """Return the first day after the grant, or None if that is not known."""
+        """Return the first day after the grant, or None if it is unknown."""
         if self.start is None or self.days is None:
             return None
         return self.start + timedelta(days=self.days)
@@ -83,31 +83,31 @@ class Grant:
 
 @dataclass(frozen=True)
 class GrantJudgement:
-    """The decision whether a grant covers a request, with the reason if it does not."""
+    """The judgement whether a grant covers a request, with the reason if it does not."""
 
     reason: Reason
     why: str
     """A sentence, lowercase and without a full stop."""
     left: int | None = None
-    """Chips left before this request; None where the chips in use are not known."""
+    """Chips left before this request; None if the number of chips in use is unknown."""
     notes: tuple[str, ...] = ()
-    """Further facts for the user, in sentences."""
+    """Further facts for the user, as sentences."""
 
     @property
     def is_free(self) -> bool:
-        """Return whether the grant covers the request, so that its chips cost nothing."""
+        """True if the grant covers the request, so that its chips cost nothing."""
         return self.reason == "covered"
 
 
 def judge_request(
     request: TpuRequest, grant: Grant, in_use: Sequence[Resource] | None, now: datetime
 ) -> GrantJudgement:
-    """Return whether a grant covers a request, or the reason why it does not.
+    """Judge whether a grant covers a request; if not, the result has the reason.
 
     Args:
         request: The request, before it is sent.
         grant: The grant.
-        in_use: The resources of the project; None where they are not known.
+        in_use: The project's resources; None if unknown.
         now: The current time.
     """
     today = now.astimezone(timezone.utc).date()
@@ -142,7 +142,7 @@ def judge_request(
 
 
 def _matching(request: TpuRequest, grant: Grant) -> tuple[list[GrantLine], GrantJudgement | None]:
-    """Return the lines that a request falls under, or the reason why there is none."""
+    """Return the lines that apply to a request, and the reason if there are none."""
     name = request.type.generation.name
     same = [row for row in grant.allowances if row.generation == name]
     here = [row for row in grant.allowances if row.zone == request.zone]
@@ -187,7 +187,7 @@ def _notes(request: TpuRequest, grant: Grant, today: date) -> list[str]:
 
 
 def chips_in_use(resources: Sequence[Resource], allowances: Sequence[GrantLine]) -> int | None:
-    """Return the chips under some lines that are in use or requested, or None if unknown."""
+    """Return the number of chips in use or requested under some lines, or None if unknown."""
     total = 0
     for row in chips.select_counted_by_quota(resources):
         if not (resource_states.find_resource_state(row).held and _may_be_under(row, allowances)):
@@ -200,7 +200,7 @@ def chips_in_use(resources: Sequence[Resource], allowances: Sequence[GrantLine])
 
 
 def _may_be_under(resource: Resource, allowances: Sequence[GrantLine]) -> bool:
-    """Return whether a resource falls under one of the lines; true for an unknown type."""
+    """Return whether a resource matches a line, by zone and tier alone if its type is unknown."""
     tpu = chips.find_type(resource)
     return any(
         resource.zone == row.zone
@@ -212,13 +212,13 @@ def _may_be_under(resource: Resource, allowances: Sequence[GrantLine]) -> bool:
 
 
 def is_covered(grant: Grant, resource: Resource) -> bool:
-    """Return whether an existing resource falls under a line, whatever the date."""
+    """Return whether an existing resource falls under a line, regardless of the date."""
     known = chips.find_type(resource) is not None
     return known and _may_be_under(resource, grant.allowances)
 
 
 def list_grant_zones(grant: Grant, tpu: TpuType, tier: Tier, slices: int = 1) -> tuple[str, ...]:
-    """Return the grant's zones with enough chips for a TPU, in the order of the grant."""
+    """Return the grant's zones with enough chips for a TPU, in the grant's order."""
     wanted = tpu.chips * slices
     enough: dict[str, int] = {}
     for row in grant.allowances:
@@ -250,7 +250,7 @@ def require_coverage(
 
 
 def parse_allow_option(text: str) -> GrantLine:
-    """Parse a line of a grant such as `v6e:64:spot:us-east1-d`; raises Problem for another form."""
+    """Parse a grant line such as `v6e:64:spot:us-east1-d`; raises Problem if it is invalid."""
     parts = [part.strip() for part in text.split(":")]
     if len(parts) != 4:
         raise _no_allowance(text, f"it has {len(parts)} of 4 parts")
@@ -272,14 +272,14 @@ def _no_allowance(text: str, why: str) -> Problem:
 def make_grant_line(
     name: str, number: str, tier: Tier, zone: str, unit: str = "chips"
 ) -> GrantLine:
-    """Return a line of a grant, in chips; raises Problem for an impossible TPU, zone or number.
+    """Return a grant line in chips; raises Problem for an invalid TPU, zone or number.
 
     Args:
-        name: A generation, `v6e`; or a type, `v2-8`, whose devices are counted.
-        number: Chips, or devices; digits with or without commas.
+        name: A generation such as `v6e`, or a type such as `v2-8`, whose devices are counted.
+        number: The number of chips or devices; digits with or without commas.
         tier: The tier.
         zone: The zone.
-        unit: The unit of the number: `chips` or `cores`; a type always counts devices.
+        unit: The number's unit, `chips` or `cores`; a type always counts devices.
     """
     digits = number.replace(",", "")
     count = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 8 else 0
@@ -303,10 +303,10 @@ def make_grant_line(
 
 
 def save_grant(grant: Grant) -> None:
-    """Save a grant, replacing the former grant; an unreadable file is moved aside first.
+    """Save a grant, replacing any earlier one; an unreadable file is moved aside first.
 
     Raises:
-        Problem: its first day is out of range, or it cannot be written.
+        Problem: Its first day is out of range, or it cannot be written.
     """
     if grant.start and not FIRST_START <= grant.start <= LAST_START:
         raise Problem(
@@ -315,7 +315,7 @@ def save_grant(grant: Grant) -> None:
             hint="give it with `--start DAY`, such as `--start 2026-11-03`",
             code=ExitCode.USAGE,
         )
-    with contextlib.suppress(OSError):  # the write below raises the reason
+    with contextlib.suppress(OSError):  # the write below reports the reason
         if is_grant_unreadable():
             state.move_damaged_file(STATE)
     state.save_state(STATE, msgspec.to_builtins(grant))
@@ -325,7 +325,7 @@ def load_grant() -> Grant | None:
     """Return the stored grant, or None if there is none.
 
     Raises:
-        Problem: it cannot be read, so nobody knows which requests it would refuse.
+        Problem: It cannot be read, so it is unknown which requests it would refuse.
     """
     try:
         saved = state.read_state_or_raise(STATE)
@@ -339,7 +339,7 @@ def load_grant() -> Grant | None:
 
 
 def find_grant() -> Grant | None:
-    """Return the grant for an estimate, or None if none can be read."""
+    """Return the grant for an estimate, or None if there is none or it cannot be read."""
     with contextlib.suppress(Problem):
         return load_grant()
     return None
@@ -374,10 +374,10 @@ def _read(saved: dict[str, object]) -> Grant | None:
 
 
 def delete_grant() -> bool:
-    """Remove the stored grant; returns whether there was one.
+    """Delete the stored grant; return whether there was one.
 
     Raises:
-        Problem: it cannot be removed.
+        Problem: It cannot be deleted.
     """
     file = state.prepare_state_path(STATE)
     with locations.convert_write_errors(file):

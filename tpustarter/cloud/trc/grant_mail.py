@@ -1,6 +1,6 @@
-"""Reads the grant in a TRC e-mail, however it was pasted: quoted, wrapped, as HTML, in bold.
+"""Parser for the grant in a TRC e-mail, however it was pasted: quoted, wrapped, HTML or bold.
 
-Every pattern is bounded, and so is the text, so that no input takes long. The forms were found in
+Every pattern and the text itself are bounded, so that no input takes long. The formats come from
 e-mails that participants published.
 Source: https://github.com/tiny-aya-simultaneous-translation/model/tree/main/docs (read 2026-11).
 """
@@ -23,7 +23,7 @@ from tpustarter.cloud.trc.grant import MOST_ALLOWANCES, MOST_DAYS, Grant, GrantL
 from tpustarter.core.problem import ExitCode, Problem
 
 MOST_CHARACTERS = 200_000
-"""Characters at most; a longer text is no e-mail of TRC's."""
+"""Longest accepted text in characters; a longer one is not a TRC e-mail."""
 EXAMPLE = "64 spot Cloud TPU v6e chips in zone us-east1-d"
 
 _ALLOWANCE = re.compile(
@@ -59,15 +59,15 @@ _TIERS: dict[str, Tier] = {
 
 @dataclass(frozen=True)
 class ParsedGrantMail:
-    """The grant in an e-mail, with notes on how it was read."""
+    """The grant in an e-mail, with notes on its parsing."""
 
     grant: Grant
     notes: tuple[str, ...] = ()
-    """Lines that were not understood, and decisions, in sentences."""
+    """Lines that were not understood, and decisions made, as sentences."""
 
 
 def parse_grant_mail(text: str) -> ParsedGrantMail:
-    """Parse the grant in an e-mail; raises Problem if the text contains no grant."""
+    """Parse the grant in an e-mail; raises Problem if the text contains none."""
     if len(text) > MOST_CHARACTERS:
         raise Problem(
             f"the e-mail has {len(text):,} characters, expected {MOST_CHARACTERS:,} at most",
@@ -100,7 +100,7 @@ def _nothing_found(unread: Iterable[str]) -> Problem:
 
 
 def _plain(text: str) -> str:
-    """Return a text as one line, without marks of quoting, HTML, bold and transport."""
+    """Return a text as one line, without marks of quoting, HTML, bold and transfer encoding."""
     text = re.sub(r"=\r?\n", "", text).replace("=C2=A0", " ").replace("=20", " ")
     text = html.unescape(_TAG.sub(" ", _QUOTE.sub("", text)))
     text = text.translate(_INVISIBLE).translate(_DASHES)
@@ -109,7 +109,7 @@ def _plain(text: str) -> str:
 
 
 def _allowances(plain: str) -> tuple[list[GrantLine], list[str]]:
-    """Return the lines of a grant, and texts that look like one but cannot be read."""
+    """Return the grant lines, and texts that look like one but cannot be parsed."""
     rows: list[GrantLine] = []
     unread: list[str] = []
     end = 0
@@ -143,7 +143,7 @@ def _allowance(match: re.Match[str]) -> GrantLine:
 
 
 def _once(rows: Iterable[GrantLine]) -> tuple[list[GrantLine], list[str]]:
-    """Return each line once; of contradicting lines the one with fewer chips."""
+    """Return each line once; of contradictory lines, the one with fewer chips."""
     kept: dict[tuple[str, str, str, str], GrantLine] = {}
     notes: list[str] = []
     for row in rows:
@@ -159,7 +159,7 @@ def _once(rows: Iterable[GrantLine]) -> tuple[list[GrantLine], list[str]]:
 
 
 def _start(text: str) -> date | None:
-    """Return the day of the e-mail, if all its headers agree on one."""
+    """Return the e-mail's date, if all its headers agree on one."""
     days = {day for line in _DATE.findall(text)[:20] if (day := _day(line.strip())) is not None}
     return days.pop() if len(days) == 1 else None
 
