@@ -133,8 +133,9 @@ def test_new_tpu_gets_the_same_job() -> None:
     record.archive.write_bytes(b"code")
     job = TpuJob(record, [Worker(NODE, 0, "w0")], Route(None, ""))  # type: ignore[arg-type]
 
-    again = job_end.prepare_again(job, [Worker(NODE, 0, "w0")]).record
+    job_end.move_to(job, [Worker(NODE, 0, "w0")])
 
+    again = job.record
     assert (1, ("w0",), b"code") == (again.again, again.workers, again.archive.read_bytes())
     assert again.spent_usd >= 1.5
     assert again.id != record.id

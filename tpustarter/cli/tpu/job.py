@@ -5,30 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from tpustarter.cli.command_end import print_errors_as_json, print_result
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.job_connection import (
-    TypedRoute,
-    connect_tpus,
-    find_workers,
-    open_job,
-    route_options,
-)
-from tpustarter.cli.tpu.job_end import (
+from tpustarter.cli.tpu.job_events import (
     fetch_results,
-    follow_job,
+    follow_to_end,
     print_log_lines,
     print_states,
+    start_job,
 )
-from tpustarter.cli.tpu.job_start import make_environment, start_job
 from tpustarter.cli.tpu.options import (
     choose_project,
     command_lines,
@@ -38,39 +31,56 @@ from tpustarter.cli.tpu.options import (
     print_dry_run_json,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
-from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
-from tpustarter.cloud.billing import cost
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import (
+    job_connection,
     job_end,
     job_files,
     job_records,
     job_run,
+    job_start,
     job_text,
     remote_command_text,
     worker_calls,
 )
+from tpustarter.cloud.jobs.job_connection import JobList, ListedJob, TypedRoute
 from tpustarter.cloud.jobs.job_files import JobFiles
-from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
+from tpustarter.cloud.jobs.job_run import TpuJob
+from tpustarter.cloud.jobs.job_start import JobOrder
 from tpustarter.cloud.jobs.worker_calls import Route
-from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest
 from tpustarter.running.line_splitter import LineSplitter
-from tpustarter.setup.environment.setup_profiles import PROFILES
+from tpustarter.setup.environment.worker_environment import PROFILE_NAMES, make_environment
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
 
 SCHEMA = "tpustarter.jobs/1"
-PROFILE_NAMES = [name for name, profile in PROFILES.items() if profile.activated]
-"""Set-up profiles whose environment a program runs in."""
 NAME_WIDTH = 7
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
+
+
+def route_options(function: _Function) -> _Function:
+    """Add the options about the way to the workers; without them it is that of the job's start."""
+    for option in (
+        click.option("--user", metavar="NAME", help="The user to log in as."),
+        click.option(
+            "--iap", is_flag=True, help="Connect through Identity-Aware Proxy, even if not needed."
+        ),
+        click.option(
+            "--via",
+            type=click.Choice(["gcloud", "ssh"]),
+            help="The program that connects.  [default: gcloud]",
+        ),
+    ):
+        function = option(function)
+    return function
 
 
 class _JobGroup(click.Group):
@@ -135,6 +145,19 @@ class JobOptions:
         """Return the options about the way to the workers."""
         zone = project_and_zone.find_zone(self.zone)
         return TypedRoute(zone, self.via or "gcloud", self.iap, self.user)
+
+    @property
+    def order(self) -> JobOrder:
+        """Return the job."""
+        return JobOrder(
+            self.name,
+            self.words,
+            self.profile,
+            self.fetch,
+            self.fetch_to,
+            self.give_back,
+            self.again or 0,
+        )
 
 
 @job_command.command(
@@ -221,13 +244,12 @@ def start_command(**typed: Any) -> None:
         _show_what_would_be_sent(options, files, project)
         return
     client = connect_to_google(project)
-    workers, route = find_workers(client, project, options.name, options.route)
+    workers, route = job_connection.find_workers(client, project, options.name, options.route)
     _announce(options, files, workers, route)
     for caution in remote_command_text.list_warnings(workers, [one.node for one in workers[:1]]):
         for line in wrap(escape_text(caution)):
             click.echo(line, err=True)
-    record = _make_record(options, workers)
-    job = TpuJob(record, workers, route)
+    job = TpuJob(job_start.make_record(options.order, workers, route), workers, route)
     job_run.require_no_running_job(job)
     if options.again:
         job_end.find_request(client, job)
@@ -237,7 +259,7 @@ def start_command(**typed: Any) -> None:
     job.pack(files)
     start_job(job, make_environment(options.profile))
     if options.follow or options.fetch or options.give_back or options.again:
-        sys.exit(follow_job(client, project, job))
+        sys.exit(follow_to_end(client, project, job))
     click.echo("")
     for use, command in (
         ("Follow it", f"logs -f {options.name}"),
@@ -268,44 +290,18 @@ def _make_placeholder(name: str, project: Project, typed: TypedRoute) -> Worker:
     return Worker(node, 0, "w0")
 
 
-def _make_record(options: JobOptions, workers: Sequence[Worker]) -> JobRecord:
-    began, node = job_text.now(), workers[0].node
-    id_ = f"{options.name}-{began:%Y%m%d-%H%M%S}"
-    follows = options.fetch or options.give_back
-    return JobRecord(
-        id=id_,
-        project=node.project,
-        zone=node.zone,
-        tpu=options.name,
-        command=options.words,
-        workers=tuple(worker.label for worker in workers),
-        created=node.created.isoformat() if node.created else "",
-        began=began.isoformat(timespec="seconds"),
-        via=options.via or "gcloud",
-        iap=options.iap,
-        user=options.user,
-        give_back=options.give_back,
-        profile=options.profile,
-        again=options.again or 0,
-        fetch=options.fetch,
-        fetch_to=str((options.fetch_to or Path(id_)).absolute()) if follows else "",
-    )
-
-
 def _announce(
     options: JobOptions, files: JobFiles, workers: Sequence[Worker], route: Route
 ) -> None:
     """Print what is sent, where, what runs there, and what it costs."""
-    node = workers[0].node
-    where = f"{options.name}, {node.zone}"
     rows = [("sends", line) for line in job_text.describe_files(files)]
-    where = f"{where}: {phrases.format_count(len(workers), 'worker')}"
-    rows += [("to", "every worker of " + options.name if options.dry_run else where)]
+    known = () if options.dry_run else workers
+    rows.append(("to", job_text.describe_target(options.name, known)))
     if one := make_environment(options.profile):
-        rows.append(("sets up", f"{' '.join(one.wheel)} in ~/{one.folder}, or finds it there"))
+        rows.append(("sets up", job_text.describe_environment(one)))
     rows.append(("runs", job_text.format_command(options.words)))
     if not options.dry_run:
-        rows.append(("costs", _describe_cost([worker.node for worker in workers])))
+        rows.append(("costs", job_text.describe_cost([worker.node for worker in workers])))
     if options.fetch:
         rows.append(("fetches", ", ".join(options.fetch)))
     if options.give_back:
@@ -326,17 +322,6 @@ def _announce(
     click.echo("Every call of a worker is this command, with the rest on its stdin:", err=is_error)
     for line in command_lines(route.command(workers[0])):
         click.echo(escape_text(line), err=is_error)
-
-
-def _describe_cost(nodes: Sequence[TpuNode]) -> str:
-    unique = list(dict.fromkeys(nodes))
-    estimates = cost.estimate_costs(unique, job_text.now(), trc_grant.find_grant())
-    known = [one.usd_per_hour for one in estimates if one.usd_per_hour is not None]
-    if len(known) < len(unique):
-        return "a price that is not known here; `tpustarter tpu cost` says why"
-    if not sum(known):
-        return "nothing for chips, which the TRC grant covers"
-    return f"at most {sum(known):,.2f} USD for chips with every hour until the TPU is deleted"
 
 
 @job_command.command(
@@ -374,59 +359,24 @@ def list_command(
             click.echo("Then every worker is asked. Nothing was sent.")
             return
         client = connect_to_google(where)
-        rows: list[_Row] = []
-        unreached: list[str] = []
-        seen: set[str] = set()
-        for tpu, job in connect_tpus(client, where, name, TypedRoute(zone, **route)):
-            if isinstance(job, Problem):
-                unreached.append(f"{tpu}: {job.summary}")
-                continue
-            states, errors = job.read_states()
-            unreached += (f"{tpu} {one.label} {why.what}" for one, why in errors.items())
-            for id_ in dict.fromkeys(one.job for one in states):
-                mine = [one for one in states if one.job == id_]
-                seen.add(id_)
-                rows.append(_Row(id_, job.record, mine))
-        for record in job_records.read_jobs():
-            is_here = record.project == client.project and name in (None, record.tpu)
-            if is_here and record.id not in seen:
-                rows.append(_Row(record.id, record, ()))
+        found = job_connection.list_jobs(client, where, name, TypedRoute(zone, **route))
         if as_json:
-            jobs = [Redactor(os.environ).redact_value(_describe_row(row)) for row in rows]
+            jobs = [Redactor(os.environ).redact_value(_describe_job(one)) for one in found.jobs]
+            unreached = list(found.unreached)
             print_result(
                 {"schema": SCHEMA, "jobs": jobs, "unreached": unreached, "exit_code": ExitCode.OK}
             )
             return
-        _print_rows(rows, unreached)
+        _print_jobs(found)
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A job in the list."""
-
-    id: str
-    record: JobRecord
-    states: Sequence[WorkerJobState]
-
-    @property
-    def command(self) -> tuple[str, ...]:
-        """Return the command, as the workers know it."""
-        return self.states[0].command if self.states else self.record.command
-
-    @property
-    def words(self) -> list[str]:
-        """Return how it stands, in lines."""
-        lines = list(job_text.group_states(self.states, job_text.now()))
-        return lines or [job_text.describe_record(self.record)]
-
-
-def _describe_row(row: _Row) -> dict[str, object]:
+def _describe_job(job: ListedJob) -> dict[str, object]:
     return {
-        "id": row.id,
-        "tpu": row.record.tpu,
-        "zone": row.record.zone,
-        "command": list(row.command),
-        "words": row.words,
+        "id": job.record.id,
+        "tpu": job.record.tpu,
+        "zone": job.record.zone,
+        "command": list(job.record.command),
+        "words": job.words(job_text.now()),
         "workers": [
             {
                 "worker": one.worker,
@@ -436,20 +386,21 @@ def _describe_row(row: _Row) -> dict[str, object]:
                 "ended": one.ended,
                 "log_bytes": one.log_bytes,
             }
-            for one in row.states
+            for one in job.states
         ],
     }
 
 
-def _print_rows(rows: Sequence[_Row], unreached: Sequence[str]) -> None:
-    for row in rows:
-        command = job_text.format_command(row.command)
-        click.echo(escape_text(f"{row.id}  {row.record.zone}  {command}"))
-        for line in row.words:
+def _print_jobs(found: JobList) -> None:
+    for job in found.jobs:
+        record = job.record
+        command = job_text.format_command(record.command)
+        click.echo(escape_text(f"{record.id}  {record.zone}  {command}"))
+        for line in job.words(job_text.now()):
             echo_lines(wrap(escape_text(line), " " * 6))
-    if not rows:
+    if not found.jobs:
         click.echo("No job is known, neither here nor on a TPU that was reached.")
-    for line in unreached:
+    for line in found.unreached:
         echo_lines(wrap(escape_text(line)))
 
 
@@ -485,13 +436,13 @@ def logs_command(
         _show_one_call(name, named, TypedRoute(**where))
         return
     client = connect_to_google(named)
-    job = open_job(client, named, name, id_, TypedRoute(**where))
+    job = job_connection.open_job(client, named, name, id_, TypedRoute(**where))
     if not job.workers:
         for log, label in zip(job.record.logs, job.record.workers, strict=True):
             _print_known_log(log, label)
         echo_lines(wrap(f"`{name}` is not there any more; these are the logs that are here."))
         return
-    code = follow_job(client, named, job, until_end=follow)
+    code = follow_to_end(client, named, job, until_end=follow)
     sys.exit(code if follow else 0)
 
 
@@ -525,7 +476,7 @@ def stop_command(
         _show_one_call(name, named, TypedRoute(**where))
         return
     client = connect_to_google(named)
-    job = _open_reachable_job(client, named, name, id_, TypedRoute(**where))
+    job = job_connection.open_reachable_job(client, named, name, id_, TypedRoute(**where))
     states = job.end()
     job_run.save_end(job.record, states)
     print_states(states)
@@ -569,7 +520,7 @@ def fetch_command(
         _show_one_call(name, named, TypedRoute(**where))
         return
     client = connect_to_google(named)
-    job = _open_reachable_job(client, named, name, id_, TypedRoute(**where))
+    job = job_connection.open_reachable_job(client, named, name, id_, TypedRoute(**where))
     target = to or Path(job.record.id)
     if not fetch_results(job, patterns, target):
         raise Problem(
@@ -578,19 +529,6 @@ def fetch_command(
             "shows what is there",
             code=ExitCode.FAILED,
         )
-
-
-def _open_reachable_job(
-    client: OfferingClient, project: Project, name: str, id_: str | None, typed: TypedRoute
-) -> TpuJob:
-    job = open_job(client, project, name, id_, typed)
-    if not job.workers:
-        raise Problem(
-            f"`{name}` is not there any more, and neither is its job `{job.record.id}`",
-            hint=f"`tpustarter tpu job logs {name}` shows the logs that are here",
-            code=ExitCode.USAGE,
-        )
-    return job
 
 
 def _show_one_call(name: str, project: Project, typed: TypedRoute) -> None:

@@ -156,16 +156,23 @@ def worst_code(states: Sequence[WorkerJobState]) -> int:
 
 @dataclass
 class TpuJob:
-    """A job and the way to its workers; `stop_calls` ends what is being done from anywhere."""
+    """A job and the way to its workers; `stop` ends what is being done from anywhere."""
 
     record: JobRecord
     workers: Sequence[Worker]
     route: Route
+    is_stopped: bool = False
+    """True if the user wants no more to be done here."""
     _tasks: list[WorkerTasks] = field(default_factory=list[WorkerTasks])
+    _is_beginning: bool = False
 
-    def stop_calls(self) -> None:
-        """End every call; what runs on the workers goes on."""
-        for tasks in [*self._tasks]:
+    def stop(self) -> None:
+        """End every call; what runs on the workers goes on.
+
+        While a command is being started a second time is needed, so that it is known where it runs.
+        """
+        is_second, self.is_stopped = self.is_stopped, True
+        for tasks in [*self._tasks] if is_second or not self._is_beginning else ():
             tasks.stop()
 
     def _number(self, worker: Worker) -> int:
@@ -259,9 +266,14 @@ class TpuJob:
     def begin(self, environment: Environment | None) -> list[str]:
         """Start the command on all workers, or on none; returns the names of the keepers.
 
+        Nothing is started once the job was stopped.
+
         Raises:
             Problem: it could not be started on one, so it was ended on all.
         """
+        self._is_beginning = not self.is_stopped
+        if self.is_stopped:
+            return []
         path = [f"{environment.folder}/bin"] if environment else []
         what = f"the command could not be started on every worker of `{self.record.tpu}`"
         source = worker_calls.read_program()
@@ -272,6 +284,8 @@ class TpuJob:
                 self.end()
                 problem.detail += "\nIt was ended on the others, so that it runs nowhere."
             raise
+        finally:
+            self._is_beginning = False
         return [str(one.frame.fields["keeper"]) for one in frames]
 
     def end(self) -> list[WorkerJobState]:
