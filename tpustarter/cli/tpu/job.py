@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -55,7 +54,6 @@ from tpustarter.cloud.jobs.worker_calls import Route
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest
-from tpustarter.running.line_splitter import LineSplitter
 from tpustarter.setup.environment.worker_environment import PROFILE_NAMES, make_environment
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
@@ -439,19 +437,12 @@ def logs_command(
     job = job_connection.open_job(client, named, name, id_, TypedRoute(**where))
     if not job.workers:
         for log, label in zip(job.record.logs, job.record.workers, strict=True):
-            _print_known_log(log, label)
+            for lines in job_records.read_log_lines(log):
+                print_log_lines(label, lines)
         echo_lines(wrap(f"`{name}` is not there any more; these are the logs that are here."))
         return
     code = follow_to_end(client, named, job, until_end=follow)
     sys.exit(code if follow else 0)
-
-
-def _print_known_log(path: Path, label: str) -> None:
-    splitter = LineSplitter()
-    with contextlib.closing(job_records.JobLog(path)) as log:
-        for data in log.read_known():
-            print_log_lines(label, splitter.feed(data))
-    print_log_lines(label, splitter.take_rest())
 
 
 @job_command.command(

@@ -167,8 +167,9 @@ def _print_event(event: JobEvent) -> None:
 
 
 def _print_logs(event: LogsKept) -> None:
-    for log in event.logs:
+    logs = event.record.logs
+    for log in logs:
         click.echo(f"log: {format_path(log)}", err=True)
     if event.is_failed:
         click.echo("", err=True)
-        click.echo(explain_worker_logs([str(log) for log in event.logs]), err=True)
+        click.echo(explain_worker_logs([str(log) for log in logs]), err=True)

@@ -35,7 +35,7 @@ class StatesRead:
 class LogsKept:
     """The job has ended, and its logs are here."""
 
-    logs: tuple[Path, ...]
+    record: JobRecord
     is_failed: bool
     """True if they are to be explained."""
 
@@ -143,7 +143,7 @@ def _end(
     """Fetch the results, and give the TPU back once they are safe."""
     record = job.record
     is_failed = bool(record.code) and not any(one.is_stopped for one in states)
-    yield LogsKept(tuple(record.logs), is_failed)
+    yield LogsKept(record, is_failed)
     fetched = 0
     if record.fetch and any(one.state != "gone" for one in states):
         fetched = yield from fetch_results(job, record.fetch, Path(record.fetch_to))

@@ -20,6 +20,7 @@ import msgspec
 from tpustarter.core import locations, state
 from tpustarter.core.json_values import as_object, is_array
 from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.running.line_splitter import LineSplitter
 
 STATE = "jobs"
 LOCK_WAIT_S = 10.0
@@ -186,3 +187,14 @@ class JobLog:
         with contextlib.suppress(OSError):
             os.fsync(self._descriptor)
         os.close(self._descriptor)
+
+
+def read_log_lines(path: Path) -> Iterator[list[str]]:
+    """Yield the lines of a log that is here, some at a time; raises Problem."""
+    if not path.exists():
+        return
+    splitter = LineSplitter()
+    with contextlib.closing(JobLog(path)) as log:
+        for data in log.read_known():
+            yield splitter.feed(data)
+    yield splitter.take_rest()
