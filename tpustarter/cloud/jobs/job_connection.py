@@ -185,8 +185,8 @@ class ListedJob:
         if self.record.phase == "given-back":
             return "given-back"
         if not self.states:
-            code = self.record.code
-            return ("failed" if code else "ended") if self.record.phase == "ended" else "not-seen"
+            end = "stopped" if self.record.is_stopped else "failed" if self.record.code else "ended"
+            return end if self.record.phase == "ended" else "not-seen"
         found = {one.state for one in self.states}
         if "running" in found:
             return "running"

@@ -52,6 +52,8 @@ class JobRecord:
     phase: Phase = "starting"
     code: int | None = None
     """The worst exit code, once it has ended."""
+    is_stopped: bool = False
+    """True if the user has ended it."""
     give_back: bool = False
     fetch: tuple[str, ...] = ()
     """Patterns of results that are fetched at its end."""

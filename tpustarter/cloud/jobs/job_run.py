@@ -560,7 +560,9 @@ def _write_result(base: Path, about: Mapping[str, object], frames: Iterator[Answ
 
 def save_end(record: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:
     """Write the end of a job; raises Problem."""
-    return job_records.save_job(replace(record, phase="ended", code=worst_code(states)))
+    is_stopped = any(one.is_stopped for one in states)
+    code = worst_code(states)
+    return job_records.save_job(replace(record, phase="ended", code=code, is_stopped=is_stopped))
 
 
 def require_no_running_job(job: TpuJob) -> None:

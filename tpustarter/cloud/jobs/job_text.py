@@ -137,11 +137,11 @@ def format_command(command: Sequence[str]) -> str:
 
 def describe_record(record: JobRecord) -> str:
     """Return what this machine knows of a job whose workers were not asked."""
-    if record.phase == "given-back":
-        return f"ended with {record.code}, and its TPU was given back"
-    if record.phase == "ended":
-        return f"ended with {record.code}"
-    return "was running when it was last seen" if record.phase == "running" else "was being started"
+    if record.phase in ("starting", "running"):
+        is_begun = record.phase == "running"
+        return "was running when it was last seen" if is_begun else "was being started"
+    end = "was stopped" if record.is_stopped else f"ended with {record.code}"
+    return f"{end}, and its TPU was given back" if record.phase == "given-back" else end
 
 
 def now() -> datetime:

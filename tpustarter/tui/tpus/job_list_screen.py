@@ -17,6 +17,7 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.jobs import job_connection, job_text
 from tpustarter.cloud.jobs.job_connection import JobList, JobState, ListedJob, TypedRoute
+from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
@@ -137,12 +138,18 @@ from another machine. Those that this machine knows are in the list meanwhile.
 
     def _show(self, found: JobList) -> None:
         newest = sorted(found.jobs, key=lambda one: one.record.began, reverse=True)
+        first = newest[0].record.id if newest else None
+        is_new = bool(self._jobs) and first not in self._jobs
         self._jobs = {one.record.id: one for one in newest}
         rows = [_make_row(one, job_text.now()) for one in newest]
         self.query_one(DetailRows).leading = self._jobs
-        self.query_one(RowList).show(rows or _describe_nothing(self._tpu))
+        self.query_one(RowList).show(
+            rows or _describe_nothing(self._tpu), highlight=first if is_new else None
+        )
         self.set_class(not rows, "-empty")
         self.set_area_title("rows", phrases.format_count(len(rows), "job") if rows else "No job")
+        if any(_was_on(one.record, self._tpu) for one in found.jobs):
+            self._tpu = None
         where = f"Project {escape_text(self._project.name)}"
         if self._tpu:
             where += f"; n starts a job on `{escape_text(self._tpu.name)}`"
@@ -198,6 +205,13 @@ from another machine. Those that this machine knows are in the list meanwhile.
         if action == "ask":
             return not self.can_stop
         return super().check_action(action, parameters)
+
+
+def _was_on(record: JobRecord, tpu: Tpu | None) -> bool:
+    """Return whether a job has given back the very TPU."""
+    created = tpu.nodes[0].created if tpu else None
+    is_given_back = record.phase == "given-back" and bool(tpu) and record.tpu == tpu.name
+    return is_given_back and record.created == (created.isoformat() if created else "")
 
 
 def _describe_nothing(tpu: Tpu | None) -> Iterator[Row]:

@@ -124,6 +124,8 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         self._tick()
         if not self._run.is_busy:
             self._mark_failure()
+            if not self.has_class("-details"):  # the texts around the output may have grown
+                self.call_after_refresh(self.query_one("#details").scroll_end, animate=False)
         self.refresh_bindings()
 
     def _take(self, event: ScreenEvent) -> None:
@@ -139,6 +141,8 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
                 self._stage = "Waiting for the first line"
             case Connection(worker, lost):
                 self._lost[worker] = lost
+                for part in self._painted:
+                    self.query_one(RowList).change(self.make_row(part))
             case FirstFailure():
                 self._failure = event
             case ResultsFetched():
@@ -187,6 +191,8 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
             return escape_text(" ".join(self._describe_end()))
         if self._run.is_stopped:
             return "No longer following. The job goes on."
+        if self._is_over:
+            return "Reading the logs of the workers."
         passed = phrases.format_duration(self._run.seconds)
         if self._news:
             return escape_text(f"{self._news[-1]} {self._stage}, {passed}.")
@@ -196,8 +202,6 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         lost = [label for label, why in self._lost.items() if why]
         if lost:
             return f"{phrases.join_words(lost)} lost, connecting again. The job goes on there."
-        if self._is_over:
-            return "Reading the logs of the workers."
         if not running:
             return "The command has ended on all workers. Its end is being looked at."
         workers = phrases.format_count(len(parts), "worker")
@@ -221,7 +225,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
             yield f"{job_text.describe_record(job.record).capitalize()}."
         yield from self._news
         if job.workers and job.record.phase == "ended":
-            yield f"`{job.record.tpu}` stays, and is billed until you delete it."
+            yield f"`{job.record.tpu}` stays, and is billed until you delete it (d in the list)."
 
     def make_row(self, part: WorkerStatus[WorkerJobState]) -> Row:
         lines = phrases.format_count(part.count, "line")
@@ -237,6 +241,8 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
             return ("done" if is_good else "warn" if state.is_stopped else "fail"), text
         if self._is_over:
             return "notrun", "its log, as far as it is here"
+        if self._lost.get(part.label):
+            return "warn", "lost, connecting again"
         return ("run", "running") if part.count else ("wait", "waiting")
 
     def describe_end(self, part: WorkerStatus[WorkerJobState]) -> Iterator[LaidOutLines]:

@@ -78,10 +78,11 @@ def play_job(subject: JobSubject, client: OfferingClient, clock: Clock) -> Itera
     board = JobBoard(job.record.workers)
     yield JobOpened(job, board)
     is_over = job.record.phase in ("ended", "given-back")
-    if is_over and job.record.code:
-        yield _find_first_failure(job.record)
     if not job.workers:
         _read_logs(job.record, board)
+    if is_over and job.record.code and not job.record.is_stopped:
+        yield _find_first_failure(job.record)
+    if not job.workers:
         return
     if subject.order:
         yield from _start(job, board)
