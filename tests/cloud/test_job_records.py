@@ -16,6 +16,7 @@ from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.cloud.jobs import job_end, job_records
+from tpustarter.cloud.jobs.job_connection import ListedJob
 from tpustarter.cloud.jobs.job_records import JobLog, JobRecord
 from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
 from tpustarter.cloud.jobs.worker_calls import Route
@@ -101,6 +102,29 @@ def test_tpu_is_kept_for_its_results(
             job_end.require_safe_results(record, states, fetched)
     else:
         job_end.require_safe_results(record, states, fetched)
+
+
+@pytest.mark.parametrize(
+    ("states", "more", "expected"),
+    [
+        ((), {}, "not-seen"),
+        ((), {"phase": "ended", "code": 0}, "ended"),
+        ((), {"phase": "ended", "code": 3}, "failed"),
+        ((), {"phase": "ended", "code": 143, "is_stopped": True}, "stopped"),
+        ((DONE,), {"phase": "given-back", "code": 0}, "given-back"),
+        ((DONE, replace(DONE, state="running", code=None)), {}, "running"),
+        ((DONE, replace(DONE, code=143, is_stopped=True)), {}, "stopped"),
+        ((DONE, replace(DONE, state="lost", code=None)), {}, "lost"),
+        ((replace(DONE, state="placed", code=None),), {}, "not-started"),
+        ((DONE, replace(DONE, code=1)), {}, "failed"),
+        ((DONE, DONE), {}, "ended"),
+    ],
+)
+def test_state_of_job_is_its_worst(
+    states: tuple[WorkerJobState, ...], more: dict[str, Any], expected: str
+) -> None:
+    """As the workers say it; where they were not asked, as this machine remembers it."""
+    assert expected == ListedJob(replace(RECORD, **more), states).state
 
 
 class _Listing:

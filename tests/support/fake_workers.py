@@ -2,7 +2,8 @@
 
     tools = lay_workers(tmp_path / "workers")
 
-What a call of worker 1 runs has `tools/w1` as its home. `cut(tools, 1)` lets it be unreachable.
+What a call of worker 1 runs has `tools/w1` as its home. `cut(tools, 1)` and `end_calls` are a
+lost connection.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ if [ -e {folder}/cut-$number ]; then
   echo "ssh: connect to host 192.0.2.2 port 22: Connection timed out" >&2
   exit 255
 fi
-HOME={folder}/w$number exec sh -c "$text"
+echo $$ >>{folder}/calls-$number
+HOME={folder}/w$number exec sh -c "exec $text"
 """
 
 
@@ -41,8 +43,16 @@ def lay_workers(folder: Path, count: int = 2) -> Path:
 
 
 def cut(folder: Path, number: int) -> None:
-    """Let a worker be unreachable, and end the calls to it."""
+    """Let a worker be unreachable for new calls."""
     (folder / f"cut-{number}").touch()
+
+
+def end_calls(folder: Path, number: int) -> None:
+    """End the calls that a worker is answering."""
+    for pid in (folder / f"calls-{number}").read_text().split():
+        with contextlib.suppress(OSError):  # most have ended, and a pid may be another's by now
+            if b"stdin.buffer" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(int(pid), signal.SIGKILL)
 
 
 def mend(folder: Path, number: int) -> None:
