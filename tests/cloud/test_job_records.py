@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -52,19 +54,45 @@ def test_record_is_found_again_and_forgotten() -> None:
     assert "unknown" in json.dumps(state.load_state("jobs"))
 
 
-def test_old_records_go_with_their_logs() -> None:
-    """Only of jobs that are over, and only of more than are kept."""
-    for number in range(job_records.KEPT + 2):
-        phase = "ended" if number else "running"
-        record = job_records.save_job(replace(RECORD, id=f"bert-{number}", phase=phase))
+def test_old_jobs_go_with_their_folders() -> None:
+    """Only of more than are kept, and only those for which nothing is waited for."""
+    now = datetime.now(timezone.utc)
+    waited = {"running": {"phase": "running"}, "kept": {"phase": "ended", "give_back": True}}
+    old = {"ended": {"phase": "ended", "give_back": False}, "lost": {"phase": "running"}}
+    for name, fields in (*waited.items(), *old.items()):
+        days = job_records.OLDEST_DAYS + 1 if name == "lost" else 2
+        began = (now - timedelta(days=days)).isoformat()
+        record = replace(RECORD, id=name, began=began, **fields)  # type: ignore[arg-type]
+        job_records.save_job(record)
         record.log_folder.mkdir(parents=True)
-        record.logs[0].write_text("x")
+        record.archive.touch()
+    for number in range(job_records.KEPT):
+        began = (now - timedelta(minutes=number)).isoformat()
+        job_records.save_job(replace(RECORD, id=f"bert-{number}", began=began, phase="given-back"))
 
-    ids = [one.id for one in job_records.read_jobs()]
-    assert "bert-0" in ids
-    assert "bert-1" not in ids
-    assert not replace(RECORD, id="bert-1").log_folder.exists()
-    assert replace(RECORD, id="bert-0").logs[0].exists()
+    ids = {one.id for one in job_records.read_jobs()}
+    assert waited.keys() == ids - {f"bert-{number}" for number in range(job_records.KEPT)}
+    assert waited.keys() == {path.name for path in job_records.jobs_folder().iterdir()}
+
+
+def test_folder_of_cut_start_is_removed() -> None:
+    """A day later, because a start that is going on has no record yet."""
+    cut, new = (replace(RECORD, id=name).log_folder for name in ("cut", "new"))
+    for folder in (cut, new):
+        folder.mkdir(parents=True)
+        (folder / "code.tar.gz").touch()
+    os.utime(cut, (0, 0))
+
+    job_records.save_job(RECORD)
+
+    assert (False, True) == (cut.exists(), new.exists())
+
+
+def test_worker_cannot_name_a_folder_elsewhere() -> None:
+    """The name of a job that a worker knows becomes that of a folder here."""
+    job_records.save_job(replace(RECORD, id="../../bert"))
+
+    assert [] == job_records.read_jobs()
 
 
 def test_two_followers_write_one_log() -> None:

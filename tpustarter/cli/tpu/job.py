@@ -424,10 +424,10 @@ def logs_command(
 ) -> None:
     """Show the logs of all workers in one stream, each line with its worker.
 
-    They are kept here as well, so they can be read when the TPU is gone. With --follow, a
-    connection that was lost is made again, and the log is continued where it was left. What the job
-    was started with, --fetch and --give-back, is done at its end. The exit code is then that of
-    the worst worker.
+    They are kept here as well, so they can be read when the TPU is gone: those of the last 100
+    jobs, and of each one that is not over. With --follow, a connection that was lost is made again,
+    and the log is continued where it was left. What the job was started with, --fetch and
+    --give-back, is done at its end. The exit code is then that of the worst worker.
     """
     named = choose_project(project, dry_run=dry_run)
     if dry_run:

@@ -142,6 +142,7 @@ def _end(
 ) -> Generator[JobEvent, None, None]:
     """Fetch the results, and give the TPU back once they are safe."""
     record = job.record
+    record.archive.unlink(missing_ok=True)  # it is not sent again
     is_failed = bool(record.code) and not any(one.is_stopped for one in states)
     yield LogsKept(record, is_failed)
     fetched = 0

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Literal
 
@@ -25,9 +28,25 @@ from tpustarter.running.line_splitter import LineSplitter
 STATE = "jobs"
 LOCK_WAIT_S = 10.0
 KEPT = 100
-"""Records that are kept, with their logs; those of jobs that are not over stay in any case."""
+"""Jobs that are kept, the newest, with their logs; one that is not over stays in any case."""
+OLDEST_DAYS = 365
+"""Days after which a job that was never followed to its end is not kept for that."""
+UNKNOWN_DAYS = 1
+"""Days after which the folder of a job is removed whose start was cut short."""
+
+_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,199}", re.ASCII)
 
 Phase = Literal["starting", "running", "ended", "given-back"]
+
+
+def jobs_folder() -> Path:
+    """Return the folder that has one of each job."""
+    return locations.state_folder_path() / "tpu-jobs"
+
+
+def is_job_id(text: str) -> bool:
+    """Return whether a text can be the id of a job, so that its folder is below that of all."""
+    return _ID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -68,7 +87,7 @@ class JobRecord:
     @property
     def log_folder(self) -> Path:
         """Return the folder of its logs here."""
-        return locations.state_folder_path() / "tpu-jobs" / self.id
+        return jobs_folder() / self.id
 
     @property
     def archive(self) -> Path:
@@ -109,14 +128,7 @@ def save_job(record: JobRecord) -> JobRecord:
 def forget_job(record: JobRecord) -> None:
     """Remove a job that was never started; raises Problem."""
     _change(lambda rows: [row for row in rows if not _is_of(row, record)])
-    _remove_logs(record)
-
-
-def _remove_logs(record: JobRecord) -> None:
-    for path in (*record.logs, record.archive):
-        path.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        record.log_folder.rmdir()
+    shutil.rmtree(record.log_folder, ignore_errors=True)
 
 
 def _is_of(row: object, record: JobRecord) -> bool:
@@ -133,6 +145,7 @@ def _read(row: object) -> JobRecord | None:
     try:
         record = msgspec.convert(row, JobRecord)
         is_ours = {*as_object(row)} <= _FIELDS and record.start_time.tzinfo and record.workers
+        is_ours = is_ours and is_job_id(record.id)
     except ValueError:
         return None
     return record if is_ours else None
@@ -147,13 +160,28 @@ def _change(change: Callable[[list[object]], Sequence[object]]) -> None:
     path = locations.make_state_folder() / f"{STATE}.lock"
     with locations.hold_lock(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True):
         rows = change(_rows())
-        over = [row for row in map(_read, rows) if row and row.phase in ("ended", "given-back")]
-        dropped = {row.id: row for row in over[: max(0, len(rows) - KEPT)]}
-        state.save_state(
-            STATE, {"jobs": [row for row in rows if as_object(row).get("id") not in dropped]}
-        )
-    for record in dropped.values():
-        _remove_logs(record)
+        jobs = sorted(filter(None, map(_read, rows)), key=lambda one: one.start_time)
+        dropped = {one.id for one in jobs[:-KEPT] if _is_over(one)}
+        rows = [row for row in rows if as_object(row).get("id") not in dropped]
+        state.save_state(STATE, {"jobs": rows})
+        _remove_folders(dropped, {str(as_object(row).get("id")) for row in rows})
+
+
+def _is_over(record: JobRecord) -> bool:
+    """Return whether nothing of a job is waited for any more."""
+    if record.phase == "given-back" or (record.phase == "ended" and not record.give_back):
+        return True
+    return datetime.now(timezone.utc) - record.start_time > timedelta(days=OLDEST_DAYS)
+
+
+def _remove_folders(dropped: Collection[str], kept: Collection[str]) -> None:
+    """Remove the folders of jobs that are no longer known, and of starts that were cut short."""
+    before = time.time() - UNKNOWN_DAYS * 24 * 3600
+    with contextlib.suppress(OSError):
+        for folder in jobs_folder().iterdir():
+            is_old = folder.name not in kept and folder.stat().st_mtime < before
+            if folder.name in dropped or is_old:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 class JobLog:

@@ -332,6 +332,8 @@ class TpuJob:
                         errors[event.worker] = event.error
                 elif event.frame.event == "job":
                     state = parse_state(event.worker, event.frame.fields)
+                    if not job_records.is_job_id(state.job):
+                        continue
                     found.append((state.job, self._number(event.worker), state))
         found.sort(key=lambda row: row[:2])
         return [state for _, _, state in found], errors
