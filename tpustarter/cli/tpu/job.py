@@ -111,7 +111,8 @@ def job_command() -> None:
 
     `tpustarter tpu job NAME -- COMMAND` starts it on the TPU called NAME, which is short for
     `tpustarter tpu job start NAME -- COMMAND`. The command goes on when you close the laptop, and
-    its logs are kept on the workers.
+    its logs are kept on the workers. `tpustarter learn slices/run-everywhere` says when SkyPilot,
+    Kinetic or gcluster suits better.
     """
 
 
