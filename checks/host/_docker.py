@@ -1,4 +1,4 @@
-"""How a container is started so that it can use the TPU."""
+"""The command or setting that gives a container access to the TPU."""
 
 from tpustarter.machine import host
 

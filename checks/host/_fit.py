@@ -1,4 +1,4 @@
-"""True if installed frameworks fit each other, judged by what their own metadata requires."""
+"""Compatibility of the installed frameworks, judged by the requirements in their metadata."""
 
 from __future__ import annotations
 

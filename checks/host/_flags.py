@@ -1,8 +1,8 @@
-"""Mistakes in XLA_FLAGS and LIBTPU_INIT_ARGS that show without a list of all flags.
+"""Mistakes in XLA_FLAGS and LIBTPU_INIT_ARGS that can be found without a list of all flags.
 
 Each was tried without a TPU, with jaxlib 0.6.2, 0.10.2 and 0.12.0.1 or with libtpu 0.0.50.1. A
-mistake of which it says that the program aborts ended the process, and one that is ignored didn't
-change a run. Values may hold paths and names, so only names of flags are shown.
+mistake reported to abort the program ended the process, and one reported as ignored did not change
+a run. Values may contain paths and names, so only the flags' names are shown.
 Source: xla/parse_flags_from_env.cc in openxla/xla.
 """
 

@@ -1,4 +1,4 @@
-"""The exact commands that install something here, from tools that are here."""
+"""The exact commands that install packages on this machine, with the tools that it has."""
 
 from __future__ import annotations
 

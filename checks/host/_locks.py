@@ -1,4 +1,4 @@
-"""What keeps libtpu from its lock file, and what to do about it."""
+"""Obstacles that keep libtpu from its lock file, and their remedies."""
 
 import re
 

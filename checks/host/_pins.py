@@ -1,4 +1,4 @@
-"""Installed versions, judged by what the packages beside them require in their metadata."""
+"""Installed versions, judged by the requirements in other packages' metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""True if TensorFlow fits this machine and what stands beside it, and what old code misses."""
+"""TensorFlow's fit with this machine and other packages, and APIs that old code misses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""True if the packages of PyTorch fit each other: each is built for versions of the others."""
+"""Compatibility of PyTorch's packages, each built for specific versions of the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""True if torchax is still what its own record says: torch_xla brings a folder of that name."""
+"""Files of torchax that torch_xla overwrote, because it has a folder of that name too."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The words of all hosts on what they are about to do together, and the hosts that differ.
+"""The texts that all hosts exchange before they do something together, and the hosts that differ.
 
-The rule to know: a collective that one host does not join never ends, and no host says so. So the
-hosts compare first, through the key-value store of JAX's coordinator, where a silent host costs
-`ANSWER_S` and is named.
+The rule to know: a collective that one host does not join never ends, and no host reports that. So
+the hosts first compare texts, through the key-value store of JAX's coordinator, where a silent host
+costs `ANSWER_S` seconds and is named.
 """
 
 import collections

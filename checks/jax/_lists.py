@@ -1,7 +1,7 @@
-"""The devices that each host lists, beside those that the others list.
+"""The devices that each host lists, compared with the other hosts' lists.
 
-The rule to know: programs name devices by their place in the list, so hosts with different lists
-run different programs, and wait for each other.
+The rule to know: programs identify devices by their position in the list, so hosts with different
+lists run different programs and wait for each other.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What libtpu's monitoring library reports about links and chips, and what the values mean.
+"""Values that libtpu's monitoring library reports about links and chips, and their meaning.
 
 The rule to know: nothing is healthy unless libtpu says so in the documented form. Missing data, a
 text in another form and a missing library are reported as unknown.

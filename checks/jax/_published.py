@@ -1,4 +1,4 @@
-"""Documented peaks of devices per second, and rates that people measured and published.
+"""Documented peak rates of devices, and rates that people measured and published.
 
 The rule to know: figures are of one JAX device, in the unit of the peak, and each names its source.
 """

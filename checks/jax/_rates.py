@@ -1,8 +1,8 @@
-"""What a loop reaches in a second on each device, beside documented and published figures.
+"""The rate of a loop on each device, compared with documented and published figures.
 
 The rule to know: documents give a peak, and a peak is not a promise. A rate fails only if it is far
 below what others published for the same chip, or above what any chip can do; otherwise it is
-reported as a fraction of the peak, of the lowest one where sources differ.
+reported as a fraction of the peak, or of the lowest peak if sources differ.
 """
 
 import statistics

@@ -1,4 +1,4 @@
-"""What the installed torch_tpu says it needs, read from its metadata."""
+"""The requirements of the installed torch_tpu, read from its metadata."""
 
 import re
 

@@ -1,7 +1,7 @@
-"""What torch_xla counted while something ran: compilations, executions, transfers, fallbacks.
+"""The counts that torch_xla keeps: compilations, executions, transfers and fallbacks.
 
 The rule to know: an execution is counted when it ends, and `torch_xla.sync(wait=True)` of 2.9.0
-returns before that. So everything here waits by `xm.wait_device_ops()`.
+returns before that. So this module waits with `xm.wait_device_ops()`.
 """
 
 import collections

@@ -1,7 +1,7 @@
-"""What PyTorch/XLA would compile for a tensor: the text of its graph in HLO.
+"""The program that PyTorch/XLA would compile for a tensor, as the HLO text of its graph.
 
 The rule to know: `tensor.dtype` is the dtype that PyTorch assumes, and only the graph shows which
-dtype the device computes with. Nothing is compiled or executed here. PyTorch/XLA has no public name
+dtype the device computes with. Nothing is compiled or executed. PyTorch/XLA has no public name
 for this; its own troubleshooting guide uses the same private one.
 Source: https://docs.pytorch.org/xla/master/learn/troubleshoot.html
 """

@@ -1,1 +1,1 @@
-"""The self-check: plan, runs in probes, verdict, and every way to show them."""
+"""The self-check: its plan, its runs in probes, the verdict, and its output."""

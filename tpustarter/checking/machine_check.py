@@ -1,8 +1,8 @@
-"""The self-check: from a bare machine to a verdict, as one stream of events.
+"""The self-check, from a bare machine to a verdict, as one stream of events.
 
-The order: choose the Python under test, plan, run host checks in it, then each framework's checks
-in a process of its own, under the lease where an accelerator may be owned. The process of the host
-checks starts while the plan is made and its modules are imported.
+It chooses the Python under test, makes a plan and runs the host checks in that Python. Then each
+framework's checks run in a process of their own, under the lease if it may take an accelerator. The
+host checks' process starts and imports its modules while the plan is made.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlanMade:
-    """Sent when the plan is made: `run.target` then has the Python and the devices."""
+    """Sent when the plan is made; `run.target` then describes the Python and the devices."""
 
     run: Run
     plan: framework_plan.FrameworkPlan
@@ -57,21 +57,21 @@ HostState = Literal["connecting", "looking", "waiting", "arrived", "running", "m
 
 @dataclass(frozen=True)
 class HostStateChanged:
-    """Sent when a host of a slice has changed its state, to the machine that started the run."""
+    """Sent to the machine that started the run when a host of a slice changes its state."""
 
     host: int
     name: str
-    """The host as a person calls it; empty if it has no name but its number."""
+    """The host's name; empty if it has only a number."""
     state: HostState
     detail: str = ""
-    """The check that it runs, or why it is missing or has ended."""
+    """The check that is running, or the reason why the host is missing or has ended."""
 
 
 Event = PlanMade | HostStateChanged | CheckStarted | CheckWaiting | FindingReported | CheckEnded
 
 
 class MachineCheckOptions(TypedDict, total=False):
-    """The machine and the folders of a run, where they are not those of this process."""
+    """The machine and folders of a run, if they are not this process's."""
 
     machine: Machine | None
     checks: Path | None
@@ -79,7 +79,7 @@ class MachineCheckOptions(TypedDict, total=False):
 
 
 class MachineCheck:
-    """One run of the self-check. `events` runs it, `stop` ends it from anywhere."""
+    """A run of the self-check: `events` runs it, and `stop` ends it from any thread."""
 
     def __init__(
         self,
@@ -109,9 +109,9 @@ class MachineCheck:
         self._redact = Redactor(self._machine.env)
         self._runner: CheckRunner | None = None
         self._planned: int | None = None
-        """Number of results there will be; None until that is known."""
+        """Expected number of results; None until the plan is made."""
         self.logs: list[Path] = []
-        """Logs kept of a run that failed: the whole output of its processes."""
+        """Logs kept after a failed run, with the whole output of its processes."""
         self.run = Run(
             __version__,
             datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -122,9 +122,9 @@ class MachineCheck:
         )
 
     def stop(self, number: int = signal.SIGINT) -> None:
-        """End the run, and report the checks that were not run as interrupted.
+        """End the run, reporting the checks that have not run as interrupted.
 
-        Once every check has ended this does nothing: the processes have ended already.
+        Once every check has ended this does nothing, because the processes have already ended.
         """
         if self.is_over:
             return
@@ -138,7 +138,7 @@ class MachineCheck:
         return self._planned == len(self.run.results)
 
     def events(self) -> Iterator[Event]:
-        """Run the checks; yields events, and fills `run` as they come."""
+        """Run the checks, yielding events and filling `run` as they arrive."""
         began = time.monotonic()
         try:
             for event in self._events():
@@ -170,7 +170,7 @@ class MachineCheck:
             if host_checks:
                 runner.start_early()
             run_plan = self._plan()
-            # Without host checks a framework's process reports the Python's versions as well.
+            # Without host checks, a framework's process reports the Python's versions too.
             shared = (
                 not host_checks
                 and len(groups) == 1
@@ -185,7 +185,7 @@ class MachineCheck:
             self._planned = len(host_checks) + sum(map(len, groups.values()))
             self._describe(run_plan, versions, groups, left_out)
             if run_plan.blocked and run_plan.blocked.code == ExitCode.NO_DEVICE:
-                self.run.blocked = run_plan.blocked  # also when no framework's check was selected
+                self.run.blocked = run_plan.blocked  # even if no framework's check was selected
             yield PlanMade(self.run, run_plan)
             if not shared:
                 yield from runner.run(host_checks)
@@ -193,7 +193,7 @@ class MachineCheck:
                 yield from self._framework(framework, group, run_plan, session)
             blocked, has_run = self.run.blocked, any(one.ran_on for one in self.run.results)
             if has_run and blocked and blocked.reason == "not-applicable":
-                self.run.blocked = None  # another framework ran: only this one was skipped
+                self.run.blocked = None  # another framework ran, so only this one was skipped
         finally:
             runner.close()
 
@@ -210,7 +210,7 @@ class MachineCheck:
         )
 
     def _plan(self) -> framework_plan.FrameworkPlan:
-        # This takes long: the process starts meanwhile.
+        # The process starts while this slow step runs.
         from tpustarter.checking.plan import framework_plan
 
         request = self._request
@@ -238,7 +238,7 @@ class MachineCheck:
 
     def _start(self, session: ProbeSession) -> CheckRunner:
         self._runner = CheckRunner(session)
-        if self.run.stopped_by is not None:  # stop() came while there was none to reach
+        if self.run.stopped_by is not None:  # stop() came before there was a runner
             self._runner.stop(self.run.stopped_by)
         return self._runner
 
@@ -290,7 +290,7 @@ class MachineCheck:
     ) -> list[str]:
         """Return the frameworks whose checks are left out: not selected, and not installed.
 
-        Where no framework is installed, the first one is kept, to show what could be checked.
+        If no framework is installed, the first is kept, to show what could be checked.
         """
         if self._request.ids or self._request.framework:
             return []
@@ -373,13 +373,13 @@ class MachineCheck:
 
     def _add(self, result: Result) -> None:
         self.run.results.append(result)
-        if result.ran_on:  # what was found outranks what was expected
+        if result.ran_on:  # found devices outrank expected ones
             self.run.target["kind"] = result.ran_on.kind
             self.run.target["devices"] = result.ran_on.count
 
 
 def needs_hosts(check: Check) -> bool:
-    """Return whether a check needs several hosts, and is left out of a run on one host."""
+    """Return whether a check needs several hosts, so that a run on one host leaves it out."""
     return check.needs.get("hosts", 1) > 1
 
 

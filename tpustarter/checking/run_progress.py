@@ -1,4 +1,4 @@
-"""The progress of a run of checks, from its events: what has ended, and what runs."""
+"""The progress of a run of checks, from its events: checks that have ended, and the running one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaitin
 from tpustarter.core.content import Check
 
 TROUBLE: tuple[Status, ...] = ("fail", "error", "warn")
-"""The statuses that are counted while checks run."""
+"""The statuses counted while checks run."""
 
 
 class RunProgress:
@@ -20,20 +20,20 @@ class RunProgress:
 
     def __init__(self, checks: Iterable[Check] = ()) -> None:
         self.checks: dict[str, Check] = {check.id: check for check in checks}
-        """The checks of the run, by id; once the plan is made, without those that it leaves out."""
+        """The run's checks by id; those left out by the plan are removed once it is made."""
         self.results: dict[str, Result] = {}
         self.running: str | None = None
         """The id of the running check."""
         self.reported = ""
-        """The progress that the running check has reported."""
+        """The progress reported by the running check."""
         self.platform = ""
         """The platform under test, once the plan is made."""
         self.warm: set[str] = set()
-        """Frameworks whose process has answered."""
+        """Frameworks of which at least one check has ended."""
         self._began = time.monotonic()
 
     def follow(self, event: object) -> None:
-        """Update the progress by an event of the run."""
+        """Update the progress from an event of the run."""
         if isinstance(event, PlanMade):
             self.platform = event.run.target.get("platform", "")
             for check in list(self.checks.values()):
@@ -51,7 +51,7 @@ class RunProgress:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the running check, or else the present wait, began."""
+        """Seconds since the running check, or else the current wait, began."""
         return time.monotonic() - self._began
 
     @property
@@ -60,7 +60,7 @@ class RunProgress:
         return len(self.results) / len(self.checks) if self.checks else 0.0
 
     def numbers(self, unit: str = "") -> str:
-        """Return the progress in numbers, such as `4 of 8, 1 fail`, with the unit after `8`."""
+        """Return the progress as numbers, such as `4 of 8, 1 fail`, with the unit after `8`."""
         counts = Counter(result.status for result in self.results.values())
         wrong = "".join(f", {counts[status]} {status}" for status in TROUBLE if counts[status])
         return f"{len(self.results)} of {len(self.checks)}{unit}{wrong}"

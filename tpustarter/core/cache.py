@@ -1,9 +1,9 @@
-"""A cache in the state folder for what is made of files, so that nothing is parsed or built twice.
+"""A cache in the state folder for values parsed or built from files.
 
-An entry is keyed by the content that it was made of, by the code that made it, and by this Python:
-whatever changes, it is not found any more, and nothing is ever out of date. The first line of a
-file is the hash of the rest. Losing the cache costs only time, so none of its errors is shown.
-Under sudo there is no cache, because any program of the user could write entries that root would
+An entry is keyed by its source's content, the code that produced it and the versions of Python and
+tpustarter. A change to any of them is a cache miss, so no entry is ever stale. The first line of a
+file is the hash of the rest. Losing the cache costs only time, so its errors are ignored. Under
+sudo there is no cache, because any of the user's programs could write entries that root would
 trust.
 """
 
@@ -25,13 +25,14 @@ from tpustarter.version import __version__
 _T = TypeVar("_T")
 
 MAX_BYTES = 8 * 1024 * 1024
-"""Size of a file above which it is not one of this cache."""
+"""Largest cache file, in bytes, that is read."""
 MOST = 400
-"""Entries kept of one name, those of this run first: other versions and folders have some too."""
+"""Maximum number of entries per file, this run's first; other versions and folders share the file.
+"""
 
 
 class Cache:
-    """The entries of one name: JSON values keyed by the source they were read from."""
+    """The entries of one cache file: JSON values keyed by a hash of their source."""
 
     def __init__(self, entries: dict[str, Any], salt: bytes) -> None:
         self._kept, self._salt = entries, salt
@@ -39,9 +40,9 @@ class Cache:
         self._is_changed = False
 
     def get_or_read(self, source: bytes, read: Callable[[], _T]) -> _T:
-        """Return the value that `read` makes of a source, from the cache if possible.
+        """Return the value that `read` returns for a source, from the cache if possible.
 
-        An error of `read` is never cached, nor is a value that JSON would change.
+        Errors are never cached, nor are values that do not survive a round trip through JSON.
         """
         key = _hash(self._salt + source)
         if key in self._kept:
@@ -54,7 +55,7 @@ class Cache:
         return self._used[key]
 
     def select_entries_to_keep(self) -> dict[str, Any] | None:
-        """Return the entries to keep, at most `MOST`, or None if nothing changed."""
+        """Return at most `MOST` entries to save, or None if nothing changed."""
         everything = {**self._used, **self._kept}
         return dict(list(everything.items())[:MOST]) if self._is_changed else None
 
@@ -64,8 +65,8 @@ def open_cache(name: str, reader: str) -> Generator[Cache]:
     """Open the cache called `name`; new entries are saved when the `with` block ends.
 
     Args:
-        name: That of a file in the folder `cache` of the state folder.
-        reader: The file of the code that reads the sources.
+        name: Name of a file in the state folder's `cache` folder.
+        reader: Path of the module that reads the sources; a change to it is a cache miss.
     """
     cache = Cache(_entries(name), _salt(reader))
     yield cache
@@ -76,10 +77,11 @@ def open_cache(name: str, reader: str) -> Generator[Cache]:
 def read_or_build(
     name: str, source: bytes, reader: str, build: Callable[[], bytes]
 ) -> bytes | None:
-    """Return the bytes that `build` makes of a source, from the cache if they are there.
+    """Return the bytes built from a source, from the cache if possible.
 
-    Returns None if they cannot be kept. `reader` is the file of the code that builds: when it
-    changes, so may the bytes.
+    Returns None, without building them, if they cannot be cached. `reader` is the path of the
+    module
+    that builds them; a change to it is a cache miss.
     """
     key = _hash(_salt(reader) + source).encode()
     known, _, body = (_load(name) or b"").partition(b"\n")
@@ -132,7 +134,7 @@ def _salt(reader: str) -> bytes:
 
 
 def _hash(data: bytes) -> str:
-    # The hash that Python uses for its own caches of modules.
+    # The hash that Python uses for its own hash-based `.pyc` files.
     return source_hash(data).hex()
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import ast
 
 LEVELS = ("static", "quick", "full", "soak")
-"""How deep a check goes, in rising order; a level includes those before it."""
+"""Depths of a check, in rising order; each level includes those before it."""
 TRACKS = ("start", "setup", "jax", "project", "pytorch", "tensorflow", "slices", "trouble")
 """Folders of lessons, in the order in which a newcomer meets them."""
 
@@ -30,7 +30,7 @@ class Check:
     """The metadata of a check file."""
 
     id: str
-    """Path without ending: `checks/jax/every_device.py` is `jax.every_device`."""
+    """Path without its extension: `checks/jax/every_device.py` has the id `jax.every_device`."""
     path: Path
     title: str = ""
     """The claim: the first line of the docstring."""
@@ -44,14 +44,14 @@ class Check:
     lesson: str = ""
     source: str = ""
     after: tuple[str, ...] = ()
-    """Checks that must have passed first, where they are part of the run."""
+    """Checks that must pass first, if they are part of the run."""
     own_process: bool = False
     env: dict[str, str] = field(default_factory=dict[str, str])
     optional: bool = False
     has_programs: bool = False
-    """True if it lists programs that run on a device, for rehearsal."""
+    """True if the file has a function `programs`, which lists programs to rehearse."""
     broken: str | None = None
-    """Why the file cannot be used, with its line; None for a sound one."""
+    """The reason why the file cannot be used, with its line; None for a valid file."""
 
 
 _CONSTANTS: dict[str, tuple[str, type | tuple[type, ...]]] = {
@@ -78,12 +78,12 @@ _NEEDS: dict[str, type | tuple[type, ...]] = {
     "platform": str,
     "slices": int,
 }
-"""The types of `CheckNeeds`, as far as they are checked."""
+"""Types of the values in `NEEDS`."""
 _REQUIRED = ("FRAMEWORK", "LEVEL", "NEEDS", "TIMEOUT_S", "LESSON", "SOURCE")
 
 
 def read_checks(folder: Path | None = None) -> list[Check]:
-    """Return every check below `folder`, broken ones too, in order of framework and name."""
+    """Return every check in `folder`, including broken ones, sorted by framework and name."""
     folder = folder or locations.content_folder("checks")
     files = sorted(path for path in folder.glob("*/*.py") if not path.name.startswith("_"))
     with cache.open_cache("checks", __file__) as known:
@@ -110,14 +110,14 @@ def _read_check(path: Path, known: cache.Cache) -> Check:
 
 
 def _refuse_nul(source: bytes) -> None:
-    # Python and YAML report no line for a NUL byte, so the ValueError has it.
+    # Python and YAML report a NUL byte without its line.
     if (place := source.find(b"\0")) >= 0:
         line = source.count(b"\n", 0, place) + 1
         raise ValueError(f"line {line}: found a NUL byte, expected text")
 
 
 def _parse(source: bytes, path: Path) -> dict[str, Any]:
-    import ast  # takes long, and is not needed for what is known already
+    import ast  # slow to import, and not needed for cached files
 
     return _constants(ast.parse(source, str(path)))
 
@@ -158,7 +158,7 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
 
 
 def _refuse_needs(needs: dict[str, object]) -> None:
-    # An unknown need is refused because the check would run without it.
+    # An unknown need is refused, because the check would run without it.
     for name, value in needs.items():
         if name not in _NEEDS:
             raise ValueError(f"NEEDS has `{name}`, expected one of {', '.join(_NEEDS)}")
@@ -172,7 +172,7 @@ def _literal(name: str, statement: ast.Assign, kind: type | tuple[type, ...]) ->
 
     try:
         value = ast.literal_eval(statement.value)
-        json.dumps(value)  # it crosses a pipe
+        json.dumps(value)  # it is sent through a pipe
     except (ValueError, TypeError):
         raise ValueError(f"line {statement.lineno}: {name} must be a literal") from None
     if not isinstance(value, kind):
@@ -188,13 +188,15 @@ def select_checks(
     framework: str | None,
     installed: Container[str] = (),
 ) -> list[Check]:
-    """Return the checks a run should attempt.
+    """Return the checks to run.
 
-    An id asks for a check whatever its level; a glob selects among those of the level. Where part
-    of an id matches several checks, the one of `framework` is taken, else the one `installed`.
+    An id selects its check at any level; a glob selects among the checks of the level. If part of
+    an id
+    matches several checks, the one for `framework` wins, else the one whose framework is
+    `installed`.
 
     Raises:
-        Problem: an id of none, or one that can be each of several, or a glob that matches nothing.
+        Problem: An id matches no check or is ambiguous, or a glob matches nothing.
     """
     checks = list(checks)
     depth = LEVELS.index(level)
@@ -218,7 +220,7 @@ def select_checks(
 
 
 def find_check(typed: str, checks: Sequence[Check], frameworks: Container[str] = ()) -> str:
-    """Return the id of a check typed whole or in part; `frameworks` decide between several."""
+    """Return the id of a check typed in full or in part; `frameworks` decide between several."""
     titles = {check.id: check.title for check in checks}
     liked = {check.id for check in checks if check.framework in frameworks}
     return short_ids.find_id(
@@ -232,12 +234,12 @@ def find_check(typed: str, checks: Sequence[Check], frameworks: Container[str] =
 
 
 def estimate_seconds(checks: Iterable[Check], minutes: float) -> float:
-    """Return the estimated seconds of checks; each of the level `soak` adds the given minutes."""
+    """Return the estimated duration of checks in seconds; each soak check adds `minutes`."""
     return sum((check.estimate_s or 0) + 60 * minutes * (check.level == "soak") for check in checks)
 
 
 def is_glob(pattern: str) -> bool:
-    """Return whether `pattern` selects by wildcard."""
+    """Return whether `pattern` contains a wildcard."""
     return any(character in pattern for character in "*?[")
 
 
@@ -252,28 +254,28 @@ HEADER: dict[str, type] = {
     "exercises": list,
     "code": list,
 }
-"""Keys of a lesson's header with the type of each; a list holds texts."""
+"""Keys of a lesson's header and their types; lists contain strings."""
 MAX_DEPTH = 20
-"""Most levels of nested YAML: more could overflow the stack of the C parser."""
+"""Deepest nesting of YAML that is accepted; more could overflow the C parser's stack."""
 _TOO_DEEP = f"it has aliases, or more than {MAX_DEPTH} levels"
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson: its header and its Markdown."""
+    """A lesson: its header and its Markdown."""
 
     id: str
-    """Track and name: `lessons/jax/13-precision.md` is `jax/precision`."""
+    """Track and name: `lessons/jax/13-precision.md` has the id `jax/precision`."""
     path: Path
     header: dict[str, object]
     text: str
     """The Markdown after the header."""
     first_line: int = 1
-    """Line of the file at which `text` begins."""
+    """The line of the file on which `text` begins."""
 
     @property
     def title(self) -> str:
-        """Title from the header, or the id of a lesson without a title."""
+        """Title from the header, or the id if the header has none."""
         return str(self.header.get("title", self.id))
 
     @property
@@ -283,7 +285,7 @@ class Lesson:
 
     @property
     def frameworks(self) -> dict[str, str]:
-        """Frameworks of the lesson, each with the oldest version that will do, or "" for any."""
+        """Frameworks that the lesson needs, each with its oldest version, or "" for any."""
         named = self._needs.get("framework")
         versions = {
             name: str(version)
@@ -294,17 +296,17 @@ class Lesson:
 
     @property
     def packages(self) -> list[str]:
-        """Packages that the lesson needs beside its framework, by the names to install."""
+        """Other packages that the lesson needs, by the names used to install them."""
         return _as_texts(self._needs.get("packages"))
 
     @property
     def code_names(self) -> list[str]:
-        """Names of the files of code that the lesson brings."""
+        """Names of the code files that come with the lesson."""
         return _as_texts(self.header.get("code"))
 
     @property
     def exercise_names(self) -> list[str]:
-        """Names of the lesson's exercises, in its order."""
+        """Names of the lesson's exercises, in order."""
         return _as_texts(self.header.get("exercises"))
 
     @property
@@ -314,12 +316,12 @@ class Lesson:
 
     @property
     def sources(self) -> list[str]:
-        """Addresses of the pages that the lesson rests on."""
+        """URLs of the lesson's sources."""
         return _as_texts(self.header.get("sources"))
 
     @property
     def devices(self) -> int:
-        """Fewest devices that the blocks of the lesson are written for."""
+        """Smallest number of devices that the lesson's blocks are written for."""
         number = self._needs.get("devices")
         return number if isinstance(number, int) else 1
 
@@ -333,14 +335,18 @@ def _as_texts(value: object) -> list[str]:
 
 
 def read_lessons(folder: Path | None = None) -> list[Lesson]:
-    """Return every lesson, in the course's order; raises Problem for a broken header."""
+    """Return every lesson, in course order.
+
+    Raises:
+        Problem: A lesson cannot be read, or its header is invalid.
+    """
     folder = folder or locations.content_folder("lessons")
     with cache.open_cache("lessons", __file__) as known:
         return [read_lesson(path, known) for path in sorted(folder.glob("*/*.md"), key=_place)]
 
 
 def find_lesson(typed: str, lessons: Iterable[Lesson], path: Container[str] = ()) -> Lesson:
-    """Return the lesson whose id was typed, whole or in part; `path` decides between several."""
+    """Return the lesson whose id was typed in full or in part; `path` decides between several."""
     by_id = {lesson.id: lesson for lesson in lessons}
     titles = {name: lesson.title for name, lesson in by_id.items()}
     found = short_ids.find_id(
@@ -355,11 +361,14 @@ def _place(path: Path) -> tuple[int, str, str]:
 
 
 def read_lesson(path: Path, known: cache.Cache | None = None) -> Lesson:
-    """Return one lesson; raises Problem naming file and line of a broken header.
+    """Read a lesson.
 
     Args:
-        path: Its file.
-        known: Cache of the headers read before.
+        path: The lesson's file.
+        known: Cache of parsed headers.
+
+    Raises:
+        Problem: The file cannot be read, or its header is missing or invalid.
     """
     try:
         text = locations.read_text(path)
@@ -393,10 +402,14 @@ def _refuse_types(header: object) -> None:
 
 
 def read_yaml(text: str) -> object:
-    """Parse a YAML text; raises ValueError for malformed YAML."""
+    """Parse YAML.
+
+    Raises:
+        ValueError: It is malformed, has aliases, or is nested too deeply.
+    """
     import yaml
 
-    library: Any = yaml  # its functions have no types
+    library: Any = yaml  # PyYAML is untyped
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     depth = 0
     try:
@@ -404,10 +417,10 @@ def read_yaml(text: str) -> object:
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH or isinstance(event, yaml.AliasEvent):
-                # A few names that stand for each other can mean more than any memory holds.
+                # A few nested aliases can expand to more than fits in memory.
                 raise ValueError(_TOO_DEEP)
         return library.load(text, Loader=loader)
     except yaml.YAMLError as error:
-        if "maximum nesting depth" in str(error):  # PyYAML 6.0.4 refuses 1,000 levels by itself
+        if "maximum nesting depth" in str(error):  # PyYAML 6.0.4 itself refuses 1,000 levels
             raise ValueError(_TOO_DEEP) from error
         raise ValueError(" ".join(str(error).split())) from error

@@ -1,4 +1,4 @@
-"""The report of a bug in this program, ready to paste: versions and traceback, nothing personal."""
+"""A crash report, ready to paste into an issue: versions and traceback, no personal data."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tpustarter.core.redact import Redactor
 from tpustarter.version import __version__
 
 
-class ReportedCrash(Exception):  # noqa: N818  an error whose report is written
-    """A bug that was already reported when it happened; it still decides the exit code."""
+class ReportedCrash(Exception):  # noqa: N818  its report has been written already
+    """A bug that has already been reported; it still decides the exit code."""
 
     def __init__(self, what: str, where: str) -> None:
         super().__init__(what)
@@ -25,12 +25,12 @@ class ReportedCrash(Exception):  # noqa: N818  an error whose report is written
 
 
 def write_crash_report(error: BaseException) -> tuple[str, str]:
-    """Write the report; return the error in words, and where the report is."""
+    """Write a crash report; return the error as text, and a sentence that names the report."""
     if isinstance(error, ReportedCrash):
         return error.what, error.where
     try:
         return _write(error)
-    except Exception as broken:  # noqa: BLE001  without redaction neither message nor stack is shown
+    except Exception as broken:  # noqa: BLE001  neither message nor stack is shown unredacted
         names = f"{type(error).__name__}, and {type(broken).__name__} as it was written down"
         return names, "no report could be written: is this installation complete?"
 

@@ -1,4 +1,4 @@
-"""Typed values out of JSON that anything may have written: a value of another type is left out."""
+"""Typed values from untrusted JSON; a value of another type is left out."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _T = TypeVar("_T")
 
 
 def is_object(value: object) -> TypeGuard[dict[str, object]]:
-    """Return whether a value of JSON is an object."""
+    """Return whether a JSON value is an object."""
     return isinstance(value, dict)
 
 
 def is_array(value: object) -> TypeGuard[list[object]]:
-    """Return whether a value of JSON is an array."""
+    """Return whether a JSON value is an array."""
     return isinstance(value, list)
 
 
@@ -28,17 +28,17 @@ def as_type(value: object, kind: type[_T]) -> _T | None:
     """Return a JSON value converted to a type, or None if it does not fit."""
     try:
         return msgspec.convert(value, kind)
-    except (msgspec.ValidationError, UnicodeEncodeError):  # a name may be half of a character
+    except (msgspec.ValidationError, UnicodeEncodeError):  # a string may contain a lone surrogate
         return None
 
 
 def items_of_type(value: object, kind: type[_T], most: int | None = None) -> list[_T]:
-    """Return those of the first `most` items of a JSON array, or of all, that have a type."""
+    """Return the items of a JSON array that have a type; of the first `most` items if given."""
     every = (as_type(item, kind) for item in (value[:most] if is_array(value) else ()))
     return [item for item in every if item is not None]
 
 
 def entries_of_type(value: object, kind: type[_T]) -> dict[str, _T]:
-    """Return those entries of a JSON object whose values have a type."""
+    """Return the entries of a JSON object whose values have a type."""
     every = ((name, as_type(item, kind)) for name, item in as_object(value).items())
     return {name: item for name, item in every if item is not None}

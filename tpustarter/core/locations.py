@@ -1,7 +1,7 @@
-"""Locations and safe writing: content, the state folder, files the user names.
+"""File locations and safe I/O: content, the state folder, and files that the user names.
 
-Under sudo everything written belongs to the user who called it, never to root. A file is written
-whole or not at all, and nothing here waits without limit.
+Under sudo, everything written belongs to the user who called it, never to root. A file is written
+completely or not at all, and no function waits indefinitely.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from tpustarter.core.problem import ExitCode, Problem
 PACKAGE = Path(__file__).parents[1]
 
 MAX_BYTES = 1024 * 1024
-"""Most bytes of a file of content; a larger one is there by mistake."""
+"""Largest content file, in bytes; a larger one is a mistake."""
 _MOST_ID = 2**32 - 1
-"""The user id that means "none" to the kernel."""
+"""The user id that the kernel reserves for "none"."""
 LOCK_LOOK_S = 0.02
-"""Seconds between two attempts to get a lock."""
+"""Seconds between attempts to take a lock."""
 PIPE_WAIT_S = 5.0
-"""Longest wait for a reader of a pipe."""
+"""Seconds to wait for a pipe's reader."""
 PIPE_LOOK_S = 0.05
-"""Seconds between two attempts to open one."""
+"""Seconds between attempts to open a pipe."""
 
 _untold: list[str] = []
-"""Sentences about files that were put aside, which the user has not seen yet."""
+"""Sentences about files that were moved aside, not yet shown to the user."""
 
 
 def content_folder(name: str) -> Path:
-    """Return the folder of `checks` or `lessons`: in the package, or beside it in a checkout."""
+    """Return the folder `checks` or `lessons`: in the package, or next to it in a checkout."""
     inside = PACKAGE / name
     return inside if inside.is_dir() else PACKAGE.parent / name
 
 
 def find_sudo_caller() -> tuple[int, int] | None:
-    """Return user and group id of the person who called sudo, or None without sudo."""
+    """Return the user and group id of sudo's caller, or None without sudo."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
     user, group = (_number(os.environ.get(name, "")) for name in ("SUDO_UID", "SUDO_GID"))
@@ -58,25 +58,34 @@ def _number(text: str) -> int | None:
 
 
 def sudo_caller_home() -> Path | None:
-    """Return the home of the person who called sudo, or None without sudo or without a home."""
+    """Return the home folder of sudo's caller, or None without sudo or for an unknown user."""
     if sudo := find_sudo_caller():
         import pwd
 
-        with contextlib.suppress(KeyError):  # a user that this machine does not know
+        with contextlib.suppress(KeyError):  # the user is unknown on this machine
             return Path(pwd.getpwuid(sudo[0]).pw_dir)
     return None
 
 
 def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
-    """Return the text of a file; raises OSError or ValueError for a pipe, a device, a huge one."""
+    """Return the text of a regular file.
+
+    Raises:
+        OSError: It cannot be read, is not a regular file, or is too large.
+        ValueError: It is not UTF-8.
+    """
     _refuse_odd(path, max_bytes)
     return path.read_text(encoding="utf-8-sig")
 
 
 def read_user_file(path: Path, max_bytes: int = MAX_BYTES) -> str:
-    """Return the text of a file or pipe that the user named; raises OSError or ValueError.
+    """Return the text of a file or pipe that the user named.
 
-    A shell makes a pipe of `<(command)`. It is read until its writers have closed it.
+    A shell turns `<(command)` into a pipe, which is read until its writers have closed it.
+
+    Raises:
+        OSError: It cannot be read, or is too large.
+        ValueError: It is not UTF-8.
     """
     if not stat.S_ISFIFO(path.stat().st_mode):
         return read_text(path, max_bytes)
@@ -88,7 +97,11 @@ def read_user_file(path: Path, max_bytes: int = MAX_BYTES) -> str:
 
 
 def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the bytes of a file; raises OSError for a pipe, a device, a huge one."""
+    """Return the bytes of a regular file.
+
+    Raises:
+        OSError: It cannot be read, is not a regular file, or is too large.
+    """
     _refuse_odd(path, max_bytes)
     return path.read_bytes()
 
@@ -102,18 +115,18 @@ def _refuse_odd(path: Path, max_bytes: int) -> None:
 
 
 def make_state_folder() -> Path:
-    """Return the folder for state and logs, after making it if necessary."""
+    """Return the folder for state and logs, creating it if necessary."""
     return make_folder(state_folder_path())
 
 
 def state_folder_path() -> Path:
-    """Return the path of the folder for state and logs; nothing is made."""
+    """Return the path of the folder for state and logs, without creating it."""
     chosen = os.environ.get("TPUSTARTER_HOME")
     if chosen:
         return Path(chosen)
     if home := sudo_caller_home():
         return home / ".local/state/tpustarter"
-    if sys.platform == "linux":  # as platformdirs, whose import takes as long as all others
+    if sys.platform == "linux":  # as platformdirs does, without its slow import
         below = {"XDG_STATE_HOME": "", "HOME": ".local/state"}
         for name, folder in below.items():
             if os.environ.get(name, "").startswith("/"):
@@ -124,13 +137,17 @@ def state_folder_path() -> Path:
 
 
 def make_folder(folder: Path) -> Path:
-    """Make a folder and its missing parents, owned by the caller; raises Problem on failure."""
-    import tempfile  # takes long, and is not needed where nothing is written
+    """Create a folder and its missing parents; under sudo they belong to the caller.
+
+    Raises:
+        Problem: The folder cannot be created or written to.
+    """
+    import tempfile  # slow to import, and only needed for writing
 
     try:
         make_missing_folders(folder)
         with tempfile.TemporaryFile(dir=folder):
-            pass  # a folder that cannot be written to must show now, not at the end of a run
+            pass  # an unwritable folder must be reported now, not at the end of a run
     except OSError as error:
         raise Problem(
             f"cannot write to the state folder `{folder}`: {error.strerror or error}",
@@ -140,7 +157,7 @@ def make_folder(folder: Path) -> Path:
 
 
 def make_missing_folders(folder: Path, mode: int = 0o755) -> None:
-    """Make a folder and its missing parents, owned by the caller; raises OSError."""
+    """Create a folder and its missing parents; under sudo they belong to the caller."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True, mode=mode)
     for path in missing:
@@ -149,7 +166,7 @@ def make_missing_folders(folder: Path, mode: int = 0o755) -> None:
 
 @contextlib.contextmanager
 def convert_write_errors(path: Path) -> Generator[None]:
-    """Raise Problem for an OSError while `path` is written."""
+    """Turn an OSError raised while `path` is written into a Problem."""
     try:
         yield
     except OSError as error:
@@ -163,18 +180,17 @@ def convert_write_errors(path: Path) -> Generator[None]:
 def hold_lock(
     path: Path, *, wait_s: float, busy: Problem, is_needed: bool = False, is_folder: bool = False
 ) -> Generator[int]:
-    """Hold the lock on `path`; yields its descriptor, which keeps the lock where it is inherited.
+    """Hold a lock on `path`, yielding its descriptor; a process that inherits it keeps the lock.
 
     Args:
-        path: Its file, which is made.
-        wait_s: How long to wait for another program.
-        busy: The Problem raised after that time.
-        is_needed: Whether to raise where the file system has no locks; otherwise the block runs
-            without one.
-        is_folder: Whether `path` is an existing folder.
+        path: The lock file, which is created if it is missing.
+        wait_s: Seconds to wait for another process.
+        busy: The Problem to raise after that time.
+        is_needed: True to raise if the file system has no locks, instead of running without one.
+        is_folder: True if `path` is an existing folder.
 
     Raises:
-        Problem: the file cannot be written or locked, or `busy`.
+        Problem: The file cannot be written or locked, or `busy`.
     """
     with convert_write_errors(path):
         flags = os.O_RDONLY if is_folder else os.O_RDWR | os.O_CREAT
@@ -208,13 +224,13 @@ def make_lock_problem(path: Path, error: OSError) -> Problem:
 
 
 def expand_path(text: str | Path) -> Path:
-    """Return the path that a person typed; `~name` is kept where there is no such user."""
-    return Path(os.path.expanduser(text))  # noqa: PTH111  pathlib raises for that
+    """Expand `~` in a path that the user typed; `~name` is kept if there is no such user."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111  pathlib raises for an unknown user
 
 
 @contextlib.contextmanager
 def convert_output_errors(path: Path) -> Generator[None]:
-    """Raise Problem for an OSError about a file or folder that the user named."""
+    """Turn an OSError about a file or folder that the user named into a Problem."""
     try:
         yield
     except OSError as error:
@@ -223,20 +239,20 @@ def convert_output_errors(path: Path) -> Generator[None]:
 
 
 def chown_to_caller(path: Path) -> None:
-    """Change the owner of a file or folder to the user who called sudo; no effect without sudo."""
+    """Give a file or folder to the user who called sudo; without sudo, do nothing."""
     if sudo := find_sudo_caller():
         with contextlib.suppress(OSError):
             os.chown(path, *sudo, follow_symlinks=False)
 
 
 def write_user_file(path: Path, text: str) -> None:
-    """Write a file that the user named, completely or not at all, within a time limit.
+    """Write a file that the user named, completely or not at all, with a timeout.
 
-    A file is written beside itself and renamed, also where a link leads to it. In a folder that
-    takes no further file it is written in place, and so is a pipe or a device.
+    A file is written under a temporary name and renamed, also through a symbolic link. A file whose
+    folder accepts no new files is written in place, and so is a pipe or a device.
 
     Raises:
-        Problem: it cannot be written, for example because the pipe has no reader.
+        Problem: It cannot be written, for example because a pipe has no reader.
     """
     data = text.encode()
     with convert_output_errors(path):
@@ -246,12 +262,12 @@ def write_user_file(path: Path, text: str) -> None:
 
 
 def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Replace the content of a file, all of it or nothing; raises OSError.
+    """Replace a file's content atomically.
 
     Args:
-        path: The file; a link would be replaced itself.
+        path: The file; a symbolic link would itself be replaced.
         data: The whole content.
-        mode: Its permissions; None for access by this user alone.
+        mode: Its permissions; None for access by the owner only.
     """
     import tempfile
 
@@ -272,31 +288,31 @@ def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
 
 
 def claim_free_name(path: Path, *, folder: bool = False) -> Path:
-    """Make an empty file or folder with a free name: `path`, else `NAME-2`; raises OSError.
+    """Create an empty file or folder under a free name: `path`, or else `NAME-2` and so on.
 
-    An existing file is never replaced, nor one that another process makes at the same moment.
+    A file that exists, or that another process creates at the same moment, is never replaced.
     """
     for number in count(1):
         free = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
         with contextlib.suppress(FileExistsError):
             free.mkdir() if folder else free.touch(exist_ok=False)
             return free
-    raise AssertionError  # the loop has no end
+    raise AssertionError  # unreachable: the loop is endless
 
 
 def move_aside(path: Path, name: str, *, why: str = "") -> Path:
-    """Move a file or folder to a free name beside it; return its path there.
+    """Move a file or folder to a free name in its folder; return its new path.
 
-    An existing file of such a name that differs is kept. One with the same content needs no second
-    copy.
+    An existing file of that name is kept if it differs. If its content is the same, the moved file
+    would be a second copy and is deleted instead.
 
     Args:
         path: The file or folder in the way.
-        name: Its new name if that is free.
-        why: The reason, for the sentence of `pop_move_notices`; empty where the caller reports it.
+        name: Its new name, if that is free.
+        why: The reason, for `pop_move_notices`; empty if the caller reports the move.
 
     Raises:
-        OSError: it cannot be moved.
+        OSError: It cannot be moved.
     """
     kept = _moved(path, name)
     if why:
@@ -305,7 +321,7 @@ def move_aside(path: Path, name: str, *, why: str = "") -> Path:
 
 
 def pop_move_notices() -> list[str]:
-    """Return sentences on what was put aside since the last call, without a full stop."""
+    """Return sentences about the files moved aside since the last call, without full stops."""
     sentences = [*_untold]
     del _untold[: len(sentences)]
     return sentences
@@ -349,7 +365,7 @@ def _is_file_or_absent(path: Path) -> bool:
 
 
 def _renamed(path: Path, data: bytes) -> bool:
-    """Write beside a file and rename; false where its folder or its mount does not allow that."""
+    """Write a temporary file and rename it; return False if that is not permitted."""
     target = Path(os.path.realpath(path))
     there = target.exists()
     try:
@@ -382,7 +398,7 @@ def _write_there(path: Path, data: bytes) -> None:
 
 
 def _opened(path: Path, deadline: float) -> int:
-    # A blocking open of a pipe would wait until something reads it, so this one polls.
+    # A blocking open would wait until the pipe has a reader, so this one polls.
     while time.monotonic() < deadline:
         try:
             return os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,6 +1,6 @@
 """The one exception shown to users, and the exit codes.
 
-It is imported before signals are handled, so it imports nothing that takes long.
+It is imported before signals are handled, so it imports nothing slow.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Exit codes of every command; `checking/results/verdict.py` chooses the one of a check."""
+    """Exit codes of all commands; `checking/results/verdict.py` chooses that of a check."""
 
     OK = 0
     """The verdict is healthy, or degraded without `--fail-on warn`."""
@@ -25,23 +25,23 @@ class ExitCode(IntEnum):
     NOTHING_VERIFIED = 5
     """No claim was verified."""
     NO_DEVICE = 69
-    """The device asked for with `--require` is missing."""
+    """The device required by `--require` is missing."""
     BUG = 70
     """A bug in tpustarter."""
     LIMIT = 71
-    """This machine allows no more processes, threads, open files or memory."""
+    """This machine's limit on processes, threads, open files or memory is reached."""
     OUTPUT = 74
-    """The output could not be written, to stdout or to a file the user named."""
+    """The output could not be written to stdout or to a file that the user named."""
     BUSY = 75
     """The device is in use; try again."""
     DENIED = 77
-    """No permission on the device."""
+    """No permission to open the device."""
     CONFIGURATION = 78
     """A check, lesson or state file cannot be read."""
     NOT_EXECUTABLE = 126
-    """The command given to `run` cannot be started; the same code as from a shell."""
+    """The command given to `run` cannot be started; shells use the same code."""
     NOT_FOUND = 127
-    """The command given to `run` does not exist; the same code as from a shell."""
+    """The command given to `run` does not exist; shells use the same code."""
     INTERRUPTED = 130
     """Ctrl-C, or SIGINT."""
     PIPE = 141
@@ -50,7 +50,7 @@ class ExitCode(IntEnum):
     """SIGTERM or SIGHUP."""
 
 
-class Problem(Exception):  # noqa: N818  one of the five words of this project
+class Problem(Exception):  # noqa: N818  a central word of this project
     """An error that the user can act on: what is wrong, what to do, where to read more."""
 
     def __init__(
@@ -66,19 +66,18 @@ class Problem(Exception):  # noqa: N818  one of the five words of this project
 
         super().__init__(summary)
         self.summary = escape_text(summary)
-        """The problem, with found and expected; lowercase, no full stop, and always one line,
-        whatever the values in it are."""
+        """The problem as one line, with found and expected; lowercase, no full stop."""
         self.detail = detail
-        """The lines below it, such as the text of a service; often empty."""
+        """Further lines, such as a service's error text; often empty."""
         self.hint = hint
-        """One command or one sentence that can be followed."""
+        """One command or sentence for the user to follow."""
         self.read = read
-        """A lesson, `track/id`."""
+        """A lesson to read, as `track/id`."""
         self.code = code
 
     @property
     def full_text(self) -> str:
-        """The summary, with its detail below it."""
+        """The summary, followed by the detail if there is one."""
         return f"{self.summary}\n{self.detail}" if self.detail else self.summary
 
     def __str__(self) -> str:
@@ -86,7 +85,7 @@ class Problem(Exception):  # noqa: N818  one of the five words of this project
 
 
 def format_error(what: str, hint: str | None, read: str | None = None) -> str:
-    """Return an error as users see it, with commands that work here."""
+    """Return an error as users see it, with commands that work in this folder."""
     from tpustarter.text.invocation import format_commands
 
     lines = [f"error: {what}"]
@@ -103,9 +102,9 @@ def find_problem(error: BaseException) -> Problem | None:
 
 
 def find_name_problem(error: BaseException) -> Problem | None:
-    """Return the Problem for a file name that this system refuses, or None for another error.
+    """Return the Problem for a file name that the system refuses, or None for another error.
 
-    `pathlib` raises for such a name even where it only tests whether there is a file.
+    `pathlib` raises for such a name even if it only tests whether the file exists.
     """
     import errno
     import os
@@ -118,7 +117,7 @@ def find_name_problem(error: BaseException) -> Problem | None:
 
 
 def find_limit_problem(error: BaseException) -> Problem | None:
-    """Return the Problem for a limit of this machine that caused an error, or None for no limit."""
+    """Return the Problem for an error caused by a limit of this machine, or None for others."""
     from tpustarter.machine import reached_limits
 
     limit = reached_limits.find_limit(error)
@@ -135,7 +134,7 @@ SCHEMAS = {
     "tpu": "tpus",
     "trc": "trc",
 }
-"""Name of the document that a command prints with `--json`; `report` for those not listed."""
+"""Schema of the document that a command prints with `--json`; `report` for those not listed."""
 VERB_SCHEMAS = {
     "zones": "offers",
     "types": "offers",
@@ -144,11 +143,11 @@ VERB_SCHEMAS = {
     "doctor": "doctor",
     "job": "jobs",
 }
-"""Name of the document of a verb of `tpu`, where it differs."""
+"""Schema of a `tpu` subcommand's document, if it differs."""
 
 
 def find_schema_name(words: Sequence[str]) -> str:
-    """Return the name of the document that a command line asks for with `--json`."""
+    """Return the schema name of the document that a command line prints with `--json`."""
     command = next((word for word in words if word in SCHEMAS), "")
     name = SCHEMAS.get(command, "report")
     if command == "tpu":
@@ -165,9 +164,9 @@ def wants_json(words: Sequence[str]) -> bool:
 
 
 def format_interrupted_output(words: Sequence[str], code: int) -> str:
-    """Return the stdout of a run that a signal ended before there was a result.
+    """Return the stdout of a run that a signal ended before it had a result.
 
-    It is a JSON line where the command line asks for JSON, and empty otherwise.
+    It is a line of JSON if the command line asks for JSON, else empty.
     """
     if not wants_json(words):
         return ""

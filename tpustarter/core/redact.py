@@ -1,10 +1,11 @@
-"""Redaction of secrets, names and home folders in every text before it is shown or written.
+"""Redaction of secrets, names and home folders in all text that is shown or written.
 
-A secret is known by the variable that has it as its value, or by its shape: the shapes that
-detect-secrets maintains (the fork that Checkov keeps, `bc-detect-secrets`), and those of this
-module. Only its patterns are used: nothing is verified, so nothing is sent. Guesses by entropy or
-by a variable's name are left out, because they mistake hashes, versions and figures for secrets.
-Every search is bounded.
+A secret is recognised by the environment variable whose value it is, or by its shape. The shapes
+are those that detect-secrets maintains (Checkov's fork, `bc-detect-secrets`) and this module's own.
+Only the patterns of detect-secrets are used: nothing is verified, so nothing is sent. Its guesses
+by
+entropy or by a variable's name are left out, because they mistake hashes, versions and figures for
+secrets. Every search is bounded.
 """
 
 from __future__ import annotations
@@ -29,29 +30,28 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH", re.IGNORECAS
 _MAYBE_PATH = re.compile(r"KEY|TOKEN|SECRET|PASS", re.IGNORECASE)
 _ANY_VALUE = re.compile(r"SECRET|PASS", re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
-"""A figure such as that of MAX_TOKENS is not secret unless its variable is named like a
-password."""
+"""A number, as in MAX_TOKENS, is secret only if its variable is named like a password."""
 _SHORTEST_SECRET = 6
-"""A shorter value is a word like `true`, and replacing it would hide facts, not secrets."""
+"""A shorter value is a word like `true`; replacing it would hide facts, not secrets."""
 _FIRST_WORD = re.compile(r"\A\S+")
 _SHORTEST_LINE = 16
-"""Shortest line of a secret of several lines, such as a private key, that is a secret by itself."""
+"""Shortest line of a multi-line secret, such as a private key, that is a secret by itself."""
 _PROJECTS = ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT",
              "DEVSHELL_PROJECT_ID")  # fmt: skip
-"""Variables with the name of a Google Cloud project."""
+"""Variables that hold the name of a Google Cloud project."""
 _PROJECT = "[project]"
 _LOGIN = re.compile(r"://([^\s/:@]{0,200}):(\S{1,200})@[^\s@]{1,300}$")
-"""User and password in an address that is the whole value of a variable, such as a proxy's."""
+"""User and password in a URL that is a variable's whole value, such as a proxy's."""
 
 _EMAIL = re.compile(
     r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.[A-Za-z]{2,24}(?![\w-])"
 )
 _ID = r"(?=[a-z0-9-]*[\d-])[a-z][a-z0-9-]{4,28}[a-z0-9](?![\w-])"
-"""The id of a project in a sentence: one that has the shape of no common English word."""
+"""A project id in a sentence; a digit or hyphen sets it apart from common English words."""
 _PROJECT_NAMES = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
-        # A path such as ~/projects/llm is not one of Google's.
+        # A path such as ~/projects/llm is not a Google resource name.
         (r"(?<![\w/~.-])projects/(?!\[)[\w:.-]+", "projects/[project]"),
         (r"/projects/(?!\[)[\w:.-]+(?=/(?:zones|locations|regions|global|topics|secrets)\b)",
          "/projects/[project]"),
@@ -64,7 +64,7 @@ _HIDDEN = r"(?:secret|passw(?:or)?d|passphrase)"
 _KEY = r"(?:token(?!s|i[sz])|(?:api|access|private|account|subscription)[_-]?key)"
 _VALUE = r"[^\s'\",;\\]{4,}"
 _NOT_A_FIGURE = r"(?![-+]?\d[\d.,_]{0,40}(?:e[-+]?\d{1,3})?(?![\w.]))(?!token\[|[!\[])"
-"""Not a secret: a number, or a type of HLO or MLIR, as in `%t = token[] after-all()`."""
+"""Not secret: a number, or an HLO or MLIR type, as in `%t = token[] after-all()`."""
 _QUOTE = r"\\{0,3}['\"]?"
 _GIVEN = rf"[\w-]{{0,64}}{_QUOTE}\s{{0,4}}[=:]\s{{0,4}}{_QUOTE}"
 
@@ -73,16 +73,16 @@ _NO_VALUE = (
     r"only|never|set|the|an?|your|what|correct|being|asked|given|used|hidden|sent|stored|read|same|"
     r"long|short|kept|also|now|still|from|for|by|as|at|to|on|optional|valid|ok)\b)"
 )
-"""Words that follow "the password is" in sentences of programs."""
+"""Words that follow "the password is" in ordinary messages."""
 _COMMAND = r"\b[^\n|;&]{0,200}?\s"
-"""Text between the name of a command and one of its options."""
+"""Text between a command's name and one of its options."""
 _ARGUMENT = r"(?:'[^'\n]{1,2000}'|\"[^\"\n]{1,2000}\"|[^\s'\"]+)"
 
 _PASSWORD_OPTION = rf"""(?x:
     (?: sqlcmd{_COMMAND}-P | ldap[a-z]{{3,12}}{_COMMAND}-w | redis-cli{_COMMAND}-a
       | mongo[a-z]{{0,12}}{_COMMAND}-p | smbclient{_COMMAND}-U[ =]?[\w.\\@-]{{1,128}}%
       | (?:docker|podman|helm|oras)\ (?:registry\ )?login{_COMMAND}-p ) [ =]?)"""
-"""Commands whose option for a password has a short name of its own."""
+"""Commands that have a short option for a password."""
 _PREFIXES = (
     r"dop_v1_|do[or]_v1_|fw_|glsa_|gsk_|hvs\.|hv[br]\.|KGAT_|lin_api_|lsv2_[a-z]{2}_|napi_|"
     r"nfp_|npr_|ntn_|nvapi-|pcsk_|pnu_|pplx-|pscale_[a-z]{2,5}_|pul-|rpa_|rubygems_|sb_secret_|sbp_|"
@@ -90,10 +90,11 @@ _PREFIXES = (
     r"[rs]k_(?:live|test|prod)_|A(?:TATT|TCTT)3|ATBB|AGE-SECRET-KEY-1|aph0_|bk[a-z]a_|CCIPAT_|figd_|"
     r"dp\.[a-z]{2,5}\.|dt0[a-z]\d\d\.|glc_eyJ|GOOG1E|HRKU-|NRAK-|ops_eyJ|PMAK-|xapp-|EAAA[El]"
 )
-"""Beginnings of tokens by which their services make them known. Sources: GitHub, "Supported secret
-scanning patterns"; gitleaks, `config/gitleaks.toml` (both read 2026-11)."""
+"""Prefixes by which services mark their tokens. Sources: GitHub, "Supported secret
+scanning patterns"; gitleaks, `config/gitleaks.toml` (both read 2026-11).
+"""
 _NO_WORDS = r"(?![a-z]{1,24}(?:[_-][a-z0-9]{1,24}){1,9}(?![\w-]))"
-"""No name of a program or a file, such as `gsk_kernel_of_layer_2`."""
+"""Excludes names of programs and files, such as `gsk_kernel_of_layer_2`."""
 
 _MACHINE = r"(?:machine\s{1,8}\S{1,128}|default(?=\s{1,8}login))"
 _USER = r"(?:-[uU]|--(?:proxy-)?user)[ =]{0,4}['\"]?[\w.@%+-]{0,128}"
@@ -101,7 +102,7 @@ _IN_ADDRESS = r"[^\s&'\"<>]{4,}"
 
 KEY_BEGIN = re.compile(r"(?:-{4,5} ?BEGIN [A-Z0-9 ]{0,60}PRIVATE KEY|Private-Lines: \d)")
 KEY_END = re.compile(r"(?:-{4,5} ?END [A-Z0-9 ]{0,60}-*|Private-MAC)")
-"""The lines around a private key, whose own lines have no shape."""
+"""The first and last line of a private key; the lines between have no recognisable shape."""
 _TOKENS = (
     (r"LS0tLS1CRUdJTi[\w+/=]{20,}", "RFC 7468, in base64"),
     (rf"(?:{_PREFIXES}){_NO_WORDS}(?=[\w.=-]{{0,64}}\d)[\w.=-]{{16,}}", "the sources of _PREFIXES"),
@@ -126,7 +127,7 @@ _TOKENS = (
      "crates.io, NuGet, Artifactory"),
     (r"v1\.0-[0-9a-f]{24}-[0-9a-f]{146}(?!\w)", "Cloudflare"),
 )  # fmt: skip
-"""Pattern of a token that its shape alone tells, and its service."""
+"""Patterns of tokens that can be recognised by shape alone, and their services."""
 
 _OWN = tuple(
     (re.compile(pattern), replacement)
@@ -211,20 +212,22 @@ _OWN = tuple(
          r"\1[secret]", "an option"),
     )
 )  # fmt: skip
-"""Pattern, replacement, and the service or standard whose shape it is. No unbounded repeat comes
-before a word, because a long line would take for ever."""
+"""Pattern, replacement, and the service or standard that defines the shape. No unbounded repeat
+precedes a word, because a long line would take forever.
+"""
 
 _LEFT_OUT = ("ArtifactoryDetector", "BasicAuthDetector", "IPPublicDetector", "JwtTokenDetector",
              "PrivateKeyDetector")  # fmt: skip
-"""Detectors whose shape `_OWN` has, in a form that takes bounded time. The address of a machine is
-not secret."""
+"""Detectors that `_OWN` replaces with patterns of bounded time, and the one for IP addresses, which
+are not secret.
+"""
 _LIKE_A_TOKEN = re.compile(r"[A-Za-z0-9_+-]{16,}")
 _WINDOW, _OVERLAP = 1024, 512
-"""Characters searched at once, and how many of them again: no token is longer than the second."""
+"""Characters searched at once, and the overlap between searches: no token is longer than that."""
 
 
 class Redactor:
-    """Replaces secrets and private names; made once per run from the user's environment."""
+    """Replaces secrets and private names; created once per run from the user's environment."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         replaced: dict[str, str] = {}
@@ -235,17 +238,17 @@ class Redactor:
             if name in _PROJECTS and len(value) >= _SHORTEST_SECRET:
                 replaced[value] = _PROJECT
         self._home = _home(env.get("HOME", ""))
-        # Longest first: one secret may be the beginning of another.
+        # Longest first, because one secret may be the beginning of another.
         self._replaced = sorted(replaced.items(), key=lambda pair: -len(pair[0]))
 
     def redact_text(self, text: str) -> str:
-        """Return the text without secrets, e-mail addresses, project names and the home's name."""
+        """Return text without secrets, e-mail addresses, project names and the home's path."""
         return self._redacted(text, keep_projects=False)
 
     def redact_command(self, text: str) -> str:
         """Return a command for the user to type: redacted like `redact_text`, but with its project.
 
-        It is for the user's own terminal alone, since without the project it can't be pasted.
+        It is only for the user's own terminal; without the project it could not be pasted.
         """
         return self._redacted(text, keep_projects=True)
 
@@ -259,14 +262,14 @@ class Redactor:
         return self._home.sub("~", text) if self._home else text
 
     def redact_secrets(self, text: str) -> str:
-        """Return the text without secrets alone: names and projects are kept, for pseudonyms."""
+        """Return text without secrets; names and projects are kept, for pseudonyms."""
         for secret, replacement in self._replaced:
             if replacement != _PROJECT:
                 text = text.replace(secret, replacement)
         return _without_shapes(text)
 
     def redact_value(self, value: object) -> Any:
-        """Return a copy of a JSON value with every text in it redacted."""
+        """Return a copy of a JSON value with every string redacted."""
         if isinstance(value, str):
             return self.redact_text(value)
         if is_object(value):
@@ -278,28 +281,30 @@ class Redactor:
 
 
 def drop_incomplete_word(text: str) -> str:
-    """Return a text without its last word, which may be incomplete.
+    """Remove the last word of a text, because it may be incomplete.
 
-    Half a secret has no shape, and half a name is no known name: neither may be shown.
+    Part of a secret has no recognisable shape, and part of a name is no known name, so neither may
+    be
+    shown.
     """
     return _FIRST_WORD.sub("", text[::-1])[::-1]
 
 
 def drop_incomplete_line(text: str) -> str:
-    """Remove the first line of a text, or its first word, because it may be incomplete."""
+    """Remove the first line of a text, or the first word of a single line: it may be incomplete."""
     _, line_end, rest = text.partition("\n")
     return rest if line_end else _FIRST_WORD.sub("", text)
 
 
 def _home(folder: str) -> re.Pattern[str] | None:
-    # Another folder whose name begins the same must not match.
+    # A folder whose name only begins the same must not match.
     name = folder.rstrip("/")
     return re.compile(rf"{re.escape(name)}(?![\w-])") if len(name) > 1 else None
 
 
 def _secrets(name: str, value: str) -> Iterator[str]:
-    # SSH_AUTH_SOCK and GOOGLE_APPLICATION_CREDENTIALS name files; an AWS key may begin with a slash
-    # too.
+    # SSH_AUTH_SOCK and GOOGLE_APPLICATION_CREDENTIALS name files, but an AWS key may also begin
+    # with a slash.
     names = _MAYBE_PATH if value.startswith("/") else _SECRET_NAME
     if names.search(name) and (_ANY_VALUE.search(name) or not _NUMBER.fullmatch(value)):
         yield value
@@ -309,7 +314,7 @@ def _secrets(name: str, value: str) -> Iterator[str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    # The forms of a secret in texts: quoted, encoded, joined, or one line of it.
+    # Forms in which a secret appears: quoted, encoded, joined to one line, or one of its lines.
     yield secret
     quoted = _quoted(secret)
     yield from quoted
@@ -319,7 +324,7 @@ def _forms(secret: str) -> Iterator[str]:
     lines = [line.strip() for line in re.split(r"\\[nr]|[\n\r]", secret) if line.strip()]
     if len(lines) > 1:
         yield from (joint.join(lines) for joint in (" ", "", "\\n", "\n", "\r\n", "\\r\\n"))
-    # The first and the last line of a key are those of any key: without them none is recognised.
+    # The first and last lines of a key are the same for all keys, so they identify none.
     pieces = re.split(r"\\[nr]|[\n\r\"'\\]", secret)
     yield from (piece for piece in pieces if len(piece) >= _SHORTEST_LINE and "-----" not in piece)
 
@@ -354,7 +359,7 @@ def _shaped(text: str) -> Iterator[str]:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    # The maintained patterns are loaded only where a word could match.
+    # The maintained patterns are loaded only if some word could match.
     for start in range(0, len(text), _WINDOW):
         end = start + _WINDOW + _OVERLAP
         words = (match[0] for match in _LIKE_A_TOKEN.finditer(text, start, end))
@@ -390,8 +395,8 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=1)
 def _maintained() -> tuple[re.Pattern[str], ...]:
-    # Importing detect-secrets takes longer than most commands, because it can query services. So
-    # its patterns are cached until one of its plug-ins changes.
+    # Importing detect-secrets takes longer than most commands, because it can query services. Its
+    # patterns are therefore cached until one of its plug-ins changes.
     package = find_spec("detect_secrets")
     [folder] = (package and package.submodule_search_locations) or [""]
     sources = [path.read_bytes() for path in sorted(Path(folder, "plugins").glob("*.py"))]
@@ -402,7 +407,7 @@ def _maintained() -> tuple[re.Pattern[str], ...]:
 
 def _maintained_now() -> list[list[str | int]]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # requests, which it imports, warns about other versions
+        warnings.simplefilter("ignore")  # requests, which it imports, warns about untested versions
         base = import_module("detect_secrets.plugins.base")
         util = import_module("detect_secrets.core.plugins.util")
     detectors = util.get_mapping_from_secret_type_to_class().values()

@@ -1,7 +1,7 @@
-"""Detection of files that Python imports in place of its own modules, or of this program's.
+"""Detection of files that shadow modules of Python or of this program.
 
 A `json.py` in a folder on PYTHONPATH is enough, or in the working directory with `python -m`. Then
-no import can be relied on, so this module imports only what every Python has loaded at its start.
+no import can be trusted, so this module imports only what every Python loads at startup.
 """
 
 import os
@@ -19,13 +19,13 @@ PACKAGES = frozenset(
 )
 """Import names of the packages this program needs."""
 CONFIGURATION = 78
-"""`ExitCode.CONFIGURATION`, which cannot be imported where `enum` is shadowed."""
+"""`ExitCode.CONFIGURATION`, which cannot be imported if `enum` is shadowed."""
 
 
 def end_if_shadowed(error: BaseException) -> None:
-    """End the program if a shadowing file is behind an error, else return.
+    """Exit if a shadowing file is behind an error, else return.
 
-    It ends at once, because any further import may hit the same file.
+    It exits at once, because any further import may hit the same file.
     """
     if what := describe_shadowing(error):
         os.write(2, f"{what}\n".encode(errors="replace"))
@@ -33,7 +33,7 @@ def end_if_shadowed(error: BaseException) -> None:
 
 
 def describe_shadowing(error: BaseException) -> str:
-    """Return the message for an error that a shadowing file is involved in.
+    """Return the message for an error in which a shadowing file is involved.
 
     Empty for any other error: a shadowing file that was not imported breaks nothing.
     """
@@ -55,9 +55,9 @@ def _shadows() -> "Iterator[tuple[str, str]]":
         if any(folder == one or folder.startswith(f"{one}/") for one in own):
             continue
         try:
-            names = os.listdir(folder)  # noqa: PTH208  pathlib may be another one
+            names = os.listdir(folder)  # noqa: PTH208  pathlib may be shadowed
         except OSError:
-            continue  # also a zip file, in which nothing is shadowed by chance
+            continue  # or a zip file, in which nothing is shadowed by accident
         installed = {one.partition("-")[0].lower() for one in names if one.endswith("-info")}
         for name in names:
             stem = name.removesuffix(".py")
@@ -67,7 +67,7 @@ def _shadows() -> "Iterator[tuple[str, str]]":
 
 
 def _is_package(folder: str) -> bool:
-    return os.path.isdir(folder)  # noqa: PTH112  pathlib may be another one
+    return os.path.isdir(folder)  # noqa: PTH112  pathlib may be shadowed
 
 
 def _files_in(error: "BaseException | None") -> "Iterator[str]":

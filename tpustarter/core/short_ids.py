@@ -1,6 +1,6 @@
-"""Ids as people type them: the last part alone, a piece of it, `-` for `_`, a typo.
+"""Ids as people type them: only the last part, a piece of it, `-` for `_`, or with a typo.
 
-A text that matches one id is that id. Of several matches the preferred one is taken, such as the
+Text that matches one id stands for it. Of several matches the preferred one wins, such as the
 lesson on the user's path; otherwise the error lists them with their titles.
 """
 
@@ -16,15 +16,15 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import wrap
 
 MOST = 8
-"""Most candidates that are listed; for more, the error names the command that lists all."""
+"""Maximum number of candidates listed; beyond it, the error names the command that lists all."""
 _MOST_NEAR = 3
-"""Most similar ids that are listed where none matched."""
+"""Maximum number of similar ids listed if none matches."""
 _MOST_FILES = 1000
-"""Most files of a folder that are compared."""
+"""Maximum number of a folder's files that are compared."""
 _SHORTEST = 3
-"""Letters of the shortest piece of an id that finds it."""
+"""Fewest letters of a piece of an id that matches it."""
 _MANY_PARTS = 3
-"""Parts of a name from which one may be ignored; with fewer, `a.log` would be like `log`."""
+"""Fewest parts of a name of which one may be ignored; with fewer, `a.log` would be like `log`."""
 
 
 def find_id(
@@ -36,18 +36,18 @@ def find_id(
     preferred: Container[str] = (),
     pattern_for: str = "",
 ) -> str:
-    """Return the id that was typed, whole or in part.
+    """Return the id that was typed in full or in part.
 
     Args:
-        typed: The text of the user.
+        typed: The user's text.
         titles: Titles by id.
         kind: The kind of thing, such as `lesson`.
-        listed_by: The command that lists them.
-        preferred: Ids that are preferred; of several matches, the only one in here is taken.
-        pattern_for: The command that takes a pattern for several ids; empty for none.
+        listed_by: The command that lists all of them.
+        preferred: If several ids match, the only one of these wins.
+        pattern_for: The command that accepts a pattern for several ids; empty if none does.
 
     Raises:
-        Problem: no id matches, or several do; the error lists the nearest ones.
+        Problem: No id matches, or several do; the error lists the nearest ones.
     """
     if typed in titles:
         return typed
@@ -73,11 +73,11 @@ def find_id(
 
 
 def find_nearest_file(path: Path, ending: str = "") -> Path | None:
-    """Return the file beside a missing one whose name is nearest, or None if there is none.
+    """Return the file in a missing file's folder whose name is nearest, or None if there is none.
 
     Args:
-        path: The file that is not there.
-        ending: How its name must end; empty for any file.
+        path: The missing file.
+        ending: The required ending of the name; empty for any file.
     """
     try:
         files = [one.name for one in islice(path.parent.iterdir(), _MOST_FILES) if one.is_file()]
@@ -89,12 +89,12 @@ def find_nearest_file(path: Path, ending: str = "") -> Path | None:
 
 
 def is_id_or_last_part(typed: str, name: str) -> bool:
-    """Return whether the typed text is a whole id or its last part."""
+    """Return whether the typed text is a full id or its last part."""
     return _spelt(typed) in (_spelt(name), _spelt(name).rpartition("/")[2])
 
 
 def list_matches(typed: str, ids: Mapping[str, str] | Sequence[str]) -> list[str]:
-    """Return the ids equal to the typed text, or else ending in it, or else containing it."""
+    """Return the ids equal to the typed text, else those ending in it, else those containing it."""
     wanted = _spelt(typed)
     if not wanted.strip("-/"):
         return []
@@ -146,7 +146,7 @@ def _listed(ids: Sequence[str], titles: Mapping[str, str]) -> str:
 
 
 def find_nearest(typed: str, names: Iterable[str]) -> list[str]:
-    """Return the names that `typed` is a typo of; else those with a part more or fewer."""
+    """Return the names of which `typed` is a typo, else those that differ in the fewest parts."""
     names = list(names)
     return phrases.near_matches(typed, names) or _fewest(
         (_parts_apart(typed, name), name) for name in names
@@ -154,10 +154,10 @@ def find_nearest(typed: str, names: Iterable[str]) -> list[str]:
 
 
 def _parts_apart(typed: str, name: str) -> int | None:
-    """Return how many parts two names differ by, where one has all parts of the other; else None.
+    """Return the number of parts by which two names differ, or None if they are unlike.
 
-    The typed name may lack any of the parts, as `jti` for `use-jit`. Of three or more, one may be
-    too many.
+    The typed name may lack any of the parts, as `jti` does for `use-jit`. If it has three parts or
+    more, one of them may be superfluous.
     """
     wanted, there = _parts(typed), _parts(name)
     if len(wanted) > len(there) + 1:

@@ -1,8 +1,8 @@
 """State between runs: small JSON files that survive a kill during any write.
 
-A file is written beside itself, flushed to the disk and renamed, so that there is always a whole
-one. A damaged file is put aside, never overwritten, and the program continues without it. One that
-cannot be read, for example because of its permissions, is left alone, and ends the program.
+A file is written under a temporary name, flushed to disk and renamed, so it is never incomplete. A
+damaged file is moved aside, never overwritten, and the program continues without it. A file that
+cannot be read, for example because of its permissions, is left alone and ends the program.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tpustarter.core.json_values import is_object
 from tpustarter.core.problem import Problem, find_limit_problem
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Size above which a file is not one of this program."""
+"""Largest state file, in bytes; a larger one was not written by this program."""
 
 
 class UnreadableError(Exception):
@@ -30,22 +30,22 @@ class UnreadableError(Exception):
 
 
 def prepare_state_path(name: str) -> Path:
-    """Return the path of the state called `name`, making the state folder if necessary."""
+    """Return the path of the state called `name`, creating the state folder if necessary."""
     return locations.make_state_folder() / f"{name}.json"
 
 
 def find_state_path(name: str) -> Path:
-    """Return the path of the state called `name`; nothing is made."""
+    """Return the path of the state called `name`, without creating anything."""
     return locations.state_folder_path() / f"{name}.json"
 
 
 def load_state(name: str) -> dict[str, object]:
-    """Return the state called `name`, or an empty mapping if there is none, or a damaged one.
+    """Return the state called `name`, or an empty mapping if there is none or it is damaged.
 
-    Nothing is made, so that state can be read where nothing can be written.
+    Nothing is created, so state can be read where nothing can be written.
 
     Raises:
-        Problem: the file cannot be read, or is damaged and cannot be put aside.
+        Problem: The file cannot be read, or is damaged and cannot be moved aside.
     """
     try:
         return read_state_or_raise(name) or {}
@@ -64,20 +64,20 @@ def load_state(name: str) -> dict[str, object]:
 
 
 def move_damaged_file(name: str) -> None:
-    """Rename an unusable state file; raises OSError."""
+    """Move a damaged state file aside; raises OSError."""
     file = find_state_path(name)
     broken = file.with_suffix(time.strftime(".broken-%Y%m%d-%H%M%S.json"))
     locations.move_aside(file, broken.name, why="cannot be read")
 
 
 def read_state_or_raise(name: str) -> dict[str, object] | None:
-    """Return the state called `name`, None where there is none; an unreadable file is left alone.
+    """Return the state called `name`, or None if there is none; an unreadable file is left alone.
 
     For callers that must not continue as if nothing had been saved.
 
     Raises:
-        UnreadableError: the file cannot be read.
-        OSError: this machine allows no more open files or memory, so the state is unknown.
+        UnreadableError: The file cannot be read.
+        OSError: A limit on open files or memory is reached, so the state is unknown.
     """
     file = find_state_path(name)
     try:
@@ -98,7 +98,11 @@ def read_state_or_raise(name: str) -> dict[str, object] | None:
 
 
 def parse_json(text: str) -> object:
-    """Return the value of a JSON text; raises ValueError, also for NaN and infinity."""
+    """Parse JSON.
+
+    Raises:
+        ValueError: It is malformed, nested too deeply, or has NaN or infinity.
+    """
     try:
         return json.loads(text, parse_float=_finite, parse_constant=_finite)
     except RecursionError as error:
@@ -113,12 +117,12 @@ def _finite(text: str) -> float:
 
 
 def save_state(name: str, value: dict[str, object]) -> None:
-    """Replace the state called `name`, all of it or nothing.
+    """Replace the state called `name` atomically.
 
     Raises:
-        Problem: the disk is full, or the present file cannot be read, and may be worth more.
+        Problem: It cannot be written, or the existing file cannot be read and may be worth more.
     """
     file = prepare_state_path(name)
-    load_state(name)  # moves a damaged one aside
+    load_state(name)  # moves a damaged file aside
     with locations.convert_write_errors(file):
         locations.replace_file(file, json.dumps(value, indent=1).encode())

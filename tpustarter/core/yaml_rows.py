@@ -1,4 +1,4 @@
-"""Reading of data files into typed structures: what does not fit is one clear error."""
+"""Data files read into typed structures, with one clear error for anything that does not fit."""
 
 from __future__ import annotations
 
@@ -15,17 +15,21 @@ from tpustarter.core.json_values import is_array, is_object
 from tpustarter.core.problem import Problem
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
-"""A text that is not empty."""
+"""A non-empty string."""
 Texts = Annotated[tuple[Text, ...], msgspec.Meta(min_length=1)]
-"""At least one text."""
+"""At least one non-empty string."""
 
 _Row = TypeVar("_Row")
 _PLACE = re.compile(r"^(?P<reason>.*?)(?: - at `\$\.?(?P<place>(?P<field>\w*).*)`)?$", re.DOTALL)
-"""An error of msgspec: the reason, and the place in the value."""
+"""An error message of msgspec: the reason, and the path to the value."""
 
 
 def load_yaml(file: Path) -> object:
-    """Read and parse a YAML file; raises Problem if that fails."""
+    """Read and parse a YAML file.
+
+    Raises:
+        Problem: It cannot be read or parsed.
+    """
     try:
         text = locations.read_text(file)
         with cache.open_cache(f"table-{file.stem}", content.__file__) as known:
@@ -37,14 +41,17 @@ def load_yaml(file: Path) -> object:
 def convert_value(
     value: object, kind: type[_Row], special: Callable[[type, object], object] | None = None
 ) -> _Row:
-    """Return the structure that a value of a YAML file holds; raises ValueError with the field.
+    """Convert a value from a YAML file to a type.
 
-    Spaces around texts do not count, and a date is read as text.
+    Strings are stripped, and dates are read as strings.
 
     Args:
-        value: As YAML has it.
-        kind: The type that is expected.
-        special: Returns the value of a type that YAML does not have; raises ValueError.
+        value: The parsed YAML.
+        kind: The expected type.
+        special: Converts to types that YAML does not have; raises ValueError.
+
+    Raises:
+        ValueError: The value does not fit; the message names the field.
     """
     plain = _plain(value)
     try:
@@ -60,14 +67,17 @@ def convert_row(
     file: Path,
     special: Callable[[type, object], object] | None = None,
 ) -> _Row:
-    """Return the structure of a row; raises Problem with the row's name and what is wrong.
+    """Convert a row of a YAML file to a type.
 
     Args:
-        row: The value in the file.
-        kind: The type that is expected.
-        name: Name of the row in messages.
-        file: The file of the row.
-        special: As `convert_value` takes it.
+        row: The parsed row.
+        kind: The expected type.
+        name: The row's name in messages.
+        file: The row's file.
+        special: See `convert_value`.
+
+    Raises:
+        Problem: The row does not fit; the message names it and the reason.
     """
     if not is_object(row):
         raise Problem(f"the row `{name}` of `{file.name}` is {row!r}, expected keys and values")

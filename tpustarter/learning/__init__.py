@@ -1,1 +1,1 @@
-"""Lessons: their content, the run and judgement of their code, and the learner's progress."""
+"""Lessons: their content, running and judging their code, and the learner's progress."""

@@ -1,1 +1,1 @@
-"""Facts about this machine and about TPUs; standard library only, travels with the probe."""
+"""Facts about this machine and TPUs; standard library only, because it travels with the probe."""

@@ -1,6 +1,6 @@
 """The part of another process's command line that may be shown: its program and script.
 
-Arguments are private: passwords, keys, buckets and names of projects are in them.
+Arguments are private, because they contain passwords, keys, buckets and project names.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _SHELL = re.compile(r"-?(ba|da|k|z)?sh")
 
 
 def shorten_command_line(data: str) -> str:
-    """Return the program and the script that the text of a `/proc/PID/cmdline` names."""
+    """Return the program and script named by the text of a `/proc/PID/cmdline`."""
     words = data.rstrip("\0").split("\0")
     if len(words) == 1:
-        words = words[0].split()  # a title that the process gave itself
+        words = words[0].split()  # a title that the process set for itself
     if not words:
         return ""
     program = _file_name(words[0])

@@ -1,4 +1,4 @@
-"""The container this process runs in, if any: its kind, its network, and its shared memory."""
+"""The container that this process runs in, if any: its kind, network and shared memory."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from tpustarter.machine.machine import Machine
 
 @dataclass(frozen=True)
 class Container:
-    """The container this process runs in."""
+    """The container that this process runs in."""
 
     kind: Literal["docker", "podman", "kubernetes", "other"]
     host_network: bool | None
-    """True if it shares the host's network; None when that is unknown."""
+    """True if it shares the host's network; None if unknown."""
     shm_gib: float | None
     """Size of /dev/shm in GiB."""
 
 
 def find_container(machine: Machine) -> Container | None:
-    """Return the container this process runs in, or None if no sign of one is found."""
+    """Return the container that this process runs in, or None if there is no sign of one."""
     groups = "".join(machine.read_text(f"/proc/{pid}/cgroup") or "" for pid in ("1", "self"))
     mounts = (machine.read_text("/proc/self/mountinfo") or "").splitlines()
-    # The line of "/" names the engine's folder also where cgroups are hidden.
+    # The line for "/" names the engine's folder even if cgroups are hidden.
     signs = groups + " ".join(line for line in mounts if line.split()[4:5] == ["/"])
     kind: Literal["docker", "podman", "kubernetes", "other"] | None = None
     if machine.env.get("KUBERNETES_SERVICE_HOST") or "kubepods" in signs:
@@ -40,8 +40,8 @@ def find_container(machine: Machine) -> Container | None:
 
 
 def _host_network(machine: Machine) -> bool | None:
-    # A card of its own, or Docker's bridge, shows that the network is the host's. A virtual cable
-    # (veth) names its other end's number, which is not its own.
+    # A physical network card, or Docker's bridge, shows that the network is the host's. A virtual
+    # cable (veth) refers to its other end's number, which is not its own.
     folder, names = "/sys/class/net", set(machine.list_names("/sys/class/net"))
     if not names:
         return None
@@ -53,7 +53,7 @@ def _host_network(machine: Machine) -> bool | None:
 
 
 def shared_memory_gib(machine: Machine) -> float | None:
-    """Return the size of /dev/shm in GiB, as mounted, or None if it is not a mount."""
+    """Return the size of the /dev/shm mount in GiB, or None if it is not a mount."""
     for line in (machine.read_text("/proc/mounts") or "").splitlines():
         fields = line.split()
         size = re.search(r"\bsize=(\d+)([kmg]?)\b", fields[3]) if len(fields) > 3 else None

@@ -1,8 +1,9 @@
 """Distributions installed in this Python, read from their metadata folders.
 
-`importlib.metadata` knows more, and takes ten times as long: 35 ms of a static check, half for
-importing it and half for parsing whole metadata files of which a few lines are needed. Where
-packages may lie anywhere but in folders, it is used all the same.
+`importlib.metadata` handles more, but is ten times slower: it takes 35 ms of a static check, half
+to
+be imported and half to parse whole metadata files of which a few lines are needed. It is used only
+if packages may be anywhere but in folders.
 """
 
 from __future__ import annotations
@@ -16,26 +17,26 @@ from typing import NamedTuple
 
 _ENDINGS = (".dist-info", ".egg-info")
 _FILES = ("METADATA", "PKG-INFO", "")
-"""Files of the metadata in a folder; an `.egg-info` may be the file itself."""
+"""Metadata files in a folder; an `.egg-info` may be the file itself."""
 
 
 class DistributionInfo(NamedTuple):
-    """The metadata of an installed distribution; fields are empty if files of it were deleted."""
+    """The metadata of an installed distribution; fields are empty if its files were deleted."""
 
     name: str | None = None
     version: str | None = None
     requires: tuple[str, ...] = ()
-    """Its `Requires-Dist` lines."""
+    """Its `Requires-Dist` entries."""
 
 
 def find_distributions(
     names: Iterable[str], path: Sequence[str] | None = None
 ) -> dict[str, list[DistributionInfo]]:
-    """Return the installed distributions of some names, in the order of an import for each.
+    """Return the installed distributions with some names, each list in import order.
 
     Args:
         names: Names of distributions, in any spelling.
-        path: Folders to look in, in place of `sys.path`.
+        path: Folders to search instead of `sys.path`.
     """
     folders = sys.path if path is None else path
     wanted = {normalise_name(name): name for name in names}
@@ -54,12 +55,12 @@ def find_distributions(
 
 
 def normalise_name(name: str) -> str:
-    """Return a name in the form for comparison: all spellings of a project become one."""
+    """Normalise a distribution's name, so that all its spellings compare equal."""
     return re.sub(r"[-_.]+", "_", name).lower()
 
 
 def _are_folders(path: Sequence[str]) -> bool:
-    # Packages may lie elsewhere only with another finder, or in a zip other than the probe's own.
+    # Packages can be elsewhere only with another finder, or in a zip file other than the probe's.
     others = [
         finder
         for finder in sys.meta_path
@@ -71,7 +72,7 @@ def _are_folders(path: Sequence[str]) -> bool:
 
 def _entries(folder: str) -> list[str]:
     try:
-        return os.listdir(folder)  # noqa: PTH208  names alone, in the order that Python takes
+        return os.listdir(folder)  # noqa: PTH208  names only, in import order
     except (OSError, ValueError):
         return []
 
@@ -90,7 +91,7 @@ def _read(place: str) -> DistributionInfo:
 
 
 def _parsed(lines: Iterable[str]) -> DistributionInfo:
-    # An indented line continues the one before it; the first line that is no field ends them.
+    # An indented line continues the previous one; the first line that is not a field ends them.
     fields: dict[str, list[str]] = {}
     values: list[str] = []
     for line in lines:

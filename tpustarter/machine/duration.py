@@ -1,4 +1,4 @@
-"""A duration in a sentence; here, and not above, because a check that travels uses it."""
+"""Text for a duration; at this level because a check that travels with the probe uses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts about each framework without importing it: versions, settings, platforms."""
+"""Facts about each framework, without importing it: versions, settings, platforms."""
 
 from __future__ import annotations
 
@@ -25,50 +25,50 @@ DISTRIBUTIONS = {
     "tensorflow-cpu": "tensorflow-cpu",
     "keras": "keras",
 }
-"""Names in a report, each with the distribution whose metadata has its version."""
+"""Names used in a report, each with the distribution whose metadata has its version."""
 
 LOWERERS = ("torch_xla", "torchax")
-"""Libraries that lower a PyTorch module for a TPU; the first is taken where both are installed."""
+"""Libraries that lower a PyTorch module for a TPU; the first that is installed is used."""
 
 BUILDS = {"tensorflow-tpu": "tensorflow", "tensorflow-cpu": "tensorflow"}
-"""Distributions that are a build of a framework, with the framework that they contain."""
+"""Distributions that are builds of a framework, with the framework that they contain."""
 
 
 class Framework(NamedTuple):
     """Facts about a framework that are needed before it is imported."""
 
     title: str
-    """Its name in its own documentation."""
+    """The name used in its own documentation."""
     starts_in: str
-    """Time until its CPU devices are ready, in words."""
+    """Time until its CPU devices are ready, as text."""
     profile: str
-    """The profile of `tpustarter setup` that makes an environment with it."""
+    """The `tpustarter setup` profile that makes an environment with it."""
     wheel: str
     tpu_wheel: str
-    """Packages that the profile installs, on a machine without a TPU (`wheel`) and with one."""
+    """Packages that the profile installs: `wheel` without a TPU, `tpu_wheel` with one."""
     oldest: str
-    """The oldest version that checks and lessons are written for."""
+    """The oldest version that checks and lessons support."""
     settings: tuple[str, ...]
-    """Variables that change what it does, as patterns of names."""
+    """Glob patterns for variables that change its behaviour."""
     platforms: Mapping[str, Mapping[str, str]]
-    """Variables that choose a platform, by its name; the user's own values take precedence."""
+    """Variables that select a platform, by platform; the user's own values take precedence."""
     counts: tuple[str, ...] = ()
-    """Variables that take the number of CPU devices."""
+    """Variables that set the number of CPU devices."""
     on_cpu: bool = True
-    """True if it also computes without an accelerator."""
+    """True if it can also compute without an accelerator."""
     log_words: str = ""
-    """A regular expression of words that only this framework prints in a log; empty where none is
-    known."""
+    """Regular expression for text that only this framework logs; empty if none is known."""
     beside: tuple[str, ...] = ()
-    """Frameworks it computes with, which must be installed beside it."""
+    """Frameworks that it computes with, which must be installed too."""
     quiet: Mapping[str, str] = {}
-    """Variables that keep its log out of what a lesson prints; those of a user's count more."""
+    """Variables that keep its log out of a lesson's output; the user's own take precedence."""
     louder: str = ""
-    """Assignments that have it say more of what goes wrong; empty where none is known.
+    """Assignments that make its errors more detailed; empty if none are known.
 
     Sources: docs.jax.dev/en/latest/config_options.html, docs.pytorch.org/xla/master (its page on
     troubleshooting), docs.pytorch.org/docs/stable/debugging_environment_variables.html (read
-    2026-11)."""
+    2026-11).
+    """
 
 
 FRAMEWORKS = {
@@ -87,7 +87,7 @@ FRAMEWORKS = {
             "XLA_FLAGS",
             "LIBTPU_INIT_ARGS",
         ),
-        # Callbacks run on the cpu backend: without it, a plain `tpu` breaks them.
+        # Callbacks run on the cpu backend, so a plain `tpu` breaks them.
         platforms={
             "tpu": {"JAX_PLATFORMS": "tpu,cpu"},
             "gpu": {"JAX_PLATFORMS": "cuda,cpu"},
@@ -103,10 +103,10 @@ FRAMEWORKS = {
         profile="pytorch-xla",
         wheel="torch_xla==2.9.0",
         tpu_wheel="torch_xla[tpu]==2.9.0",
-        oldest="2.9",  # the last release, and the one that all of this was measured on
+        oldest="2.9",  # the last release, used for all measurements
         settings=("XLA_*", "PT_XLA_*", "PTXLA_*", "XRT_*", "LIBTPU_INIT_ARGS"),
         platforms={"tpu": {"PJRT_DEVICE": "TPU"}, "cpu": {"PJRT_DEVICE": "CPU"}},
-        # An all-reduce under `launch` needs a thread for each CPU device, or it never ends.
+        # An all-reduce under `launch` needs a thread per CPU device, or it hangs.
         counts=("CPU_NUM_DEVICES", "XLA_THREAD_POOL_SIZE"),
         louder="PT_XLA_DEBUG_LEVEL=2 TORCH_SHOW_CPP_STACKTRACES=1",
     ),
@@ -127,10 +127,10 @@ FRAMEWORKS = {
         log_words=r"TPUStrategy|TPUClusterResolver|/replica:\d+/task|\{\{node",
         profile="tensorflow",
         wheel="tensorflow-cpu==2.20.0",
-        # With a newer libtpu, which its own limits allow, its import ends the process.
+        # With a newer libtpu, which its own version limits allow, its import ends the process.
         tpu_wheel="tensorflow-tpu==2.20.0 libtpu==0.0.31",
         oldest="2.16",  # the first with Keras 3
-        # Not everything that begins with TF_, which is Terraform's prefix too.
+        # Not all of TF_*, which is Terraform's prefix too.
         settings=(
             "TF_XLA_FLAGS",
             "TF_ENABLE_*",
@@ -142,9 +142,9 @@ FRAMEWORKS = {
             "XLA_FLAGS",
             "LIBTPU_INIT_ARGS",
         ),
-        # The number of its CPU devices is set in code, which the adapter does.
+        # The number of its CPU devices is set by code in the adapter.
         platforms={name: {"KERAS_BACKEND": "tensorflow"} for name in ("tpu", "cpu")},
-        # Errors are still shown; with information, each epoch would print a dozen lines.
+        # Errors are still shown. At the information level each epoch would log a dozen lines.
         quiet={"TF_CPP_MIN_LOG_LEVEL": "2"},
         louder="TF_CPP_MIN_LOG_LEVEL=0",
     ),
@@ -176,8 +176,9 @@ RUNTIME_VARIABLES = (
     "TF2_BEHAVIOR",
     "ENABLE_RUNTIME_UPTIME_TELEMETRY",
 )
-"""Beginnings of variables that the runtimes set for themselves while they start; the last two are
-set by an import of TensorFlow, which Keras imports when it saves a model."""
+"""Prefixes of variables that the runtimes set while they start. The last two are set by importing
+TensorFlow, which Keras does when it saves a model.
+"""
 
 PLACES = (
     "JAX_PLATFORMS",
@@ -195,13 +196,13 @@ PLACES = (
     "KERAS_BACKEND",
     "KERAS_HOME",
 )
-"""Those of the variables that name devices, hosts and folders: no results depend on them."""
+"""Variables that name devices, hosts or folders, and do not change results."""
 
 _DEVICE_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
 
 
 def list_settings(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the variables of an environment that change what a framework does."""
+    """Return the environment variables that change a framework's behaviour."""
     names = {
         name
         for pattern in (FRAMEWORKS[framework].settings if framework in FRAMEWORKS else ())
@@ -212,7 +213,7 @@ def list_settings(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def remove_settings(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    """Return an environment without these settings, but with XLA's number of CPU devices."""
+    """Return an environment without some settings, but with XLA's number of CPU devices."""
     plain = {name: value for name, value in env.items() if name not in names}
     count = _DEVICE_COUNT.search(env.get("XLA_FLAGS", ""))
     return {**plain, "XLA_FLAGS": count[0]} if count else plain
@@ -221,9 +222,9 @@ def remove_settings(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str,
 def platform_variables(
     framework: str, platform: str, devices: int | None, env: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the variables that make a framework use one platform, with so many CPU devices.
+    """Return the variables that select a framework's platform and its number of CPU devices.
 
-    A platform that the user's own environment names is kept.
+    A platform named by the user's own environment is kept.
     """
     if framework not in FRAMEWORKS:
         return {}
@@ -237,18 +238,18 @@ def platform_variables(
 
 
 def can_run_on_cpu(framework: str) -> bool:
-    """Return whether a framework also computes without an accelerator."""
+    """Return whether a framework can compute without an accelerator."""
     return framework not in FRAMEWORKS or FRAMEWORKS[framework].on_cpu
 
 
 def list_missing(framework: str, installed: Iterable[str]) -> list[str]:
-    """Return the frameworks that one computes with and that are not installed."""
+    """Return the frameworks that another one computes with but that are not installed."""
     beside = FRAMEWORKS[framework].beside if framework in FRAMEWORKS else ()
     return [name for name in beside if name not in installed]
 
 
 class InstalledVersions(TypedDict):
-    """A Python, and the versions of its packages by the names in `DISTRIBUTIONS`."""
+    """A Python and the versions of its packages, by the names in `DISTRIBUTIONS`."""
 
     python: str
     python_version: str
@@ -256,14 +257,14 @@ class InstalledVersions(TypedDict):
 
 
 def read_versions() -> InstalledVersions:
-    """Return the versions of this Python and its packages from metadata; import no framework."""
+    """Return the versions of this Python and its packages, without importing a framework."""
     said = distributions.find_distributions(DISTRIBUTIONS.values())
     installed: dict[str, str] = {}
     for name, distribution in DISTRIBUTIONS.items():
         if said[distribution]:
             installed[name] = said[distribution][0].version or "unknown"
         elif name == "jaxlib" and importlib.util.find_spec(name):
-            installed[name] = "unknown"  # built from its sources, and found by PYTHONPATH
+            installed[name] = "unknown"  # built from source and found through PYTHONPATH
     for build, framework in BUILDS.items():
         if build in installed:
             installed.setdefault(framework, installed[build])
@@ -277,7 +278,7 @@ def read_versions() -> InstalledVersions:
 def is_too_old(name: str, version: str, oldest: str = "") -> bool:
     """Return whether a version is older than `oldest`, or than the oldest supported one.
 
-    A text that is no version counts as supported, because nothing is known about it.
+    Text that is not a version counts as supported, because nothing is known about it.
     """
     match = re.match(r"\d+(\.\d+)*", version)
     oldest = oldest or (FRAMEWORKS[name].oldest if name in FRAMEWORKS else "0")

@@ -1,8 +1,8 @@
-"""The one table of TPU generations, with a source for every row.
+"""The table of TPU generations, with a source for every row.
 
-Unknown is None, never a guess. Where public sources differ every figure is kept, and results are
-judged by the lowest. Standard library only: this module travels inside the probe. Sources were read
-in 2026-11. No figure was measured on a TPU.
+Unknown is None, never a guess. If public sources differ, all their figures are kept and results are
+judged by the lowest. This module travels with the probe, so it uses only the standard library.
+Sources were read in 2026-11. No figure was measured on a TPU.
 """
 
 from dataclasses import dataclass
@@ -29,11 +29,11 @@ FIELD_SOURCES: dict[str, str] = {
     "runtime_version": f"{_DOCS}/runtimes",
     "cloud_tpu_api": f"{_DOCS}/tpus-in-compute-engine",
 }
-"""Sources of fields for every row, where they are not from the `source` of the row."""
+"""Sources of a field for all rows, if they differ from each row's `source`."""
 
 
 class SourcedFigure(NamedTuple):
-    """A figure, the public page or file it is from, and the figures of other sources."""
+    """A figure, the public page or file that it is from, and other sources' figures."""
 
     value: float
     source: str
@@ -46,7 +46,7 @@ class SourcedFigure(NamedTuple):
 
 
 class PciId(NamedTuple):
-    """PCI ids of one chip, under vendor 0x1ae0."""
+    """PCI ids of a chip, for vendor 0x1ae0."""
 
     device: int
     subsystem: int | None
@@ -56,26 +56,26 @@ class PciId(NamedTuple):
 
 @dataclass(frozen=True)
 class Generation:
-    """One TPU generation; every figure is per chip unless its name says otherwise."""
+    """A TPU generation; every figure is per chip unless its name says otherwise."""
 
     name: str
     title: str
     aliases: tuple[str, ...]
-    """Other names people type; the first is the prefix of accelerator types."""
+    """Other names that people type; the first is the prefix of accelerator types."""
     source: str
-    """The page or file for every figure of the row without a source of its own."""
+    """The page or file for all figures of the row that have no source of their own."""
     cores_per_chip: int
-    """TensorCores."""
+    """Number of TensorCores."""
     counts: Literal["cores", "chips"] | None = None
     """Unit of the number in a type name such as `v4-8`."""
     devices_per_chip: int | None = None
-    """JAX devices: the two cores of a v4 or v5p chip are one device (megacore)."""
+    """Number of JAX devices; a v4 or v5p chip's two cores form one device (megacore)."""
     chips_per_host: tuple[int, ...] = ()
-    """Chips in one TPU VM, by VM shape; slices larger than one VM are made of 4-chip VMs."""
+    """Chips in a TPU VM, for each VM shape; slices larger than one VM consist of 4-chip VMs."""
     chips_per_pod: int | None = None
-    """The largest number of chips that one interconnect joins."""
+    """Largest number of chips connected by one interconnect."""
     slice_chips: tuple[int, ...] | None = None
-    """Documented slice sizes in chips; None means any whole number of VMs."""
+    """Documented slice sizes in chips; None allows any whole number of VMs."""
     hbm_gib: SourcedFigure | None = None
     """Capacity in GiB (2**30 bytes)."""
     hbm_gb_per_s: SourcedFigure | None = None
@@ -88,7 +88,7 @@ class Generation:
     fp8_tflops: SourcedFigure | None = None
     int4_tops: SourcedFigure | None = None
     matmul_dtypes: tuple[str, ...] = ()
-    """Types that both sides of a matmul may have without a cast."""
+    """Types that both operands of a matmul can have without a cast."""
     pci: tuple[PciId, ...] = ()
     nodes: Literal["accel", "vfio"] | None = None
     """Device nodes of a TPU VM: /dev/accel0 or /dev/vfio/0."""
@@ -97,9 +97,9 @@ class Generation:
     runtime_version: str | None = None
     """Cloud TPU software version for JAX and PyTorch."""
     machine_types: tuple[tuple[str, int], ...] = ()
-    """Machine types and the chips in a VM of each."""
+    """Machine types, each with its number of chips per VM."""
     image_family: str | None = None
-    """Compute Engine image family in the project `ubuntu-os-accelerator-images`."""
+    """Image family in the Compute Engine project `ubuntu-os-accelerator-images`."""
     cloud_tpu_api: bool | None = None
     """True if `gcloud compute tpus` can create it."""
     compute_engine: bool | None = None
@@ -113,13 +113,13 @@ _LITE_SLICES = (1, 4, 8, 16, 32, 64, 128, 256)
 _IMAGE_2204 = "ubuntu-accel-2204-amd64-tpu-v5e-v5p-v6e"
 
 # fmt: off
-# One paragraph a row: names, shape, memory and links, speed, host, access.
+# Each row is one paragraph: names, shape, memory and links, speed, host, access.
 GENERATIONS: tuple[Generation, ...] = (
     Generation(
         name="v2", title="TPU v2", aliases=("v2",), source=f"{_DOCS}/v2",
         cores_per_chip=2, counts="cores", devices_per_chip=2, chips_per_host=(4,),
         chips_per_pod=512, slice_chips=(4, 16, 64, 128, 256),
-        # 8 GiB for each of two devices in tpu-info, 16e9 bytes for the chip in JAX.
+        # tpu-info has 8 GiB for each of two devices, JAX has 16e9 bytes for the chip.
         hbm_gib=SourcedFigure(16, _TPU_INFO, ((14.9, _JAX),)),
         hbm_gb_per_s=SourcedFigure(716, _JAX),
         bf16_tflops=SourcedFigure(46, _JAX), matmul_dtypes=("float32",),
@@ -154,14 +154,14 @@ GENERATIONS: tuple[Generation, ...] = (
         cores_per_chip=1, counts="chips", devices_per_chip=1, chips_per_host=(1, 4, 8),
         chips_per_pod=256, slice_chips=_LITE_SLICES,
         hbm_gib=SourcedFigure(16, _TPU_INFO),
-        # Editions of the page say 819 GBps and 800 GiBps, which is 859 GB/s.
+        # Editions of the page differ: 819 GBps, and 800 GiBps, which is 859 GB/s.
         hbm_gb_per_s=SourcedFigure(819, f"{_DOCS}/v5e", ((859, f"{_DOCS}/v5e"), (820, _JAX))),
         ici_gb_per_s=SourcedFigure(400, f"{_DOCS}/v5e"),
         bf16_tflops=SourcedFigure(197, f"{_DOCS}/v5e"),
         int8_tops=SourcedFigure(393, f"{_DOCS}/v5e", ((394, _JAX),)),
         int4_tops=SourcedFigure(788, _JAX),
         matmul_dtypes=_FP8_FNUZ + _INTEGERS,
-        # People report /dev/accel0 as well: the nodes that exist take precedence over the table.
+        # Users also report /dev/accel0, so existing nodes take precedence over this table.
         pci=(PciId(0x0063, None, 1),), nodes="vfio", device_kinds=("TPU v5 lite", "TPU v5e"),
         runtime_version="v2-alpha-tpuv5-lite", cloud_tpu_api=True, compute_engine=False,
         machine_types=(("ct5lp-hightpu-1t", 1), ("ct5lp-hightpu-4t", 4), ("ct5lp-hightpu-8t", 8),
@@ -209,7 +209,7 @@ GENERATIONS: tuple[Generation, ...] = (
         ici_gb_per_s=SourcedFigure(1200, f"{_DOCS}/tpu7x"),
         bf16_tflops=SourcedFigure(2307, f"{_DOCS}/tpu7x", ((2310, _JAX),)),
         fp8_tflops=SourcedFigure(4614, f"{_DOCS}/tpu7x", ((4600, _JAX),)),
-        # int8 is not native here, and Google's own benchmarks give two peaks for it.
+        # int8 is not native, and Google's own benchmarks give two peaks for it.
         int8_tops=SourcedFigure(4614, _SYSTEM, ((2307, _SPECS),)),
         matmul_dtypes=_FP8, pci=(PciId(0x0076, None, 2),), nodes="vfio",
         device_kinds=("TPU7x", "TPU7"), cloud_tpu_api=False, compute_engine=True,

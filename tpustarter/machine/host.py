@@ -1,8 +1,8 @@
 """Facts about this machine that need no framework: chips, device nodes, users, slice, container.
 
-Reading them changes nothing: no device node is ever opened, libtpu's lock is never taken, nothing
-is written. No state of a machine makes a function raise; unknown is `None`, never a good guess.
-Standard library only: this module travels inside the probe.
+Reading them changes nothing: no device node is opened, libtpu's lock is never taken, and nothing is
+written. No state of a machine makes a function raise; unknown is `None`, never a guess. This module
+travels with the probe, so it uses only the standard library.
 """
 
 from __future__ import annotations
@@ -72,8 +72,10 @@ __all__ = [
 NO_TPU = "no TPU on this machine"
 
 GOOGLE = "0x1ae0"
-"""PCI vendor of TPUs and of other Google devices.
-Source: jax/_src/hardware_utils.py at cec06d1 (read 2026-11)."""
+"""PCI vendor id of TPUs and other Google devices.
+
+Source: jax/_src/hardware_utils.py at cec06d1 (read 2026-11).
+"""
 
 OTHER_DEVICES = {
     0x001F: "NVMe disk",
@@ -83,33 +85,34 @@ OTHER_DEVICES = {
     0xABCD: "Pixel Neural Core",
 }
 """Google's PCI devices that are not TPUs. Sources: pci.ids of 2023-04 (001f, 0042, abcd), Linux's
-drivers/virt/pvmemcontrol.c (0087) and ChromeOS's pvsched (5ced), read 2026-11."""
+drivers/virt/pvmemcontrol.c (0087) and ChromeOS's pvsched (5ced), read 2026-11.
+"""
 OTHER_CLASSES = {0x01: "storage", 0x02: "network", 0x06: "bridge"}
-"""Classes of PCI devices that no TPU has, by the first byte of /sys/bus/pci/devices/*/class."""
+"""PCI device classes that no TPU has, by the first byte of /sys/bus/pci/devices/*/class."""
 
 TPU_VARIABLES = ("TPU_ACCELERATOR_TYPE", "TPU_WORKER_HOSTNAMES", "CLOUD_TPU_TASK_ID")
-"""Variables set where GKE, Colab or Kaggle attach a TPU; Colab also sets COLAB_TPU_1VM=1."""
+"""Variables set if GKE, Colab or Kaggle attach a TPU; Colab also sets COLAB_TPU_1VM=1."""
 
 
 @dataclass(frozen=True)
 class Chip:
-    """One TPU chip on PCI."""
+    """A TPU chip on PCI."""
 
     address: str
-    """PCI domain:bus:device without the function: a TPU7x chip is two functions of one device."""
+    """PCI domain:bus:device, without the function: a TPU7x chip is two functions of one device."""
     generation: str
-    """A name from `generations.py`."""
+    """The name of a generation in `generations.py`."""
     functions: int
     nodes: tuple[str, ...]
-    """Device nodes it has, or should have; empty when they are unknown."""
+    """Device nodes that it has, or should have; empty if unknown."""
     numa: int | None
-    """NUMA node it is attached to."""
+    """The NUMA node to which it is attached."""
     driver: str | None
-    """Kernel driver its first function is bound to."""
+    """The kernel driver to which its first function is bound."""
 
 
 def _google_devices(machine: Machine) -> list[tuple[str, int | None, Generation | None]]:
-    # Each has its PCI address, device id and TPU generation.
+    # Each has a PCI address, device id and TPU generation.
     devices: list[tuple[str, int | None, Generation | None]] = []
     for address in machine.list_names("/sys/bus/pci/devices"):
         folder = f"/sys/bus/pci/devices/{address}"
@@ -122,7 +125,7 @@ def _google_devices(machine: Machine) -> list[tuple[str, int | None, Generation 
 
 
 def list_chips(machine: Machine) -> list[Chip]:
-    """Return the TPU chips on PCI, in the order of their addresses."""
+    """Return the TPU chips on PCI, ordered by address."""
     functions: dict[str, list[str]] = {}
     generations: dict[str, Generation] = {}
     for address, _, generation in _google_devices(machine):
@@ -151,7 +154,7 @@ def list_chips(machine: Machine) -> list[Chip]:
 def _nodes_of(
     kind: str | None, index: int, groups: set[str | None], present: set[str]
 ) -> tuple[str, ...]:
-    # Both kinds are reported for v5e, so the nodes that exist take precedence over the table.
+    # Users report both kinds for v5e, so existing nodes take precedence over the table.
     accel = (f"/dev/accel{index}",)
     vfio = tuple(sorted(f"/dev/vfio/{group}" for group in groups if group))
     first, second = (accel, vfio) if kind == "accel" else (vfio, accel)
@@ -159,7 +162,7 @@ def _nodes_of(
 
 
 def count_reachable_chips(machine: Machine) -> int | None:
-    """Return how many chips have all their device nodes, or None if that is unknown."""
+    """Return the number of chips whose device nodes all exist, or None if unknown."""
     tpu_chips, present = list_chips(machine), {node.path for node in list_device_nodes(machine)}
     if not tpu_chips:
         return len(present) if guess_platform(machine) == "tpu" else None
@@ -173,7 +176,7 @@ def _name(link: str | None) -> str | None:
 
 
 def other_google_devices(machine: Machine) -> list[str]:
-    """Return address, id and kind of Google's PCI devices that are not TPUs, such as its gVNIC."""
+    """Return address, id and kind of Google's PCI devices that are not TPUs, such as a gVNIC."""
     return [
         f"{address} ({_pci_id(device)}, {kind})"
         for address, device, tpu in _google_devices(machine)
@@ -184,7 +187,8 @@ def other_google_devices(machine: Machine) -> list[str]:
 def unknown_google_devices(machine: Machine) -> list[str]:
     """Return the ids, such as `1ae0:0099`, of Google's PCI devices that may be unknown TPUs.
 
-    They count as no chip, because nothing is known of them, and a machine with one may have a TPU.
+    They are not counted as chips, because nothing is known about them, but the machine may have a
+    TPU.
     """
     ids = {
         _pci_id(device)
@@ -201,13 +205,13 @@ def _other_kind(machine: Machine, address: str, device: int | None) -> str | Non
 
 
 def _pci_id(device: int | None) -> str:
-    # As `lspci -n` shows them.
+    # In the form of `lspci -n`.
     return f"{GOOGLE[2:]}:{'?' if device is None else f'{device:04x}'}"
 
 
 @dataclass(frozen=True)
 class DeviceNode:
-    """One device node, described without opening it."""
+    """A device node, described without opening it."""
 
     path: str
     readable: bool
@@ -218,7 +222,7 @@ class DeviceNode:
 
 
 def read_device_node(machine: Machine, path: str) -> DeviceNode | None:
-    """Return one device node, without opening it, or None if it does not exist."""
+    """Return a device node without opening it, or None if it does not exist."""
     status = machine.read_status(path)
     if status is None:
         return None
@@ -228,9 +232,9 @@ def read_device_node(machine: Machine, path: str) -> DeviceNode | None:
 
 
 def list_device_nodes(machine: Machine) -> list[DeviceNode]:
-    """Return the nodes a TPU may have: /dev/accelN (v2 to v4) and /dev/vfio/N (v5e and later).
+    """Return the device nodes of a TPU: /dev/accelN (v2 to v4) and /dev/vfio/N (v5e and later).
 
-    /dev/vfio/N may also belong to another device that is passed to a virtual machine.
+    /dev/vfio/N may instead belong to another device passed through to a virtual machine.
     """
     accel = [name for name in machine.list_names("/dev") if re.fullmatch(r"accel\d+", name)]
     groups = [name for name in machine.list_names("/dev/vfio") if name.isdecimal()]
@@ -240,7 +244,7 @@ def list_device_nodes(machine: Machine) -> list[DeviceNode]:
 
 
 def find_generation(machine: Machine, metadata: Metadata | None = None) -> Generation | None:
-    """Return the generation of the chips, else of the accelerator type, or None if they differ."""
+    """Return the generation of the chips, or else of the accelerator type; None if chips differ."""
     names = {chip.generation for chip in list_chips(machine)}
     if names:
         return tpus.find_generation(names.pop()) if len(names) == 1 else None
@@ -249,14 +253,14 @@ def find_generation(machine: Machine, metadata: Metadata | None = None) -> Gener
 
 
 def metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
-    """Return the metadata server's answers, within `timeout_s` seconds of wall clock in all."""
+    """Return the metadata server's values, within `timeout_s` seconds of wall time in total."""
     if not is_google_cloud(machine):
         return Metadata("not-google", "not a Google Cloud machine")
     return _metadata.fetch_metadata(machine, timeout_s)
 
 
 def is_google_cloud(machine: Machine) -> bool:
-    """Return whether this is a Google Cloud machine, without network access."""
+    """Return whether this is a Google Cloud machine, without using the network."""
     names = [
         machine.read_text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")
     ]
@@ -266,16 +270,16 @@ def is_google_cloud(machine: Machine) -> bool:
 
 
 def find_slice(machine: Machine, metadata: Metadata | None = None) -> Slice:
-    """Return the slice of this machine; without `metadata` from the variables alone."""
+    """Return this machine's slice; without `metadata`, from the variables alone."""
     return slices.find_slice(machine, metadata, len(list_chips(machine)))
 
 
 def count_visible_devices(machine: Machine, metadata: Metadata | None = None) -> int | None:
-    """Return how many devices a process started here should see, or None if that is unknown.
+    """Return the number of devices that a process on this machine should see, or None if unknown.
 
-    The number is that of the chips on PCI, without those whose nodes are missing or that the user's
-    variables hide, times the devices per chip. Zero means that there are chips, and none can be
-    reached.
+    It is the number of chips on PCI, without those whose nodes are missing or that the user's
+    variables
+    hide, times the devices per chip. Zero means that there are chips, but none can be reached.
     """
     tpu, reachable = find_generation(machine, metadata), count_reachable_chips(machine)
     if tpu is None or tpu.devices_per_chip is None or reachable is None:
@@ -287,10 +291,11 @@ def count_visible_devices(machine: Machine, metadata: Metadata | None = None) ->
 
 
 def guess_platform(machine: Machine) -> Literal["tpu", "cpu"]:
-    """Return `tpu` for chips on PCI, or for nodes that variables confirm; else `cpu`.
+    """Return `tpu` for chips on PCI, or for device nodes that variables confirm; else `cpu`.
 
-    Colab and Kaggle may hide PCI. /dev/accelN belongs to Google's driver alone, /dev/vfio/N does
-    not.
+    Colab and Kaggle may hide PCI. Only Google's driver creates /dev/accelN, but /dev/vfio/N may
+    belong
+    to other devices.
     """
     if list_chips(machine):
         return "tpu"
@@ -301,7 +306,7 @@ def guess_platform(machine: Machine) -> Literal["tpu", "cpu"]:
 
 
 def describe_unknown_devices(ids: Sequence[str]) -> str:
-    """Return a phrase for unknown Google devices, in words that do not call them a TPU."""
+    """Return a phrase for unknown Google devices that does not claim that they are TPUs."""
     return (
         f"but {'an ' if len(ids) == 1 else ''}unknown Google PCI device{'s' * (len(ids) > 1)} "
         + (", ".join(ids))
@@ -309,14 +314,14 @@ def describe_unknown_devices(ids: Sequence[str]) -> str:
 
 
 def has_nvidia_gpu(machine: Machine) -> bool:
-    """Return whether an NVIDIA GPU and its driver are here."""
+    """Return whether this machine has an NVIDIA GPU or its driver."""
     return any(machine.read_status(name) for name in ("/dev/nvidia0", "/proc/driver/nvidia"))
 
 
 def find_unmet_host_need(machine: Machine, needs: Mapping[str, object]) -> str | None:
     """Return a need of a check that this host does not meet, with the value found, or None.
 
-    The keys `chips` (a number), `container` and `google_cloud` are judged here, others are not.
+    Only the keys `chips` (a number), `container` and `google_cloud` are judged.
     """
     if isinstance(chips := needs.get("chips"), int) and chips:
         hint = guess_platform(machine) == "tpu"

@@ -1,6 +1,6 @@
-"""Concurrent GET requests to one HTTP server, with one time limit that holds in any case.
+"""Concurrent GET requests to one HTTP server, with one timeout that always holds.
 
-One `select` waits for every connection, so no thread is needed, and none is left waiting for a
+A single `select` waits for all connections. No thread is needed, so none is left waiting for a
 server that sends a byte now and then.
 """
 
@@ -20,39 +20,39 @@ from contextlib import ExitStack, closing, suppress
 from typing import Any, NamedTuple
 
 MAX_BYTES = 128 * 1024
-"""Longest answer that is read, head and body."""
+"""Largest response that is read, including headers."""
 
 
 _FAULTS = (OSError, ValueError, OverflowError, RuntimeError, http.client.HTTPException)
-"""Exceptions for a bad address, a bad answer, or a machine without room for one more socket."""
+"""Exceptions for a bad address, a bad response, or a machine that allows no further socket."""
 
 
 class HttpResponse(NamedTuple):
-    """The server's answer for one path."""
+    """The server's response for one path."""
 
     status: int
     headers: Mapping[str, str]
-    """Values by lower-case name; of several with one name the last."""
+    """Values by lower-case name; the last of several with the same name."""
     body: bytes
 
 
 def fetch_paths(
     where: str, paths: Sequence[str], headers: Mapping[str, str], timeout_s: float
 ) -> dict[str, HttpResponse | str]:
-    """Request all paths at once, without a proxy; return each answer, or why there is none.
+    """Request all paths at once, without a proxy; return each response, or the reason for none.
 
     Args:
         where: `host[:port]`.
         paths: Paths of the requests.
         headers: Headers of each request.
-        timeout_s: Time limit of all of it, including the look-up of a name.
+        timeout_s: Timeout for everything, including name resolution.
     """
     deadline = time.monotonic() + timeout_s
     silence = f"no answer within {timeout_s:g} s"
     answers: dict[str, HttpResponse | str] = {}
     with ExitStack() as stack:
         try:
-            # It parses `host:port` as every HTTP client does; it is never connected.
+            # This parses `host:port` as every HTTP client does; it is never connected.
             parsed = http.client.HTTPConnection(where)
             target = _look_up(parsed.host, parsed.port, deadline)
             selector = stack.enter_context(selectors.DefaultSelector())
@@ -81,7 +81,7 @@ def _reason(error: Exception) -> str:
 
 
 def _look_up(host: str, port: int, deadline: float) -> tuple[int, _Address]:
-    # A name is looked up by a thread, because that may stall.
+    # A thread resolves the name, because that can hang.
     for family in (socket.AF_INET, socket.AF_INET6):
         with suppress(OSError, ValueError):
             socket.inet_pton(family, host)
@@ -110,7 +110,7 @@ _Address = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
 
 
 class _Request:
-    """One path on a connection of its own."""
+    """A request for one path, with its own connection."""
 
     def __init__(
         self, path: str, host: str, headers: Mapping[str, str], family: int, address: _Address
@@ -131,11 +131,10 @@ class _Request:
             raise
 
     def close(self) -> None:
-        """Close the connection."""
         self.connection.close()
 
     def go_on(self, selector: selectors.BaseSelector) -> HttpResponse | None:
-        """Send and receive without waiting; return the answer once it is complete."""
+        """Send and receive without blocking; return the response once it is complete."""
         if self._unsent:
             if error := self.connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
                 raise OSError(error, os.strerror(error))
@@ -151,7 +150,7 @@ class _Request:
 
 
 def _is_whole(data: bytes) -> bool:
-    # Only an answer with a length, or a chunked one, shows where it ends.
+    # Only a response with a length, or a chunked one, shows where it ends.
     head, blank, body = data.partition(b"\r\n\r\n")
     length = re.search(rb"(?im)^content-length:[ \t]*(\d{1,9})[ \t]*\r?$", head)
     if length:
@@ -161,18 +160,18 @@ def _is_whole(data: bytes) -> bool:
 
 
 class _Received:
-    # It stands for the socket that `http.client` reads from.
+    # A stand-in for the socket that `http.client` reads from.
     def __init__(self, data: bytes) -> None:
         self._data = data
 
     def makefile(self, mode: str) -> io.BytesIO:
-        """Return the data as a file of bytes, the only mode that is used."""
+        """Return the data as a binary file, the only mode that is used."""
         del mode
         return io.BytesIO(self._data)
 
 
 def _parse(data: bytes) -> HttpResponse:
-    received: Any = _Received(data)  # of a socket it has what is used
+    received: Any = _Received(data)  # implements only what is used of a socket
     with closing(http.client.HTTPResponse(received, method="GET")) as response:
         response.begin()
         headers = {name.lower(): value for name, value in response.getheaders()}

@@ -1,10 +1,11 @@
 """libtpu's lock files: the process that holds one, and whether libtpu could take it.
 
-Reading them changes nothing: the lock is never taken, because while a test holds it the user's own
-program cannot start. The behaviour of libtpu was tried with libtpu 0.0.50.1 on a faked TPU VM
-(2026-11): it opens its file with O_RDWR, O_CREAT and O_NOFOLLOW, takes a POSIX lock, ignores
-flock(2), accepts a file that was left behind, and reports that the TPU is in use whatever keeps it
-from opening the file.
+Reading them changes nothing. The lock is never taken, because the user's own program could not
+start
+while a test holds it. The behaviour of libtpu was observed with libtpu 0.0.50.1 on a faked TPU VM
+(2026-11). It opens its file with O_RDWR, O_CREAT and O_NOFOLLOW, takes a POSIX lock, ignores
+flock(2), and accepts a leftover file. If it cannot open the file, it always reports that the TPU is
+in use.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from typing import Literal
 
 from tpustarter.machine.machine import Machine, parse_number
 
-LOCK_FILE = "/tmp/libtpu_lockfile"  # noqa: S108 -- where libtpu puts it, whatever TMPDIR says
-_FOLDER = os.path.dirname(LOCK_FILE)  # noqa: PTH120 -- a name on that machine
+LOCK_FILE = "/tmp/libtpu_lockfile"  # noqa: S108 -- libtpu ignores TMPDIR
+_FOLDER = os.path.dirname(LOCK_FILE)  # noqa: PTH120 -- a path on that machine
 _USER_FOLDER = "libtpu_lock_"
 
 State = Literal["absent", "stale", "live", "foreign", "unusable"]
@@ -32,22 +33,24 @@ class LibtpuLock:
 
     state: State
     """`stale`: no process holds it, which is harmless. `live`: a process holds it. `foreign`: no
-    process is seen holding it, but it belongs to another user, and libtpu, run by this one, cannot
-    open it. `unusable`: libtpu cannot open or make it whoever runs it, see `why`. For the last two
-    libtpu reports that the TPU is in use."""
+    process is seen to hold it, but it belongs to another user, so libtpu, run by this user, cannot
+    open it. `unusable`: libtpu cannot open or create it as any user, see `why`. For the last two,
+    libtpu reports that the TPU is in use.
+    """
     owner: str | None = None
     pid: int | None = None
-    """The process that holds it, where the kernel shows it."""
+    """The process that holds it, if the kernel shows it."""
     path: str = LOCK_FILE
     why: Literal["folder", "socket", "link", "read-only", "no folder"] | None = None
-    """The obstacle where it is `unusable`."""
+    """The obstacle if it is `unusable`."""
 
 
 def read_libtpu_lock(machine: Machine) -> LibtpuLock:
-    """Return the state of libtpu's lock, by /proc/locks and F_GETLK.
+    """Return the state of libtpu's lock, from /proc/locks and F_GETLK.
 
-    A lock that a process holds counts wherever its file lies. Whether libtpu could take one is
-    judged by the file that every libtpu tries first.
+    A held lock counts in any of its locations. Whether libtpu could take one is judged by the file
+    that
+    every libtpu tries first.
     """
     for path in _lock_files(machine):
         status = machine.read_status(path)
@@ -60,8 +63,8 @@ def read_libtpu_lock(machine: Machine) -> LibtpuLock:
 
 
 def _lock_files(machine: Machine) -> Iterator[str]:
-    # Where the first file cannot be opened, XLA newer than libtpu 0.0.52 tries one in a folder of
-    # the user, then one in the home folder. Source: github.com/openxla/xla
+    # If the first file cannot be opened, XLA newer than libtpu 0.0.52 tries one in a folder of the
+    # user, then one in the home folder. Source: github.com/openxla/xla
     # xla/stream_executor/tpu/tpu_initialize_util.cc, OpenTpuLockFile (read 2026-11).
     yield LOCK_FILE
     for name in machine.list_names(_FOLDER):
@@ -72,9 +75,7 @@ def _lock_files(machine: Machine) -> Iterator[str]:
 
 
 def _unheld(machine: Machine) -> LibtpuLock:
-    if (
-        machine.read_link(LOCK_FILE) is not None
-    ):  # whatever it leads to, and also if it leads nowhere
+    if machine.read_link(LOCK_FILE) is not None:  # even if it is dangling
         return LibtpuLock("unusable", why="link")
     status, folder = machine.read_status(LOCK_FILE), machine.read_status(_FOLDER)
     if status is None:
@@ -99,8 +100,8 @@ def _unheld(machine: Machine) -> LibtpuLock:
 
 
 def _in_proc_locks(machine: Machine, status: os.stat_result) -> int:
-    # A pid, -1 if the kernel hides it, 0 for none. A line reads `1: POSIX  ADVISORY  WRITE 4242
-    # 08:01:1234 0 EOF`; flock(2) locks start with FLOCK.
+    # A pid, -1 if the kernel hides it, 0 for none. Example of a line: `1: POSIX  ADVISORY  WRITE
+    # 4242 08:01:1234 0 EOF`. Locks of flock(2) have FLOCK instead of POSIX.
     file_id = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     for line in (machine.read_text("/proc/locks", 1 << 20) or "").splitlines():
         fields = line.split()
@@ -111,12 +112,12 @@ def _in_proc_locks(machine: Machine, status: os.stat_result) -> int:
 
 def _by_getlk(machine: Machine, name: str) -> int:
     # A pid, -1 or 0 as above. F_GETLK also sees locks of other process namespaces and of overlay
-    # file systems, which /proc/locks hides or names otherwise.
+    # file systems, which /proc/locks hides or names differently.
     if sys.platform != "linux":
         return 0
     path = str(machine.path(name))
-    # Closing a file drops all locks of its own process on it, so not where this process has it
-    # open.
+    # Closing a file drops all of a process's locks on it, so this must not open a file that this
+    # process already has open.
     local = Machine(env={})
     if any(
         local.read_link(f"/proc/self/fd/{fd}") == path for fd in local.list_names("/proc/self/fd")
@@ -139,8 +140,8 @@ def _by_getlk(machine: Machine, name: str) -> int:
 
 
 def _can_reopen(machine: Machine, status: os.stat_result, folder: os.stat_result | None) -> bool:
-    # libtpu asks for O_RDWR|O_CREAT, seen in libtpu 0.0.50.1. Linux may refuse that even to root,
-    # for a file of another user in a sticky folder such as /tmp. Source:
+    # libtpu opens it with O_RDWR|O_CREAT, as seen in libtpu 0.0.50.1. Linux may refuse that even to
+    # root, for another user's file in a sticky folder such as /tmp. Source:
     # docs.kernel.org/admin-guide/sysctl/fs.html, protected_regular (read 2026-11).
     uid = os.geteuid() if machine.uid is None else machine.uid
     guarded = (parse_number(machine.read_text("/proc/sys/fs/protected_regular")) or 0) > 0

@@ -1,6 +1,6 @@
 """The machine that facts are read from: this one, or a folder with its own /sys and /proc.
 
-No state of a machine makes a function here raise: what cannot be read is `None` or empty.
+No state of a machine makes these methods raise: what cannot be read is `None` or empty.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ def copy_environment() -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class Machine:
-    """The place that facts are read from: this machine, or one laid out by a test."""
+    """The machine that facts are read from: this one, or one laid out by a test."""
 
     root: Path = Path("/")
-    """Folder that holds sys, proc, dev, tmp and etc."""
+    """Folder that contains sys, proc, dev, tmp and etc."""
     env: Mapping[str, str] = field(default_factory=copy_environment)
-    """The user's environment, as it was before the probe set anything."""
+    """The user's environment, before the probe changed it."""
     uid: int | None = None
-    """The user whose rights are judged; None for the calling user."""
+    """The user whose permissions are judged; None for the current user."""
 
     def path(self, name: str) -> Path:
-        """Return the place of an absolute path such as `/dev/vfio/0` below the machine's root."""
+        """Return the path under the machine's root of an absolute path such as `/dev/vfio/0`."""
         return self.root / name.lstrip("/")
 
     def read_text(self, name: str, limit: int = 65536) -> str | None:
-        """Return the text of a file of this machine, up to `limit` bytes, or None if unreadable."""
+        """Return up to `limit` bytes of a file's text, or None if it cannot be read."""
         try:
             with self.path(name).open("rb") as file:
                 return file.read(limit).decode("utf-8", "replace").strip()
@@ -43,35 +43,35 @@ class Machine:
     def list_names(self, folder: str) -> list[str]:
         """Return the sorted names in a folder, or an empty list if it cannot be read."""
         try:
-            return sorted(os.listdir(self.path(folder)))  # noqa: PTH208 -- names, ten times a Path's speed
+            return sorted(os.listdir(self.path(folder)))  # noqa: PTH208 -- ten times as fast as Path
         except (OSError, ValueError):
             return []
 
     def read_link(self, name: str) -> str | None:
-        """Return the target of a symbolic link, or None if it can't be read."""
+        """Return the target of a symbolic link, or None if it cannot be read."""
         try:
             return str(self.path(name).readlink())
         except (OSError, ValueError):
             return None
 
     def read_status(self, name: str) -> os.stat_result | None:
-        """Return the status of a path as `os.stat` does, or None if the path can't be read."""
+        """Return the `os.stat` of a path, or None if it cannot be read."""
         try:
             return self.path(name).stat()
         except (OSError, ValueError):
             return None
 
     def is_file(self, name: str) -> bool:
-        """Return whether a path is a file, as far as this user can see it."""
+        """Return whether a path is a regular file that this user can see."""
         status = self.read_status(name)
         return status is not None and stat.S_ISREG(status.st_mode)
 
     def has_access(self, name: str, want: int) -> bool:
-        """Return whether the permissions of a path let the user open it, without opening it.
+        """Return whether the user's permissions allow opening a path, without opening it.
 
         Args:
-            name: an absolute path.
-            want: a sum of `os.R_OK` and `os.W_OK`.
+            name: An absolute path.
+            want: A combination of `os.R_OK` and `os.W_OK`.
         """
         if self.uid is None:
             effective = os.access in os.supports_effective_ids
@@ -83,9 +83,9 @@ class Machine:
         return self.uid == 0 or bits & want == want
 
     def user_name(self, uid: int) -> str:
-        """Return a user's name from files alone.
+        """Return a user's name, using files only.
 
-        The name service of a Google VM asks the metadata server and can hang with it.
+        The name service of a Google VM queries the metadata server and can hang with it.
         """
         for name in ("/etc/passwd", "/etc/oslogin_passwd.cache"):
             for line in (self.read_text(name, 1 << 20) or "").splitlines():
@@ -96,14 +96,15 @@ class Machine:
 
 
 def clean_text(text: str, limit: int = 200) -> str:
-    """Return text of the machine as one printable line, cut at `limit` characters."""
+    """Return the machine's text as one printable line of at most `limit` characters."""
     return cut_text(" ".join("".join(c if c.isprintable() else " " for c in text).split()), limit)
 
 
 def cut_text(text: str, limit: int) -> str:
-    """Shorten a text to the whole words that fit into `limit` characters.
+    """Shorten text to the whole words that fit in `limit` characters.
 
-    Secrets are recognised by their shape, and removed above this module: half of one has none.
+    Secrets are recognised by their shape, and removed by the layers above; part of one has no
+    shape.
     """
     if len(text) <= limit:
         return text
@@ -111,11 +112,11 @@ def cut_text(text: str, limit: int) -> str:
 
 
 MAX_PRODUCT = 1_000_000
-"""Limit above any number of chips or hosts of a TPU: a larger product is not of bounds."""
+"""More than any number of chips or hosts of a TPU, so a larger product is not of bounds."""
 
 
 def parse_number(text: str | None, base: int = 10) -> int | None:
-    """Parse an integer, or return None for any other text."""
+    """Parse an integer, or return None for other text."""
     try:
         return int(text or "", base)
     except ValueError:
@@ -123,7 +124,7 @@ def parse_number(text: str | None, base: int = 10) -> int | None:
 
 
 def multiply_topology_bounds(bounds: str | None) -> int | None:
-    """Return the product of bounds such as `2,2,1`, or None if they are not plausible."""
+    """Return the product of bounds such as `2,2,1`, or None if they are implausible."""
     total = 1
     for part in (bounds or "").split(","):
         size = parse_number(part)

@@ -1,4 +1,4 @@
-"""Memory that a process may still take: of the machine, and of the containers it is in."""
+"""The memory that a process can still take: from the machine, and from its containers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 from tpustarter.machine.machine import Machine
 
 _GROUPS = {
-    # the controller's name in /proc/self/cgroup: its folder, the files of limit and of use, and
-    # the line of memory.stat with what the kernel takes back when memory is short
+    # The controller's name in /proc/self/cgroup: its folder, the files with limit and usage, and
+    # the entry in memory.stat for memory that the kernel can reclaim.
     "": ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
     "memory": (
         "/sys/fs/cgroup/memory",
@@ -23,7 +23,7 @@ _GROUPS = {
 
 
 def available_bytes(machine: Machine) -> int | None:
-    """Return the bytes that can be taken without swapping, or None if that is unknown."""
+    """Return the bytes that can be taken without swapping, or None if unknown."""
     match = re.search(r"^MemAvailable:\s+(\d+) kB", machine.read_text("/proc/meminfo") or "", re.M)
     amounts = [int(match[1]) * 1024] if match else []
     for name, path in _groups(machine):
@@ -32,28 +32,29 @@ def available_bytes(machine: Machine) -> int | None:
 
 
 def container_limit_bytes(machine: Machine) -> int | None:
-    """Return the smallest memory limit in bytes that a container sets, or None if there is none."""
+    """Return the smallest memory limit, in bytes, set by a container, or None if there is none."""
     limits: list[int] = []
     for name, path in _groups(machine):
         folder, file, *_ = _GROUPS[name]
         for group in (path, *path.parents):
             text = (machine.read_text(f"{f'{folder}{group}'.rstrip('/')}/{file}") or "").strip()
-            # Version 1 of control groups has a very large number where there is no limit.
+            # Version 1 of control groups represents no limit by a very large number.
             limits += [int(text)] if text.isdigit() and int(text) < 1 << 60 else []
     return min(limits, default=None)
 
 
 def count_oom_kills(machine: Machine) -> int | None:
-    """Return how many processes the kernel has killed for lack of memory since its start."""
+    """Return the number of processes killed by the kernel's OOM killer since boot, or None."""
     match = re.search(r"^oom_kill (\d+)$", machine.read_text("/proc/vmstat") or "", re.M)
     return int(match[1]) if match else None
 
 
 def count_kills_by_file(machine: Machine) -> dict[str, int]:
-    """Return how many processes the kernel has killed for lack of memory, by the counting file.
+    """Return the number of processes killed by the OOM killer, by the file that counts them.
 
-    The control group of this process comes first: its count is of this container, while the whole
-    machine may hold others.
+    This process's control group comes first. Its count is for this container, while the machine may
+    run
+    others.
     """
     counts: dict[str, int] = {}
     for name, path in _groups(machine):
@@ -74,7 +75,7 @@ def _groups(machine: Machine) -> Iterator[tuple[str, PurePosixPath]]:
 
 
 def _left(machine: Machine, name: str, path: PurePosixPath) -> list[int]:
-    # A container sees only the last of a process's control groups.
+    # A container sees only the last part of a process's control group path.
     folder, limit_file, used_file, reclaimable = _GROUPS[name]
     amounts: list[int] = []
     for group in (path, *path.parents):

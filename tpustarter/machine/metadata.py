@@ -1,4 +1,4 @@
-"""Answers of Google's metadata server about this machine, within a time limit of the caller.
+"""The metadata server's values about this machine, within the caller's timeout.
 
 Only `fetch_metadata` uses the network.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tpustarter.machine.http_get import HttpResponse
 
 ADDRESS = "169.254.169.254"
-"""The address behind metadata.google.internal: using it directly needs no name server."""
+"""The address of metadata.google.internal, which needs no name resolution."""
 KEYS = (
     "attributes/accelerator-type",
     "attributes/agent-worker-number",
@@ -27,23 +27,23 @@ KEYS = (
     "zone",
     "machine-type",
 )
-"""Keys that are read one by one: the recursive form also returns ssh keys and start-up scripts."""
+"""Keys read one by one, because the recursive form also returns SSH keys and startup scripts."""
 _FOLDER = "/computeMetadata/v1/instance"
 _FLAVOR = {"Metadata-Flavor": "Google"}
 
 
 def empty_mapping() -> Mapping[str, str]:
-    """Return a mapping without entries, as a default for fields."""
+    """Return an empty mapping, as a default for fields."""
     return {}
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """The answers of the metadata server; fields without one are None."""
+    """The metadata server's values; missing ones are None or empty."""
 
     state: Literal["ok", "no-answer", "not-google"]
     why: str = ""
-    """Why some or all values are missing."""
+    """The reason why some or all values are missing."""
     accelerator_type: str | None = None
     worker_number: int | None = None
     worker_endpoints: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Metadata:
 
 
 def server_address(machine: Machine) -> str:
-    """Return `host[:port]` of the metadata server, or of the one that a variable names."""
+    """Return the `host[:port]` of the metadata server, or of the one that a variable names."""
     for name in ("GCE_METADATA_HOST", "GCE_METADATA_IP"):
         if machine.env.get(name):
             return machine.env[name].removeprefix("http://").strip("/")
@@ -64,9 +64,9 @@ def server_address(machine: Machine) -> str:
 def fetch_metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
     """Return the metadata server's values for `KEYS`, after at most `timeout_s` seconds.
 
-    A value is taken only if it has its documented form; any other is unknown.
+    A value is used only if it has its documented form; otherwise it is unknown.
     """
-    from tpustarter.machine import http_get  # takes long to import, and few machines need it
+    from tpustarter.machine import http_get  # slow to import, and few machines need it
 
     started = time.monotonic()
     paths = {f"{_FOLDER}/{key}": key for key in KEYS}
@@ -99,7 +99,7 @@ def fetch_metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
 
 
 def _refused(answer: HttpResponse | str) -> str | None:
-    # A key that the server does not have is an answer, not a refusal.
+    # A key that the server lacks is a valid response, not a refusal.
     if isinstance(answer, str):
         return answer
     if answer.headers.get("metadata-flavor") != "Google":
@@ -120,7 +120,7 @@ def split_entries(text: str | None) -> tuple[str, ...]:
 
 
 def _name(text: str | None) -> str | None:
-    # The text is a name, or a path such as `projects/1/zones/us-central1-b`.
+    # The text is a name or a path such as `projects/1/zones/us-central1-b`.
     name = (text or "").rpartition("/")[2]
     return name if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", name) else None
 
@@ -130,7 +130,7 @@ def _index(text: str | None) -> int | None:
 
 
 def _endpoints(text: str | None) -> tuple[str, ...]:
-    # Each host is `HOST` or `NAME:ID:HOST`; if one is not, none is used. Source:
+    # Each host is `HOST` or `NAME:ID:HOST`; if one is malformed, none is used. Source:
     # jax/_src/clusters/cloud_tpu_cluster.py of JAX 0.12.0.1.
     endpoints = split_entries(text)
     form = r"([\w-]*:[\w-]*:)?[A-Za-z0-9][\w.-]*"
@@ -139,7 +139,7 @@ def _endpoints(text: str | None) -> tuple[str, ...]:
 
 
 def _pairs(text: str) -> dict[str, str]:
-    # The `tpu-env` attribute has flat lines of `KEY: 'value'`.
+    # The `tpu-env` attribute consists of flat lines of `KEY: 'value'`.
     pairs: dict[str, str] = {}
     for line in text.splitlines():
         key, colon, value = line.partition(":")

@@ -1,6 +1,7 @@
-"""Users of the TPU: the processes that have a node open, as far as this user may see them.
+"""Users of the TPU: the processes with a device node open, as far as this user can see them.
 
-Reading them changes nothing: no node is opened. Other processes' environments are never read.
+Reading them changes nothing: no device node is opened, and other processes' environments are never
+read.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ NODE = re.compile(r"/dev/(accel|vfio/)\d+")
 
 @dataclass(frozen=True)
 class TpuProcess:
-    """A process that has a TPU node open."""
+    """A process that has a TPU device node open."""
 
     pid: int
     parent: int | None
     user: str
     command: str
-    """Its program and script; no argument is shown."""
+    """Its program and script, without other arguments."""
     age_s: float | None
-    """Seconds since it started."""
+    """Seconds since it was started."""
     zombie: bool
-    """True if its first thread has ended, while another one still keeps the node open."""
+    """True if its main thread has ended while another thread keeps the node open."""
     nodes: tuple[str, ...]
 
 
 def list_tpu_processes(machine: Machine) -> list[TpuProcess]:
-    """Return the processes that have a TPU node open, as far as this user may see them."""
+    """Return the processes that have a TPU device node open, as far as this user can see them."""
     processes: list[TpuProcess] = []
     for pid in filter(str.isdecimal, machine.list_names("/proc")):
         nodes = _open_nodes(machine, pid)
@@ -44,7 +45,7 @@ def list_tpu_processes(machine: Machine) -> list[TpuProcess]:
 
 
 def _open_nodes(machine: Machine, pid: str) -> set[str]:
-    # Threads can outlive their leader, and keep a node open.
+    # Threads can outlive the main thread and keep a node open.
     folders = [f"/proc/{pid}/fd"]
     if not machine.list_names(folders[0]):
         folders += [
@@ -66,7 +67,7 @@ def read_process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> TpuPr
         return None
     state, parent, started = fields[0], parse_number(fields[1]), parse_number(fields[19])
     command = ""
-    # Reading the command line of a process stuck in the kernel can get stuck too; its name cannot.
+    # Reading the command line of a process stuck in the kernel can hang too; its name cannot.
     if state not in "DZX":
         command = command_line.shorten_command_line(
             machine.read_text(f"/proc/{pid}/cmdline", 4096) or ""
@@ -89,6 +90,6 @@ def read_process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> TpuPr
 
 
 def sees_every_process(machine: Machine) -> bool | None:
-    """Return whether this user may see the open files of every process, or None without /proc."""
+    """Return whether this user can see every process's open files, or None without /proc."""
     pids = [name for name in machine.list_names("/proc") if name.isdecimal()]
     return all(machine.has_access(f"/proc/{pid}/fd", os.R_OK) for pid in pids) if pids else None

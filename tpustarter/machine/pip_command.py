@@ -1,4 +1,4 @@
-"""The command that installs packages into a Python here: by its pip, by uv, or by ensurepip."""
+"""The command that installs packages into a local Python, using its own pip, uv, or ensurepip."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COMMAND = re.compile(r"(?P<python>'[^']*'|\S+) -m pip (?P<verb>[a-z]+)(?= |$)")
 
 
 def format_pip_command(text: str) -> str:
-    """Return `PYTHON -m pip VERB ...` in a form that works here: an environment of uv has no pip.
+    """Return `PYTHON -m pip VERB ...` in a form that works: an environment made by uv has no pip.
 
     Any other text is returned unchanged.
     """
@@ -28,7 +28,7 @@ def format_pip_command(text: str) -> str:
 
 
 def _has_pip(python: str) -> bool:
-    # A Python whose folders are not found counts as one with pip.
+    # A Python whose package folders are not found is assumed to have pip.
     prefix = Path(shutil.which(python) or python).expanduser().parent.parent
     folders = [*prefix.glob("lib/python3*/*-packages")]
     return not folders or any((folder / "pip").is_dir() for folder in folders)

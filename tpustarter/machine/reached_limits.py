@@ -1,6 +1,6 @@
-"""Limits that a process reached: threads and processes, open files, memory.
+"""Limits that a process has reached: threads and processes, open files, memory.
 
-Standard library only: this module travels inside the probe.
+This module travels with the probe, so it uses only the standard library.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tpustarter.machine.machine import Machine, parse_number
 
 FORKING = ("_execute_child", "_start_child", "_fork_exec")
-"""Functions in which EAGAIN means that no process can be made; elsewhere it is about a pipe."""
+"""Functions in which EAGAIN means that no process can be created; elsewhere it concerns a pipe."""
 _TEXTS = {
     "processes": r"can't start new thread|cannot join thread before it is started"
     r"|unable to start watchdog thread|pthread_create.*failed"
@@ -26,14 +26,14 @@ _TEXTS = {
 
 
 class ReachedLimit(NamedTuple):
-    """A limit of this machine or user that a process ran into, with advice."""
+    """A limit of this machine or user that a process has reached, with advice."""
 
     what: str
     hint: str
 
 
 def find_limit(error: BaseException | None, machine: Machine | None = None) -> ReachedLimit | None:
-    """Return the limit behind an error, or behind one it came from, or None for any other error."""
+    """Return the limit behind an error or one of its causes, or None for any other error."""
     machine = machine or Machine()
     while error is not None:
         if kind := _kind(error):
@@ -43,7 +43,7 @@ def find_limit(error: BaseException | None, machine: Machine | None = None) -> R
 
 
 def find_limit_in_text(text: str, machine: Machine | None = None) -> ReachedLimit | None:
-    """Return the limit that a process reached, judged by its last output, or None for no limit."""
+    """Return the limit that a process reached, judged by its output, or None for other output."""
     kind = next((kind for kind, pattern in _TEXTS.items() if re.search(pattern, text)), None)
     return describe_limit(kind, machine or Machine()) if kind else None
 
@@ -76,7 +76,7 @@ def _kind(error: BaseException) -> str | None:
 
 
 def _processes(machine: Machine) -> ReachedLimit:
-    # The limit that was reached is that of the control group, or that of the user.
+    # The limit reached is either the control group's or the user's.
     most, _ = resource.getrlimit(resource.RLIMIT_NPROC)
     running = _threads_of(machine, os.getuid())
     group = _control_group(machine)
@@ -91,7 +91,7 @@ def _processes(machine: Machine) -> ReachedLimit:
 
 
 def _threads_of(machine: Machine, uid: int) -> int:
-    # Threads are what counts against the limit.
+    # The limit counts threads.
     total = 0
     for pid in filter(str.isdecimal, machine.list_names("/proc")):
         status = machine.read_text(f"/proc/{pid}/status") or ""
@@ -103,7 +103,7 @@ def _threads_of(machine: Machine, uid: int) -> int:
 
 
 def _control_group(machine: Machine) -> tuple[int, int] | None:
-    # Groups are nested, and the smallest limit of them applies.
+    # Groups are nested; the one with the least room left applies.
     lines = (machine.read_text("/proc/self/cgroup") or "").splitlines()
     paths = {"0": "/sys/fs/cgroup", "pids": "/sys/fs/cgroup/pids"}
     limits: list[tuple[int, int]] = []

@@ -1,9 +1,10 @@
 """Commands in the form that works in the shell from which this program was started.
 
-`uv run` (0.13.9, measured) sets `UV_RUN_RECURSION_DEPTH` and `VIRTUAL_ENV`, and puts the `bin` of
-that environment first into `PATH`, which therefore differs from that of the user's own shell. It
-sets `UV` to its own path. `python3 -m uv` sets `UV_INTERNAL__PARENT_INTERPRETER` to that Python,
-and becomes `uv`.
+`uv run` (0.13.9, measured) sets `UV_RUN_RECURSION_DEPTH` and `VIRTUAL_ENV`, and puts that
+environment's `bin` first on `PATH`, which therefore differs from the user's own. It sets `UV` to
+its
+own path. `python3 -m uv` sets `UV_INTERNAL__PARENT_INTERPRETER` to that Python, and is replaced by
+`uv`.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from pathlib import Path
 def find_uv_command(
     environ: Mapping[str, str], prefix: str = sys.prefix, base: str = sys.base_prefix
 ) -> str | None:
-    """Return the command that starts uv, as typed in a shell, or None if no uv is found.
+    """Return the command that starts uv, as typed in a shell, or None if uv is not found.
 
     Args:
-        environ: The variables of this program.
-        prefix: The environment that its Python belongs to.
-        base: The Python that the environment was made from.
+        environ: This program's environment variables.
+        prefix: The prefix of its Python environment.
+        base: The prefix of the Python that the environment is based on.
     """
     path = list_path_folders(environ, prefix)
     if environ.get("UV_INTERNAL__PARENT_INTERPRETER"):
@@ -37,14 +38,14 @@ def find_uv_command(
     home = environ.get("HOME", "")
     places = [f"{one}/bin/uv" for one in (prefix, base, f"{home}/.local", f"{home}/.cargo")]
     for place in (environ.get("UV", ""), *places):
-        # Unlike a Path this also answers where this user may not look.
+        # Unlike Path.is_file, this does not raise if the user may not access the folder.
         if os.path.isfile(place) and os.access(place, os.X_OK):  # noqa: PTH113
             return format_path(place, environ)
     return None
 
 
 def find_typed_uv_command(environ: Mapping[str, str], path: Sequence[str]) -> str:
-    """Return the command that started uv: as a module, by its name, or else by its path."""
+    """Return the command that started uv: as a module, by name, or by path."""
     python, place = environ.get("UV_INTERNAL__PARENT_INTERPRETER"), environ.get("UV")
     if python:
         return f"{format_program(python, path, environ)} -m uv"
@@ -59,13 +60,13 @@ def is_started_by_uv(environ: Mapping[str, str], prefix: str) -> bool:
 
 
 def list_path_folders(environ: Mapping[str, str], prefix: str) -> list[str]:
-    """Return the folders of PATH in the user's own shell."""
+    """Return the folders on the PATH of the user's own shell."""
     first, *others = path = environ.get("PATH", os.defpath).split(os.pathsep)
     return others if is_started_by_uv(environ, prefix) and first == f"{prefix}/bin" else path
 
 
 def format_program(place: str, path: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Return the command for a program: its name where the shell finds it so, else its path."""
+    """Return the command for a program: its name if the shell finds it that way, else its path."""
     name = Path(place).name
     if is_found_by_name(name, path, place):
         return name
@@ -73,13 +74,14 @@ def format_program(place: str, path: Sequence[str], environ: Mapping[str, str]) 
 
 
 def is_found_by_name(name: str, path: Sequence[str], place: str) -> bool:
-    """Return whether a shell finds this very program by its name alone.
+    """Return whether a shell finds this program by its name alone.
 
-    A link to it from elsewhere counts, because pipx makes one. For a Python only its own path
-    counts, because a link to it may be another environment.
+    A link to it from another folder counts, because pipx creates one. A Python counts only by its
+    own
+    path, because a link to it may be another environment.
     """
     for folder in path:
-        first = os.path.join(folder or ".", name)  # noqa: PTH118  an empty entry is this folder
+        first = os.path.join(folder or ".", name)  # noqa: PTH118  an empty entry is the working folder
         if os.access(first, os.X_OK) and not os.path.isdir(first):  # noqa: PTH112
             same = os.path.realpath(first) == os.path.realpath(place)
             return first == place or (not name.startswith("python") and same)

@@ -1,4 +1,4 @@
-"""The TPU slice this machine is part of: its type, its hosts, and the number of this one."""
+"""The TPU slice that this machine is part of: its type, its hosts, and this host's number."""
 
 from __future__ import annotations
 
@@ -13,58 +13,58 @@ from tpustarter.machine.metadata import Metadata, empty_mapping, split_entries
 MACHINE_TYPE = "metadata machine-type"
 
 SLICE_VM_CHIPS = 4
-"""Chips of each host in a slice of several: a host with another number is a slice of its own."""
+"""Chips per host in a slice of several hosts; a host with another number is a slice by itself."""
 
 BOUNDS = {1: "1,1,1", 4: "2,2,1", 8: "2,4,1"}
-"""Arrangement of the chips of one host, by their number. Source: `get_topology_desc` of libtpu
-0.0.50.1 for v5e and v6e (measured 2026-11)."""
+"""Topology of a host's chips, by their number. Source: `get_topology_desc` of libtpu 0.0.50.1 for
+v5e and v6e (measured 2026-11).
+"""
 
 
 @dataclass(frozen=True)
 class HostCountMismatch:
-    """A number of hosts that does not fit a slice of this type."""
+    """A number of hosts that does not fit the slice's type."""
 
     hosts: int
     source: str
     expected: int
-    """The number of hosts that the type usually has."""
+    """The number of hosts that is usual for the type."""
     confines: bool
-    """True if it was set in a variable, which may confine this process to its own host on
-    purpose."""
+    """True if a variable set it, which may confine this process to its own host on purpose."""
 
 
 @dataclass(frozen=True)
 class Slice:
-    """The TPU slice this machine is part of; a field that is unknown is None."""
+    """The TPU slice that this machine is part of; unknown fields are None."""
 
     worker: int | None
-    """Number of this host in its slice, from 0."""
+    """This host's number in its slice, from 0."""
     hosts: int | None
-    """Number of hosts; where their names and the type contradict each other, the larger one."""
+    """Number of hosts; if their names and the type contradict each other, the larger one."""
     accelerator_type: str | None
-    """The machine's own name of its type, such as `v5litepod-16`."""
+    """The machine's own name for its type, such as `v5litepod-16`."""
     devices: int | None
-    """Devices of the whole slice, as a framework counts them."""
+    """Number of devices in the whole slice, as a framework counts them."""
     host_devices: int | None
-    """Devices of this host."""
+    """Number of devices on this host."""
     host_chips: int | None
-    """Chips of this host, by its type."""
+    """Number of chips on this host, according to its type."""
     waits: bool
     """True if a framework started on this host alone would wait for the others."""
     chips_per_host_bounds: str | None
-    """Arrangement of the chips of this host, such as `2,2,1`."""
+    """Topology of this host's chips, such as `2,2,1`."""
     sources: Mapping[str, str] = field(default_factory=empty_mapping)
-    """The variable or metadata key that each field was read from."""
+    """The variable or metadata key from which each field was read."""
     misfit: HostCountMismatch | None = None
-    """The number of hosts, where it does not fit the type."""
+    """The number of hosts, if it does not fit the type."""
 
 
 def find_slice(machine: Machine, metadata: Metadata | None, chips: int) -> Slice:
-    """Return the slice according to variables and metadata; `chips` are those seen on PCI."""
+    """Return the slice according to variables and metadata; `chips` is the number on PCI."""
     kind, text, type_source = find_tpu_type(machine, metadata)
     hosts, hosts_source = _hosts(machine, metadata)
     worker, worker_source = _worker(machine, metadata)
-    # A machine type names one host: one of four chips may be part of a larger slice.
+    # A machine type names one host; one with four chips may be part of a larger slice.
     whole = kind is not None and type_source != MACHINE_TYPE
     if hosts is None and kind and (whole or kind.chips != SLICE_VM_CHIPS):
         hosts, hosts_source = kind.hosts, type_source
@@ -110,7 +110,7 @@ def _fits(kind: tpus.TpuType, hosts: int) -> bool:
 
 
 def _parts(kind: tpus.TpuType | None, hosts: int | None, metadata: Metadata | None) -> int | None:
-    # A variable that names one host may only confine this process to its own host.
+    # A variable that names only one host may confine this process to its own host.
     ends = len(metadata.worker_endpoints) if metadata else 0
     named_parts = [number for number in (hosts if hosts != 1 else 0, ends) if number]
     if kind is None:
@@ -123,7 +123,7 @@ def _share(total: int | None, parts: int | None) -> int | None:
 
 
 def _bounds(metadata: Metadata | None, chips: int) -> str | None:
-    # The metadata's arrangement counts only where it fits the chips seen.
+    # The metadata's bounds are used only if they match the chips on PCI.
     bounds = metadata.tpu_env.get("CHIPS_PER_HOST_BOUNDS") if metadata else None
     return bounds if chips and multiply_topology_bounds(bounds) == chips else BOUNDS.get(chips)
 
@@ -131,7 +131,7 @@ def _bounds(metadata: Metadata | None, chips: int) -> str | None:
 def find_tpu_type(
     machine: Machine, metadata: Metadata | None
 ) -> tuple[tpus.TpuType | None, str, str]:
-    """Return the TPU type this machine is part of, its text, and where that was read."""
+    """Return the TPU type that this machine is part of, its text, and the source of that."""
     candidates = [(machine.env.get("TPU_ACCELERATOR_TYPE"), "TPU_ACCELERATOR_TYPE")]
     if metadata:
         candidates += [
@@ -146,14 +146,14 @@ def find_tpu_type(
         try:
             return tpus.parse_type(text), clean_text(text, 40), source
         except LookupError:
-            # Any machine has a machine type: one that is no TPU's has no meaning here.
+            # Every machine has a machine type; one that is not a TPU's is ignored.
             if not unread and source != MACHINE_TYPE:
                 unread, unread_source = clean_text(text, 40), source
     return None, unread, unread_source
 
 
 def _hosts(machine: Machine, metadata: Metadata | None) -> tuple[int | None, str]:
-    # Variables come first, as in libtpu.
+    # Variables take precedence, as in libtpu.
     if names := split_entries(machine.env.get("TPU_WORKER_HOSTNAMES")):
         return len(names), "TPU_WORKER_HOSTNAMES"
     if metadata and metadata.worker_endpoints:
@@ -179,7 +179,7 @@ def all_workers_command(
 ) -> str:
     """Return the command that runs `command` on every host of a Cloud TPU slice at once.
 
-    NAME and ZONE are used where this machine does not know its own. Source:
+    NAME and ZONE are placeholders if this machine does not know its own. Source:
     docs.cloud.google.com/sdk/gcloud/reference/compute/tpus/tpu-vm/ssh (read 2026-11).
     """
     name = clean_text(machine.env.get("TPU_NAME", "")) if machine else ""

@@ -1,7 +1,7 @@
-"""Names of TPUs: as people type them, with their chips, and with their topology for rehearsal.
+"""Names of TPUs: types as people type them, and topologies for rehearsal.
 
-What the compiler says of each slice is asked by `tests/benchmarks/slices.py`. Standard library
-only: this module travels inside the probe.
+`tests/benchmarks/slices.py` queries the compiler about each slice. This module travels with the
+probe, so it uses only the standard library.
 """
 
 import math
@@ -14,7 +14,7 @@ from tpustarter.machine.generations import GENERATIONS, Generation
 
 @dataclass(frozen=True)
 class TpuType:
-    """A TPU of one size: `v5e-8`, however it was typed."""
+    """A TPU of one size: `v5e-8`, regardless of how it was typed."""
 
     name: str
     generation: Generation
@@ -38,15 +38,15 @@ class Topology:
     """Arguments for the TPU compiler, and the TPU that they describe."""
 
     name: str
-    """The type, such as `v5p-64`; the topology where a type has another one; `2xv5e-8` for two."""
+    """The type, such as `v5p-64`; the topology if it is not the type's usual one; or `2xv5e-8`."""
     topology_name: str
     arguments: Arguments
-    """Further arguments of `jax.experimental.topologies.get_topology_desc`."""
+    """Additional arguments of `jax.experimental.topologies.get_topology_desc`."""
     devices: int
-    """Devices of all slices, and their processes."""
+    """Number of devices in all slices, followed by their number of processes."""
     processes: int
     hbm_gib_per_device: float
-    """HBM in GiB that the compiler lets a program use on one device."""
+    """HBM in GiB that the compiler lets a program use on each device."""
     slices: int = 1
 
     @property
@@ -57,7 +57,7 @@ class Topology:
 
     @property
     def hbm_bytes(self) -> int:
-        """HBM that a program may use on one device, in bytes."""
+        """HBM that a program may use on each device, in bytes."""
         return int(self.hbm_gib_per_device * 2**30)
 
 
@@ -65,19 +65,19 @@ class _Described(NamedTuple):
     """The compiler's description of a generation."""
 
     dimensions: int
-    """Directions in which its chips are linked."""
+    """Number of dimensions in which its chips are connected."""
     hbm_gib: float
-    """HBM in GiB that a program may use on one device."""
+    """HBM in GiB that a program may use on each device."""
     arguments: Arguments
     large: tuple[int, float] | None = None
-    """The number of chips from which on a program may use less, and how much."""
+    """The number of chips from which a program may use less, and that amount in GiB."""
 
 
-_MEGACORE: Arguments = {"chip_config_name": "megacore"}  # without it: two devices on a chip
+_MEGACORE: Arguments = {"chip_config_name": "megacore"}  # otherwise each chip has two devices
 _ONE_CHIP: Arguments = {"chips_per_host_bounds": (1, 1, 1)}
-_EIGHT_CHIPS: Arguments = {"chips_per_host_bounds": (2, 4, 1)}  # without it: two hosts
+_EIGHT_CHIPS: Arguments = {"chips_per_host_bounds": (2, 4, 1)}  # otherwise it has two hosts
 
-# Measured with jax 0.12.0.1, libtpu 0.0.50.1 and 0.0.52, on a machine without a TPU.
+# Measured with JAX 0.12.0.1, libtpu 0.0.50.1 and 0.0.52, on a machine without a TPU.
 _DESCRIBED: dict[str, _Described] = {
     "v2": _Described(2, 7.48, {}),
     "v3": _Described(2, 15.48, {}),
@@ -89,14 +89,14 @@ _DESCRIBED: dict[str, _Described] = {
 }
 
 _SMALL = {1: (1, 1, 1), 4: (2, 2, 1), 8: (2, 2, 2), 16: (2, 2, 4), 32: (2, 4, 4)}
-"""Slices of less than a cube of 4 chips a side, where chips are linked in three directions."""
+"""Slices smaller than a cube of 4 chips per side, for chips connected in three dimensions."""
 _CUBE = 4
 _LONGEST = 256
-"""Most chips in one direction of a slice; those of Google's list have up to 244."""
+"""Maximum number of chips along one side of a slice; Google's list goes up to 244."""
 MOST_SLICES = 256
 
 MOST_TYPED = 60
-"""Characters of a name that an error repeats; a longer one is not repeated."""
+"""Maximum characters of a name that an error repeats; a longer one is left out."""
 
 
 def _key(name: str) -> str:
@@ -126,7 +126,11 @@ def _nearest(typed: str, names: list[str]) -> list[str]:
 
 
 def find_generation(name: str) -> Generation:
-    """Return the generation meant by `v5e`, `v5litepod` or `Trillium`; raises LookupError."""
+    """Return the generation meant by `v5e`, `v5litepod` or `Trillium`.
+
+    Raises:
+        LookupError: No generation has this name; the message suggests near ones.
+    """
     row = _BY_KEY.get(_key(name))
     if row is None:
         names = [row.name for row in GENERATIONS]
@@ -136,7 +140,7 @@ def find_generation(name: str) -> Generation:
 
 
 def find_by_pci(device: int, subsystem: int | None) -> Generation | None:
-    """Return the generation with these PCI ids; v2 and v3 differ in the subsystem only."""
+    """Return the generation with these PCI ids, or None; v2 and v3 differ only in the subsystem."""
     for row in GENERATIONS:
         if any(p.device == device and p.subsystem in (None, subsystem) for p in row.pci):
             return row
@@ -144,7 +148,7 @@ def find_by_pci(device: int, subsystem: int | None) -> Generation | None:
 
 
 def find_by_device_kind(kind: str) -> Generation | None:
-    """Return the generation that JAX calls by this device kind, such as `TPU v5 lite`, or None."""
+    """Return the generation with a device kind of JAX, such as `TPU v5 lite`, or None."""
     return next((row for row in GENERATIONS if kind in row.device_kinds), None)
 
 
@@ -172,7 +176,11 @@ def _chips(row: Generation, number: int, typed: str) -> int:
 
 
 def parse_type(text: str) -> TpuType:
-    """Return the TPU meant by `V5litepod-8` or `ct6e-standard-4t`; raises LookupError."""
+    """Return the TPU meant by `V5litepod-8` or `ct6e-standard-4t`.
+
+    Raises:
+        LookupError: There is no such type; the message suggests near ones.
+    """
     typed = text.strip().casefold()
     # The metadata server gives a machine type as `projects/1/machineTypes/ct6e-standard-4t`.
     machine = _MACHINES.get(typed.rpartition("/")[2].removesuffix("-tpu"))
@@ -180,10 +188,10 @@ def parse_type(text: str) -> TpuType:
         return _slice(*machine)
     family, _, number = typed.rpartition("-")
     example = "a name such as `v5e-8`, `v4-8` or `tpu7x-8`"
-    row = _BY_KEY.get(_key(family)) if family[-1:].isalnum() else None  # `v6e--8` is none
+    row = _BY_KEY.get(_key(family)) if family[-1:].isalnum() else None  # rejects `v6e--8`
     if row is not None and row.counts is None:
         _refuse(f"no types of {row.title} are published", text, example, [])
-    # `int` refuses numbers of some thousand digits.
+    # `int` refuses numbers with thousands of digits.
     if row is not None and number.isascii() and number.isdigit() and len(number) < 10:
         return _slice(row, _chips(row, int(number), text))
     one_host = {r.name: _slice(r, max(r.chips_per_host)).name for r in GENERATIONS if r.counts}
@@ -203,9 +211,9 @@ def parse_type(text: str) -> TpuType:
 
 
 def list_type_names() -> list[str]:
-    """Return the documented types, the smallest of each generation first.
+    """Return the documented types, with the smallest of each generation first.
 
-    Of a generation whose slices have any multiple of 4 chips, only those of one host are listed.
+    If a generation has slices of any multiple of 4 chips, only its types with one host are listed.
     """
     sizes = {row: row.slice_chips or row.chips_per_host for row in GENERATIONS if row.counts}
     first = [_slice(row, min(chips)).name for row, chips in sizes.items()]
@@ -220,22 +228,22 @@ def list_type_names() -> list[str]:
 
 
 def list_slices(row: Generation) -> Iterator[TpuType]:
-    """Yield the slices of a generation, those of a power of two where any size can be had."""
+    """Yield a generation's slices; if any size is possible, only powers of two."""
     most = row.chips_per_pod or 1
     sizes = row.slice_chips or (*row.chips_per_host, *(2**n for n in range(3, most.bit_length())))
     return (_slice(row, chips) for chips in sorted({*sizes}))
 
 
 def find_hbm_bytes(row: Generation) -> int | None:
-    """Return the bytes that the compiler lets a program use on a device, or None if unknown."""
+    """Return the bytes that the compiler lets a program use on each device, or None if unknown."""
     known = _DESCRIBED.get(row.name)
     return None if known is None else int(known.hbm_gib * 2**30)
 
 
 def find_sides(row: Generation, chips: int) -> tuple[int, ...] | None:
-    """Return the chips of a slice in each direction, or None if no slice has so many.
+    """Return the number of chips along each side of a slice, or None if no slice has this size.
 
-    They are those of the box that is most like a square or a cube. Source:
+    The sides are those of the box closest to a square or cube. Sources:
     https://github.com/AI-Hypercomputer/maxtext src/maxtext/utils/accelerator_to_spec_map.py (read
     2026-11), whose names a test compares, and https://docs.cloud.google.com/tpu/docs/v3.
     """
@@ -265,7 +273,7 @@ def _boxes(cubes: int) -> list[tuple[int, int, int]]:
 
 
 def list_topology_names(row: Generation) -> list[str]:
-    """Return the types that a rehearsal compiles for, smallest first."""
+    """Return the types that a rehearsal can compile for, smallest first."""
     return [_slice(row, size).name for size in _topology_sizes(row)]
 
 
@@ -276,11 +284,14 @@ def _topology_sizes(row: Generation) -> list[int]:
 
 
 def find_topology(text: str, slices: int = 1) -> Topology:
-    """Return the topology for rehearsing the TPU meant by a name; raises LookupError.
+    """Return the topology for rehearsing on a named TPU.
 
     Args:
         text: A type (`v5p-64`), a topology (`v5p:2x4x4`), or several slices (`2xv5e-8`).
         slices: The number of such slices.
+
+    Raises:
+        LookupError: There is no such TPU; the message suggests near ones.
     """
     count, _, one = text.strip().partition("x")
     if one[:1].isalpha() and count.isascii() and count.isdigit() and len(count) <= len("256"):
@@ -347,7 +358,7 @@ def _is_flat(row: Generation) -> bool:
 
 
 def _is_box(row: Generation, sides: tuple[int, ...]) -> bool:
-    """Return whether a slice of whole cubes may have these sides."""
+    """Return whether a slice of whole cubes can have these sides."""
     whole = all(side % _CUBE == 0 and 0 < side <= _LONGEST for side in sides)
     in_pod = math.prod(sides) <= (row.chips_per_pod or 0)
     return whole and in_pod and [*sides] == sorted(sides) and len(sides) == 3 and not _is_flat(row)
@@ -374,4 +385,4 @@ _OFFERED = """
     tpu7x-8
 """
 TOPOLOGIES = tuple(map(find_topology, _OFFERED.split()))
-"""The TPUs that are offered where none is typed; `find_topology` knows every slice."""
+"""The TPUs offered if the user types none; `find_topology` accepts every slice."""

@@ -1,4 +1,4 @@
-"""The families of models that a plan knows: rows of `families.yml`, by `model_type`."""
+"""The model families that a plan supports: rows of `families.yml`, by `model_type`."""
 
 from __future__ import annotations
 
@@ -20,43 +20,47 @@ DenseLayers = Literal["none", "sparse-step", "first-layers"]
 
 
 class ModelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Models whose arrays have the same names, so that the sizes alone differ."""
+    """Models whose arrays have the same names and differ only in size."""
 
     type: Text
     """The value of `model_type`."""
     title: Text
     source: Text
-    """The definition of the model that the row follows."""
+    """The model definition that the row follows."""
     latent: bool = False
-    """True if keys and values are compressed into one vector a token (multi-head latent
+    """True if keys and values are compressed into one vector per token (multi-head latent
     attention)."""
     qkv_bias: str = "never"
-    """`never`, `always`, or the key that says whether query, key and value have a bias."""
+    """`never`, `always`, or the config key that is true if query, key and value have a bias."""
     output_bias: str = "never"
     mlp_bias: str = "never"
     norms_per_layer: int = 2
     head_norms: bool = False
-    """True if queries and keys are normalised, by a scale of the size of a head."""
+    """True if queries and keys are normalised, with a scale of one head's size."""
     sinks: bool = False
     """True if each head has a learned attention sink."""
     windows: Windows = "none"
-    """The layers with a sliding window, where the file has no `layer_types`."""
+    """The layers with a sliding window if the config has no `layer_types`."""
     experts: tuple[str, ...] = ()
-    """Keys for the number of experts of a layer; the first that is there counts."""
+    """Possible keys for the number of experts per layer; the first one present is used."""
     expert_size: str = ""
     shared_experts: str = ""
-    """Key of their size, or of their number, which is then times `expert_size`."""
+    """Key for their total width, or for their number, which is multiplied by `expert_size`."""
     expert_bias: bool = False
     router_bias: bool = False
     dense_layers: DenseLayers = "none"
-    """The layers that have a plain MLP where others have experts."""
+    """The layers that have a plain MLP instead of experts."""
     defaults: dict[str, Any] = {}
-    """Values of keys that files may leave out."""
+    """Default values for keys that a config may omit."""
 
 
 @functools.cache
 def read_families(file: Path = FILE) -> dict[str, ModelFamily]:
-    """Return the families by `model_type`; raises Problem for a row that cannot be used."""
+    """Return the families by `model_type`.
+
+    Raises:
+        Problem: The file or one of its rows is invalid.
+    """
     table = yaml_rows.load_yaml(file)
     if not isinstance(table, list):
         raise Problem(f"`{file.name}` is not a list of rows")
@@ -70,7 +74,11 @@ def read_families(file: Path = FILE) -> dict[str, ModelFamily]:
 
 @functools.cache
 def read_harmless_keys(file: Path = HARMLESS) -> frozenset[str]:
-    """Return the keys without an effect on memory; raises Problem for a file that is broken."""
+    """Return the keys that do not affect memory.
+
+    Raises:
+        Problem: The file is invalid.
+    """
     try:
         return yaml_rows.convert_value(yaml_rows.load_yaml(file), _KeyFile).keys
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""The memory that a model takes on one device, in parts, each with its formula.
+"""The memory that a model takes on one device, part by part, each with its formula.
 
 Weights, optimizer state, gradients and the KV cache are exact. Activations are an estimate, because
-the compiler decides what exists at the same time. The device is the fullest one where a size does
-not divide evenly.
+the compiler decides what is live at the same time. Where a size does not divide evenly, the figures
+are for the fullest device.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tpustarter.planning.weights import MATMUL_PARTS, PARTS, WeightArrays, list_
 from tpustarter.text import phrases
 
 BITS = {"f32": 32, "bf16": 16, "fp8": 8, "int8": 8, "int4": 4}
-"""Bits of a number in each type that a plan may use."""
+"""Bits per number of each type that a plan may use."""
 QUANTISED = ("fp8", "int8", "int4")
 Remat = Literal["full", "dots", "none"]
 REMAT: dict[str, str] = {
@@ -25,11 +25,11 @@ REMAT: dict[str, str] = {
     "dots": "jax.checkpoint that also keeps the results of matmuls with weights",
     "none": "no jax.checkpoint, so all that the backward pass needs is kept",
 }
-"""Each policy of rematerialisation, in words."""
+"""Description of each rematerialisation policy."""
 PREFILL = 2048
-"""Tokens of a prompt that a server takes at once, at most."""
+"""Maximum number of prompt tokens that a server processes at once."""
 FLOAT32 = 4
-"""Bytes of a logit and of an attention score, which are computed in float32."""
+"""Bytes of a logit or attention score, both computed in float32."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,11 @@ class PlanOptions:
 
     serve: bool = False
     context: int = 4096
-    """Tokens of a sequence."""
+    """Tokens per sequence."""
     batch: int = 1
-    """Sequences: of each group of devices that share a batch in training, of each replica in
-    serving."""
+    """Sequences per group of devices that share a batch (training) or per replica (serving)."""
     tensor: int | None = None
-    """Devices that share each matrix; None to choose."""
+    """Devices that share each matrix; None to choose automatically."""
     weights: str = "f32"
     moments: str = "f32"
     """Type of Adam's two moments."""
@@ -51,23 +50,23 @@ class PlanOptions:
     cache: str = "bf16"
     remat: Remat = "full"
     scores: bool = False
-    """True if attention makes a matrix of scores, as it does without a flash kernel."""
+    """True if attention materialises its score matrix, as it does without a flash kernel."""
 
 
 @dataclass(frozen=True)
 class ShardingLayout:
-    """Sharding of the work over the devices of a TPU."""
+    """The sharding of the work over a TPU's devices."""
 
     tensor: int
     """Devices that share each matrix."""
     groups: int
-    """Groups of so many devices: FSDP shards over them in training, and in serving each holds a
+    """Groups of `tensor` devices. Training shards over them with FSDP; in serving, each holds a
     whole model."""
 
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """One use of the memory of a device."""
+    """One use of a device's memory."""
 
     name: str
     size: int
@@ -83,23 +82,23 @@ def list_parts(model: ModelShape, options: PlanOptions, layout: ShardingLayout) 
 
 
 def sum_parts(parts: Sequence[MemoryUse]) -> int:
-    """Return the bytes of all parts."""
+    """Return the total size in bytes."""
     return sum(part.size for part in parts)
 
 
 def count_cache_tokens(model: ModelShape, context: int) -> int:
-    """Return the tokens that a cache holds of one sequence, summed over the layers.
+    """Return the tokens of one sequence that the cache holds, summed over the layers.
 
-    A layer with a sliding window keeps that window alone.
+    A layer with a sliding window keeps only that window.
     """
     return sum(min(context, window or context) for window in model.windows)
 
 
 def cache_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryUse:
-    """Return the KV cache of one device."""
+    """Return the KV cache's memory on one device."""
     tokens, bits = count_cache_tokens(model, options.context), BITS[options.cache]
     if model.latent:
-        # One vector a token for all heads, so that tensor parallelism has nothing to share.
+        # All heads share one vector per token, so tensor parallelism has nothing to shard.
         each = model.latent.latent_rank + model.latent.rotary_size
         numbers = f"({model.latent.latent_rank} + {model.latent.rotary_size})"
     else:
@@ -131,7 +130,7 @@ def _training(model: ModelShape, options: PlanOptions, layout: ShardingLayout) -
 def gathered_size(
     arrays: Sequence[WeightArrays], options: PlanOptions, layout: ShardingLayout
 ) -> MemoryUse:
-    """Return the memory for the gathered weights of the largest layer, in the compute type."""
+    """Return the memory for the largest layer's gathered weights, in the compute type."""
     sizes: dict[str, int] = dict.fromkeys(PARTS, 0)
     for one in arrays:
         if one.name != "last norm":
@@ -148,7 +147,7 @@ def gathered_size(
 
 
 def activation_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryUse:
-    """Return the activations of a training step on one device, an estimate."""
+    """Return the estimated memory for a training step's activations on one device."""
     tokens, width = options.batch * options.context, BITS[options.activations] // 8
     kept, inside = (
         saved_activations_per_token(model, options.remat, tensor),
@@ -161,7 +160,7 @@ def activation_size(model: ModelShape, options: PlanOptions, tensor: int) -> Mem
     each = (kept if options.remat == "none" else kept + inside) * width + vocabulary * FLOAT32
     formula = f"{tokens:,} tokens x (({numbers}) x {width} B + {vocabulary:,} logits x {FLOAT32} B"
     if scores:
-        # Kept scores have their probabilities beside them, in the type of the activations.
+        # If scores are kept, so are their probabilities, in the type of the activations.
         kept_layers = model.layers if options.remat == "none" else 1
         score_width = FLOAT32 + (width if options.remat == "none" else 0)
         each += kept_layers * scores * score_width
@@ -170,31 +169,31 @@ def activation_size(model: ModelShape, options: PlanOptions, tensor: int) -> Mem
 
 
 def _scores(model: ModelShape, options: PlanOptions, tensor: int) -> int:
-    """Return the attention scores of a token in one layer."""
+    """Return the number of attention scores per token in one layer."""
     return math.ceil(model.heads / tensor) * options.context if options.scores else 0
 
 
 def saved_activations_per_token(model: ModelShape, remat: Remat, tensor: int) -> int:
-    """Return the numbers that all layers keep of a token until the backward pass."""
+    """Return the number of values per token that all layers keep until the backward pass."""
     if remat == "full":
         return model.layers * model.hidden
     query, key_and_value, output = _attention_widths(model, tensor)
     if remat == "none":
-        # Norms and the activation function also keep what they computed in float32.
+        # Norms and the activation function also keep their float32 intermediates.
         attention, matmuls = 12 * model.hidden + query + key_and_value + output, 6
     else:
         attention, matmuls = 2 * model.hidden + query + key_and_value, 2
     kept = model.dense_layers * (attention + matmuls * math.ceil(model.mlp / tensor))
     if experts := model.experts:
         routed = matmuls * math.ceil(experts.shared_size / tensor) + experts.count
-        if remat == "none":  # the policy for matmuls does not know the grouped ones of experts
+        if remat == "none":  # the dots policy does not save the experts' grouped matmuls
             routed += experts.per_token * (6 * math.ceil(experts.size / tensor) + 2 * model.hidden)
         kept += model.expert_layers * (attention + routed)
     return kept
 
 
 def layer_activations_per_token(model: ModelShape, tensor: int) -> int:
-    """Return the numbers of a token that exist while one layer is computed again."""
+    """Return the number of values per token that exist while one layer is recomputed."""
     query, key_and_value, output = _attention_widths(model, tensor)
     attention = 4 * model.hidden + query + key_and_value + output
     if model.experts is None:
@@ -205,7 +204,7 @@ def layer_activations_per_token(model: ModelShape, tensor: int) -> int:
 
 
 def _attention_widths(model: ModelShape, tensor: int) -> tuple[int, int, int]:
-    """Return the numbers of a token in queries, in keys and values, and in what heads return."""
+    """Return the values per token in queries, in keys and values, and in the heads' output."""
     heads = math.ceil(model.heads / tensor)
     if model.latent is None:
         kv_heads = math.ceil(model.kv_heads / tensor)

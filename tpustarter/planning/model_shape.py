@@ -1,6 +1,7 @@
-"""The sizes of a model, read from its `config.json`; whatever cannot be used is one clear error.
+"""The sizes of a model, read from its `config.json`.
 
-Nothing is downloaded, and no code that a model brings along is run.
+An unusable file is reported as one error. Nothing is downloaded, and no code that comes with a
+model is run.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from tpustarter.text.terminal import cut_text, escape_text
 CONFIG = "config.json"
 MOST_BYTES = 2**20
 LARGEST_SIZE = 2**31
-"""The largest number that a size may be: it would be wrong by orders of magnitude."""
+"""The largest value that a size may have; a larger one is wrong by orders of magnitude."""
 MOST_LAYERS = 10_000
 _SHOWN = 60
-"""Characters of a wrong value that an error repeats."""
+"""Maximum length of an invalid value that an error quotes."""
 _MOST_NAMED = 8
-"""Keys that are not read and are named, at most."""
+"""Maximum number of unread keys that are listed."""
 _ALSO_READ = {
     "head_dim",
     "intermediate_size",
@@ -37,40 +38,40 @@ _ALSO_READ = {
     "sliding_window_pattern",
     "use_sliding_window",
 }
-"""Keys whose values follow from others, or count in some models alone."""
+"""Keys whose values follow from others, or that only some models use."""
 _NOT_COUNTED = {
     "vision_config": "the vision encoder and its projection",
     "audio_config": "the audio encoder and its projection",
     "num_nextn_predict_layers": "layers for multi-token prediction",
 }
-"""Keys for parts of a model that a plan leaves out."""
+"""Keys for model parts that a plan leaves out."""
 
 
 @dataclass(frozen=True)
 class LatentAttention:
-    """Sizes of multi-head latent attention, where the cache holds one vector a token."""
+    """Sizes of multi-head latent attention, where the cache holds one vector per token."""
 
     query_rank: int | None
-    """Size of the compressed query; None where queries are not compressed."""
+    """Size of the compressed query; None if queries are not compressed."""
     latent_rank: int
     """Size of the compressed keys and values."""
     plain_size: int
-    """Size of the part of a head without position."""
+    """Size of the part of a head without positional encoding."""
     rotary_size: int
-    """Size of the part that is rotated, which all heads share in a key."""
+    """Size of the rotary part; in keys, all heads share it."""
     value_size: int
 
 
 @dataclass(frozen=True)
 class Experts:
-    """The experts of each layer that has some."""
+    """The experts of each layer that has them."""
 
     count: int
     per_token: int
     size: int
-    """Width of the MLP in one expert."""
+    """Width of each expert's MLP."""
     shared_size: int = 0
-    """Width of the experts that every token passes, together."""
+    """Total width of the shared experts, which process every token."""
     shared_gate: bool = False
 
 
@@ -88,32 +89,35 @@ class ModelShape:
     """Width of the MLP in a layer without experts."""
     vocabulary: int
     context: int
-    """The longest sequence that the model is made for."""
+    """The longest sequence that the model supports."""
     tied: bool
-    """True if one array is both embedding and unembedding."""
+    """True if embedding and unembedding share one array."""
     qkv_bias: bool
     output_bias: bool
     mlp_bias: bool
     windows: tuple[int | None, ...]
-    """For each layer, how many tokens it looks back; None for all of them."""
+    """For each layer, the number of tokens it attends to; None for all of them."""
     latent: LatentAttention | None = None
     experts: Experts | None = None
     dense_layers: int = 0
-    """Layers with a plain MLP."""
+    """Number of layers with a plain MLP."""
     notes: tuple[str, ...] = ()
-    """Parts of this model that the plan leaves out, in sentences without a full stop."""
+    """Notes on the parts and keys that the plan leaves out, without a full stop."""
 
     @property
     def expert_layers(self) -> int:
-        """Layers with experts."""
+        """Number of layers with experts."""
         return self.layers - self.dense_layers
 
 
 def read_model(path: Path) -> ModelShape:
-    """Return the sizes of the model whose `config.json`, or whose folder, is named.
+    """Return the sizes of a model.
+
+    Args:
+        path: The model's `config.json`, or the folder that contains it.
 
     Raises:
-        Problem: the file cannot be read, or describes no model that is known here.
+        Problem: The file cannot be read, or does not describe a supported model.
     """
     config = _read_json(path)
     try:
@@ -128,7 +132,7 @@ def read_model(path: Path) -> ModelShape:
 
 
 class _UnknownFamilyError(ValueError):
-    """There is no row for this `model_type`."""
+    """Raised if no family has this `model_type`."""
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -154,7 +158,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 class _Reader:
-    """The values of one file; each is checked where it is taken."""
+    """The values of one file, each validated as it is read."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         inner = config.get("text_config")
@@ -166,7 +170,7 @@ class _Reader:
     def _find_family(self) -> ModelFamily:
         families = read_families()
         kind = self._config.get("model_type")
-        # The text model of Gemma 3 is inside the one with images, which small files leave unnamed.
+        # In small configs of multimodal Gemma 3, the inner text model has no `model_type`.
         for name in (kind, f"{kind}_text"):
             if isinstance(name, str) and name in families:
                 return families[name]
@@ -180,7 +184,7 @@ class _Reader:
 
     def _value(self, key: str) -> Any:
         self._read.add(key)
-        # Some files switch a thing off by null, where the model's class has it on.
+        # Some files switch a feature off with null although the model class has it on by default.
         return self._config[key] if key in self._config else self.family.defaults.get(key)
 
     def _number(self, key: str, default: int | None = None, *, least: int = 1) -> int:
@@ -208,7 +212,11 @@ class _Reader:
         return value
 
     def shape(self) -> ModelShape:
-        """Return the sizes; raises ValueError for one that is missing or out of range."""
+        """Return the sizes.
+
+        Raises:
+            ValueError: A size is missing or out of range.
+        """
         layers = self._number("num_hidden_layers")
         if layers > MOST_LAYERS:
             raise ValueError(f"its `num_hidden_layers` is {layers}, expected {MOST_LAYERS} at most")

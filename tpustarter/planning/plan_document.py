@@ -1,4 +1,4 @@
-"""A plan as the JSON document `tpustarter.plan/1`, whose published form is `schema.json`."""
+"""A plan as a `tpustarter.plan/1` JSON document, whose published schema is `schema.json`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCHEMA = "tpustarter.plan/1"
 
 
 def exit_code(plans: Sequence[TpuFit]) -> ExitCode:
-    """Return the code of the command: failed where a TPU does not hold the model."""
+    """Return the command's exit code: `FAILED` if any TPU cannot hold the model."""
     return ExitCode.OK if all(plan.fits for plan in plans) else ExitCode.FAILED
 
 
@@ -30,7 +30,7 @@ def make_json_document(
     comparisons: Sequence[RehearsalComparison],
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the whole plan."""
+    """Return the plan as a JSON document."""
     return {
         "schema": SCHEMA,
         "source": "arithmetic",

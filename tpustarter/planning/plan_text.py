@@ -1,4 +1,4 @@
-"""A plan as plain text of 80 columns: the model, its parameters, and a row for each TPU."""
+"""A plan as 80-column plain text: the model, its parameters, and a row for each TPU."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpaint
 GIB = 2.0**30
 COLOURS = {"too-big": "red", "fits": "green"}
 _FIGURE = 6
-"""Columns of a figure in GiB, which `needs` fills before it is coloured."""
+"""Width of a figure in GiB; `needs` is padded to it before it is coloured."""
 _SHORT = {"gradients": "grads", "activations": "activ", "gathered": "layer"}
-"""Heads of columns that would be too wide."""
+"""Short headings for columns that would be too wide."""
 LEFT_OUT = tuple(row.name for row in GENERATIONS if not row.counts)
 """Generations whose types and devices are not published."""
 
@@ -36,13 +36,13 @@ def render_plan(
     """Return the lines of a plan.
 
     Args:
-        model: The model.
-        options: What was assumed.
-        plans: The plans, a row each.
-        comparisons: Rehearsals to compare with.
-        named: Whether the user named the TPUs.
-        formulas: Whether each figure is followed by its formula.
-        paint: Colours for what fits and what does not.
+        model: The planned model.
+        options: The assumptions.
+        plans: The plans, one per row.
+        comparisons: Rehearsals to compare the plans with.
+        named: True if the user named the TPUs.
+        formulas: True to show each figure's formula.
+        paint: Colours figures by `fits` and `too-big`.
     """
     lines = [*_model_lines(model, formulas=formulas), "", *_parallel_lines(model), ""]
     lines += [*wrap(_assumptions(options)), "", *format_table(plans, paint), ""]
@@ -116,7 +116,7 @@ def _assumptions(options: PlanOptions) -> str:
 
 
 def format_table(plans: Sequence[TpuFit], paint: Paint = leave_unpainted) -> list[str]:
-    """Return a row for each TPU, with the parts of the memory of one device in GiB."""
+    """Return one row per TPU, with the memory of one device by part, in GiB."""
     names = [_SHORT.get(part.name, part.name) for part in plans[0].parts]
     lines = [_row(("GiB", "split", "has", "needs"), names, ("batch", "context"))]
     for plan in plans:
@@ -201,13 +201,13 @@ def _headline(plans: Sequence[TpuFit], *, named: bool) -> str:
 
 def _gib(size: float) -> str:
     value = size / GIB
-    if value >= 1e4:  # wider than its column, and no device's
+    if value >= 1e4:  # wider than its column, and more than any device has
         return ">9999"
     return f"{value:.{2 if value < 100 else 1 if value < 1000 else 0}f}"
 
 
 def warn_of_types(options: PlanOptions, plans: Sequence[TpuFit]) -> list[str]:
-    """Return a sentence where weights have a type that a TPU has to cast before a matmul."""
+    """Return a warning if TPUs have to cast the weights before a matmul."""
     if options.weights not in QUANTISED:
         return []
     prefix = {"fp8": "float8"}.get(options.weights, options.weights)

@@ -1,4 +1,4 @@
-"""The difference between a plan and a rehearsal of the real program, where the user has one."""
+"""The difference between a plan and a rehearsal of the user's own program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tpustarter.planning.tpu_fit import TpuFit
 SCHEMA = "tpustarter.rehearsal/1"
 MOST_BYTES = 64 * 2**20
 MOST_RESULTS = 1000
-"""Results of a document that are read."""
+"""Maximum number of results that are read from a document."""
 
 
 class _Memory(msgspec.Struct):
@@ -26,7 +26,7 @@ class _Memory(msgspec.Struct):
 
 
 class RehearsalResult(msgspec.Struct):
-    """The fields of a rehearsed program that plans are compared with."""
+    """The fields of a rehearsed program that are compared with a plan."""
 
     program: str
     tpu: str
@@ -36,24 +36,24 @@ class RehearsalResult(msgspec.Struct):
 
 @dataclass(frozen=True)
 class RehearsalComparison:
-    """A program that was rehearsed beside the plan for the same TPU."""
+    """A rehearsed program and the plan for the same TPU."""
 
     program: str
     tpu: str
     rehearsed: int
-    """Bytes on one device, by the compiler."""
+    """Bytes on one device, as counted by the compiler."""
     planned: int
     arguments: int | None
-    """Bytes of the program's arguments, by the compiler."""
+    """Bytes of the program's arguments, as counted by the compiler."""
     state: int
-    """Bytes of weights and Adam, or of weights and cache, which a program takes as arguments."""
+    """Bytes of weights, and of Adam or the cache, which a program takes as arguments."""
 
 
 def read_rehearsal(path: Path) -> list[RehearsalResult]:
-    """Return the results of a document that `tpustarter rehearse --json` printed.
+    """Return the results in a document that `tpustarter rehearse --json` printed.
 
     Raises:
-        Problem: the file cannot be read, or is no such document.
+        Problem: The file cannot be read, or is not such a document.
     """
     hint = "`tpustarter rehearse PROGRAM --tpu NAME --json > FILE` makes one"
     path = locations.expand_path(str(path))
@@ -74,7 +74,7 @@ def read_rehearsal(path: Path) -> list[RehearsalResult]:
 def compare_plans(
     plans: Sequence[TpuFit], results: Sequence[RehearsalResult]
 ) -> list[RehearsalComparison]:
-    """Return a comparison for each result of a TPU that was planned for."""
+    """Return a comparison for each result whose TPU has a plan."""
     by_name = {plan.tpu.name: plan for plan in plans}
     return [
         RehearsalComparison(

@@ -1,4 +1,4 @@
-"""The memory of a model on each TPU: how devices share the work, and how much more would fit."""
+"""A model's memory on each TPU: how the devices share the work, and how much more would fit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tpustarter.text import phrases
 
 MOST_DEVICES = 2**16
 MOST_BATCH = 2**20
-"""Sequences from which on a larger batch is not looked for."""
+"""Largest batch that is tried, in sequences."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class TensorSize:
 
     size: int
     kv_copies: int
-    """Devices that hold the same KV head."""
+    """Number of devices that hold the same KV head."""
     padded_vocabulary: int | None
-    """Rows of the embedding once it divides; None where it does by itself."""
+    """Rows of the embedding after padding; None if no padding is needed."""
 
 
 @dataclass(frozen=True)
 class TpuFit:
-    """A model on one TPU."""
+    """A model's memory on one TPU, and how much more would fit."""
 
     tpu: TpuType
     devices: int
@@ -48,34 +48,34 @@ class TpuFit:
     layout: ShardingLayout
     parts: tuple[MemoryUse, ...]
     largest_batch: int
-    """Sequences of the whole TPU that fit; 0 for none."""
+    """Largest batch of the whole TPU that fits, in sequences; 0 for none."""
     longest_context: int
-    """Tokens of the longest sequence that fits, with one in each group; 0 for none."""
+    """Longest sequence that fits with one sequence per group, in tokens; 0 for none."""
 
     @property
     def needed(self) -> int:
-        """Bytes on one device."""
+        """Bytes needed on one device."""
         return sum_parts(self.parts)
 
     @property
     def state(self) -> int:
-        """Bytes of what a program takes as arguments: weights, and Adam or the cache."""
+        """Bytes that a program takes as arguments: weights, and Adam or the cache."""
         return sum(part.size for part in self.parts if part.name in ("weights", "Adam", "cache"))
 
     @property
     def fits(self) -> bool:
-        """True if one device has so much."""
+        """True if one device has enough memory."""
         return self.needed <= self.hbm
 
 
 @functools.cache
 def list_divisors(number: int) -> list[int]:
-    """Return the numbers of devices that divide a number, up to more than a pod has."""
+    """Return the divisors of a number, up to `MOST_DEVICES`."""
     return [size for size in range(1, min(number, MOST_DEVICES) + 1) if number % size == 0]
 
 
 def list_tensor_sizes(model: ModelShape) -> list[TensorSize]:
-    """Return the sizes over which heads, MLP and experts divide; a KV head may be copied."""
+    """Return the sizes that divide heads, MLP and experts evenly; KV heads may be replicated."""
     return [
         TensorSize(
             size,
@@ -88,7 +88,7 @@ def list_tensor_sizes(model: ModelShape) -> list[TensorSize]:
 
 
 def _refuse_tensor(model: ModelShape, size: int) -> str | None:
-    """Return why a model cannot be sharded over so many devices, or None if it can."""
+    """Return why a model cannot be sharded over `size` devices, or None if it can."""
     if model.heads % size:
         return f"{model.heads} heads do not divide by {size}"
     if not model.latent and model.kv_heads % size and size % model.kv_heads:
@@ -105,15 +105,15 @@ def _refuse_tensor(model: ModelShape, size: int) -> str | None:
 
 
 def even_hidden(model: ModelShape) -> int:
-    """Return the largest power of two that divides the hidden size, over which FSDP is even."""
+    """Return the largest power of two that divides the hidden size; FSDP is even up to it."""
     return model.hidden & -model.hidden
 
 
 def plan_tpus(model: ModelShape, options: PlanOptions, names: Sequence[str]) -> list[TpuFit]:
-    """Return the plan for each TPU that is named, or for one of each generation.
+    """Return the plan for each named TPU, or for one TPU of each generation if none is named.
 
     Raises:
-        Problem: a TPU is not known, or tensor parallelism does not divide.
+        Problem: A TPU is unknown, or the model cannot be sharded over `options.tensor` devices.
     """
     if options.tensor is not None and (reason := _refuse_tensor(model, options.tensor)):
         sizes = phrases.join_words(one.size for one in list_tensor_sizes(model))
@@ -160,7 +160,7 @@ def _plan_generation(
 
 
 def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuFit | None:
-    """Return the plan for a TPU, or None if its devices do not divide, or are not known."""
+    """Return the plan for a TPU, or None if its sizes are unknown or do not divide evenly."""
     hbm = tpus.find_hbm_bytes(tpu.generation)
     if tpu.devices is None or hbm is None:
         return None
@@ -194,7 +194,7 @@ def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuFit | 
 
 
 def _largest(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number from 1 to `most` that fits, where a larger one takes more; or 0."""
+    """Return the largest number up to `most` that fits, or 0, by binary search."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,8 +1,8 @@
-"""Every array of a model, with its shape, how often it is there, and how it is sharded.
+"""The arrays of a model: each one's shape, number of copies and sharding.
 
-A count of parameters is the sum of these arrays, so it is exact, and each row is its formula.
-Tensor parallelism over `t` devices shards one axis of a matrix, in whole heads or columns. The
-other axis is sharded by FSDP over `d` devices. Vectors are replicated by FSDP.
+The parameter count is the sum over these arrays, so it is exact, and each array has its own
+formula. Tensor parallelism over `t` devices shards one axis of a matrix, in whole heads or columns.
+FSDP shards the other axis over `d` devices and replicates vectors.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ PARTS = (
     "norms",
     "unembedding",
 )
-"""Uses of the arrays, in the order of the model."""
+"""Uses of the arrays, in model order."""
 MATMUL_PARTS = ("attention", "MLP", "shared experts", "experts")
-"""Parts whose matrices may be quantised; the other arrays stay in bfloat16 then."""
+"""Parts whose matrices may be quantised; all other arrays then stay in bfloat16."""
 
 
 @dataclass(frozen=True)
 class WeightArrays:
-    """Arrays of the same shape and use, one in each of some layers."""
+    """All arrays of a model with the same use and shape."""
 
     part: str
     name: str
@@ -40,25 +40,25 @@ class WeightArrays:
     split: int | None = None
     """The axis that tensor parallelism shards; None for an array on every device."""
     units: int | None = None
-    """Heads along that axis, which stay whole; None where its columns are the units."""
+    """Heads along that axis, which are kept whole; None to shard by columns."""
     experts: Experts | None = None
     """The experts along the first axis; each token uses some of them."""
 
     @property
     def count(self) -> int:
-        """Number of parameters in all copies of the array."""
+        """Total number of parameters in all copies."""
         return self.copies * math.prod(self.shape)
 
     @property
     def active_count(self) -> int:
-        """Number of parameters that one token uses."""
+        """Number of parameters that each token uses."""
         if self.experts is None:
             return self.count
         return self.count * self.experts.per_token // self.experts.count
 
     @property
     def formula(self) -> str:
-        """Return copies and shape as a product, such as `32 x 4096 x 14336`."""
+        """The copies and the shape as a product, such as `32 x 4096 x 14336`."""
         copies = [self.copies] if self.copies > 1 else []
         return " x ".join(map(str, [*copies, *self.shape]))
 
@@ -66,8 +66,8 @@ class WeightArrays:
         """Return the number of parameters on one device.
 
         Args:
-            tensor: Devices that share each matrix by tensor parallelism.
-            data: Devices that share what is left by FSDP.
+            tensor: Number of devices for tensor parallelism.
+            data: Number of devices for FSDP.
         """
         sizes = [*self.shape]
         split = self._split_axis(tensor)
@@ -80,14 +80,14 @@ class WeightArrays:
 
     @property
     def _data_axis(self) -> int | None:
-        """The axis that FSDP shards: of a matrix the one that tensor parallelism leaves."""
-        if len(self.shape) == 3:  # of experts: that of the hidden size
+        """The axis that FSDP shards; in a matrix, the one that tensor parallelism does not."""
+        if len(self.shape) == 3:  # experts: the axis of the hidden size
             return 1 if self.split == 2 else 2
         is_matrix = len(self.shape) == 2 and self.experts is None
         return int(self.split == 0) if is_matrix else None
 
     def _split_axis(self, tensor: int) -> int | None:
-        """Return the axis that is sharded; of experts, each stays whole where that is even."""
+        """Return the axis that is sharded; experts stay whole if their number divides evenly."""
         if self.experts is not None and self.experts.count % tensor == 0:
             return 0
         return self.split
@@ -115,7 +115,7 @@ def list_arrays(model: ModelShape) -> tuple[WeightArrays, ...]:
 
 
 def count_parameters(arrays: Sequence[WeightArrays]) -> dict[str, int]:
-    """Return the parameters of each part that the model has."""
+    """Return the number of parameters in each part that the model has."""
     counts = {part: sum(array.count for array in arrays if array.part == part) for part in PARTS}
     return {part: count for part, count in counts.items() if count}
 

@@ -1,6 +1,6 @@
 """Devices and configuration of each framework in this process.
 
-The one place that knows frameworks apart; nothing is imported before a check or lesson needs it.
+Only this module distinguishes frameworks. None is imported before a check or lesson needs it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class AvailableDevices(TypedDict):
 
 
 class _LogicalDevice(Protocol):
-    """A device of TensorFlow."""
+    """A TensorFlow device."""
 
     device_type: str
 
@@ -40,9 +40,9 @@ class FrameworkAdapter(NamedTuple):
     configuration: Callable[[], Mapping[str, object]]
     """Settings that a check must leave unchanged; imports the framework."""
     devices: Callable[[], tuple[str, str, int] | None]
-    """Platform, kind and count of the devices of this process; None where there are none."""
+    """Platform, kind and number of this process's devices; None if there are none."""
     is_initialised: Callable[[], bool]
-    """True if its devices were started, in a process where it was imported; starts nothing."""
+    """True if its devices have been started; starts nothing. The framework must be imported."""
 
 
 def _jax_devices() -> tuple[str, str, int]:
@@ -52,14 +52,14 @@ def _jax_devices() -> tuple[str, str, int]:
 
 
 def _jax_is_initialised() -> bool:
-    # JAX has no public way to ask that does not start the devices.
+    # JAX has no public way to query this without starting the devices.
     bridge = sys.modules.get("jax._src.xla_bridge")
     return bool(getattr(bridge, "_backends", None))
 
 
 def _torch_configuration() -> dict[str, object]:
     torch = importlib.import_module("torch")
-    with warnings.catch_warnings():  # torch warns of the one function that reports this in 2.9
+    with warnings.catch_warnings():  # torch warns about the only function that reports this in 2.9
         warnings.simplefilter("ignore")
         precision = torch.get_float32_matmul_precision()
     return {
@@ -73,7 +73,7 @@ def _torch_configuration() -> dict[str, object]:
 
 
 def _digest(data: bytes) -> str:
-    import hashlib  # takes long, and one framework needs it
+    import hashlib  # slow to import, and only one framework needs it
 
     return hashlib.sha256(data).hexdigest()[:8]
 
@@ -82,7 +82,7 @@ def _torch_xla_configuration() -> dict[str, object]:
     torch_xla = importlib.import_module("torch_xla")
     runtime = importlib.import_module("torch_xla.runtime")
     backends = importlib.import_module("torch_xla.backends")
-    eager = torch_xla._XLAC._get_use_eager_mode()  # noqa: SLF001  it has no public getter in 2.9
+    eager = torch_xla._XLAC._get_use_eager_mode()  # noqa: SLF001  no public getter in 2.9
     return {
         **_torch_configuration(),
         "torch_xla matmul precision": backends.get_mat_mul_precision(),
@@ -95,7 +95,7 @@ def _torch_xla_devices() -> tuple[str, str, int]:
     torch_xla = importlib.import_module("torch_xla")
     model = importlib.import_module("torch_xla.core.xla_model")
     runtime = importlib.import_module("torch_xla.runtime")
-    # `torch_xla.devices()` is one, and a virtual one, where SPMD is on.
+    # With SPMD, `torch_xla.devices()` has only one, virtual device.
     count = runtime.addressable_runtime_device_count()
     platform = str(runtime.device_type()).lower()
     try:
@@ -106,7 +106,7 @@ def _torch_xla_devices() -> tuple[str, str, int]:
 
 
 def _torch_xla_is_initialised() -> bool:
-    # It is absent while torch_xla is being imported.
+    # It is missing while torch_xla is being imported.
     extension: ModuleType | None = getattr(sys.modules["torch_xla"], "_XLAC", None)
     return bool(extension and extension._xla_runtime_is_initialized())  # noqa: SLF001
 
@@ -144,7 +144,7 @@ def _tensorflow_configuration() -> dict[str, object]:
 
 
 def _make_logical_devices(tensorflow: ModuleType) -> None:
-    # No variable sets the number of TensorFlow's CPU devices.
+    # No environment variable sets the number of TensorFlow's CPU devices.
     count = target().devices
     if target().platform != "cpu" or not count or _tensorflow_is_initialised():
         return
@@ -152,17 +152,18 @@ def _make_logical_devices(tensorflow: ModuleType) -> None:
     config.set_visible_devices([], "GPU")
     cpu = config.list_physical_devices("CPU")[0]
     config.set_logical_device_configuration(cpu, [config.LogicalDeviceConfiguration()] * count)
-    # When a strategy's iterators close, TensorFlow 2.20 wakes a thread of each and marks it as
-    # cancelled only then. A thread that runs at once sleeps on, each twice as long as the one
-    # before: 81 s were measured for 8 devices. Threads of this policy don't run at once.
-    with contextlib.suppress(AttributeError, OSError):  # Linux has it, unless it is forbidden
+    # When a strategy's iterators close, TensorFlow 2.20 wakes a thread of each and only then marks
+    # it as cancelled. A thread that runs immediately goes back to sleep, each for twice as long as
+    # the one before: 81 s were measured for 8 devices. Threads with this policy do not run
+    # immediately.
+    with contextlib.suppress(AttributeError, OSError):  # on Linux, unless it is forbidden
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def _tensorflow_devices() -> tuple[str, str, int]:
     config = importlib.import_module("tensorflow").config
-    # Those of a TPU exist once a check has initialised it; without one TensorFlow computes on
-    # the CPU, whatever machine it is on, so that is the answer.
+    # A TPU's devices exist once a check has initialised it. Without a TPU, TensorFlow computes on
+    # the CPU of any machine, so its CPU devices are returned.
     found: list[_LogicalDevice] = next(
         (
             devices
@@ -170,7 +171,7 @@ def _tensorflow_devices() -> tuple[str, str, int]:
             if (devices := config.list_logical_devices(kind))
         ),
     )
-    if found[0].device_type == "CPU":  # a program may have connected to CPUs of other processes
+    if found[0].device_type == "CPU":  # a program may be connected to other processes' CPUs
         found = [device for device in found if "/job:" not in getattr(device, "name", "")]
     platform = found[0].device_type.lower()
     kind = target().generation if platform == "tpu" else None
@@ -178,7 +179,7 @@ def _tensorflow_devices() -> tuple[str, str, int]:
 
 
 def _tensorflow_is_initialised() -> bool:
-    # `list_logical_devices` would start them; there is no public way to ask.
+    # `list_logical_devices` would start them, and there is no other public way to query this.
     module = sys.modules.get("tensorflow.python.eager.context")
     return bool(getattr(getattr(module, "_context", None), "_initialized", False))
 
@@ -217,11 +218,11 @@ ADAPTERS = {
     ),
     "keras": FrameworkAdapter(_keras_configuration, _keras_devices, _jax_is_initialised),
 }
-"""Adapters by the import name of the framework."""
+"""Adapters by the framework's import name."""
 
 
 def read_configuration(framework: str) -> dict[str, object]:
-    """Import the framework, and return the settings that a check must leave unchanged."""
+    """Import a framework, and return the settings that a check must leave unchanged."""
     values: dict[str, object] = {}
     if framework in ADAPTERS:
         values.update(ADAPTERS[framework].configuration())
@@ -235,9 +236,9 @@ def read_configuration(framework: str) -> dict[str, object]:
 
 
 def prepare_devices(framework: str | None) -> None:
-    """Make the devices for a lesson that its framework does not make by itself.
+    """Create the devices for a lesson that its framework does not create by itself.
 
-    Called before each block; if the framework is missing, the block's own import fails.
+    Called before each block. If the framework is missing, the block's own import fails.
     """
     if framework == "tensorflow" and target().virtual:
         with contextlib.suppress(ImportError):
@@ -245,7 +246,7 @@ def prepare_devices(framework: str | None) -> None:
 
 
 def explain_import_failure(framework: str, error: ImportError) -> str | None:
-    """Return why a framework could not be imported, or None if its own error says it."""
+    """Return the reason why a framework could not be imported, or None if the error is clear."""
     symbol = re.search(r"undefined symbol: (\w+)", str(error))
     if framework != "torch_xla" or not symbol:
         return None
@@ -258,7 +259,7 @@ def explain_import_failure(framework: str, error: ImportError) -> str | None:
 
 
 def read_devices(framework: str) -> AvailableDevices | None:
-    """Return platform, kind and count of the devices a check could use, or None for the host."""
+    """Return the devices that a check could use, or None if there are none, as for the host."""
     found = ADAPTERS[framework].devices() if framework in ADAPTERS else None
     if found is None:
         return None
@@ -268,21 +269,21 @@ def read_devices(framework: str) -> AvailableDevices | None:
 
 
 def count_hosts() -> int:
-    """Return the hosts of this run, or the processes that JAX has joined, or 1 for none."""
+    """Return the number of hosts in this run, or of processes that JAX has joined."""
     jax = sys.modules.get("jax")
-    if jax and jax.distributed.is_initialized():  # else the count would start its devices
+    if jax and jax.distributed.is_initialized():  # process_count() would start its devices
         return jax.process_count()
     return target().hosts
 
 
 def count_slices() -> int:
-    """Return how many slices the devices of JAX belong to, or 1 if they do not say."""
+    """Return the number of slices of JAX's devices, or 1 if they have no slice index."""
     jax = sys.modules.get("jax")
     return len({getattr(device, "slice_index", 0) for device in jax.devices()}) if jax else 1
 
 
 def read_started_devices() -> AvailableDevices | None:
-    """Return `ran_on` of the first framework whose devices this process has started, or None."""
+    """Return the devices of the first framework that has started them in this process, or None."""
     for name, adapter in ADAPTERS.items():
         if name in sys.modules and adapter.is_initialised():
             return read_devices(name)

@@ -1,4 +1,4 @@
-"""The needs of a check, and which of them this machine does not meet."""
+"""The needs of a check, and those that this machine does not meet."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tpustarter.probe.commands import CheckNeeds
 from tpustarter.probe.target import target
 
 _OF_DEVICES = ("devices", "platform", "generation")
-"""Needs that the devices of a framework meet or not."""
+"""Needs that depend on a framework's devices."""
 
 
 def find_need_unmet_by_plan(needs: CheckNeeds) -> str | None:
-    """Return a need that the planned devices can't meet, or None; starts no device."""
+    """Return a need that the planned devices cannot meet, or None, without starting any device."""
     platform = needs.get("platform", target().platform)
     if platform == target().platform or target().platform not in ("tpu", "gpu", "cpu"):
         return None
@@ -26,7 +26,7 @@ def find_unmet_need(framework: str, needs: CheckNeeds) -> str | None:
     others = (*_OF_DEVICES, "hosts", "packages", "slices")
     host_needs = {key: value for key, value in needs.items() if key not in others}
     if host_needs:
-        # It is compiled again in every process, so only where it is needed.
+        # Compiled again in every process, so it is used only if needed.
         from tpustarter.machine import host
 
         reason = host.find_unmet_host_need(
@@ -54,7 +54,7 @@ def _missing_packages(needs: CheckNeeds) -> str | None:
 def _is_installed(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # not even the package that it would be in
+    except ModuleNotFoundError:  # not even its parent package exists
         return False
 
 

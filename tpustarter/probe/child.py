@@ -1,7 +1,7 @@
 """The process that imports the framework: it takes one command at a time and sends events.
 
-Commands come in on one descriptor and events go out on another, a JSON object a line. stdout and
-stderr stay free for the checks and the C++ runtimes beneath them.
+Commands arrive on one descriptor and events leave on another, as one JSON object per line. stdout
+and stderr stay free for the checks and the C++ runtimes below them.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ if TYPE_CHECKING:
     )
 
 STACK_BEFORE_S = 1.0
-"""Seconds before the time-out at which the stacks of all threads go to the log."""
+"""Seconds before the timeout at which all threads' stacks are logged."""
 
 JAX_NOTE = "For simplicity, JAX has removed its internal frames"
-"""Note that JAX adds below each error of a program; a learner takes it for a part of the error."""
+"""A note that JAX adds below each error of a program, which learners take for part of the error."""
 
 _LOOKS = ("target", "versions")
-"""Commands that run no code of the user, and no framework."""
+"""Commands that run neither user code nor a framework."""
 
 Emit = Callable[[Mapping[str, object]], None]
 
@@ -83,9 +83,9 @@ def main(arguments: list[str]) -> int:
     """Run `child CONTROL EVENTS`: serve commands until the other end closes."""
     control, events = int(arguments[1]), int(arguments[2])
     for descriptor in (control, events):
-        os.set_inheritable(descriptor, False)  # noqa: FBT003  nothing a check starts may hold them open
+        os.set_inheritable(descriptor, False)  # noqa: FBT003  a check's processes must not keep them open
 
-    writing = threading.Lock()  # a run on many hosts has threads that emit
+    writing = threading.Lock()  # in a run on several hosts, several threads emit
 
     def emit(event: Mapping[str, object]) -> None:
         with writing, contextlib.suppress(BrokenPipeError):
@@ -97,13 +97,13 @@ def main(arguments: list[str]) -> int:
         has_only_looked &= command["do"] in _LOOKS or is_of_host
         code = _obey(command, emit, control)
         status = status if code is None else code
-    if has_only_looked:  # no device to close, and no code of the user to end
-        os._exit(0)  # Python itself takes 10 ms to end
+    if has_only_looked:  # no device to close, and no user code to finish
+        os._exit(0)  # Python's own exit takes 10 ms
     return status
 
 
 def _obey(command: Command, emit: Emit, control: int) -> int | None:
-    # Only a run on many hosts has an exit code.
+    # Only a run on several hosts has an exit code.
     if command["do"] == "target":
         _set_target(command)
     elif command["do"] == "versions":
@@ -113,7 +113,7 @@ def _obey(command: Command, emit: Emit, control: int) -> int | None:
     elif command["do"] == "block":
         from tpustarter.probe.lesson import block_runner
 
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # between blocks it ends nothing
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # ignored between blocks
         _serve(command, emit, partial(block_runner.run_block, command, emit))
     elif command["do"] == "prepare":
         from tpustarter.probe.rehearse import rehearsal
@@ -125,7 +125,7 @@ def _obey(command: Command, emit: Emit, control: int) -> int | None:
         from tpustarter.probe.slice import slice_commands
 
         return slice_commands.serve_verdict(command["code"], command["headline"], emit)
-    elif command["do"] != "finish":  # the check that was to finish has ended
+    elif command["do"] != "finish":  # the check to finish has already ended
         _serve(command, emit, partial(_rehearse, command, emit))
     return None
 
@@ -150,7 +150,7 @@ def _serve_slice(command: SliceCommand, emit: Emit, control: int) -> int:
         _serve(order, emit, partial(_run, order, emit, control))
 
     def read_unreachable() -> list[int]:
-        # What starts the hosts writes them behind this command, a line each.
+        # The program that starts the hosts sends them after this command, one per line.
         hosts: list[int] = []
         with os.fdopen(control, "rb", buffering=0, closefd=False) as lines:
             while select.select([control], [], [], 0)[0] and (line := lines.readline()):
@@ -161,7 +161,7 @@ def _serve_slice(command: SliceCommand, emit: Emit, control: int) -> int:
 
 
 def _commands(control: int) -> Iterator[Command]:
-    # Unbuffered: what comes after a command stays in the pipe, where `_answered` looks for it.
+    # Unbuffered, so that what follows a command stays in the pipe, where `_answered` looks for it.
     with os.fdopen(control, "rb", buffering=0) as lines:
         for line in lines:
             yield json.loads(line)
@@ -175,8 +175,8 @@ def _set_target(command: TargetCommand) -> None:
 def _serve(command: ServedCommand, emit: Emit, run: Callable[[], dict[str, object]]) -> None:
     limit_s = command["timeout_s"]
     emit({"event": "start", "id": command["id"]})
-    # The thread blocks all signals once it runs. What it gets before then interrupts nothing: a
-    # Ctrl-C is lost, and a handler that a check set for TERM waits for the end of its sleep.
+    # The thread blocks all signals once it runs. A signal that it gets before then interrupts
+    # nothing: a Ctrl-C is lost, and a check's own TERM handler waits for the end of its sleep.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     with contextlib.suppress(RuntimeError):  # without a free thread there is no stack
         faulthandler.dump_traceback_later(max(limit_s - STACK_BEFORE_S, limit_s / 2), file=2)
@@ -185,7 +185,7 @@ def _serve(command: ServedCommand, emit: Emit, run: Callable[[], dict[str, objec
     end: dict[str, object]
     try:
         end = run()
-    except BaseException as error:  # noqa: BLE001  whatever it raises is its outcome
+    except BaseException as error:  # noqa: BLE001  any exception is its outcome
         _print_traceback(error)
         end = {"outcome": "exception", "detail": shorten_for_json(describe_error(error))}
         end["exception"] = type(error).__name__
@@ -215,10 +215,10 @@ def _print_traceback(error: BaseException) -> None:
         frames = frames.tb_next
     last = frames if isinstance(error, KeyboardInterrupt) else None
     while last and last.tb_next:
-        if _is_ours(last.tb_next):  # how a block was stopped; its place was printed above
+        if _is_ours(last.tb_next):  # frames of stopping a block; its position was printed above
             last.tb_next = None
         last = last.tb_next
-    with contextlib.suppress(AttributeError, TypeError):  # no notes, or some that cannot be read
+    with contextlib.suppress(AttributeError, TypeError):  # no notes, or unreadable ones
         any_error: Any = error  # Python 3.10 has no notes
         any_error.__notes__ = [note for note in any_error.__notes__ if JAX_NOTE not in note]
     with contextlib.suppress(OSError, ValueError):  # a block may have closed the stream
@@ -228,7 +228,7 @@ def _print_traceback(error: BaseException) -> None:
 def _run(command: RunCheckCommand, emit: Emit, control: int) -> dict[str, object]:
     framework = command["framework"]
     unmet = check_needs.find_need_unmet_by_plan(command["needs"])
-    if unmet:  # before a framework is imported, which may take longer than the check
+    if unmet:  # decided before the slow import of a framework
         return {"outcome": "unmet", "detail": unmet}
     try:
         before = adapters.read_configuration(framework)
@@ -266,8 +266,8 @@ def _run(command: RunCheckCommand, emit: Emit, control: int) -> dict[str, object
 
 
 def _answered(run: Generator[object, bool | None], control: int) -> Iterator[object]:
-    # Each `Progress` is answered with whether to end now. Anything to read on `control` ends the
-    # check: the command to finish, or the closed pipe of a parent that is gone.
+    # Each `Progress` is answered with True to end now. Anything readable on `control` ends the
+    # check: the command to finish, or a pipe closed because the parent is gone.
     answer: bool | None = None
     with contextlib.suppress(StopIteration):
         while True:

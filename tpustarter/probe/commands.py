@@ -1,4 +1,4 @@
-"""The commands that the app sends to the probe, a JSON object a line; `do` tells them apart."""
+"""The commands that the app sends to the probe as JSON lines, distinguished by `do`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal, TypedDict
 
 
 class CheckNeeds(TypedDict, total=False):
-    """The needs of a check, as its file states them."""
+    """The needs of a check, as stated in its file."""
 
     chips: int
     container: bool
@@ -20,7 +20,7 @@ class CheckNeeds(TypedDict, total=False):
 
 
 class OptionalTargetFields(TypedDict, total=False):
-    """The fields of `Target` that have a default."""
+    """The fields of `Target` that have defaults."""
 
     platform: str
     devices: int | None
@@ -31,25 +31,25 @@ class OptionalTargetFields(TypedDict, total=False):
 
 
 class ProbeTargetFields(OptionalTargetFields):
-    """The fields of `Target` as JSON has them."""
+    """The fields of `Target` in JSON form."""
 
     root: str
 
 
 class TargetCommand(ProbeTargetFields):
-    """The command that sets the target of all that follow."""
+    """The command that sets the target for all that follow."""
 
     do: Literal["target"]
 
 
 class VersionsCommand(TypedDict):
-    """The command that asks for the versions of Python and of the packages in it."""
+    """The command that requests the versions of Python and its packages."""
 
     do: Literal["versions"]
 
 
 class RunCheckCommand(TypedDict):
-    """The command that has a check run."""
+    """The command that runs a check."""
 
     do: Literal["check"]
     id: str
@@ -59,34 +59,34 @@ class RunCheckCommand(TypedDict):
 
 
 class FinishCommand(TypedDict):
-    """The command that ends a soak check early, with the findings of the time that it ran."""
+    """The command that ends a soak check early, with its findings so far."""
 
     do: Literal["finish"]
 
 
 class DrawnVariables(TypedDict, total=False):
-    """The variables of a block that are to be drawn."""
+    """The variables of a block to draw."""
 
     plot: list[str] | tuple[str, ...]
     x: str
-    """The variable of the horizontal axis; empty for the number of the value."""
+    """The variable with the x values; empty to use each value's index."""
     show: list[str] | tuple[str, ...]
     growing: bool
-    """True if the plot is sent while the block runs, too."""
+    """True to send the plot while the block is running too."""
 
 
 class BlockOptions(DrawnVariables, total=False):
-    """The fields of a block's command that may be missing."""
+    """The optional fields of a block's command."""
 
     alone: bool
-    """True if the names of earlier blocks are not there."""
+    """True to run without the names of earlier blocks."""
     framework: str | None
     folder: str
-    """The folder that it works in; empty for the folder of the process."""
+    """The working folder; empty for the process's own."""
 
 
 class BlockCommand(BlockOptions):
-    """The command that has a block of a lesson run."""
+    """The command that runs a block of a lesson."""
 
     do: Literal["block"]
     id: str

@@ -1,4 +1,4 @@
-"""One observation made by a check: the value found, the value expected, and a verdict."""
+"""An observation made by a check: the value found, the value expected, and a verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Value = str | int | float | bool | None
 _CODE = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)+")
 
 MAX_TEXT = 2000
-"""Longest text of one field, in characters: findings are facts, not dumps."""
+"""Maximum characters of a text field: findings are facts, not dumps."""
 
 
 class Hint(str):
@@ -24,13 +24,13 @@ class Hint(str):
     __slots__ = ("command", "ends", "setup")
 
     command: str | None
-    """The command line that can stand alone in the place of the sentence."""
+    """A command line that can replace the sentence."""
     setup: str | None
-    """The first profile of `tpustarter setup` that helps."""
+    """The first `tpustarter setup` profile that helps."""
     ends: int | None
-    """Id of a process that may be ended, if it is the user's."""
+    """Id of a process that the user may end if it is theirs."""
 
-    def __new__(  # noqa: PYI034  `Self` is of Python 3.11, and the probe runs on 3.10
+    def __new__(  # noqa: PYI034  `Self` needs Python 3.11, the probe 3.10
         cls,
         text: str,
         *,
@@ -38,63 +38,66 @@ class Hint(str):
         setup: str | None = None,
         ends: int | None = None,
     ) -> Hint:
-        """Return the sentence as a hint that names a command, a set-up or a process."""
+        """Create a hint that names a command, a set-up or a process."""
         hint = super().__new__(cls, text)
         hint.command, hint.setup, hint.ends = command, setup, ends
         return hint
 
     @classmethod
     def of(cls, text: str | None) -> Hint:
-        """Return a hint unchanged, and any other text as a hint that names nothing."""
+        """Return a hint unchanged, or text as a hint that names nothing."""
         return text if isinstance(text, Hint) else cls(text or "")
 
     def format(self, *args: object, **kwargs: object) -> Hint:
-        """Return the hint with values filled into the sentence and its command."""
+        """Return the hint with values filled into its text and command."""
         command = self.command and self.command.format(*args, **kwargs)
         text = super().format(*args, **kwargs)
         return Hint(text, command=command, setup=self.setup, ends=self.ends)
 
     @classmethod
     def run(cls, command: str, more: str = "") -> Hint:
-        """Return advice to run a command; `more` is appended, as in `, because ...`."""
+        """Return a hint to run a command; `more` is appended, as in `, because ...`."""
         return cls(f"run `{command}`{more}", command=command)
 
     @classmethod
     def see(cls, command: str, does: str) -> Hint:
-        """Return a sentence on what a command does or shows: ```nproc` shows how many``."""
+        """Return a hint about the effect of a command: ```nproc` shows how many``."""
         return cls(f"`{command}` {does}", command=command)
 
     @classmethod
     def set_up(cls, profile: str, more: str = "") -> Hint:
-        """Return the hint to run `tpustarter setup PROFILE`; `more` is appended to its text."""
+        """Return a hint to run `tpustarter setup PROFILE`; `more` is appended to its text."""
         command = f"tpustarter setup {profile}"
         return cls(f"run `{command}`{more}", command=command, setup=profile)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One fact a check observed. Numbers and short text, never arrays."""
+    """A fact that a check observed: numbers and short text, never arrays."""
 
     code: str
     """Stable name of this kind of fact, such as `JAX-DEVICES-COUNT`; never reused for another."""
     name: str
-    """The subject, in a few words that a newcomer reads first."""
+    """The subject, in a few words that a newcomer understands."""
     verdict: Verdict = "info"
     """`ok` and `fail` judge against a documented bound or an invariant, `warn` against a
-    recommendation, `info` against nothing."""
+    recommendation;
+    `info` does not judge.
+    """
     found: Value = None
     expected: Value = None
     unit: str | None = None
     """Unit of `found` and `expected`, such as `GiB`."""
     entity: str | None = None
-    """The part it is about, such as `device:5` or `/dev/vfio/0`."""
+    """The part that it concerns, such as `device:5` or `/dev/vfio/0`."""
     hint: str | None = None
-    """One command or one sentence that can be followed; a `Hint` where it names a command, a set-up
-    or a process."""
+    """One command or sentence for the user to follow; a `Hint` if it names a command, a set-up or a
+    process.
+    """
     lesson: str | None = None
-    """A lesson that explains it, if it is not the check's own."""
+    """A lesson that explains it, if not the check's own."""
     share: float | None = None
-    """The part of a documented peak that was reached, 0 to 1; it is drawn as a bar."""
+    """The share of a documented peak that was reached, from 0 to 1; drawn as a bar."""
 
     def __post_init__(self) -> None:
         if self.verdict not in get_args(Verdict):
@@ -103,7 +106,7 @@ class Finding:
             raise ValueError(f"code is {self.code!r}, expected a name such as `JAX-DEVICES-COUNT`")
 
     def as_dict(self) -> dict[str, object]:
-        """Return the fields, and those of the hint, as JSON-ready values, with long text cut."""
+        """Return the fields, including the hint's, as JSON-ready values with long text cut."""
         hint = Hint.of(self.hint)
         named = {"command": hint.command, "setup": hint.setup, "ends": hint.ends}
         return {key: shorten_for_json(value) for key, value in (asdict(self) | named).items()}
@@ -111,25 +114,26 @@ class Finding:
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a check that takes minutes; yielded by its `run()` among the findings.
+    """The progress of a check that takes minutes, yielded by its `run()` along with findings.
 
-    `if (yield Progress(...)):` is true when the run should end now: the check then yields the
-    findings it has so far, and returns.
+    `if (yield Progress(...)):` is true if the run should end now. The check then yields its
+    findings so
+    far and returns.
     """
 
     text: str
     """The work done, in a few words: `3.2 of 30 min, 18240 rounds`."""
 
 
-class NoAnswer(Exception):  # noqa: N818  it is no error
-    """Raised by a check's `run()` where the service it asks is silent or fails: no verdict.
+class NoAnswer(Exception):  # noqa: N818  not an error
+    """Raised by a check's `run()` if a service that it queries is silent or fails: no verdict.
 
-    Its findings so far are reported all the same, and refute the claim if one failed.
+    Findings so far are still reported, and a failed one refutes the claim.
     """
 
 
 def compare(code: str, name: str, found: Value, expected: Value, **fields: Any) -> Finding:
-    """Return an `ok` finding where `found == expected`, else a `fail` with its hint."""
+    """Return an `ok` finding if `found == expected`, or else a `fail` with its hint."""
     if found == expected:
         return Finding(code, name, "ok", found, expected, **{**fields, "hint": None})
     return Finding(code, name, "fail", found, expected, **fields)
@@ -140,7 +144,7 @@ def shorten_for_json(value: str) -> str: ...
 @overload
 def shorten_for_json(value: object) -> Value: ...
 def shorten_for_json(value: object) -> Value:
-    """Convert a value for JSON: cut long text, and make NumPy's numbers and NaN plain values."""
+    """Convert a value for JSON: cut long text, and convert NumPy numbers and NaN."""
     if isinstance(value, str):
         return cut_text(value, MAX_TEXT)
     if value is None or isinstance(value, bool | int):
@@ -153,19 +157,19 @@ def shorten_for_json(value: object) -> Value:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the name and, if readable, the message of an exception, as one line."""
+    """Return an exception's name and, if readable, its message as one line."""
     return f"{type(error).__name__}: {error_message(error) or 'no message'}"
 
 
 def missing_module_fields(error: BaseException) -> dict[str, str]:
-    """Return the missing module of a failed import as a field, or no field for another error."""
+    """Return a field with the missing module of a failed import; empty for another error."""
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     return {"missing_module": str(name)} if name else {}
 
 
 def error_message(error: BaseException) -> str:
-    """Return the message of an exception, which may be empty or fail to be read."""
+    """Return an exception's message, which may be empty or unreadable."""
     try:
         return str(error).strip()
-    except Exception:  # noqa: BLE001  whatever it raises, there is no message
+    except Exception:  # noqa: BLE001  a broken `__str__` gives no message
         return "no message that can be shown"

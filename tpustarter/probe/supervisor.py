@@ -1,13 +1,12 @@
-"""The supervisor: it starts the child, and ends it as soon as there is no reason left to run.
+"""The supervisor, which starts the child and ends it as soon as there is no reason left to run.
 
-It has no threads, and nothing that can block: it only waits, on its own stdin (which closes when
-the program that started it dies in any way) and on its child. The child is in a process group of
-its own; on Linux, processes the child leaves behind are handed to this one and ended as well.
+It has no threads and nothing that can block. It only waits for its child and its own stdin, which
+closes when the program that started it dies in any way. The child has its own process group; on
+Linux, processes that it leaves behind are reparented to the supervisor and ended too.
 
-A command that changes the machine is different in two ways. Processes that it leaves running stay,
-once it ended well: the daemon of a file system belongs to the machine. And where sudo makes it
-root, this process may not signal it, so it gets a terminal that nothing else uses, and the kernel
-hangs that up.
+A command that changes the machine differs in two ways. Processes that it leaves running survive if
+it succeeds, because a daemon such as a file system's belongs to the machine. And if sudo makes it
+root, this process may not signal it, so it gets a terminal of its own, which the kernel hangs up.
 """
 
 from __future__ import annotations
@@ -24,16 +23,17 @@ from tpustarter.probe.rehearse import memory_watch
 TERM_GRACE_S = 5.0
 """Seconds between asking a process to end and killing it."""
 KILL_WAIT_S = 7.0
-"""Longest wait for the kernel to release a killed process. With the grace period, and the time in
-which the program that started the run sees it, an end stays below the documented 15 seconds."""
+"""Seconds to wait for the kernel to release a killed process. Including the grace period, and the
+time until the program that started the run notices, this stays below the documented 15 seconds.
+"""
 
 SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 STAYS = "stays"
-"""Word in the place of a user to drop to, for a command that changes the machine."""
+"""Argument in place of a user to drop to, for a command that changes the machine."""
 
 FED = "<"
-"""Mark behind the first descriptor, which makes it the command's stdin."""
+"""Suffix of the first descriptor that makes it the command's stdin."""
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -43,8 +43,9 @@ def main(arguments: list[str]) -> int:
     """Run `supervise CONTROL EVENTS DROP [WORD...]`.
 
     The arguments are two descriptors; `UID:GID` to drop to, `stays` for a command that changes the
-    machine, or `-`; and a command in place of the probe's child. With a `<` behind it, the first
-    descriptor is that command's stdin, which is empty otherwise.
+    machine, or `-`; and a command to run instead of the probe's child. If the first descriptor ends
+    in
+    `<`, it is that command's stdin, which is otherwise empty.
     """
     control, events, drop = int(arguments[1].rstrip(FED)), int(arguments[2]), arguments[3]
     wakeup = _watch_signals()
@@ -56,7 +57,7 @@ def main(arguments: list[str]) -> int:
     _tell(events, {"event": "started", "pid": child})
     status, excess = _wait(child, wakeup, terminal[:1])
     if terminal and status != 0:
-        os.close(terminal[0])  # the kernel hangs up on every process that has it
+        os.close(terminal[0])  # the kernel hangs up on every process that has it open
     if excess:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)  # there is no memory for a gentle end
@@ -64,7 +65,7 @@ def main(arguments: list[str]) -> int:
     if stopped:
         deadline += TERM_GRACE_S
         status = _end(child, status)
-    # The remaining processes get the time that is left, and are checked once at least.
+    # The remaining processes get the rest of the time, but are checked at least once.
     left_behind = [] if drop == STAYS and status == 0 else _end_rest(child, deadline)
     _tell(
         events,
@@ -89,15 +90,14 @@ def _start_child(
     stdin: int | None,
 ) -> int:
     parent = os.getpid()
-    # A TERM between fork and exec must end the child, not be swallowed by the handlers of this
-    # process.
+    # A TERM between fork and exec must end the child, instead of reaching this process's handlers.
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     child = os.fork()
     if child:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         with contextlib.suppress(OSError):
             if not terminal:
-                os.setpgid(child, child)  # both sides do it: whichever comes first
+                os.setpgid(child, child)  # both processes do it, so their order does not matter
         return child
     try:
         signal.set_wakeup_fd(-1)
@@ -109,7 +109,7 @@ def _start_child(
         else:
             os.setpgid(0, 0)
         _drop_to(drop)
-        # The supervisor has one thread, so this fires when the process dies, not before.
+        # The supervisor has one thread, so this fires when its process dies, not before.
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
@@ -118,7 +118,7 @@ def _start_child(
         for descriptor in (control, events):
             os.set_inheritable(descriptor, not command)
         if drop == STAYS:
-            os.closerange(3, 1 << 16)  # a daemon would keep the lease for ever
+            os.closerange(3, 1 << 16)  # a daemon would keep the lease forever
         options = ["-u", "-X", "faulthandler"]
         own = [sys.executable, *options, sys.argv[0], "child", str(control), str(events)]
         words = command or own
@@ -129,11 +129,11 @@ def _start_child(
 
 
 def _drop_to(drop: str) -> None:
-    # Nothing owned by root must be left in /tmp, so root is given up for the user who called sudo.
+    # Nothing owned by root may be left in /tmp, so root drops to the user who called sudo.
     if drop in ("-", STAYS):
         return
     user, group = (int(part) for part in drop.split(":"))
-    import pwd  # not on every platform, and needed here alone
+    import pwd  # missing on some platforms, and only needed here
 
     entry = pwd.getpwuid(user)
     os.initgroups(entry.pw_name, group)
@@ -157,7 +157,7 @@ def _no_core_files() -> None:
 
 
 def _watch_signals() -> int:
-    # Signals become bytes on a pipe, so that one `select` waits for everything.
+    # Signals become bytes in a pipe, so that one `select` waits for everything.
     readable, writable = os.pipe()
     for descriptor in (readable, writable):
         os.set_blocking(descriptor, False)
@@ -168,14 +168,14 @@ def _watch_signals() -> int:
 
 
 def _wake(number: int, frame: object) -> None:
-    """Do nothing: the byte on the wake-up pipe is what counts."""
+    """Do nothing: the byte in the wake-up pipe is what counts."""
 
 
 def _wait(
     child: int, wakeup: int, terminal: tuple[int, ...]
 ) -> tuple[int | None, dict[str, int] | None]:
-    # None means that there is no reason to wait longer. Output on a terminal is read and dropped,
-    # because its writers would wait for ever.
+    # A status of None means that there is no reason to wait longer. Output on a terminal is read
+    # and discarded, because its writers would otherwise block forever.
     limit = memory_watch.read_limit_bytes()
     while True:
         tick_s = None if limit is None else memory_watch.TICK_S
@@ -185,7 +185,7 @@ def _wait(
         if limit is not None and (excess := memory_watch.measure_excess(child, limit)):
             return None, excess
         if 0 in ready:
-            return None, None  # "stop", or the other end is gone: both mean the same
+            return None, None  # "stop" and a closed pipe mean the same
         numbers = os.read(wakeup, 512) if wakeup in ready else b""
         status = _reap(child)
         if status is not None:
@@ -195,7 +195,7 @@ def _wait(
 
 
 def _reap(child: int) -> int | None:
-    # All ended processes are collected, not only `child`.
+    # All ended processes are reaped, not only `child`.
     status = None
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -211,7 +211,7 @@ def _end(child: int, status: int | None) -> int | None:
     for number, patience_s in ((signal.SIGTERM, TERM_GRACE_S), (signal.SIGKILL, KILL_WAIT_S)):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child, number)
-            os.killpg(child, signal.SIGCONT)  # a stopped process could not react to it
+            os.killpg(child, signal.SIGCONT)  # a stopped process could not handle the signal
         deadline = time.monotonic() + patience_s
         while status is None and time.monotonic() < deadline:
             status = _reap(child)
@@ -231,7 +231,7 @@ def _end_rest(child: int, deadline: float) -> list[int]:
         except ProcessLookupError:
             if not rest:
                 return []
-        except PermissionError:  # macOS: the group has only zombies left; or it is root's
+        except PermissionError:  # macOS: only zombies are left in the group; or it is root's
             if not rest:
                 return []
         for pid in rest:
@@ -261,8 +261,8 @@ def _outcome(status: int | None) -> dict[str, int | None]:
 
 
 def _tell(events: int, event: dict[str, object]) -> None:
-    # The event is on a line of its own, even if the child left half a line.
-    import json  # takes long: by now the child is starting
+    # A leading newline keeps the event on its own line, even if the child left a partial one.
+    import json  # slow to import, so done while the child starts
 
     with contextlib.suppress(OSError):  # the reader may be gone
         os.write(events, b"\n" + json.dumps(event).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""The request of this run, as checks may read it."""
+"""The request of this run, for checks to read."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """The platform and the devices a run expects, planned before any framework was started."""
+    """The platform and devices that a run expects, planned before any framework was started."""
 
     platform: str = "cpu"
     """`tpu`, `gpu` or `cpu`: the required default backend of JAX."""
     devices: int | None = None
-    """Devices this process should see; None when that is unknown."""
+    """Number of devices that this process should see; None if unknown."""
     generation: str | None = None
-    """The TPU generation, a name from `generations.py`; None without a TPU or when unknown."""
+    """The TPU generation's name in `generations.py`; None without a TPU or if unknown."""
     virtual: bool = False
-    """True if they are virtual CPU devices."""
+    """True if the devices are virtual CPU devices."""
     root: Path = Path("/")
-    """Root of the machine's file system; another folder for a fake machine of a test."""
+    """Root of the machine's file system, or a folder for a test's fake machine."""
     minutes: float | None = None
-    """Minutes that checks of the level `soak` run; None if not set."""
+    """Duration of each soak check in minutes; None if not set."""
     hosts: int = 1
-    """Number of hosts that take part in this run."""
+    """Number of hosts in this run."""
     members: tuple[ArrivalFacts, ...] = ()
-    """On host 0 of a run on several: the facts that each host which arrived has handed in."""
+    """On host 0 of a run on several hosts: the facts of each host that has arrived."""
     uid: int | None = None
-    """The user whose rights are judged; None for the user this process runs as."""
+    """The user whose permissions are judged; None for this process's own."""
 
 
 _current = Target()
@@ -43,6 +43,6 @@ def target() -> Target:
 
 
 def set_target(new_target: Target) -> None:
-    """Set the target of the current run; called once, by the child (and by tests)."""
+    """Set the target of the current run; called by the child and by tests."""
     global _current  # noqa: PLW0603  a check takes no arguments
     _current = new_target

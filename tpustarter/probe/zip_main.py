@@ -1,12 +1,12 @@
-"""Entry point of the zip file: refuse a Python that is too old, then supervise or serve.
+"""Entry point of the zip file: reject a Python that is too old, then supervise or serve.
 
-It must parse under any Python 3, so that an old one gets a sentence and not a syntax error.
+It must parse in any Python 3, so that an old one prints a message instead of a syntax error.
 """
 
 import sys
 
 TOO_OLD = 64
-"""Exit status by which the runner recognises a Python that cannot run the probe."""
+"""Exit status by which the runner recognises a Python that is too old for the probe."""
 
 if __name__ == "__main__":
     if sys.version_info < (3, 10):  # noqa: UP036  any Python may be under test
@@ -27,4 +27,4 @@ if __name__ == "__main__":
 
     from tpustarter.probe.supervisor import main
 
-    os._exit(main(sys.argv[1:]))  # it has nothing left to write, and its exit is waited for
+    os._exit(main(sys.argv[1:]))  # nothing is left to write, and its exit is waited for

@@ -1,6 +1,6 @@
-"""The judgement at the top of a report: stale versions, known failures, the tracker, and hangs.
+"""The assessment at the top of a report: stale versions, known failures, the tracker, and hangs.
 
-It reads only facts that a report contains, so a bundle from another machine can be judged again.
+It reads only facts that a report contains, so a bundle from another machine can be assessed again.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from tpustarter.report.report_document import (
 )
 
 NAMED = "you named it with `--for`"
-"""The reason for a tracker that the user has chosen."""
+"""The reason given for a tracker that the user chose."""
 
 
 def judge_facts(
     facts: ReportFacts, unanswered: Sequence[ReportSection], wanted: str | None
 ) -> ReportTriage:
-    """Judge the facts of a report.
+    """Assess the facts of a report.
 
     Args:
         facts: The facts of all sections.
-        unanswered: Sections without an answer.
-        wanted: The tracker that the user named; None for the one that fits best.
+        unanswered: Sections whose collector returned no facts.
+        wanted: The tracker that the user named; None for the best match.
     """
     tracker, why = _where(facts, wanted)
     return ReportTriage(
@@ -53,7 +53,7 @@ def judge_facts(
 
 
 def unanswered_rows(sections: Iterable[ReportSection]) -> list[UnansweredSection]:
-    """Return the rows of sections without an answer."""
+    """Return a row for each section whose collector returned no facts."""
     return [UnansweredSection(one.name, one.why, one.seconds) for one in sections]
 
 

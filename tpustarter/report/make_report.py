@@ -1,4 +1,4 @@
-"""The making of a report: collectors run in order, their facts are cleaned and judged."""
+"""Makes a report: runs the collectors in order, and cleans and assesses their facts."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from tpustarter.report.report_document import ReportDocument, ReportSection, rea
 from tpustarter.version import __version__
 
 SCHEMA = "tpustarter.bug-report/1"
-"""Name of the document; `schema.json` is its shape."""
+"""Name of the document; its schema is `schema.json`."""
 STATIC = (*software.COLLECTORS, *machine_sections.COLLECTORS, *check_runs.COLLECTORS)
-"""The collectors that work whatever the device does, in this order."""
+"""The collectors that work regardless of the device, in this order."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class BugReport:
     document: dict[str, object]
     """The content of `report.json`."""
     names: Pseudonyms
-    """The way back to the names; it stays on this machine."""
+    """The only link back to the names; it stays on this machine."""
 
 
 def make_report(
@@ -52,15 +52,15 @@ def make_report(
     reproduces: Sequence[str] | None = (),
     only: Iterable[str] | None = None,
 ) -> BugReport:
-    """Make the report on this machine.
+    """Make a report on this machine.
 
     Args:
         context: The machine and the options.
         wanted: The tracker that the user named.
-        asks: Whether frameworks are asked too, in processes of their own.
-        reproduces: Ids of the checks and blocks for which reproducers are made; empty for the
-            newest failures, None for no reproducers.
-        only: Names of the collectors that are used; None for all.
+        asks: True to query frameworks too, in processes of their own.
+        reproduces: Ids of the checks and blocks to make reproducers for; empty for the newest
+            failures, None for no reproducers.
+        only: Names of the collectors to run; None for all.
     """
     began, started = time.monotonic(), datetime.now(timezone.utc)
     names = Pseudonyms(check_runs.read_remembered_names())
@@ -93,7 +93,7 @@ def make_report(
 def _collectors(
     context: ReportContext, reproduces: Sequence[str] | None, *, asks: bool
 ) -> Iterable[Collector]:
-    """Yield the collectors, lazily: the frameworks are known after the first ones have answered."""
+    """Yield the collectors lazily, because the first ones find out which frameworks there are."""
     yield from STATIC
     if asks:
         if context.found.packages is None and context.interpreter:
@@ -136,7 +136,7 @@ def _unproved(value: object, cleaner: Cleaner) -> str:
 
 
 def list_texts(value: object) -> Iterable[str]:
-    """Yield every text in a value, but not the keys of its mappings."""
+    """Yield every text in a value, except the keys of its mappings."""
     if isinstance(value, str):
         yield value
     elif is_object(value):

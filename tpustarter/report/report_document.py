@@ -1,7 +1,7 @@
 """The content of `report.json` as types.
 
-A fact has passed the shape of its field (`allowed_fields`) or is missing; `read_facts` leaves out
-what is null. In place of any value of a row, `NOT_TOLD` may stand, which is a text.
+A fact has passed its field's shape (`allowed_fields`) or is missing; `read_facts` omits nulls. Any
+value of a row may be replaced by `NOT_TOLD`, which is a text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tpustarter.core.json_values import as_object, is_array, is_object, items_of
 from tpustarter.machine import frameworks
 
 ASKED = (*frameworks.FRAMEWORKS, "torch")
-"""Sections with answers of frameworks."""
+"""Sections with results from frameworks."""
 State = Literal["answered", "unanswered", "left out"]
 Figure = bool | int | float
 Texts = list[str] | str
@@ -23,7 +23,7 @@ Texts = list[str] | str
 
 
 class StalePackage(msgspec.Struct):
-    """A package of which a newer version is out."""
+    """A package with a newer version available."""
 
     name: str
     found: str
@@ -45,7 +45,7 @@ class KnownMatch(msgspec.Struct, kw_only=True):
 
     @property
     def source_page(self) -> str:
-        """Return the page to read first."""
+        """The page to read first."""
         return self.sources if isinstance(self.sources, str) else self.sources[0]
 
 
@@ -56,7 +56,7 @@ class FrameworkHang(msgspec.Struct):
     step: str = msgspec.field(name="in")
     seconds: Figure
     likely: str | None
-    """The reason, where the facts suggest one."""
+    """The likely reason, if the facts suggest one."""
 
 
 class UnansweredSection(msgspec.Struct):
@@ -68,7 +68,7 @@ class UnansweredSection(msgspec.Struct):
 
 
 class ReportTriage(msgspec.Struct):
-    """The beginning of a report, judged from its sections."""
+    """The beginning of a report: its assessment, made from the sections."""
 
     stale: list[StalePackage]
     known: list[KnownMatch]
@@ -87,7 +87,7 @@ class ReportSection(msgspec.Struct):
     title: str
     state: State
     why: str | None = None
-    """The reason why there is no answer."""
+    """The reason why there are no facts."""
     seconds: float = 0.0
     facts: dict[str, Any] = {}
 
@@ -97,13 +97,13 @@ class OpenedReportNotes(msgspec.Struct):
 
     name: str
     by: str
-    """The version that judged it again."""
+    """The version that assessed it again."""
     notes: list[str]
     differs: list[str]
 
 
 class ReportDocument(msgspec.Struct):
-    """A report; `schema.json` is its published shape."""
+    """A report; its published schema is `schema.json`."""
 
     schema: str
     tool: dict[str, str]
@@ -118,7 +118,7 @@ class ReportDocument(msgspec.Struct):
 
 
 class HiddenPackage(msgspec.Struct):
-    """A second version of a package, which Python does not take."""
+    """A second version of a package, which Python does not use."""
 
     name: str = ""
     version: str = ""
@@ -207,7 +207,7 @@ class ResourceFacts(msgspec.Struct):
 
 
 class CheckFinding(msgspec.Struct):
-    """A finding of the host checks that is worth telling."""
+    """A finding of the host checks that warns or fails."""
 
     check: str = ""
     code: str = ""
@@ -279,7 +279,7 @@ class FrameworkFacts(msgspec.Struct):
 
 
 class KnownFailureRow(KnownMatch, kw_only=True):
-    """A known failure in the section `known`, with its role and the evidence from this machine."""
+    """A known failure in the `known` section, with its role and the evidence from this machine."""
 
     role: str = ""
     explained_by: str = ""
@@ -296,7 +296,7 @@ class KnownFailureFacts(msgspec.Struct):
 
 
 class ReproducerRun(msgspec.Struct):
-    """A run of a reproducer under one variant of the settings, and its outcome."""
+    """A run of a reproducer in one variant of the settings, and its outcome."""
 
     variant: str
     outcome: str
@@ -318,21 +318,21 @@ class Reproducer(msgspec.Struct):
 
 
 class MissingReproducer(msgspec.Struct):
-    """A failure for which there is no file."""
+    """A failure without a reproducer."""
 
     id: str
     why: str
 
 
 class ReproducerFacts(msgspec.Struct):
-    """The section `reproducers`; a foreign report may have malformed rows, which are left out."""
+    """The `reproducers` section of a bug report, without a foreign report's malformed rows."""
 
     files: list[Reproducer] = []
     without: list[MissingReproducer] = []
 
 
 class ReportFacts(msgspec.Struct):
-    """The facts of a report that its readers use, by section."""
+    """The facts of a report that are used, by section."""
 
     program: ProgramFacts = msgspec.field(default_factory=ProgramFacts)
     python: PythonFacts = msgspec.field(default_factory=PythonFacts)
@@ -348,12 +348,12 @@ class ReportFacts(msgspec.Struct):
     reproducers: ReproducerFacts = msgspec.field(default_factory=ReproducerFacts)
 
     def framework(self, name: str) -> FrameworkFacts:
-        """Return the facts of a framework, which are empty where it was not asked."""
+        """Return a framework's facts, which are empty if it was not queried."""
         return self.frameworks.get(name) or FrameworkFacts()
 
 
 def read_facts(sections: Iterable[ReportSection]) -> ReportFacts:
-    """Return the facts of a report's sections as types, whether made here or read from a file."""
+    """Return the facts of a report's sections as types, for new and opened reports."""
     told = {one.name: as_object(_without_null(one.facts)) for one in sections}
     files = told.get("reproducers", {})
     told["reproducers"] = {

@@ -1,7 +1,7 @@
 """The reproducers of a report: a file for each failed check and block, run in several variants.
 
-A file that is not run is attached all the same, with the reason. Nothing is run where a framework
-did not answer, because each of these files would wait for the same device.
+A file that is not run is attached anyway, with the reason. Nothing is run if a framework hung,
+because each of these files would wait for the same device.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from tpustarter.reproducing.variants import TriedVariant
 from tpustarter.running import lease, run_folder
 
 MOST = 3
-"""Files that are made if none is named."""
+"""Maximum number of files that are made if none is named."""
 RECENT_S = 24 * 3600.0
-"""Seconds after which a failure no longer counts as recent, unless it is named."""
+"""Seconds after which a failure no longer counts as recent; a named failure always counts."""
 EACH_S = 120.0
-"""Seconds that one run of a file may take; fewer where the check itself has fewer."""
+"""Timeout for one run of a file, unless the check's own is shorter."""
 TOTAL_S = 300.0
-"""Seconds that all runs of all files may take."""
+"""Time limit for all runs of all files."""
 
 Fields = dict[str, object]
 
 
 def make_reproducer_collector(ids: Sequence[str], why_not: str = "") -> Collector:
-    """Return the collector of the reproducers of some ids, or of the newest failures."""
+    """Return the collector of reproducers for these ids, or for the newest failures."""
     return Collector(
         "reproducers",
         "Files that reproduce failures",
@@ -90,7 +90,7 @@ def _collect(context: ReportContext, ids: Sequence[str], why_not: str) -> Fields
 
 
 class _Tester:
-    """Makes reproducers and runs them, all of them within one deadline."""
+    """Makes reproducers and runs them, with one deadline for all."""
 
     def __init__(self, context: ReportContext, interpreter: Interpreter, why_not: str) -> None:
         self._context = context
@@ -152,7 +152,7 @@ class _Tester:
             if framework
             else {}
         )
-        # A variable of the user's goes into the report only if its value has the allowed form.
+        # A user's variable goes into the report only if its value has the allowed form.
         told = {
             name: value
             for name, value in own.items()
@@ -199,7 +199,11 @@ class _Tester:
 
     @contextlib.contextmanager
     def _bench(self, framework: str) -> Generator[ReproducerEnvironment]:
-        """Make a folder, and lease the device where it is not the CPU; raise Problem."""
+        """Create a folder, and lease the device unless it is the CPU.
+
+        Raises:
+            Problem: The folder cannot be created, or the device cannot be leased.
+        """
         machine = self._context.machine
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(
@@ -238,7 +242,7 @@ class _Tester:
 def _judged(
     failure: ReproducedFailure | None, first: reproducer_run.TrialOutcome | None, why: str
 ) -> tuple[str, str]:
-    """Return a word and a sentence: whether a file fails as the check or block did."""
+    """Return a word and a sentence on whether a file fails as the check or block did."""
     if first is None:
         return "not run", f"It was not run, because {why}."
     if failure is None:
@@ -250,7 +254,7 @@ def _judged(
 
 
 def _code(value: object, cleaner: Cleaner) -> str:
-    """Return a file, which is public, with the lines of its comment that quote a run cleaned."""
+    """Return a public file's text, with the comment lines that quote a run cleaned."""
     head, end, body = str(value).partition('\n"""\n')
     lines = [
         cleaner.clean_text(line, 1) if line.startswith(reproducer_file.SEEN) else line

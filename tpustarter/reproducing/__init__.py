@@ -1,6 +1,6 @@
-"""Reproducers: one Python file that fails as a check or a block of a lesson did.
+"""Reproducers: single Python files that fail as a check or a lesson block did.
 
-It needs a framework only. `standalone` merges the claim and all that it needs into one text,
-`program` makes a file of that, and `reproducer_run` runs it, also under several `variants` of the
-devices and settings.
+A reproducer needs only a framework. `merged_code` merges a check and all that it needs into one
+text, `reproducer_file` makes a file of it, and `reproducer_run` runs it, also under the `variants`
+of devices and settings.
 """

@@ -1,7 +1,7 @@
-"""Files of a lesson in the reproducer of its block: modules within it, texts beside it.
+"""A lesson's files in the reproducer of one of its blocks: embedded modules, separate texts.
 
-A module is written into a folder that Python then searches. A text can be long, and may have
-anybody's name in it, so the reproducer names the command that fetches it.
+Modules are written to a folder that Python then searches. Texts can be long and may contain
+anybody's name, so the reproducer names the command that fetches them.
 """
 
 from __future__ import annotations
@@ -33,15 +33,19 @@ class LessonFiles:
     """The parts of a reproducer that come from a lesson's own files."""
 
     code: str = ""
-    """The code above the blocks."""
+    """The code before the blocks."""
     beside: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Texts that must be in the same folder, by name."""
+    """Texts that must be in the reproducer's folder, by file name."""
     notes: tuple[str, ...] = ()
-    """Sentences about these texts for the comment at its top."""
+    """Sentences about these texts for the reproducer's opening comment."""
 
 
 def find_needed_files(lesson: Lesson, blocks: Iterable[str]) -> LessonFiles:
-    """Return the files of a lesson that blocks need, given their code; raise Problem."""
+    """Return the lesson files that blocks need, given the blocks' code.
+
+    Raises:
+        Problem: A file of the lesson cannot be read.
+    """
     texts = code_files.read_code_files(lesson)
     wanted = _wanted("\n".join(blocks), texts)
     if not wanted:

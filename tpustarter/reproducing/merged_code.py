@@ -1,8 +1,8 @@
-"""The merger of a check and all that it imports of this program into one text.
+"""Merges a check and everything it imports from this program into one text.
 
-Statements are copied from the files with their comments, and only those that the claim needs. Only
-names are edited: `_collectives.blocks` becomes `blocks`, and a name that two files have gets the
-name of its file in front. Nothing is imported or executed.
+Only the statements that the check needs are copied, with their comments. Only names are edited:
+`_collectives.blocks` becomes `blocks`, and a name that two files use is prefixed with its file's
+name. Nothing is imported or executed.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ from tpustarter.reproducing.module_source import (
 from tpustarter.reproducing.statement_names import NameReference
 
 PLAIN = Path(__file__).with_name("probe_stand_in.py")
-"""The stand-in for the probe's modules, and for those that count findings."""
+"""The stand-in for the probe's modules and for the checks' `_tally.py`."""
 _CHECKS = f"{PACKAGE}checks."
 _PLAIN = "plain"
 
 
 class NotStandalone(Exception):  # noqa: N818  it names a kind of file
-    """Raised for code that cannot be merged into one file; the message names the obstacle."""
+    """Raised if code cannot be merged into one file; the message names the obstacle."""
 
 
 @dataclass(frozen=True)
 class MergedParts:
-    """A check and the code that it imports, merged for a file that runs on its own."""
+    """A check merged with the code that it imports, for a file that runs on its own."""
 
     imports: str
     code: str
     names: Mapping[Key, str]
-    """The name of each thing in the file, by its module and its name there."""
+    """Each definition's name in the file, by its module and original name."""
 
     def has_name(self, name: str) -> bool:
-        """Return whether a name of `probe_stand_in.py` is in the file."""
+        """Return whether the file contains a name from `probe_stand_in.py`."""
         return (_PLAIN, name) in self.names
 
 
 def merge_into_one_text(
     check_id: str, *, generation: str | None = None, checks: Path | None = None
 ) -> MergedParts:
-    """Merge the `run` of a check with what it needs from other files.
+    """Merge a check's `run` with the code that it needs from other files.
 
     Args:
-        check_id: The check.
-        generation: The TPU generation whose row of the table of TPUs it may read.
-        checks: The folder of checks; None for those of this program.
+        check_id: The check's id.
+        generation: The TPU generation whose row of the generation table is kept.
+        checks: The folder of checks; None for the checks of this program.
 
     Raises:
-        NotStandalone: It needs more than the text of these files.
+        NotStandalone: The check needs more than the text of these files.
     """
     return _Merger(generation, checks or locations.content_folder("checks")).merge(
         _CHECKS + check_id
@@ -69,7 +69,7 @@ class _Merger:
     def __init__(self, generation: str | None, checks: Path) -> None:
         self._generation = generation
         self._checks = checks
-        self._sources: dict[str, ModuleSource] = {}  # each after those that it imports
+        self._sources: dict[str, ModuleSource] = {}  # each after the modules that it imports
 
     def merge(self, main: str) -> MergedParts:
         self._read(_PLAIN)
@@ -80,7 +80,7 @@ class _Merger:
         return MergedParts(self._imports(pieces), _joined(blocks), chosen)
 
     def _read(self, name: str) -> str:
-        """Read a module and those that it imports, and return its key among the sources."""
+        """Read a module and its imports, and return its key in `_sources`."""
         path = self._path(name)
         name = _PLAIN if path == PLAIN else name
         if name in self._sources:
@@ -99,7 +99,7 @@ class _Merger:
         return name
 
     def _path(self, name: str) -> Path:
-        """Return the file of a module, which may not exist."""
+        """Return a module's file, which may not exist."""
         first, _, last = name.rpartition(".")
         if name == _PLAIN or first == f"{PACKAGE}probe" or last == "_tally":
             return PLAIN
@@ -109,7 +109,7 @@ class _Merger:
         return locations.PACKAGE.joinpath(*inner).with_suffix(".py")
 
     def _needed(self, roots: Iterable[Key]) -> list[SourcePiece]:
-        """Return the pieces that some names need, in an order in which they can be executed."""
+        """Return the pieces that the given names need, in an order in which they can run."""
         wanted, seen, kept = list(roots), set[Key](), set[int]()
         while wanted:
             key = self._home(wanted.pop())
@@ -129,7 +129,11 @@ class _Merger:
         return [piece for piece in every if id(piece) in kept]
 
     def _ours(self, piece: SourcePiece) -> Iterator[Key]:
-        """Yield the things of this program that a piece needs; raise NotStandalone for a file."""
+        """Yield the definitions of this program that a piece needs.
+
+        Raises:
+            NotStandalone: The piece uses a whole module, `__file__` or `__name__`.
+        """
         source = self._sources[piece.module]
         for reference in piece.references:
             link = source.links.get(reference.name)
@@ -141,19 +145,19 @@ class _Merger:
                 yield key
 
     def _key(self, source: ModuleSource, reference: NameReference) -> Key | None:
-        """Return the thing of this program that a reference means, or None for anything else."""
+        """Return the definition of this program that a reference means, or None for any other."""
         if link := source.links.get(reference.name):
             return self._home((link[0], link[1] or reference.attribute))
         return (source.name, reference.name) if source.has_binding(reference.name) else None
 
     def _home(self, key: Key) -> Key:
-        """Return the place where a name is bound, if it was imported here."""
+        """Return the module and name where an imported name is defined."""
         source = self._sources[key[0]]
         link = source.links.get(key[1])
         return key if link is None or source.has_binding(key[1]) else self._home(link)
 
     def _choose_names(self, pieces: list[SourcePiece], main: str) -> dict[Key, str]:
-        """Return a name for each thing: that of its own file, unless it is taken or hidden."""
+        """Choose a name for each definition: its own, unless that is taken or shadowed."""
         keys = list(dict.fromkeys((piece.module, name) for piece in pieces for name in piece.names))
         keys.sort(key=lambda key: key[0] != main)  # the check's own names stay
         taken = {name for piece in pieces for name in self._foreign(piece)}
@@ -177,7 +181,7 @@ class _Merger:
         return chosen
 
     def _foreign(self, piece: SourcePiece) -> Iterator[str]:
-        """Yield the names from elsewhere that a piece uses, builtins too."""
+        """Yield the names that a piece uses from other packages, including builtins."""
         source = self._sources[piece.module]
         for reference in piece.references:
             if self._key(source, reference) is None:
@@ -191,7 +195,7 @@ class _Merger:
             key = self._key(source, reference)
             if key and (reference.attribute or chosen[key] != reference.name):
                 link = source.links.get(reference.name)
-                # The attribute of a name that was imported by itself stays.
+                # The attribute of a name that was imported with `from` is kept.
                 keeps = (
                     f".{reference.attribute}" if link and link[1] and reference.attribute else ""
                 )
@@ -207,7 +211,7 @@ class _Merger:
                 if name in source.imports:
                     found.setdefault(name, set()).update(source.imports[name])
         for name, modules in found.items():
-            # `import a.b` and `import a.c` both bind `a`, and agree.
+            # `import a.b` and `import a.c` both bind `a` to the same package.
             bare = all(not inner and module.partition(".")[0] == name for module, inner in modules)
             if len(modules) > 1 and not bare:
                 raise NotStandalone(f"two of its files call different things `{name}`")
@@ -224,7 +228,7 @@ def _edited(piece: SourcePiece, edits: Iterable[tuple[NameReference, str]]) -> l
 
 
 def _joined(blocks: Iterable[tuple[SourcePiece, list[str]]]) -> str:
-    """Join the pieces, with blank lines as the formatter has them."""
+    """Join the pieces with blank lines where the formatter would put them."""
     text: list[str] = []
     before: SourcePiece | None = None
     for piece, lines in blocks:

@@ -1,4 +1,4 @@
-"""The file of a check, or one that it imports, taken apart into statements with their comments."""
+"""A module's source, split into statements with their comments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tpustarter.reproducing.statement_names import NameReference
 
 PACKAGE = "tpustarter."
 _LEFT_OUT = ("with_defaults",)
-"""Decorators that keep a user's settings from a check: a reproducer is there to try them."""
+"""Decorators that keep user settings from a check; a reproducer exists to try such settings."""
 
 Key = tuple[str, str]
 """A module and a name in it."""
@@ -18,34 +18,33 @@ Key = tuple[str, str]
 
 @dataclass
 class SourcePiece:
-    """A statement of a module, with the comments above it and the docstring below it."""
+    """A statement of a module, with the comments before it and the docstring after it."""
 
     module: str
     lines: list[str]
     first_line: int
-    """The number of the first of `lines` in the file."""
+    """The line number of `lines[0]` in the file."""
     names: tuple[str, ...]
     """The names that it binds."""
     references: list[NameReference]
     is_block: bool
-    """It is a function or a class, with blank lines around it."""
+    """True for a function or class, which has blank lines around it."""
     gap: bool
-    """There is a blank line above it."""
+    """True if there is a blank line before it."""
 
 
 @dataclass
 class ModuleSource:
-    """The pieces and the imports of one module."""
+    """The statements and imports of one module."""
 
     name: str
     pieces: list[SourcePiece] = field(default_factory=list[SourcePiece])
     links: dict[str, Key] = field(default_factory=dict[str, Key])
-    """Names that refer to a module of this program, or to something in one."""
+    """Names that refer to a module of this program, or to a definition in one."""
     imports: dict[str, set[Key]] = field(default_factory=dict[str, set[Key]])
-    """Names from other packages, each with its modules and the name there, empty for a whole
-    module."""
+    """Names from other packages, each with its `(module, name)` pairs; `name` may be empty."""
     has_future: bool = False
-    """It imports `annotations` from `__future__`."""
+    """True if it imports `annotations` from `__future__`."""
     doc: str = ""
     names: set[str] = field(default_factory=set[str])
     """The names that its statements bind."""
@@ -67,7 +66,7 @@ def parse_module(name: str, text: str) -> ModuleSource:
         if isinstance(node, ast.Import | ast.ImportFrom):
             _add_import(source, node)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            if source.pieces:  # the string that documents the name above it
+            if source.pieces:  # the docstring of the previous statement
                 source.pieces[-1].lines += lines[top:end]
         else:
             source.pieces.append(_piece(source, node, lines, top))
@@ -122,7 +121,7 @@ def _add_import(source: ModuleSource, node: ast.Import | ast.ImportFrom) -> None
 
 
 def keep_table_rows(piece: SourcePiece, name: str | None) -> None:
-    """Remove all rows of the table of TPU generations but that of one generation."""
+    """Remove all rows of the table of TPU generations except the named one."""
     value = getattr(ast.parse("\n".join(piece.lines)).body[0], "value", None)
     if not isinstance(value, ast.Tuple):
         return

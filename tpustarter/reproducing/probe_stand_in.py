@@ -1,7 +1,7 @@
-"""The stand-in for the probe in a reproducer: copied into it as text, never imported here.
+"""The probe's stand-in in a reproducer, copied into it as text and never imported.
 
-It replaces `probe/finding.py`, `probe/target.py` and the `_tally.py` of the checks. A copy has the
-names that they have: `StandIn` is removed from those of the classes.
+It replaces `probe/finding.py`, `probe/target.py` and the checks' `_tally.py`. The copy has their
+class names, because `StandIn` is removed from the names in this file.
 """
 
 import os
@@ -16,7 +16,7 @@ class StandInHint(str):
     """Advice for a finding."""
 
     def __new__(cls, text: str, **_: object) -> "StandInHint":  # noqa: PYI034  there is none in 3.10
-        """Keep the sentence alone."""
+        """Keep only the sentence."""
         return super().__new__(cls, text)
 
     @classmethod
@@ -59,7 +59,7 @@ class StandInProgress:
 
 
 NoAnswer = RuntimeError
-"""Raised where what a check asks does not answer."""
+"""Raised when a check cannot get an answer."""
 
 
 def compare(code: str, name: str, found: Any, expected: Any, **fields: Any) -> StandInFinding:
@@ -74,7 +74,7 @@ AGAIN = "run it again; do not trust a machine on which it fails twice"
 def tally(
     code: str, name: str, differences: dict[str, str], hint: str = AGAIN
 ) -> Iterator[StandInFinding]:
-    """Yield how many parts are as expected, then each that is not, with how it differs."""
+    """Yield the number of parts that are as expected, then a finding for each that differs."""
     whole = list(differences.values()).count("")
     yield compare(code, name, whole, len(differences), hint=hint)
     for entity, text in differences.items():
@@ -83,7 +83,7 @@ def tally(
 
 
 def target() -> SimpleNamespace:
-    """Stand in for `probe.target.target`: return the devices that the command above names."""
+    """Stand in for `probe.target.target`: return the devices named by the command."""
     platform = os.environ.get("EXPECTED_PLATFORM", "cpu")
     count = int(os.environ.get("EXPECTED_DEVICES", "0"))
     return SimpleNamespace(
@@ -98,7 +98,7 @@ def target() -> SimpleNamespace:
 
 
 def main(findings: Iterable[Any]) -> int:
-    """Print every finding that is not as expected; return 1 where the claim fails, else 0."""
+    """Print every finding that is not as expected; return 1 if the claim fails, else 0."""
     failed = False
     for one in findings:
         if not isinstance(one, StandInFinding) or one.verdict == "ok":

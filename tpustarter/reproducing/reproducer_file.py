@@ -1,4 +1,4 @@
-"""The text of a reproducer: a comment with failure and command, the code, and a short end."""
+"""The text of a reproducer: a comment with the failure and the command, then the code."""
 
 from __future__ import annotations
 
@@ -15,44 +15,42 @@ from tpustarter.text.terminal import escape_text
 
 WIDTH = 98
 MARK = "--- output of block"
-"""The line that a file prints before the block that fails; lines above it come from other
-blocks."""
+"""The line printed before the failing block; output before it comes from other blocks."""
 SEEN = ("Found by ", "Seen: ")
-"""Beginnings of the lines of a file that quote a failed run."""
+"""Prefixes of the lines in a reproducer that quote a failed run."""
 _CONFIGURES = ("config.update", "os.environ", "use_spmd", "manual_seed")
-"""A block with one of these changes the behaviour of later ones, though it may bind no name of
-theirs."""
+"""A block that contains one of these changes later blocks, even if they use none of its names."""
 _SHOWN = 4
-"""The most findings that the comment names."""
+"""Maximum number of findings that the comment names."""
 
 
 @dataclass(frozen=True)
 class ReproducedFailure:
-    """The failure of a check or a block when it was run."""
+    """The failure of a check or block that was run."""
 
     id: str
     status: str
     reason: str = ""
     detail: str = ""
     findings: tuple[Mapping[str, object], ...] = ()
-    """Those that failed."""
+    """The findings that failed."""
     log: str = ""
 
 
 @dataclass(frozen=True)
 class FailurePlace:
-    """The devices, versions and variables of the failure, for the reproducer to use again."""
+    """The devices, versions and environment variables of a failure, which a reproducer reuses."""
 
     platform: str
     devices: int | None
     generation: str | None
     where: str
-    """The devices in words."""
+    """A description of the devices."""
     versions: Mapping[str, str]
     python: str
-    """The version of Python."""
+    """The Python version."""
     env: Mapping[str, str]
-    """Variables that choose the devices."""
+    """Environment variables that choose the devices."""
 
 
 @dataclass(frozen=True)
@@ -60,27 +58,27 @@ class ReproducerFile:
     """A file that fails as a check or a block did."""
 
     name: str
-    """The name of the file, without its ending."""
+    """The file name without its extension."""
     id: str
     title: str
     framework: str
-    """Its import name; empty where there is none."""
+    """The framework's import name; empty for none."""
     text: str
     env: Mapping[str, str]
-    """Variables that are set in the command that runs it."""
+    """Environment variables that are set in the command that runs it."""
     needs: Mapping[str, object] = field(default_factory=dict[str, object])
     sets: Sequence[str] = ()
-    """Names of the variables that the file sets itself."""
+    """Names of the environment variables that the file itself sets."""
     platform: str = "cpu"
     limit_s: float = 120.0
     block: Block | None = None
-    """The block of a lesson that it reproduces; None for a check."""
+    """The lesson block that it reproduces; None for a check."""
     beside: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Texts that it reads, which must be in the same folder, by name."""
+    """Texts that it reads, which must be in the same folder, by file name."""
 
     @property
     def command(self) -> str:
-        """Return the command that runs the reproducer."""
+        """The command that runs the reproducer."""
         return " ".join(
             [*(f"{key}={value}" for key, value in self.env.items()), "python", f"{self.name}.py"]
         )
@@ -102,7 +100,11 @@ def make_check_file(
     *,
     checks: Path | None = None,
 ) -> ReproducerFile:
-    """Make the reproducer of a check; raise NotStandalone if the check needs other files."""
+    """Create a check's reproducer.
+
+    Raises:
+        NotStandalone: The check needs other files.
+    """
     merged = merged_code.merge_into_one_text(check.id, generation=place.generation, checks=checks)
     env = {**place.env, **(_expected(place) if merged.has_name("target") else {})}
     name = check.id.replace(".", "_")
@@ -162,7 +164,7 @@ def make_block_reproducer(
     failure: ReproducedFailure | None,
     place: FailurePlace,
 ) -> ReproducerFile:
-    """Make the reproducer of a block, with the blocks above that it needs."""
+    """Create a block's reproducer, including the earlier blocks that it needs."""
     name = "_".join((*lesson.id.split("/"), block.id)).replace("-", "_")
     above = _needed(blocks, block)
     files = lesson_files.find_needed_files(lesson, [one.code for one in (*above, block)])
@@ -254,7 +256,7 @@ def _head(
 
 
 def _found(failure: ReproducedFailure | None) -> Iterator[str]:
-    """Yield lines about the failure, which begin as `SEEN` says."""
+    """Yield lines about the failure, which begin with the prefixes in `SEEN`."""
     if failure is None:
         return
     for one in failure.findings[:_SHOWN]:
@@ -268,13 +270,13 @@ def _found(failure: ReproducedFailure | None) -> Iterator[str]:
 
 
 def _quoted(value: object) -> str:
-    """Return the first line of a value, whole: the redactor doesn't recognise half a name."""
+    """Return a value's first line in full; the redactor does not recognise truncated names."""
     line = "" if value is None else str(value).partition("\n")[0]
     return _plain("".join(c if c.isprintable() else " " for c in line))
 
 
 def _plain(text: str) -> str:
-    """Return a text without the characters that would end a docstring."""
+    """Return text without the characters that would end a docstring."""
     return escape_text(text).replace("\\", "/").replace('"""', "'''")
 
 

@@ -1,7 +1,7 @@
-"""The run of a reproducer in the Python under test, in a process that is ended, and its outcome.
+"""Runs a reproducer with the Python under test, in a supervised process, and judges the outcome.
 
-The file lies in a folder of its own, and Python runs in its isolated mode: neither PYTHONPATH nor
-the user's own packages are there, so nothing of this program is.
+The file is in a folder of its own, and Python runs in isolated mode, without PYTHONPATH or the
+user's own packages, so it cannot import this program.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class TrialOutcome:
 
     kind: Kind
     codes: frozenset[str] = frozenset()
-    """Codes of the findings that failed."""
+    """Codes of the failed findings."""
     error: str = ""
-    """The type of the exception, without its module."""
+    """The exception's type, without its module."""
     function: str = ""
-    """The function in which it was raised."""
+    """The function that raised it."""
     detail: str = ""
     output: str = ""
     seconds: float = 0.0
 
     @property
     def words(self) -> str:
-        """Return the outcome in a few words."""
+        """The outcome in a few words."""
         told = {"fails": ", ".join(sorted(self.codes)), "raises": self.error}.get(self.kind, "")
         more = ": ".join(part for part in (told, self.detail) if part)
         return f"{self.kind} ({more})" if more else self.kind
@@ -54,11 +54,11 @@ class TrialOutcome:
 
 @dataclass(frozen=True)
 class ReproducerEnvironment:
-    """The Python, the folder and the environment in which files are run."""
+    """The Python, the folder and the environment variables for running files."""
 
     python: Path
     folder: Path
-    """A temporary folder, which is removed after the run."""
+    """A temporary folder that is removed after the run."""
     env: Mapping[str, str]
     lease: int | None = None
 
@@ -66,7 +66,7 @@ class ReproducerEnvironment:
 def run_file(
     program: ReproducerFile, bench: ReproducerEnvironment, env: Mapping[str, str], limit_s: float
 ) -> TrialOutcome:
-    """Run a file with more variables for a limited time; raise Problem if Python can't start."""
+    """Run a file with extra variables and a timeout; raise Problem if Python cannot start."""
     place = bench.folder / f"tried-{time.monotonic_ns()}"
     place.mkdir()
     file = place / f"{program.name}.py"
@@ -120,7 +120,7 @@ def _outcome(
     seconds: float,
     difference: str | None,
 ) -> TrialOutcome:
-    """Judge the end of a run; the difference is that of a block's output, None for a check."""
+    """Judge how a run ended; `difference` is that of a block's output, and None for a check."""
     codes = frozenset(_FAIL.findall(printed)) if difference is None else frozenset[str]()
     kind: Kind = "holds"
     error = function = detail = ""
@@ -140,7 +140,7 @@ def _outcome(
 
 
 def parse_traceback(text: str) -> tuple[str, str]:
-    """Return the exception type of a traceback, and the name of the function that raised it."""
+    """Return the type of a traceback's exception, and the name of the function that raised it."""
     frames, errors = list(_FRAME.finditer(text)), list[str]()
     if frames:
         errors = _ERROR.findall(text, frames[-1].end())
@@ -148,7 +148,7 @@ def parse_traceback(text: str) -> tuple[str, str]:
 
 
 def _difference(block: Block, printed: str, platform: str) -> str:
-    """Return the first difference from the output in the lesson, or "" if there is none."""
+    """Return the first difference from the lesson's expected output, or "" if there is none."""
     expected = block.expected_on(platform)
     own = printed.rpartition(f"{MARK} {block.id}\n")[2]
     return (describe_mismatch(expected, own) or "") if expected else ""
@@ -165,6 +165,6 @@ def is_same_failure(failure: ReproducedFailure, outcome: TrialOutcome) -> bool:
         return outcome.kind == "crashes" and outcome.detail in failure.detail
     error, function = parse_traceback(failure.log)
     error = error or failure.detail.partition(":")[0].rpartition(".")[2]
-    # A function may have got the name of its file in front.
+    # Merging may have prefixed the function's name with its file's name.
     near = not function or outcome.function.endswith(function.strip("_"))
     return outcome.kind == "raises" and outcome.error == error and near

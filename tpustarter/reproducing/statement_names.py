@@ -1,6 +1,6 @@
-"""The names that a statement refers to outside of itself, and their places in the text.
+"""The names that a statement refers to outside of itself, and their positions in the text.
 
-A name that a function binds is local to it: the same name in another function is another thing.
+A name that a function binds is local to it; the same name in another function is unrelated.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ class NameReference:
 
     name: str
     attribute: str
-    """The name after the dot; empty where there is none."""
+    """The name after the dot; empty if there is none."""
     line: int
     start: int
     end: int
-    """Bytes of the line, as `ast` counts them."""
+    """Byte offset in the line, as `ast` counts it."""
     name_end: int
     hidden: frozenset[str]
-    """Names that mean something else there, because a function binds them."""
+    """Names that mean something else at this point, because a function binds them."""
 
     @property
     def sort_key(self) -> tuple[int, int]:
-        """Return the key that sorts the references of a file."""
+        """The key that sorts the references of a file by position."""
         return (self.line, self.start)
 
     def drop_attribute(self) -> NameReference:
-        """Return the reference without the attribute that is read from the name."""
+        """Return the reference without its attribute."""
         return replace(self, attribute="", end=self.name_end)
 
 
@@ -45,7 +45,7 @@ def list_bound_names(node: ast.stmt) -> tuple[str, ...]:
 
 
 def find_references(node: ast.stmt) -> Iterator[NameReference]:
-    """Yield the names that a statement of a module refers to, and those that it binds."""
+    """Yield the names that a module-level statement refers to, and those that it binds."""
     walker = _Walker()
     walker.statement(node)
     yield from walker.found
@@ -96,7 +96,7 @@ class _Walker(ast.NodeVisitor):
             self.visit(outer)
         own = set(_bound_in(node.body))
         for one in node.body:
-            # The names of a class are not seen by its functions.
+            # Methods do not see the names of their class.
             self._inside(set() if isinstance(one, _FUNCTIONS) else own, [one])
 
     def generic_visit(self, node: ast.AST) -> None:
@@ -140,7 +140,7 @@ class _Walker(ast.NodeVisitor):
 
 
 def _outside(arguments: ast.arguments) -> Iterator[ast.expr | None]:
-    """Yield the parts of a function's head that are evaluated outside of it."""
+    """Yield the parts of a function's signature that are evaluated outside of it."""
     yield from arguments.defaults
     yield from arguments.kw_defaults
     for one in _all_arguments(arguments):
@@ -168,7 +168,7 @@ def _own(body: Iterable[ast.stmt]) -> set[str]:
 
 
 def _bound_in(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield the names that statements bind, without those inside functions and classes."""
+    """Yield the names that statements bind, except inside functions and classes."""
     for node in nodes:
         if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
             yield node.name
@@ -185,11 +185,11 @@ def _bound_in(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def format_imports(found: Mapping[str, Iterable[tuple[str, str]]], *, future: bool) -> str:
-    """Format import statements, in the order in which the linter sorts them.
+    """Format import statements in the linter's order.
 
     Args:
-        found: The imports of each local name: a module, and a name in it or "" for the module.
-        future: Whether to import `annotations` from `__future__`.
+        found: The imports of each local name, as pairs of module and name; "" for a whole module.
+        future: True to import `annotations` from `__future__`.
     """
     whole, parts = set[tuple[str, str]](), dict[str, set[str]]()
     every = ((local, *one) for local, several in found.items() for one in several)

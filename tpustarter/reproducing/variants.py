@@ -15,19 +15,19 @@ AS_IT_IS = "as it is"
 
 @dataclass(frozen=True)
 class Variant:
-    """One change of the settings or the devices."""
+    """One change to the settings or the devices."""
 
     title: str
     env: Mapping[str, str]
     told: str = ""
-    """Its words in the conclusion, after "It fails" or "it holds"."""
+    """Its wording in the conclusion, after "It fails" or "it holds"."""
     why_not: str = ""
-    """Why it does not apply; empty where it does."""
+    """Why it does not apply; empty if it does."""
 
 
 @dataclass(frozen=True)
 class TriedVariant:
-    """A variant and its outcome; without an outcome it was not run."""
+    """A variant and its outcome, which is None if it was not run."""
 
     variant: Variant
     outcome: TrialOutcome | None
@@ -35,12 +35,12 @@ class TriedVariant:
 
     @property
     def words(self) -> str:
-        """Return the outcome of the variant in a few words, for a cell of a table."""
+        """The variant's outcome in a few words, for a table cell."""
         return self.outcome.words if self.outcome else f"not run: {self.why_not}"
 
 
 def list_variants(program: ReproducerFile, place: FailurePlace) -> list[Variant]:
-    """Return the variants of a file on this machine; one that does not apply has the reason."""
+    """Return a file's variants, with the reason for each that does not apply."""
     first = Variant(AS_IT_IS, {}, "as it is")
     if not program.framework:
         return [first]

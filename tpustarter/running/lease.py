@@ -1,7 +1,7 @@
-"""The lease: at most one process of this program on a machine may own an accelerator.
+"""The lease: at most one process of this program per machine may own an accelerator.
 
-The lock is held by an open file that the supervisor inherits, so it lasts until the last process
-of the run is gone, however the run ends.
+The lock belongs to an open file that the supervisor inherits. It therefore lasts until the last
+process of the run is gone, however the run ends.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tpustarter.text import phrases
 
 @contextlib.contextmanager
 def hold_device_lease(name: str, machine: host.Machine) -> Generator[int]:
-    """Hold the lease as `hold_lease` does; leave no lock file of libtpu that others cannot open."""
+    """Hold the lease as `hold_lease` does; leave no libtpu lock file that others cannot open."""
     accelerator = "GPU" if host.has_nvidia_gpu(machine) and not host.list_chips(machine) else "TPU"
     with hold_lease(name, accelerator) as descriptor, _own_lock_file(machine):
         yield descriptor
@@ -32,15 +32,14 @@ def hold_device_lease(name: str, machine: host.Machine) -> Generator[int]:
 
 @contextlib.contextmanager
 def hold_lease(name: str, accelerator: str = "TPU") -> Generator[int]:
-    """Hold the lease of the `accelerator`; yields the descriptor that keeps it.
+    """Hold the lease of an accelerator, yielding the descriptor that keeps it.
 
     Args:
-        name: Name of the holder, as in `DeviceHolder`.
+        name: The holder's name, as in `DeviceHolder`.
         accelerator: `TPU` or `GPU`.
 
     Raises:
-        Problem: another process of this program holds it; the error names it, its process id
-            and the time.
+        Problem: Another process of this program holds it; the error has its name, pid and duration.
     """
     path = locations.make_state_folder() / "lease.json"
     try:
@@ -59,7 +58,7 @@ def hold_lease(name: str, accelerator: str = "TPU") -> Generator[int]:
         except OSError as error:
             raise locations.make_lock_problem(path, error) from error
         note = _Note(name, os.getpid(), time.time())
-        with contextlib.suppress(OSError):  # the lock counts; on a full disk only the note is lost
+        with contextlib.suppress(OSError):  # the lock counts; a full disk loses only the note
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, msgspec.json.encode(note), 0)
         yield descriptor
@@ -68,7 +67,7 @@ def hold_lease(name: str, accelerator: str = "TPU") -> Generator[int]:
 
 
 class _Note(msgspec.Struct):
-    # The content of a lock file: who holds the accelerator, and since when.
+    # The content of the lock file: the accelerator's holder, and since when.
     what: str
     pid: int
     since: float
@@ -90,7 +89,7 @@ def _busy(path: Path, accelerator: str) -> Problem:
 
 @contextlib.contextmanager
 def _own_lock_file(machine: host.Machine) -> Generator[None]:
-    # A lock file of libtpu made by root would keep others from opening it.
+    # A libtpu lock file created by root would keep other users from opening it.
     as_root = hasattr(os, "geteuid") and os.geteuid() == 0 and locations.find_sudo_caller() is None
     was_absent = host.read_libtpu_lock(machine).state == "absent"
     try:

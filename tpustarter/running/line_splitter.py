@@ -1,25 +1,24 @@
-"""Lines out of the pieces in which output comes."""
+"""Lines from the pieces in which output arrives."""
 
 from __future__ import annotations
 
 LINE_BYTES = 16 * 1024
-"""Bytes of a line at most; a longer one is shown in parts."""
+"""Maximum bytes per line; a longer line is split."""
 
 
 class LineSplitter:
-    """A splitter of output into lines; a carriage return ends one too, for progress bars."""
+    """Splits output into lines; a carriage return also ends a line, for progress bars."""
 
     def __init__(self, limit: int = LINE_BYTES) -> None:
-        """Begin with a limit for the bytes of one line."""
         self._limit = limit
         self._pending = b""
 
     def feed(self, data: bytes) -> list[str]:
-        """Return the lines that are complete now."""
+        """Add output, and return the lines that are now complete."""
         *whole, self._pending = (self._pending + data).split(b"\n")
         lines = [part for line in whole for part in self._parts(line)]
         *bars, rest = self._pending.split(b"\r")
-        if bars and rest:  # a carriage return at the very end may be half of a line end
+        if bars and rest:  # a final carriage return may be half of a line end
             lines += [part for part in bars if part]
             self._pending = rest
         while len(self._pending) > self._limit:
@@ -33,7 +32,7 @@ class LineSplitter:
         return [part.decode("utf-8", "replace") for part in self._parts(pending) if part]
 
     def _parts(self, line: bytes) -> list[bytes]:
-        """Return the texts that a line shows one after the other; an empty line is one too."""
+        """Return the texts that a line shows in succession; an empty line gives one empty text."""
         parts = [part for part in line.split(b"\r") if part] or [b""]
         size = self._limit
         return [part[i : i + size] for part in parts for i in range(0, len(part) or 1, size)]

@@ -1,9 +1,12 @@
-"""A command run as if directly by the user, while this program reads its output.
+"""A command run as if by the user directly, while this program reads its output.
 
-Where an output is a terminal the command gets a terminal of the same size, and for a pipe it gets a
-pipe, so it buffers and colours as it would alone. Its stdin is the user's own. It stays in the
-terminal's foreground group, so Ctrl-C and Ctrl-Z reach it from there; a signal that another process
-sends to this one is passed to the command.
+If an output is a terminal, the command gets a terminal of the same size; otherwise it gets a pipe.
+So
+it buffers and colours as it would by itself. Its stdin is the user's own. It stays in the
+terminal's
+foreground group, which is how Ctrl-C and Ctrl-Z reach it; signals that another process sends to
+this
+one are passed on to the command.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from types import FrameType
 
 READ = 1 << 16
 IDLE_S = 1.0
-"""Seconds without output from background children of the command before reading stops."""
+"""Seconds to wait for output of the command's background children before reading stops."""
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 _HANDED_ON = (*_FROM_TERMINAL, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
@@ -32,11 +35,11 @@ class _Output:
     """The pipe or terminal for one or both of the command's outputs."""
 
     ours: int
-    """Descriptor that is read here."""
+    """The descriptor that this program reads."""
     theirs: int
-    """Descriptor that the command writes to."""
+    """The descriptor that the command writes to."""
     to: int
-    """Descriptor that the output is passed on to: 1 or 2."""
+    """The descriptor to which output is passed on: 1 or 2."""
     is_terminal: bool
 
 
@@ -55,14 +58,15 @@ def run_command(
 
     Args:
         command: The program and its arguments.
-        env: Its environment.
-        see: Called with the output, of both descriptors in the order of reading.
-        handed: Called with each signal that was passed to the command.
-        unwritten: Called with the descriptor, 1 or 2, and the error of an output that could not
-            be passed on: a full disk, but not a reader that has gone.
+        env: Its environment variables.
+        see: Called with the output of both descriptors, in the order in which it is read.
+        handed: Called with each signal passed on to the command.
+        unwritten: Called with the descriptor, 1 or 2, and the error if output cannot be passed on,
+            for
+            example because of a full disk, but not if the reader has gone.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: The command cannot be started.
     """
     outputs = _outputs()
     writes_to = {one.to: one.theirs for one in outputs}
@@ -72,8 +76,7 @@ def run_command(
         with contextlib.ExitStack() as stack:
             for one in outputs:
                 stack.callback(os.close, one.theirs)
-            # Other descriptors that the shell opened stay open; those of this program are not
-            # inheritable.
+            # Descriptors opened by the shell stay open; this program's own are not inheritable.
             process = subprocess.Popen(
                 list(command), env=dict(env), stdout=stdout, stderr=stderr, close_fds=False
             )
@@ -98,7 +101,7 @@ def _outputs() -> list[_Output]:
 
 
 def _access(fd: int) -> int:
-    # The access mode tells stdout and stderr apart where both were closed and only stderr is
+    # The access mode distinguishes stdout and stderr if both were closed and only stderr is
     # writable.
     return fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE
 
@@ -128,7 +131,7 @@ def _handing_on(
 ) -> Generator[None]:
     def hand_on(number: int, _: FrameType | None) -> None:
         if number in _FROM_TERMINAL and _in_foreground():
-            return  # the terminal has sent it to the command as well
+            return  # the terminal has sent it to the command too
         handed(number)
         with contextlib.suppress(OSError):
             process.send_signal(number)
@@ -141,7 +144,7 @@ def _handing_on(
     handlers: dict[int, Callable[[int, FrameType | None], None]] = {
         number: hand_on
         for number in _HANDED_ON
-        if signal.getsignal(number) is not signal.SIG_IGN  # under nohup, or in the background
+        if signal.getsignal(number) is not signal.SIG_IGN  # ignored under nohup, or in background
     }
     handlers[signal.SIGWINCH] = resize
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
@@ -155,8 +158,9 @@ def _handing_on(
 def save_terminal_settings() -> Callable[[], None]:
     """Return a function that restores the terminal's settings after a command has changed them.
 
-    A program that dies while it reads single keys leaves a terminal that does not show typed text,
-    and on which lines begin where the last one ended.
+    A program that dies while it reads single keys leaves a terminal that does not echo typed text,
+    and
+    on which lines begin where the last one ended.
     """
     before: list[int | list[bytes | int]] | None = None
     with contextlib.suppress(OSError, termios.error):
@@ -164,7 +168,7 @@ def save_terminal_settings() -> Callable[[], None]:
 
     def bring_back() -> None:
         with contextlib.suppress(OSError, termios.error):
-            # In the background, changing it would stop this process.
+            # Changing it from the background would stop this process.
             if before and before != termios.tcgetattr(0) and _in_foreground():
                 termios.tcsetattr(0, termios.TCSADRAIN, before)
 
@@ -190,7 +194,7 @@ def _pass_on(
     see: Callable[[bytes], None],
     unwritten: Callable[[int, OSError], object],
 ) -> None:
-    # A program that the command left running in the background may hold the outputs open for ever.
+    # A background program left by the command may keep the outputs open forever.
     with selectors.DefaultSelector() as selector:
         for one in outputs:
             selector.register(one.ours, selectors.EVENT_READ, one.to)
@@ -205,7 +209,7 @@ def _pass_on(
                     unwritten(key.data, error)
                 if not data or error:
                     selector.unregister(key.fd)
-                    os.close(key.fd)  # the command gets a closed pipe, as it would alone
+                    os.close(key.fd)  # the command gets a closed pipe, as it would by itself
                 if data:
                     see(data)
         for fd in [key.fd for key in selector.get_map().values()]:
@@ -232,7 +236,7 @@ def _write(fd: int, data: bytes) -> OSError | None:
 def _written(fd: int, view: memoryview) -> int:
     try:
         return os.write(fd, view)
-    except BlockingIOError:  # another process on the same terminal made it non-blocking
+    except BlockingIOError:  # another process has made the terminal non-blocking
         _wait_for_room(fd)
         return 0
 

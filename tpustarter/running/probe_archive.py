@@ -1,4 +1,4 @@
-"""The probe archive: one zip file that any Python 3.10 or newer runs unchanged."""
+"""The probe archive: a zip file that any Python 3.10 or newer can run unchanged."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ ENTRY = "probe/zip_main.py"
 COMPILED = ("tpustarter/machine/", "tpustarter/probe/", "tpustarter/checks/host/")
 """Modules that nearly every probe imports, included as bytecode too; other Pythons ignore it."""
 HASHED_UNCHECKED = 1
-"""Flag of bytecode that is not compared with its source again, see PEP 552: one zip has both."""
+"""Flag for bytecode that is not checked against its source, see PEP 552: the zip contains both."""
 DATE = (2026, 1, 1, 0, 0, 0)
-"""Date of all files in it, because a zip must not depend on when it was built."""
+"""Date of all its files, because a zip must not depend on when it was built."""
 
 
 def build_probe_archive(
@@ -28,7 +28,7 @@ def build_probe_archive(
 
     Args:
         path: The zip file to write.
-        checks: Folder of the checks, if they are not those of this program.
+        checks: Folder of the checks; None for this program's own.
         request: The run for hosts without tpustarter, which `standalone_host.py` reads.
     """
     with locations.convert_write_errors(path):
@@ -63,9 +63,9 @@ def _files(checks: Path) -> dict[str, bytes]:
 
 
 def _zipped(files: dict[str, bytes], *, compiled: bool) -> bytes:
-    # The zip is stored, not compressed: it is read once, from the same disk. Folders have entries
-    # of their own, because `zipimport` finds packages without an `__init__.py` by them.
-    import zipfile  # takes long, and is not needed for what was built before
+    # The zip is not compressed, because it is read once from the same disk. Folders have entries,
+    # by which `zipimport` finds packages without an `__init__.py`.
+    import zipfile  # slow to import, and not needed for a cached archive
 
     stream = io.BytesIO()
     folders = {
@@ -85,6 +85,6 @@ def _bytecode(name: str, source: bytes) -> bytes | None:
     try:
         code = compile(source, f"probe.pyz/{name}", "exec", dont_inherit=True, optimize=0)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None  # the one that imports it gets the error
+        return None  # the importing process gets the error
     flags = HASHED_UNCHECKED.to_bytes(4, "little")
     return MAGIC_NUMBER + flags + source_hash(source) + marshal.dumps(code)

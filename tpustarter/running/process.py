@@ -1,7 +1,7 @@
-"""One supervised process: start, commands, events, end. It never waits without limit.
+"""A supervised process: its start, commands, events and end. It never waits indefinitely.
 
-One `select` waits for its events, its output, its end, and for a call of `interrupt`; so there is
-no thread here, and a front end may stop a run from any thread or signal handler.
+A single `select` waits for the process's events, output and end, and for calls of `interrupt`. So
+there are no threads, and a front end may stop a run from any thread or signal handler.
 """
 
 from __future__ import annotations
@@ -30,39 +30,39 @@ if TYPE_CHECKING:
     from tpustarter.probe.child import Command
 
 END_WAIT_S = TERM_GRACE_S + KILL_WAIT_S + 1.0
-"""Longest wait for a supervisor that was asked to end."""
+"""Seconds to wait for a supervisor that was asked to end."""
 SEND_S = 10.0
-"""Longest wait for a child to read a command that does not fit its pipe."""
+"""Seconds to wait for a child to read a command that is too large for its pipe."""
 SILENT_WAIT_S = 2.0
-"""Longest wait for a supervisor that never reported its start."""
+"""Seconds to wait for a supervisor that never reported its start."""
 FINISH_WAIT_S = 10.0
-"""Seconds that a child without further commands has for closing its device and ending."""
+"""Seconds for a child without further commands to close its device and end."""
 LOG_HEAD_BYTES = 512 * 1024
-"""Bytes of output kept from the beginning of the output."""
+"""Bytes kept from the beginning of the output."""
 RECENT_BYTES = 64 * 1024
 DESCRIPTORS = 12
-"""Open files that one process needs here: pipes to its supervisor, selectors and its log."""
+"""Open files needed per process: pipes to its supervisor, selectors and its log."""
 FREE_DESCRIPTORS = 100
 MAX_LINE_BYTES = 1024 * 1024
 
 _OURS = ("gone", "interrupted", "output")
-"""Events that are made here and never come through the pipe."""
+"""Events created by this module, which never come through the pipe."""
 
 Event = dict[str, Any]
-"""A line of JSON from the pipe; who reads it knows which fields an event has."""
+"""A JSON object from the pipe; its fields depend on the event."""
 
 
 class CappedLog:
-    """The raw output of a process, limited in size: the first and the last part."""
+    """The raw output of a process, limited in size: its beginning and its end."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb", buffering=0)
         locations.chown_to_caller(path)
         self._recent = bytearray()
         self.size = 0
-        """Bytes written to it in all."""
+        """Total bytes written."""
         self._whole_lines = 0
-        """Bytes of the file up to the end of its last line."""
+        """Bytes of the file up to the end of its last complete line."""
 
     def write(self, data: bytes) -> None:
         """Append output; beyond the limit only the last part is kept."""
@@ -77,15 +77,15 @@ class CappedLog:
         del self._recent[:-RECENT_BYTES]
 
     def read_since(self, position: int) -> str:
-        """Return the output after `position` as text, or its last lines where it is too long."""
+        """Return the output after `position` as text, or its last lines if it is too long."""
         length = min(self.size - position, len(self._recent))
         text = bytes(self._recent[len(self._recent) - length :]).decode("utf-8", "replace")
         return text if length == self.size - position else drop_incomplete_line(text)
 
     def close(self) -> None:
-        """Write the last lines below the first, with the number of bytes left out between them.
+        """Append the last lines to the first, noting the number of bytes left out between them.
 
-        Half a line is part of neither, because half a secret is not recognised as one.
+        Partial lines are left out of both, because part of a secret is not recognised as one.
         """
         with contextlib.suppress(OSError):
             if self.size > LOG_HEAD_BYTES + len(self._recent):
@@ -100,7 +100,7 @@ class CappedLog:
 
 
 class Probe:
-    """The probe in one interpreter: its supervisor and the descriptors that lead to it."""
+    """The probe in one interpreter: its supervisor, and the descriptors connected to it."""
 
     def __init__(
         self,
@@ -116,14 +116,14 @@ class Probe:
         stream: bool = False,
         fed: bool = False,
     ) -> None:
-        """Start it; with `fed` the command reads what `feed` is given, else nothing."""
+        """Start it; with `fed`, the command's stdin is what `feed` writes, else it is empty."""
         control_end, self._control = os.pipe()
         self._events, events_end = os.pipe()
         self._wake, self._waker = os.pipe()
         words = ["supervise", f"{control_end}{FED * fed}", str(events_end), "-"]
         if drop or stays:
             words[-1] = f"{drop[0]}:{drop[1]}" if drop else STAYS
-        words += command  # in place of the probe's own child
+        words += command  # instead of the probe's own child
         inherited = [control_end, events_end, *([lease] if lease is not None else [])]
         try:
             self._process = subprocess.Popen(
@@ -172,11 +172,11 @@ class Probe:
 
     @property
     def pid(self) -> int:
-        """Process id of the child; that of its supervisor until the child is known."""
+        """The child's process id, or its supervisor's until the child is known."""
         return self._child or self._process.pid
 
     def children(self) -> frozenset[int]:
-        """Return the direct child processes of a command, on Linux only."""
+        """Return the direct child processes of a command; on Linux only."""
         pid = self._child
         with contextlib.suppress(OSError, ValueError):
             text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
@@ -184,7 +184,7 @@ class Probe:
         return frozenset()
 
     def send(self, command: Command) -> None:
-        """Send the child a command; a child that is gone is reported by `read`."""
+        """Send the child a command; if the child is gone, `read` reports that."""
         data = memoryview(json.dumps(command).encode() + b"\n")
         deadline = time.monotonic() + SEND_S
         with contextlib.suppress(BrokenPipeError, BlockingIOError):
@@ -195,7 +195,7 @@ class Probe:
     def feed(self, data: memoryview) -> int:
         """Write to the command's stdin without blocking; return the number of bytes written.
 
-        A command that has closed its stdin, or ended, takes everything.
+        If the command has closed its stdin or ended, all bytes count as written.
         """
         try:
             return os.write(self._control, data)
@@ -205,7 +205,7 @@ class Probe:
             return len(data)
 
     def close_stdin(self) -> None:
-        """End the command's stdin, once."""
+        """Close the command's stdin; later calls do nothing."""
         if not self._control_closed:
             self._control_closed = True
             os.close(self._control)
@@ -217,7 +217,7 @@ class Probe:
                 self._process.stdin.close()
 
     def fileno(self) -> int:
-        """Return a descriptor that is readable when `read` has something, for a selector."""
+        """Return a descriptor for a selector, readable when `read` has an event."""
         return self._selector.fileno()
 
     def interrupt(self) -> None:
@@ -226,17 +226,17 @@ class Probe:
             os.write(self._waker, b"!")
 
     def ask_to_end(self) -> None:
-        """Send the child SIGINT as Ctrl-C does, which only interrupts Python code."""
+        """Send the child SIGINT, as Ctrl-C does, which only interrupts Python code."""
         if self._child and self._gone is None and self._ended is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self._child, signal.SIGINT)
 
     def read(self, timeout_s: float) -> Event | None:
-        """Return the next event, or None when none came in time.
+        """Return the next event, or None if none arrives in time.
 
-        A probe made with `stream` also gives its output in the order of its events, as
-        `{"event": "output", "name": "stdout" or "stderr", "data": bytes}`.
-        `{"event": "gone", "code", "signal", "left", "exit"}` is the last one, for good.
+        A probe created with `stream` also returns its output in order with its events, as
+        `{"event": "output", "name": "stdout" or "stderr", "data": bytes}`. The last event is
+        `{"event": "gone", "code", "signal", "left", "exit"}`, which is then returned by every call.
         """
         deadline = time.monotonic() + timeout_s
         while True:
@@ -245,7 +245,7 @@ class Probe:
             if self._gone:
                 return self._gone
             left_s = deadline - time.monotonic()
-            # Without a pidfd the end of a process shows only by polling.
+            # Without a pidfd, the end of a process is detected only by polling.
             ready = self._selector.select(max(0, left_s if self._pidfd else min(left_s, 0.1)))
             kinds = {str(key.data) for key, _ in ready}
             if "wake" in kinds:
@@ -255,10 +255,10 @@ class Probe:
             if self._process.poll() is not None:
                 self._finish()
             if left_s <= 0 and not self._queue and not self._gone:
-                return None  # looked once: an event that came while nobody read is not late
+                return None  # the pipes were checked once, so earlier events were not missed
 
     def _drain(self, kinds: set[str]) -> None:
-        # Events are read first and returned last: output written before an event comes before it.
+        # Events are read first but returned last, so output written before an event precedes it.
         events = list(self._chunks(self._events)) if "events" in kinds else []
         if kinds & {"output", "events"}:
             self._drain_output()
@@ -272,7 +272,7 @@ class Probe:
                 if self._stream:
                     self._queue.append({"event": "output", "name": name, "data": data})
                 if count == limit:
-                    break  # a flood must not keep the events waiting
+                    break  # a flood of output must not delay the events
 
     def _chunks(self, descriptor: int):
         while True:
@@ -290,8 +290,8 @@ class Probe:
         *lines, self._buffer = (self._buffer + data).split(b"\n")
         for line in filter(None, lines):
             event = _event(line)
-            # The supervisor sends this before there is a child. A later one is forged, and
-            # the processes with that number must not be ended.
+            # The supervisor sends this before the child exists. A later one is forged, and the
+            # processes with its number must not be killed.
             if event["event"] == "started" and self._child is None:
                 self._child = event["pid"]
             elif event["event"] == "ended":
@@ -328,14 +328,14 @@ class Probe:
         return [pid for pid in (self._child, self._process.pid) if pid and _exists(pid)]
 
     def end(self) -> Event:
-        """End the process, by force if necessary, within a time limit; return the `gone` event."""
+        """End the process, by force if necessary, with a timeout; return the `gone` event."""
         self.begin_end()
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            # The supervisor may have been stopped, and could not act.
+            # The supervisor may have been stopped by a signal.
             os.kill(self._process.pid, signal.SIGCONT)
         began = time.monotonic()
         while self._gone is None:
-            # One that never reported its start is no supervisor, and has nothing to end.
+            # A process that never reported its start is not a supervisor, and has nothing to end.
             limit_s = END_WAIT_S if self._child else SILENT_WAIT_S
             left_s = began + limit_s - time.monotonic()
             if left_s <= 0:
@@ -348,8 +348,8 @@ class Probe:
         return self._gone
 
     def close(self) -> Event:
-        """Let the process finish by itself in bounded time, and close every descriptor."""
-        self.close_stdin()  # no further commands: the child returns from its loop
+        """Let the process finish by itself, with a timeout, and close every descriptor."""
+        self.close_stdin()  # no further commands, so the child leaves its loop
         deadline = time.monotonic() + FINISH_WAIT_S
         while self._gone is None and time.monotonic() < deadline:
             event = self.read(deadline - time.monotonic())
@@ -385,7 +385,7 @@ def _event(line: bytes) -> Event:
 
 
 def allow_descriptors(processes: int) -> None:
-    """Raise this program's limit of open files for a number of processes."""
+    """Raise this program's limit on open files for a number of processes."""
     import resource  # not on every platform
 
     number = FREE_DESCRIPTORS + DESCRIPTORS * processes
@@ -397,7 +397,7 @@ def allow_descriptors(processes: int) -> None:
 
 
 def signal_name(number: int) -> str:
-    """Return the name of a signal, such as `SIGSEGV` for 11, or `signal 35` for one without."""
+    """Return the name of a signal, such as `SIGSEGV` for 11, or `signal 35` if it has none."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -405,7 +405,7 @@ def signal_name(number: int) -> str:
 
 
 def _exists(pid: int) -> bool:
-    # A process that ended and waits to be reaped does not count.
+    # A process that has ended but was not reaped does not count.
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

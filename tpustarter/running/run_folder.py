@@ -1,7 +1,7 @@
-"""The folder of one run, removed with the run; of a failed one redacted logs are kept.
+"""The folder of one run, removed with it; after a failure its redacted logs are kept.
 
-Output is stored unredacted there, and only its user may open it. A program that was killed leaves
-its folder behind: the next run removes it.
+Output in it is unredacted, so only its user may open it. A killed program leaves its folder behind,
+and the next run removes it.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor, drop_incomplete_line
 
 LOCK_WAIT_S = 30.0
-"""Longest wait for another run that makes its folder and removes abandoned ones."""
+"""Seconds to wait for another run that creates its folder and removes abandoned ones."""
 KEPT = 10
-"""Failed runs whose logs are kept."""
+"""Maximum number of failed runs whose logs are kept."""
 TEMPORARY = "tmp"
-"""Name in a run's folder of the folder for temporary files, or of a link to it."""
+"""Name, in a run's folder, of the folder for temporary files or of a link to it."""
 LONGEST = 72
-"""Longest path of such a folder, in bytes: the sockets of Python's `multiprocessing` in it need 32
-more, and their paths may have 107."""
+"""Longest path of such a folder, in bytes. The sockets of Python's `multiprocessing` in it need 32
+more, and a socket's path is limited to 107.
+"""
 PREFIX = "tpustarter-"
-"""Beginning of the name of one that is elsewhere because the path of the run's folder is too
-long."""
+"""Name prefix of a temporary folder that is elsewhere because the run folder's path is too long."""
 MAX_LOG_BYTES = 1024 * 1024
-"""Bytes kept of one log, from its end."""
+"""Maximum bytes kept of a log, from its end."""
 
 _marks: dict[Path, int] = {}
-"""Locks on the folders of this process, which end with it, however it ends."""
+"""Locks on this process's folders, which the system releases however the process ends."""
 
 
 def make_run_folder() -> Path:
-    """Make and return a fresh folder for one run, and remove abandoned ones."""
+    """Create and return a new folder for one run, removing abandoned ones."""
     runs = locations.make_folder(locations.make_state_folder() / "runs")
     busy = Problem(
         f"another tpustarter has kept `{runs}` locked for {LOCK_WAIT_S:g} s",
         hint="end the other tpustarter, then try again",
         code=ExitCode.BUSY,
     )
-    # Under a lock, so that no other run finds a folder before it is marked as in use.
+    # Hold a lock, so that no other run finds the folder before it is marked as in use.
     with locations.hold_lock(runs, wait_s=LOCK_WAIT_S, busy=busy, is_folder=True):
         folder = Path(tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-"), dir=runs))
         locations.chown_to_caller(folder)
@@ -59,12 +59,10 @@ def make_run_folder() -> Path:
 
 
 def make_temporary_folder(folder: Path) -> Path:
-    """Make and return a folder for temporary files, inside the folder of a run.
-
-    It is made if necessary.
+    """Return the folder for temporary files in a run's folder, creating it if necessary.
 
     Raises:
-        Problem: it cannot be made.
+        Problem: It cannot be created.
     """
     own = folder / TEMPORARY
     with locations.convert_write_errors(own):
@@ -92,7 +90,7 @@ def _delete(folder: Path) -> None:
 
 @contextlib.contextmanager
 def open_run_folder(redact: Redactor, failed: Callable[[], bool]) -> Generator[Path]:
-    """Make a folder for one run; its logs are kept if that failed or raised a Problem."""
+    """Create a folder for one run; its logs are kept if the run fails or raises a Problem."""
     folder, broke = make_run_folder(), False
     try:
         yield folder
@@ -114,7 +112,7 @@ def remove_run_folder(folder: Path) -> None:
 
 
 def keep_logs(folder: Path, redact: Redactor) -> None:
-    """Remove the folder of a run that failed, after saving its redacted logs below `logs`."""
+    """Remove a failed run's folder, after saving its redacted logs in the folder `logs`."""
     with contextlib.suppress(OSError, Problem):  # a full disk must not hide the failure
         logs = {
             path.name: text for path in _logs(folder) if (text := redact.redact_text(_tail(path)))
@@ -125,7 +123,7 @@ def keep_logs(folder: Path, redact: Redactor) -> None:
 
 
 def list_kept_logs(folder: Path) -> list[Path]:
-    """Return the logs kept of a failed run, by its folder, which has been removed."""
+    """Return the logs kept of a failed run, by its run folder, which no longer exists."""
     with contextlib.suppress(OSError, Problem):
         kept = locations.make_state_folder() / "logs" / folder.name
         return sorted(path for path in kept.iterdir() if path.is_file())
@@ -133,7 +131,7 @@ def list_kept_logs(folder: Path) -> list[Path]:
 
 
 def _logs(folder: Path) -> list[Path]:
-    # The names are set by `plan.run_folder_variables`.
+    # The names come from `plan.run_folder_variables`.
     paths = [*folder.glob("probe-*.log"), *(folder / "tpu_logs").rglob("*")]
     return sorted(path for path in paths if path.is_file() and not path.is_symlink())
 
@@ -159,7 +157,7 @@ def _write(name: str, logs: dict[str, str]) -> None:
 
 
 def _lock(folder: Path) -> int | None:
-    # A lock on the folder marks it as in use; None where another process has it.
+    # A lock on the folder marks it as in use; None if another process has it.
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,6 +1,6 @@
-"""One command under the supervisor: its output line by line, and an end in bounded time.
+"""A command under the supervisor: its output line by line, and an end within bounded time.
 
-The command dies with this program, however that dies: the supervisor sees to it.
+The supervisor ensures that the command ends with this program, however that ends.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from tpustarter.running.process import CappedLog, Event, Probe, signal_name
 from tpustarter.text.terminal import escape_text
 
 LIMIT_S = 3600.0
-"""Time limit of a command: libtpu over a slow line needs minutes, a hang would need forever."""
+"""Timeout of a command: libtpu takes minutes on a slow connection, a hang takes forever."""
 POLL_S = 0.1
 QUIET_S = 60.0
-"""Seconds without output after which a line reports that the command still runs."""
+"""Seconds without output after which a line reports that the command is still running."""
 LINE_CHARACTERS = 2000
 MAX_LINE_BYTES = 4096
-"""Longest line that is read; the rest is left out, because a search for secrets would take for
-ever."""
+"""Maximum bytes read per line; the rest is left out, because redacting it would take forever."""
 TAIL_LINES = 12
 MAX_FRESH_LINES = 20_000
 
@@ -36,7 +35,7 @@ _ESCAPE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]"
 )
 _LOGIN = re.compile(r"(?<=://)[^/\s]+(?=@)")
-"""User and password in the address of a package index."""
+"""User and password in the URL of a package index."""
 
 _NO_VENV = (
     "Debian and Ubuntu keep venv in a package of its own: `sudo apt install {python}-venv`, "
@@ -65,17 +64,17 @@ _HINTS = {
         "`ls -ld {folder}` shows who owns it; name another place with `--folder PATH`",
     r"SIGKILL": "often because memory ran out, which `free -h` shows; then run this again",
 }  # fmt: skip
-"""Hints by pattern of the last lines of a failed command; the first match wins."""
+"""Hints by a pattern for the last lines of a failed command; the first match wins."""
 
 
 def find_output_hint(tail: str, folder: str, python: str) -> str:
-    """Return the hint for a command's last lines, or an empty text if no pattern matches."""
+    """Return the hint for a command's last lines, or "" if no pattern matches."""
     fitting = (text for pattern, text in _HINTS.items() if re.search(pattern, tail, re.IGNORECASE))
     return next(fitting, "").format(folder=folder, python=python)
 
 
 class LineLog(CappedLog):
-    """A log of whole lines of text, redacted and without escape sequences; keeps the last lines."""
+    """A log of complete lines, redacted and without escape sequences; keeps the last ones."""
 
     def __init__(self, path: Path, redact: Redactor) -> None:
         super().__init__(path)
@@ -83,14 +82,13 @@ class LineLog(CappedLog):
         self._redact = redact
         self._pending = b""
         self._in_key = False
-        """True if a private key has begun and not ended: its lines have no shape of their own."""
+        """True inside a private key, whose lines have no recognisable shape."""
         self.fresh: deque[str] = deque(maxlen=MAX_FRESH_LINES)
-        """Lines that were not taken yet; in a flood the oldest are dropped here, but not in the
-        file."""
+        """Lines not taken yet; a flood drops the oldest of them, but not from the file."""
         self.last: deque[str] = deque(maxlen=TAIL_LINES)
 
     def write(self, data: bytes) -> None:
-        """Add output; a line that has not ended waits for its rest."""
+        """Add output; an unfinished line waits for its rest."""
         *lines, pending = (self._pending + data).split(b"\n")
         self._pending = _cut(pending)
         for line in lines:
@@ -103,7 +101,7 @@ class LineLog(CappedLog):
             self._add(pending)
 
     def note(self, text: str) -> None:
-        """Write a line of this program, which is not the command's output."""
+        """Write a line from this program instead of the command."""
         super().write(f"{self._redact.redact_text(escape_text(text))}\n".encode())
 
     def _add(self, line: bytes) -> None:
@@ -120,14 +118,14 @@ class LineLog(CappedLog):
             self.last.append(text)
 
     def clean(self, text: str) -> str:
-        """Return a line as a terminal would show it, redacted and as plain text."""
+        """Return a line as a terminal would show it, as redacted plain text."""
         parts = [part for part in _ESCAPE.sub("", text).split("\r") if part.strip()]
         line = _LOGIN.sub("[login]", parts[-1].expandtabs().rstrip() if parts else "")
         return escape_text(self._redact.redact_text(line)[:LINE_CHARACTERS])
 
 
 def _cut(line: bytes) -> bytes:
-    # After a carriage return only the text behind it shows, so that is what a long line is cut to.
+    # A carriage return makes the text after it overwrite the line, so a long line is cut to that.
     if len(line) <= MAX_LINE_BYTES:
         return line
     return line.rstrip(b"\r").rpartition(b"\r")[2][:MAX_LINE_BYTES]
@@ -135,16 +133,16 @@ def _cut(line: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class CommandOutcome:
-    """The end of a command: its exit code, and the reason in words."""
+    """The end of a command: its exit code, and a description."""
 
     code: int | None
-    """Its exit code; None when a signal, a stop or the time limit ended it."""
+    """Its exit code; None if a signal, a stop or the timeout ended it."""
     what: str
-    """The end in words, such as `ended with exit code 1`."""
+    """A description such as `ended with exit code 1`."""
 
 
 class Command:
-    """One command, run once; `stop` ends it from anywhere."""
+    """A command, run once; `stop` ends it from any thread."""
 
     def __init__(
         self,
@@ -159,17 +157,19 @@ class Command:
         """Start the command.
 
         Args:
-            words: An absolute path, and its arguments.
-            log: Takes its output.
-            archive: The probe, whose supervisor runs it.
+            words: An absolute path and its arguments.
+            log: Receives the output.
+            archive: The probe archive, whose supervisor runs the command.
             env: Its whole environment.
-            keep: A descriptor that stays open as long as anything of it lives; of a command that
-                changes the machine, as long as it lives itself.
-            as_root: Whether it changes the machine: it stays root where this program is, and what
-                it leaves running stays, once it ended well.
+            keep: A descriptor kept open while any of the command's processes lives; with `as_root`,
+                only
+                while the command itself lives.
+            as_root: True if it changes the machine. It keeps this program's root rights, and
+                background
+                processes that it leaves survive if it succeeds.
 
         Raises:
-            Problem: this program's own Python cannot be started.
+            Problem: This program's own Python cannot be started.
         """
         self._log = log
         self._stopped = False

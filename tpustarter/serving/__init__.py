@@ -1,1 +1,1 @@
-"""The tutor in a browser: a web server on loopback, and the way to it from another machine."""
+"""The tutor in a browser: a web server on loopback, and the tunnel to it from another machine."""

@@ -1,7 +1,7 @@
-"""One window of the tutor: an app in a process of its own, which ends with the window.
+"""One window of the tutor: an app in its own process, which ends with the window.
 
-textual-serve implements the protocol, but starts the app through a shell and waits for its end
-without a limit. Here it is started without a shell, and ends within `END_S`.
+textual-serve implements the protocol, but starts the app through a shell and waits indefinitely for
+it to exit. This subclass starts it without a shell, and kills it after `END_S`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 from textual_serve.app_service import AppService
 
 END_S = 10.0
-"""Seconds until an app that was asked to end is killed."""
+"""Seconds that an app has to exit before it is killed."""
 _MOST_COLUMNS, _MOST_LINES = 500, 200
-"""Largest size of a window, in cells, because each cell is drawn."""
+"""Largest window size in cells, limited because every cell is drawn."""
 
 
 class AppWindow(AppService):
-    """A browser's window and the process of the app that is shown in it."""
+    """A browser window and the app process that it shows."""
 
     def __init__(self, words: Sequence[str], variables: dict[str, str], **options: Any) -> None:
-        """Take the app's command, as a list of words, and its additional variables."""
+        """Take the app's command and its extra environment variables."""
         super().__init__(" ".join(words), **options)
         self._words = words
         self._variables = variables
@@ -42,7 +42,7 @@ class AppWindow(AppService):
         return process
 
     async def set_terminal_size(self, width: int, height: int) -> None:
-        """Send the size of the window to the app, in cells."""
+        """Send the window's size in cells to the app."""
         await super().set_terminal_size(*limit_terminal_size(width, height))
 
     async def stop(self) -> None:
@@ -62,16 +62,16 @@ class AppWindow(AppService):
 
     @property
     def pid(self) -> int | None:
-        """Return the process id of the app, or None before its start."""
+        """The app's process id, or None before it starts."""
         return self._process.pid if self._process else None
 
 
 def limit_terminal_size(width: object, height: object) -> tuple[int, int]:
-    """Return the nearest size that can be drawn; the values come from the window."""
+    """Return the drawable size that is nearest to the one a browser sent."""
     columns, lines = (size if isinstance(size, int) else 0 for size in (width, height))
     return min(max(columns, 1), _MOST_COLUMNS), min(max(lines, 1), _MOST_LINES)
 
 
 def app_variables(command: str) -> dict[str, str]:
-    """Return the app's variables: the command that its texts name, and a terminal with colours."""
+    """Return the app's variables: the command that its texts name, and a colour terminal."""
     return {"TPUSTARTER_COMMAND": command, "TERM": os.environ.get("TERM") or "xterm-256color"}

@@ -1,4 +1,4 @@
-// Keys go to the tutor from the start: textual-serve leaves them to the page until it is clicked.
+// Focus the tutor at once: textual-serve sends it no keys until the page is clicked.
 new MutationObserver(() => {
   document.querySelector(".xterm-helper-textarea")?.focus();
 }).observe(document.documentElement, { subtree: true, attributeFilter: ["class"] });

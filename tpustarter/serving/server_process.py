@@ -1,7 +1,7 @@
-"""Runs a server from an environment that set-up made, for as long as this program lives.
+"""Runs a server from an environment that set-up created, for as long as this program runs.
 
-The supervisor ends it with this program, however that ends, together with the processes that it has
-started: the kernels of notebooks, which hold the TPU.
+The supervisor ends the server when this program ends for any reason, together with the processes
+that the server started, such as notebook kernels, which hold the TPU.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tpustarter.running.supervised_command import LineLog
 from tpustarter.setup.server_commands import HOST, ServerCommand
 
 START_S = 120.0
-"""Longest wait until a server answers: its first start compiles hundreds of modules."""
+"""Longest time for a server to respond; its first start compiles hundreds of modules."""
 ASK_S = 5.0
 POLL_S = 0.2
 
 
 class ServerProcess:
-    """A server in a process of its own; `run` starts it, `stop` ends it from anywhere."""
+    """A server in its own process: `run` starts it, and `stop` ends it from any thread."""
 
     def __init__(self, server: ServerCommand, name: str, what: str, port: int) -> None:
         self._server = server
@@ -41,24 +41,25 @@ class ServerProcess:
 
     @property
     def url(self) -> str:
-        """Return the address to open in a browser, with the token if the server has one."""
+        """The address to open in a browser, with the token if the server has one."""
         return f"http://{HOST}:{self._port}{self._server.path}"
 
     def stop(self) -> None:
-        """End the server; safe in any thread and signal handler."""
+        """End the server; safe in any thread and in signal handlers."""
         self._stopped = True
         if self._probe:
             self._probe.interrupt()
 
     def run(self, ready: Callable[[], None], tell: Callable[[str], None]) -> None:
-        """Serve until it is stopped.
+        """Serve until stopped.
 
         Args:
-            ready: Called once the server answers, and refuses requests without the token.
-            tell: Called with each line that the server writes.
+            ready: Called once the server responds, and rejects requests without the token.
+            tell: Called with each line of the server's output.
 
         Raises:
-            Problem: the port is taken, the server ends by itself, or it needs no token.
+            Problem: The port is taken, the server exits or does not respond, or it requires no
+                token.
         """
         self._refuse_taken_port()
         folder = run_folder.make_run_folder()
@@ -108,7 +109,7 @@ class ServerProcess:
             ready()
 
     def _ask(self) -> http.client.HTTPResponse | None:
-        """Return the answer to a request without the token, or None for no answer yet."""
+        """Return the response to a request without the token, or None if there is none yet."""
         connection = http.client.HTTPConnection(HOST, self._port, timeout=ASK_S)
         try:
             connection.request("GET", self._server.closed or "/")

@@ -1,4 +1,4 @@
-"""The tunnel from a browser on another machine to a port of this one, open to loopback only."""
+"""The tunnel from a browser on another machine to a loopback port of this machine."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ _TPU, _VM, _ZONE, _WORKER = (
 )
 """Keys of the metadata server.
 
-`attributes/instance-id` is the name of a TPU VM, and other machines have none.
+`attributes/instance-id` is the name of a TPU VM; other machines do not have it.
 Source: https://github.com/ray-project/ray/blob/master/python/ray/_private/accelerators/tpu.py
 (read 2026-11).
 """
 _TIMEOUT_S = 1.0
 _UNKNOWN = {"name": "NAME", "zone": "ZONE"}
-"""Placeholders where the metadata server did not answer, for the user to fill in."""
+"""Placeholders for the user to replace if the metadata server did not respond."""
 
 
 @dataclass(frozen=True)
 class TunnelCommand:
-    """A command that opens a tunnel, typed on the computer with the browser."""
+    """A command that opens a tunnel, to be run on the computer with the browser."""
 
     when: str
-    """The case for which it is, as the beginning of a sentence; empty for the only one."""
+    """The case that it is for, as the beginning of a sentence; empty for the usual case."""
     command: tuple[str, ...]
 
 
 def list_tunnels(port: int, machine: Machine) -> list[TunnelCommand]:
-    """Return the commands that open a tunnel to a port, or none if the browser is on this machine.
+    """Return the commands that open a tunnel to a port; none if the browser is on this machine.
 
-    On Google Cloud this asks the metadata server for the machine's name and zone, for at most a
-    second.
+    On Google Cloud, this requests the machine's name and zone from the metadata server, with a
+    timeout of one second.
     """
     forward = ("-N", "-L", f"{port}:127.0.0.1:{port}")
     ways = [*_gcloud(forward, _answers(machine))] if host.is_google_cloud(machine) else []
@@ -83,7 +83,7 @@ def _answers(machine: Machine) -> dict[str, str]:
 
 
 def _name(answer: http_get.HttpResponse | str) -> str | None:
-    """Return a name from the metadata server, or the last part of a path such as a zone's."""
+    """Return the name in a metadata server's response, without its path; None if it is invalid."""
     if isinstance(answer, str) or answer.status != OK:
         return None
     text = answer.body.decode("ascii", "replace").strip().rpartition("/")[2]
@@ -91,7 +91,7 @@ def _name(answer: http_get.HttpResponse | str) -> str | None:
 
 
 def _ssh_target(env: Mapping[str, str]) -> str | None:
-    """Return the user and address of the `ssh` that opened this session, or None without one."""
+    """Return the user and address that this SSH session is connected to, or None without one."""
     parts = env.get("SSH_CONNECTION", "").split()
     user = env.get("USER", "")
     try:

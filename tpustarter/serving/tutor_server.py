@@ -1,10 +1,10 @@
-"""The web server of `tpustarter serve`, on textual-serve.
+"""The web server of `tpustarter serve`, based on textual-serve.
 
-A browser that may talk to it can run code as the user. Therefore every request must meet three
-conditions before an app starts. It must name this machine as loopback, because else a page whose
-name points here could talk to it. It must have the cookie that only the address with the token
-gives. A window must also be opened by a page from this server: cookies do not depend on the port,
-so a page of another server on the same machine has the cookie too.
+A browser that has access can run code as the user. Every request must therefore meet three
+conditions before an app starts. Its host must be a loopback name, because otherwise a page whose
+domain resolves to this machine could connect. It must have the cookie, which is set only by the
+address with the token. A window must also be opened by a page from this server: all ports share
+cookies, so a page from another server on the same machine has the cookie too.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.serving.app_window import AppWindow
 
 HOST = "127.0.0.1"
-"""Address that it listens on; there is no option for another one."""
+"""Address that the server listens on; there is no option for another one."""
 NAMES = ("127.0.0.1", "localhost", "[::1]")
-"""Names for it in a browser on this machine, or at the near end of a tunnel."""
+"""Host names of the server in a local browser, or through a tunnel."""
 MOST_WINDOWS = 4
-"""Windows at once: each is an app of its own, with 60 to 90 MB."""
+"""Maximum number of windows; each is an app of its own that takes 60 to 90 MB."""
 _PAGE = Path(__file__).parent
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; img-src 'self' data:; "
@@ -43,18 +43,17 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
-"""Headers by which the browser asks no other host for anything, and shows the page in no other
-page."""
+"""Headers that keep the browser from contacting other hosts and from embedding the page."""
 
 
 class TutorServer(Server):
-    """A server of the tutor, for browsers on this machine that know the token."""
+    """A tutor server for browsers on this machine that have the token."""
 
     def __init__(
         self, words: Sequence[str], variables: dict[str, str], *, port: int, token: str = ""
     ) -> None:
-        """Take the app's command and the port; without a token it makes one of 192 bits."""
-        shipped: Any = super()  # its types are in part unknown
+        """Take the app's command and the port; without a token, create one of 192 bits."""
+        shipped: Any = super()  # its types are partly unknown
         shipped.__init__(" ".join(words), HOST, port, title="tpustarter", templates_path=_PAGE)
         self._words = words
         self._variables = variables
@@ -66,14 +65,14 @@ class TutorServer(Server):
 
     @property
     def url(self) -> str:
-        """Return the address that opens the tutor, with the token."""
+        """The address that opens the tutor, with the token."""
         return f"http://{HOST}:{self.port}/?token={self._token}"
 
     async def run(self, ready: Callable[[], None]) -> ExitCode:
-        """Serve until a signal comes; `ready` is called once it listens.
+        """Serve until a signal arrives, calling `ready` once the server listens.
 
         Raises:
-            Problem: the port cannot be listened on.
+            Problem: The server cannot listen on the port.
         """
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -81,7 +80,7 @@ class TutorServer(Server):
                 loop.add_signal_handler(number, self._end, number)
         server_logger.addFilter(_is_no_refusal)
         runner = web.AppRunner(await self._make_app(), access_log=None, handle_signals=False)
-        await runner.setup()  # no log of requests: one of them has the token
+        await runner.setup()  # requests are not logged, because one of them contains the token
         try:
             await self._listen(runner)
             ready()
@@ -114,7 +113,7 @@ class TutorServer(Server):
         return app
 
     async def on_startup(self, app: web.Application) -> None:
-        """Print nothing: the command prints the address, with the token."""
+        """Print nothing; the command prints the address with the token."""
 
     async def on_shutdown(self, app: web.Application) -> None:  # noqa: ARG002  its signature
         """End every app before the server ends."""
@@ -139,12 +138,12 @@ class TutorServer(Server):
 
     @aiohttp_jinja2.template("page.html")
     async def handle_index(self, request: web.Request) -> dict[str, object]:
-        """Return the values of the page's template."""
+        """Return the values for the page's template."""
         font_size = min(max(to_int(request.query.get("fontsize", "16"), 16), 6), 60)
         return {"font_size": font_size, "window": f"ws://{request.host}/ws"}
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Open a window: start an app, and pass messages until one side ends."""
+        """Open a window: start an app and relay messages until either side ends."""
         if request.headers.get("Origin") != f"http://{request.host}":
             raise web.HTTPForbidden(text="A page of another server may not open the tutor.")
         if len(self._windows) >= MOST_WINDOWS:
@@ -165,7 +164,7 @@ class TutorServer(Server):
             await window.start(*size)
             await self._process_messages(socket, window)
         except (AssertionError, LookupError, TypeError, ValueError):
-            pass  # no message of the protocol was sent: the window closes
+            pass  # a message did not follow the protocol, so the window closes
         finally:
             await window.stop()
             self._windows.discard(window)
@@ -174,15 +173,15 @@ class TutorServer(Server):
 
 
 def is_loopback_name(host: str) -> bool:
-    """Return whether the `Host` of a request is a loopback name, which no other site can have."""
+    """Return whether a request's `Host` is a loopback name, which no other site can have."""
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     return name in NAMES
 
 
 def _is_no_refusal(record: logging.LogRecord) -> bool:
-    """Return whether a line of aiohttp's log reports more than a malformed request.
+    """Return whether a log line from aiohttp reports more than a malformed request.
 
-    Such a request was answered already, and any user of this machine can send as many as they like.
+    Malformed requests have been answered already, and any local user can send as many as they like.
     """
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, HttpProcessingError)

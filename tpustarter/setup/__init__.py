@@ -1,1 +1,1 @@
-"""Set-up of environments and of the machine, step by step, with a proof and a way back."""
+"""Set-up of environments and of the machine, step by step, with a proof and an undo."""

@@ -1,8 +1,8 @@
-"""The servers that set-up makes environments for: their commands, variables and protection.
+"""The servers that set-up creates environments for: their commands, variables and protection.
 
-Each listens on 127.0.0.1 alone, and the program that starts one first sends a request without the
-token. A user's own configuration of Jupyter, or one from an older tutorial, has no effect: the
-options here outrank it, and Jupyter's configuration folder is another one.
+Each listens only on 127.0.0.1, and the program that starts one first sends a request without the
+token. A user's own Jupyter configuration, or one from an older tutorial, has no effect, because the
+options in this module override it, and Jupyter's configuration folder is another one.
 """
 
 from __future__ import annotations
@@ -18,28 +18,27 @@ from tpustarter.core import locations
 from tpustarter.machine import host
 
 HOST = "127.0.0.1"
-"""The only address they listen on; there is no option for another."""
+"""The only address that they listen on; there is no option for another one."""
 COLAB = "https://colab.research.google.com"
 """The only page that may use a server made for it. Source:
 https://research.google.com/colaboratory/local-runtimes.html (read 2026-11)."""
 COUNT = "JAX_NUM_CPU_DEVICES"
 PROGRAMS = Path(__file__).parent / "programs"
-"""Programs that prove them: each file runs in the environment of its server."""
+"""Programs that prove the servers; each file runs in its server's environment."""
 _LEAVE_OUT = ("VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH")
 
 
 @dataclass(frozen=True)
 class ServerCommand:
-    """A server to start: a command without secrets, and the variables, which hold one."""
+    """A server to start: a command without secrets, and the variables, which may hold one."""
 
     words: tuple[str, ...]
     env: Mapping[str, str]
     path: str
-    """The address that a browser opens, after host and port, including the token where there is
-    one."""
+    """The path that a browser opens on the server, with the token if there is one."""
     closed: str | None
-    """The page that must not be shown without the token; None for a server that has none. It is
-    none that programs request, such as `/api/kernels`, because Jupyter logs a warning for those."""
+    """The page that must not be shown without the token; None for a server that has none. It is not
+    one that programs request, such as `/api/kernels`, because Jupyter logs a warning for those."""
 
 
 def jupyter_command(
@@ -49,9 +48,9 @@ def jupyter_command(
 
     Args:
         folder: The environment.
-        port: Port it listens on, or exits if that is taken; 0 for any free one.
+        port: Port to listen on, where the server exits if it is taken; 0 for any free one.
         root: The folder whose notebooks it shows; None for the environment, which has none.
-        origin: The page from elsewhere that may use it; empty for none.
+        origin: The external page that may use it; empty for none.
     """
     options = {
         "ip": HOST,
@@ -70,7 +69,7 @@ def jupyter_command(
     return (
         str(folder / "bin/jupyter-notebook"),
         "--Application.log_level=WARN",
-        "--LanguageServerManager.autodetect=False",  # which would start npm, where there is one
+        "--LanguageServerManager.autodetect=False",  # otherwise it starts npm, if there is one
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.news_url=None",  # its page would request news from other hosts
         *(f"--ServerApp.{name}={value}" for name, value in options.items()),
@@ -82,8 +81,8 @@ def profiler_command(folder: Path, *, port: int = 0, root: Path | None = None) -
 
     Args:
         folder: The environment.
-        port: Port it listens on, or exits if that is taken; 0 for any free one.
-        root: The folder whose traces it shows; None for one of its own, which its proof makes.
+        port: Port to listen on, where the server exits if it is taken; 0 for any free one.
+        root: The folder whose traces it shows; None for its own, which the proof creates.
     """
     traces = root or folder / "share/trace"
     return (
@@ -97,7 +96,7 @@ def profiler_command(folder: Path, *, port: int = 0, root: Path | None = None) -
 def make_server_command(
     what: str, folder: Path, machine: host.Machine, *, port: int, root: Path
 ) -> ServerCommand:
-    """Return the server of `jupyter`, `colab` or `profiler`; each has a fresh token of 192 bits."""
+    """Return a `jupyter`, `colab` or `profiler` server; notebooks get a fresh token of 192 bits."""
     variables = list_variables(folder, machine)
     if what == "profiler":
         return ServerCommand(
@@ -112,9 +111,9 @@ def make_server_command(
 
 
 def virtual_devices(machine: host.Machine) -> dict[str, str]:
-    """Return the variable that gives a kernel as many CPU devices as a lesson has here.
+    """Return the variable that gives a kernel as many CPU devices as a lesson has on this machine.
 
-    Empty where there is something better than a CPU, or where the user has set the number.
+    It is empty if there is a better device than the CPU, or if the user has set the number.
     """
     env, planned = machine.env, framework_plan.make_plan(machine)
     is_said = COUNT in env or "xla_force_host_platform_device_count" in env.get("XLA_FLAGS", "")
@@ -122,7 +121,7 @@ def virtual_devices(machine: host.Machine) -> dict[str, str]:
 
 
 def list_variables(folder: Path, machine: host.Machine) -> dict[str, str]:
-    """Return the variables that make a server find its files in the environment alone."""
+    """Return the variables that make a server find its files only in the environment."""
     others = {
         name: value
         for name, value in machine.env.items()

@@ -1,1 +1,1 @@
-"""One verdict for a slice of many hosts: its start on them, the run and what differs."""
+"""Self-checks of multi-host slices: starting them on every host, and one verdict for all."""

@@ -1,4 +1,4 @@
-"""The hosts of a run as the report has them: versions, chips, and what differs from the others."""
+"""The hosts of a run as the report shows them: versions, chips, and differences between hosts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tpustarter.checking.results.results import Result, SliceHostFields
 
 
 class HostFacts(msgspec.Struct, kw_only=True):
-    """The facts that a host has handed in; `probe/slice/host_facts.py` gathers them."""
+    """The facts that a host has reported; `probe/slice/host_facts.py` gathers them."""
 
     host: int
     hosts: int
@@ -28,12 +28,12 @@ class HostFacts(msgspec.Struct, kw_only=True):
 
 
 def make_fields(facts: HostFacts) -> SliceHostFields:
-    """Return the facts of a host as the document has them."""
+    """Convert a host's facts to their form in the report document."""
     return msgspec.convert({**msgspec.to_builtins(facts), "differs": []}, SliceHostFields)
 
 
 def add_differences(hosts: Iterable[SliceHostFields], results: Iterable[Result]) -> None:
-    """Add to each host what was found to differ there, from the results about all hosts."""
+    """Add to each host the differences that the checks of all hosts reported for it."""
     findings = [finding for result in results for finding in result.findings]
     for host in hosts:
         host["differs"] += [

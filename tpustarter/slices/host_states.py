@@ -1,4 +1,4 @@
-"""The states of the hosts of a started run: read from their events and their ends, shown live."""
+"""The states of a run's hosts, read from their events and shown live."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tpustarter.running.process import Event
 from tpustarter.slices.starting.start_request import HostCommand
 
 OVER: tuple[HostState, ...] = ("missing", "ended")
-"""States that a host doesn't leave."""
+"""States that a host never leaves."""
 NOT_IN_TIME = "did not arrive in time"
 MOST_HOSTS = 4096
 LOST = "was lost in the middle of a check"
@@ -27,7 +27,7 @@ _SENTENCES: dict[HostState, str] = {
 
 
 def describe_host(seen: HostStateChanged) -> str:
-    """Return the state of a host in words that follow its name."""
+    """Return a phrase for a host's state, to follow the host's name."""
     if seen.state == "running":
         return f"runs {seen.detail}"
     return seen.detail or _SENTENCES[seen.state]
@@ -42,17 +42,17 @@ class HostStates:
         self._news: dict[int, HostStateChanged] = {}
         self._count = 0
         self._has_verdict: set[int] = set()
-        """Hosts that know how the run ended."""
+        """Hosts on which the run has ended with a verdict."""
         for host in self._names:
             self._change(host, "connecting")
 
     def take_changes(self) -> Sequence[HostStateChanged]:
-        """Return the hosts whose state has changed since the last call, each with its last one."""
+        """Return the latest state of each host that has changed since the last call."""
         news, self._news = self._news, {}
         return [news[host] for host in sorted(news)]
 
     def follow(self, host: int, event: Event) -> None:
-        """Take an event that a host has sent; an event of a wrong form changes nothing."""
+        """Process an event from a host; a malformed event changes nothing."""
         check, missing = str(event.get("id", "")), _list_numbers(event.get("missing"))
         match event["event"]:
             case "started" if self._is_on_its_way(host):
@@ -61,9 +61,9 @@ class HostStates:
                 self._count = max(self._count, *_list_numbers([event.get("hosts")]), 0)
                 if self._is_on_its_way(host):
                     self._change(host, "waiting")
-            case "arriving" if host == 0:  # it waits for those that it names
+            case "arriving" if host == 0:  # host 0 still waits for `missing`
                 self._arrive(missing)
-            case "arrived" if host == 0:  # it waits no longer
+            case "arrived" if host == 0:  # host 0 has stopped waiting
                 self._arrive(missing)
                 self._change(host, "arrived")
                 self._lose_all(missing, NOT_IN_TIME)
@@ -97,7 +97,7 @@ class HostStates:
             self.lose(host, why)
 
     def end(self, host: object, why: str) -> None:
-        """Record the end of a host; the reason is left out where the run has ended there."""
+        """Record a host's end; the reason is dropped if the run ended there with a verdict."""
         if isinstance(host, int):
             self._change(host, "ended", "" if host in self._has_verdict else why)
 
@@ -107,7 +107,7 @@ class HostStates:
                 self._change(number, "arrived")
 
     def _is_on_its_way(self, host: int) -> bool:
-        # What a host has sent itself may come after what host 0 has sent about it.
+        # A host's own events may arrive after host 0's events about it.
         seen = self._seen.get(host)
         return seen is None or seen.state in ("connecting", "looking", "waiting")
 

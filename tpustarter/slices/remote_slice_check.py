@@ -1,6 +1,6 @@
-"""The self-check of a slice, started from here on every host by ssh, gcloud, Slurm and others.
+"""The self-check of a slice, started from this machine with ssh, gcloud, Slurm and other engines.
 
-Nothing of this program runs on the hosts but the probe's zip, which travels with the command.
+The hosts run nothing of this program but the probe's zip, which is sent with the command.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ if TYPE_CHECKING:
     from tpustarter.probe.child import Command
 
 ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray")
-"""Modules of `starting` that start a run."""
+"""Engines whose module in `starting` starts a run."""
 MANIFESTS = ("gke",)
-"""Modules of `starting` that print what another program starts."""
+"""Engines whose module in `starting` prints a manifest for another program."""
 CLOSE_S = 15.0
-"""Seconds that the hosts have to end by themselves, once host 0 has sent its last event."""
+"""Seconds that the hosts have to exit by themselves after host 0's last event."""
 ARCHIVE = "probe-all-hosts.pyz"
-"""Name in the state folder of the zip that the hosts get; a command that was pasted finds it."""
+"""File name of the hosts' zip in the state folder, where a pasted command finds it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """The program that starts the run, with the user's options for it."""
+    """The program that starts the run, and the user's options for it."""
 
     name: str
     hosts: tuple[str, ...] = ()
@@ -71,16 +71,16 @@ class RemoteEventSource:
 
     def __init__(self, commands: Sequence[HostCommand], folder: Path, redact: Redactor) -> None:
         self._unreached: dict[int, str] = {}
-        """Why a host will not arrive any more, by its number."""
+        """Why a host will never arrive, by host number."""
         self._failing: dict[int, str] = {}
-        """Why a host that still tries did not reach host 0 so far."""
+        """Why a host that is still trying has not reached host 0 yet, by host number."""
         self._has_waited = False
-        """True if host 0 waits for nobody any more."""
+        """True once host 0 has stopped waiting for other hosts."""
         self.tail: list[str] = []
-        """The last lines of host 0 that are no events."""
+        """Host 0's last output lines that are not events."""
         self.hosts = HostStates(commands)
         self.ended_early: HostEnded | None = None
-        """The end of host 0, or of the command for all hosts."""
+        """The end of host 0, or of the one command for all hosts."""
         self._started = RunningCommands(commands, folder)
         self._events = self._started.events()
         self._redact = redact
@@ -88,10 +88,10 @@ class RemoteEventSource:
 
     @property
     def unreached(self) -> dict[int, str]:
-        """Reasons why hosts did not arrive, by the number of the host."""
+        """Reasons why hosts did not arrive, by host number."""
         return {**self._failing, **self._unreached}
 
-    def read(self, timeout_s: float) -> ProbeEvent | None:  # noqa: ARG002  the commands give the beat
+    def read(self, timeout_s: float) -> ProbeEvent | None:  # noqa: ARG002  the commands set the pace
         """Return the next event of host 0, or None if none came for about a second."""
         if self._is_stopped:
             return {"event": "interrupted"}
@@ -104,12 +104,12 @@ class RemoteEventSource:
         return self._explain_gone({"event": "gone", "code": 1, "signal": None, "left": []})
 
     def _explain_gone(self, event: ProbeEvent) -> ProbeEvent:
-        """Return an event, with host 0's end turned into `interrupted` after a stop."""
+        """Return the event, or `interrupted` if it is host 0's end after a stop."""
         is_ours = self._is_stopped and event["event"] == "gone"
         return {"event": "interrupted"} if is_ours else event
 
     def send(self, command: Command) -> None:
-        """Send nothing: the hosts know what to run, and how to judge it."""
+        """Send nothing; the hosts got their checks with the probe."""
 
     def interrupt(self) -> None:
         """Stop every host; safe in any thread and signal handler."""
@@ -117,14 +117,14 @@ class RemoteEventSource:
         self._started.stop()
 
     def close(self) -> None:
-        """Wait until every host has ended by itself, or ask it to; in bounded time."""
+        """Wait until every host has ended, and stop those that have not after `CLOSE_S`."""
         for _ in self.finish():
             pass
 
     def finish(self) -> Iterator[None]:
-        """Wait as `close` does, with a turn for the caller at least once a second."""
+        """Wait as `close` does, yielding to the caller at least once a second."""
         deadline = time.monotonic() + CLOSE_S
-        for item in self._events:  # gives this loop a turn each second
+        for item in self._events:  # yields at least once a second
             if isinstance(item, HostLine):
                 self._take_line(item)
             elif item is not None:
@@ -148,7 +148,7 @@ class RemoteEventSource:
             self.hosts.follow(sender, event)
         if sender == 0:
             self._has_waited |= event["event"] == "arrived"
-            is_ours = event["event"] in ("started", "ended")  # of the probe's supervisor
+            is_ours = event["event"] in ("started", "ended")  # sent by the probe's supervisor
             return None if is_ours else event
         why = self._redact.redact_text(str(event.get("detail")))
         if event["event"] == "trying" and isinstance(sender, int):
@@ -179,13 +179,13 @@ class RemoteEventSource:
         if not isinstance(host, int):
             return
         self._unreached.setdefault(host, text)
-        if host and not self._has_waited:  # host 0 need not wait until its time is over
+        if host and not self._has_waited:  # so host 0 does not wait for it until the timeout
             line = json.dumps({"do": "unreachable", "host": host})
             self._started.tell(0, f"{line}\n".encode())
 
 
 class RemoteSliceCheck(SliceCheck):
-    """A run of the self-check on all hosts, none of which has to be this machine."""
+    """A run of the self-check on all hosts of a slice; this machine need not be one of them."""
 
     def __init__(
         self,
@@ -199,10 +199,10 @@ class RemoteSliceCheck(SliceCheck):
         self._commands: tuple[HostCommand, ...] = ()
 
     def prepare(self) -> tuple[HostCommand, ...]:
-        """Write the probe's zip, and return the commands that start it; runs nothing.
+        """Write the probe's zip, and return the commands that start it without running them.
 
         Raises:
-            Problem: the engine lacks something, such as the names of the hosts.
+            Problem: The engine lacks something, such as the host names.
         """
         checks = [check_command_fields(one, {}) for one in sort_checks(self.list_shared_checks())]
         folder = locations.make_state_folder()
@@ -243,7 +243,7 @@ class RemoteSliceCheck(SliceCheck):
                     {"minutes": self._request.minutes},
                 )
             except Problem as early:
-                problem = early  # told once the hosts have ended
+                problem = early  # raised once the hosts have ended
             for _ in source.finish():
                 yield from self._see_hosts()
             yield from self._see_hosts()

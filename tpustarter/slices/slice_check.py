@@ -1,7 +1,7 @@
 """The self-check of a whole slice: the same command on every host, and one verdict.
 
-Each host runs its own probe. Host 0's gathers what all of them find; the others follow it, and end
-with the code of the run.
+Each host runs its own probe. Host 0's probe gathers all results; the others follow it and exit with
+the run's exit code.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ FRAMEWORKS = ("host", "jax")
 LESSON = "slices/run-everywhere"
 OWN_PROCESS = "it needs a process of its own: `tpustarter check --this-host {}` on each host"
 PATIENCE_S = 60.0
-"""Seconds beyond its own limit after which host 0's probe is ended."""
+"""Seconds beyond its time limit after which host 0's probe is ended."""
 VERDICT_S = 15.0
-"""Longest wait until the other hosts have the verdict."""
+"""Longest wait for the other hosts to receive the verdict."""
 
 
 NOT_REACHED = {
@@ -59,11 +59,11 @@ NOT_REACHED = {
     "network": "look at the route and the firewall between this host and host 0",
     "no-answer": "a firewall drops what is sent to that port, or the address is an old one",
 }
-"""What to do where host 0 was not reached, by the probe's reason."""
+"""Hints for the case that host 0 was not reached, by the probe's reason."""
 
 
 class EventSource(Protocol):
-    """The source of host 0's events: a probe on this host, or a command started elsewhere."""
+    """The source of host 0's events: a probe on this host, or the commands that start the hosts."""
 
     def read(self, timeout_s: float) -> ProbeEvent | None:
         """Return the next event, or None if none came in time."""
@@ -83,7 +83,7 @@ class SliceRequest:
     """The user's request for a run on all hosts."""
 
     coordinator: str | None = None
-    """Address of host 0, `NAME:PORT`; None where JAX detects it."""
+    """Host 0's address as `NAME:PORT`; None if JAX detects it."""
     hosts: int | None = None
     host: int | None = None
     wait_s: float = 120.0
@@ -92,7 +92,7 @@ class SliceRequest:
 
 @dataclass(frozen=True)
 class OtherHostEnd:
-    """The end of a run on a host other than 0, whose report is host 0's."""
+    """The end of a run on a host other than host 0, which has the report."""
 
     host: int
     hosts: int
@@ -112,12 +112,12 @@ class _Place(NamedTuple):
 
     @property
     def leads(self) -> bool:
-        """True if it is host 0, or not known to be another."""
+        """True for host 0, and while the host's number is unknown."""
         return self.host <= 0
 
 
 class SliceCheck(MachineCheck):
-    """One host of a run of the self-check on all hosts of a slice."""
+    """One host's part in a self-check on all hosts of a slice."""
 
     def __init__(
         self, request: CheckRequest, where: SliceRequest, **options: Unpack[MachineCheckOptions]
@@ -125,7 +125,7 @@ class SliceCheck(MachineCheck):
         super().__init__(replace(request, all_hosts=True, framework=None), **options)
         self._where = where
         self.host_end: OtherHostEnd | None = None
-        """How it ended, on every host but host 0."""
+        """The end of the run on this host; None on host 0."""
         names = {check.id for check in self.checks}
         self.checks = [check for check in self.checks if check.framework in FRAMEWORKS]
         self.checks += [
@@ -137,13 +137,13 @@ class SliceCheck(MachineCheck):
         self._place = _Place()
 
     def stop(self, number: int = signal.SIGINT) -> None:
-        """End the run on this host; on host 0, JAX then ends the others."""
+        """End the run on this host; if it is host 0, JAX then ends the others."""
         super().stop(number)
         if self._source and not self.is_over:
             self._source.interrupt()
 
     def list_shared_checks(self) -> list[Check]:
-        """Return the checks that run on all hosts, none of them before every host has arrived."""
+        """Return the checks that run on all hosts, each only after every host has arrived."""
         return [_after_arrival(check) for check in self.checks if not check.own_process]
 
     def _groups(self, folder: Path) -> Iterator[Event]:
@@ -204,7 +204,7 @@ class SliceCheck(MachineCheck):
         target: Mapping[str, object],
     ) -> Iterator[Event]:
         self._source = source
-        if self.run.stopped_by is not None:  # stop() came while there was nothing to reach
+        if self.run.stopped_by is not None:  # stop() was called before there was a source
             source.interrupt()
         results = SliceResults(checks, self.run, self._redact)
         while not (results.is_over or self.host_end):
@@ -220,7 +220,7 @@ class SliceCheck(MachineCheck):
             self._tell_verdict(source)
 
     def _see_hosts(self) -> Iterator[Event]:
-        """Yield the hosts whose state has changed, where this program has started them."""
+        """Yield the hosts whose state has changed, if this program started them."""
         yield from ()
 
     def _take(
@@ -268,7 +268,7 @@ class SliceCheck(MachineCheck):
         return self._redact.redact_text(drop_incomplete_line(read_log(0)))[-LOG_TAIL_CHARACTERS:]
 
     def _arrive(self) -> Iterator[Event]:
-        """Describe the devices of all hosts, now that they are known; yields what follows."""
+        """Describe the devices of all hosts once they are known, and yield the resulting events."""
         hosts, target = self.run.hosts, self.run.target
         host_facts.add_differences(hosts, self.run.results)
         counts = [count for one in hosts if (count := one["devices"]) is not None]
@@ -299,7 +299,7 @@ def _after_arrival(check: Check) -> Check:
 
 
 def check_command_fields(check: Check, target: Mapping[str, object]) -> CheckFields:
-    """Return the fields of a check that the probe on every host gets."""
+    """Return the fields of a check that are sent to the probe on every host."""
     return {
         "id": check.id,
         "framework": check.framework,

@@ -1,4 +1,4 @@
-"""The events of a run on many hosts, read from host 0's probe and turned into results."""
+"""The results of a run on many hosts, made from the events of host 0's probe."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from tpustarter.slices.host_facts import HostFacts, make_fields
 from tpustarter.text import phrases
 
 ARRIVED = "host.slice_arrived"
-"""The check that the hosts are waited for."""
+"""The check that waits for all hosts."""
 ALIKE = "host.slice_alike"
 BEFORE_ANYTHING_WAITS = (ARRIVED, ALIKE)
-"""Checks without which no host is connected with the others."""
+"""Checks that have to pass before the hosts are connected to each other."""
 
 HOST = "host:"
-"""Beginning of the entity of a finding of one host, as in `host:3 device:5`."""
+"""Prefix of the entity of a finding about one host, as in `host:3 device:5`."""
 MISSING = "SLICE-MISSING"
 """Code of the finding about a host that did not arrive."""
 
@@ -51,14 +51,14 @@ class SliceResults:
 
     def __init__(self, checks: Sequence[Check], run: Run, redact: Redactor) -> None:
         self.left = {check.id: check for check in checks}
-        """Checks without a result, by id, in their order."""
+        """Checks without a result yet, by id, in order."""
         self.current: Check | None = None
-        """The check that runs."""
+        """The check that is running."""
         self.progress = ""
         self.unreached: Mapping[int, str] = {}
-        """Why a host did not arrive, by its number, where this program started it."""
+        """Why a host did not arrive, by host number, if this program started it."""
         self.is_complete = False
-        """True if every check of the run has ended by itself."""
+        """True if every check of the run ended by itself."""
         self.is_over = False
         """True if there is nothing more to read."""
         self._run = run
@@ -73,13 +73,13 @@ class SliceResults:
         return time.monotonic() - self._began
 
     def waiting(self) -> Iterator[CheckWaiting]:
-        """Yield the check that is running or comes next, with the wait for it."""
+        """Yield a waiting event for the check that is running or comes next."""
         check = self.current or self.left.get(ARRIVED) or next(iter(self.left.values()), None)
         if check and self.seconds >= TICK_S:
             yield CheckWaiting(check, self.seconds, self.progress)
 
     def follow(self, event: Event) -> Iterator[SliceEvent]:
-        """Take an event of host 0, and yield what it shows."""
+        """Process an event from host 0, and yield the resulting events."""
         check = self.left.get(str(event.get("id")))
         match event["event"]:
             case "arriving":
@@ -119,7 +119,7 @@ class SliceResults:
                 pass
 
     def lose(self, status: Status, reason: Reason, detail: str, log: str) -> Iterator[SliceEvent]:
-        """End the run after a loss: yield the result of the running check and of all later ones."""
+        """End the run after a loss, yielding results for the running check and all later ones."""
         self.is_over = True
         check = self.current or next(iter(self.left.values()), None)
         if check:
@@ -160,7 +160,7 @@ class SliceResults:
 
 
 def add_host_to_finding(finding: FindingFields, host: int | None) -> FindingFields:
-    """Return a finding with its host in the entity, unless that names a host already."""
+    """Return a finding with its host added to the entity, unless a host is already named."""
     entity = finding["entity"] or ""
     if host is None or entity.startswith(HOST):
         return finding
@@ -168,9 +168,9 @@ def add_host_to_finding(finding: FindingFields, host: int | None) -> FindingFiel
 
 
 def merge_host_results(results: Mapping[int | None, Result]) -> Result:
-    """Merge the results of a check on several hosts; the key None has one about all hosts.
+    """Merge the results of a check on several hosts; the key None is a result about all hosts.
 
-    Of several errors the earliest counts: hosts that waited for that one fail after it.
+    Of several errors the earliest counts, because hosts that waited for the failed one fail later.
     """
     worst = min(results.values(), key=lambda one: (WORST_FIRST.index(one.status), one.seconds))
     alike = [

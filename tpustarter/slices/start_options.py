@@ -1,4 +1,4 @@
-"""A start as the user asks for it, by names and settings, and the engine that this makes."""
+"""The user's options for starting a run on all hosts, and the engine made from them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tpustarter.slices.starting import gcloud_launcher, mpi_launcher, ssh_launch
 from tpustarter.slices.starting.start_request import PORT, StartRequest
 
 DESCRIBE_S = 60.0
-"""Longest wait for gcloud to say how many hosts a TPU has."""
+"""Longest wait for gcloud to report the number of a TPU's hosts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StartOptions:
-    """The options of a start, as on the command line."""
+    """The command-line options for starting a run on all hosts."""
 
     engine: str
     """The value of `--start`."""
     names: tuple[str, ...] = ()
-    """The names of `--on`: one for gcloud, at least one for ssh."""
+    """The names given with `--on`: one for gcloud, at least one for ssh."""
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Those of `--set`."""
+    """The settings given with `--set`."""
     hosts: int | None = None
-    """The number of hosts; None where it has to be found."""
+    """The number of hosts; None to detect it."""
     coordinator: str = ""
     python: str = "python3"
 
@@ -40,10 +40,10 @@ class StartOptions:
 
 
 def make_engine(options: StartOptions) -> Engine:
-    """Return the engine for these options; gcloud is asked for a number of hosts not given.
+    """Return the engine for these options, querying gcloud if the number of hosts is not given.
 
     Raises:
-        Problem: the number of hosts is not known, or ssh doesn't know the first of them.
+        Problem: The number of hosts cannot be determined, or ssh does not know the first host.
     """
     engine = Engine(
         name=options.engine,

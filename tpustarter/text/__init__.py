@@ -1,1 +1,1 @@
-"""Plain text shared by every front end: terminal, invocation, phrases, bars."""
+"""Plain text for every front end: terminal, invocation, phrases, bars."""

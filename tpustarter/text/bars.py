@@ -1,4 +1,4 @@
-"""Bars of plain text, and the width of a text in terminal columns."""
+"""Progress bars in plain text, and the width of text in terminal columns."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import unicodedata
 from collections.abc import Sequence
 
 FULL, EMPTY = "━", "─"
-"""Characters of a bar: the shapes differ, so that colour is not needed."""
+"""Characters of a bar; their shapes differ, so no colour is needed."""
 SHORTEST = 1
-"""Columns of a stage in a bar, at least."""
+"""Minimum width of a stage in a bar, in columns."""
 _PLAIN = "#", "."
-"""Characters of a bar for a stream that cannot encode the others."""
+"""Characters of a bar for streams that cannot encode the others."""
 
 
 def draw_bar(share: float, width: int, encoding: str = "utf-8") -> str:
-    """Return a bar of `width` columns, filled by a share of 0 to 1.
+    """Return a bar of `width` columns, filled to a share of 0 to 1.
 
-    A share above 0 shows at least one full column, and only a share of 1 fills all of them.
+    A share above 0 fills at least one column, and only a share of 1 fills all of them.
     """
     share = min(max(share, 0.0), 1.0)
     filled = round(share * width)
@@ -27,11 +27,11 @@ def draw_bar(share: float, width: int, encoding: str = "utf-8") -> str:
 
 
 def draw_staged_bar(stages: Sequence[tuple[int, float]], width: int) -> str:
-    """Return a bar with a piece for each stage, whose length is proportional to the stage's.
+    """Return a bar with one piece per stage, in proportion to the stage's length.
 
     Args:
-        stages: The length of each, in any unit, and the share of it that is done.
-        width: Columns of the whole; one bar without pieces where they are too few.
+        stages: Each stage's length, in any unit, and the share of it that is done.
+        width: Total width in columns; if it is too narrow, the bar has no pieces.
     """
     total = max(sum(length for length, _ in stages), 1)
     spare = width - len(stages) * (SHORTEST + 1) + 1
@@ -47,9 +47,9 @@ def draw_staged_bar(stages: Sequence[tuple[int, float]], width: int) -> str:
 
 
 def draw_peak_bar(share: float | None, width: int = 40) -> str:
-    """Return a measured rate as a bar whose whole length is the documented peak.
+    """Return a measured rate as a bar whose full length is the documented peak.
 
-    Empty where no peak is documented for the device, as on a CPU.
+    Empty if no peak is documented for the device, as for a CPU.
     """
     return "" if share is None else f"{draw_bar(share, width)}  {100 * share:.0f} % of the peak"
 
@@ -63,7 +63,7 @@ def _can_write(text: str, encoding: str) -> bool:
 
 
 def count_columns(text: str) -> int:
-    """Return the columns of a text: two for a wide character, none for a combining one."""
+    """Return the width of text in columns: two for a wide character, none for a combining one."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
@@ -74,7 +74,7 @@ def _columns(character: str) -> int:
 
 
 def shorten_to_columns(text: str, width: int) -> str:
-    """Shorten a text to a number of terminal columns, ending it with dots."""
+    """Shorten text to a number of terminal columns, ending it with dots."""
     if count_columns(text) <= width:
         return text
     kept, room = "", width - 3

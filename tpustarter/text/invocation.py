@@ -1,6 +1,6 @@
-"""The command that started this program, and texts with the command that starts it again.
+"""The command that started this program, and how it appears in text.
 
-Texts are written with `tpustarter` alone, and so they are stored in files and JSON. For people,
+Text is written with plain `tpustarter`, and stored that way in files and JSON. For display,
 `format_commands` inserts the command that works in this folder, such as
 `python3 -m uv run tpustarter check`.
 """
@@ -18,21 +18,21 @@ from tpustarter.machine import shell
 
 NAME = "tpustarter"
 VARIABLE = "TPUSTARTER_COMMAND"
-"""Variable that overrides the detected command; for a user's own wrapper, and for tests."""
+"""Environment variable that overrides the detected command; for wrappers and tests."""
 
 _VERBS = "check|explain|learn|plan|rehearse|report|run|serve|setup|tpu(?!`)|trc"
-"""Commands of the program. `tpustarter tpu` alone does nothing, so in a text it is only a name."""
+"""The program's commands. `tpustarter tpu` alone does nothing, so in text it is only a name."""
 _GAP = r"[\s\x01\x02]+"
-"""Between two words: space, the end of a line, and the marks round a match of a search."""
+"""A gap between words: whitespace, line ends, and the marks around a search match."""
 _COMMAND = rf"(?<![\w./~-]){NAME}(?={_GAP}(?:(?:{_VERBS})\b|-))|(?<=`){NAME}(?=`)"
-"""The name where it begins a command, and not where a sentence is about the program."""
+"""The name as the beginning of a command, not as a mention of the program in a sentence."""
 _WHOLE = rf"(?:\buv{_GAP}run(?:{_GAP}--project{_GAP}(?:'[^']*'|\S+))?|-m){_GAP}{NAME}\b"
-"""The end of a command that already includes how the program is started."""
+"""The end of a command that already spells out how the program is started."""
 
 
 @cache
 def program_command() -> str:
-    """Return the command that starts this program again, in the folder where it was started."""
+    """Return the command that starts this program again in the original working folder."""
     given = os.environ.get(VARIABLE, "")
     return (
         given
@@ -43,7 +43,7 @@ def program_command() -> str:
 
 @cache
 def program_command_anywhere() -> str:
-    """Return the command that starts this program again, in any folder."""
+    """Return the command that starts this program again in any folder."""
     given = os.environ.get(VARIABLE, "")
     return (
         program_command()
@@ -53,9 +53,9 @@ def program_command_anywhere() -> str:
 
 
 def format_commands(text: str) -> str:
-    """Rewrite the commands in a text so that they work in this folder; only for display.
+    """Rewrite the commands in a text to work in this folder; only for display.
 
-    It is idempotent, also where wrapping has split a command between the two calls.
+    It is idempotent, even if wrapping has split a command between two calls.
     """
     if NAME not in text or program_command() == NAME:
         return text
@@ -67,13 +67,13 @@ def format_commands(text: str) -> str:
 def find_program_command(
     environ: Mapping[str, str], started: str, prefix: str = sys.prefix, *, anywhere: bool = False
 ) -> str:
-    """Return the command for a program that was started in an environment of variables.
+    """Return the command that starts a program in a given environment.
 
     Args:
-        environ: The variables.
-        started: The path of what Python runs, `sys.argv[0]`.
-        prefix: The environment that the Python belongs to.
-        anywhere: Whether it is to be typed in another folder than this one.
+        environ: The environment variables.
+        started: The path that Python runs, `sys.argv[0]`.
+        prefix: The prefix of the Python environment.
+        anywhere: True if the command must work in other folders.
     """
     folders = shell.list_path_folders(environ, prefix)
     if shell.is_found_by_name(NAME, folders, f"{prefix}/bin/{NAME}"):

@@ -1,7 +1,8 @@
-"""Phrases that many texts share: lists, counts, durations, and matches for a typo.
+"""Phrases shared by many texts: lists, counts, durations, and matches for a typo.
 
-Every module above `probe/` uses it. What travels with the probe, as checks do, needs only the
-duration, which is therefore below it, in `machine/`.
+Every module above `probe/` uses it. Code that travels with the probe, such as the checks, needs
+only
+durations, so those are defined below it, in `machine/`.
 """
 
 from __future__ import annotations
@@ -20,43 +21,42 @@ __all__ = [
 ]
 
 _LIKENESS = 0.8
-"""Least ratio of `difflib`: one typo in a word of five letters passes, one in a word of four
-not."""
+"""Smallest `difflib` ratio of a match: it allows one typo in five letters, but not in four."""
 _SHORTEST = 3
-"""Letters of the shortest word that can be a typo."""
+"""Fewest letters of a word that can have a typo."""
 
 
 def join_words(
     words: Iterable[object], conjunction: str = "and", *, most: int | None = None
 ) -> str:
-    """Return `a`, `a and b` or `a, b and c`; of many, the first `most` and a number."""
+    """Return `a`, `a and b` or `a, b and c`; of many, the first `most` and the number of others."""
     listed = [str(word) for word in words]
-    if most is not None and len(listed) > most + 1:  # the number takes as much room
+    if most is not None and len(listed) > most + 1:  # the number takes as much room as one word
         listed = [*listed[:most], f"{len(listed) - most} more"]
     return f" {conjunction} ".join(filter(None, [", ".join(listed[:-1]), *listed[-1:]]))
 
 
 def format_count(number: int, noun: str, nouns: str = "") -> str:
-    """Return `1 chip` or `8 chips`; `nouns` is the plural where it is not `noun` with an `s`."""
+    """Return `1 chip` or `8 chips`; `nouns` is an irregular plural."""
     return f"{number} {choose_plural(number, noun, nouns or f'{noun}s')}"
 
 
 def choose_plural(number: int, one: str, many: str) -> str:
-    """Return the form of a word that goes with a number."""
+    """Return the singular or plural form for a number."""
     return one if number == 1 else many
 
 
 def format_estimate(seconds: float) -> str:
-    """Return an inexact time in one unit: `0.5 s`, `12 s`, `3 min`."""
+    """Return an approximate duration in one unit: `0.5 s`, `12 s`, `3 min`."""
     if seconds >= 90:
         return f"{seconds / 60:.0f} min"
     return f"{seconds:.0f} s" if seconds >= 2 else f"{max(seconds, 0.1):.1f} s"
 
 
 def near_matches(typed: str, names: Iterable[str]) -> list[str]:
-    """Return the names that a word is most likely a typo of, or an empty list for another word.
+    """Return the names of which a word is most likely a typo, or an empty list.
 
-    Two swapped letters count as one typo: `tup` is `tpu`.
+    Two swapped letters count as one typo: `tup` matches `tpu`.
     """
     from difflib import SequenceMatcher
 

@@ -1,6 +1,6 @@
-"""Streams that may be broken, safe characters, widths, and colour, for every text.
+"""Terminal text: broken streams, escaped characters, widths and colour.
 
-The app lays out its own screens; its plain text goes through `escape_text` as well.
+The app lays out its own screens, but its plain text goes through `escape_text` too.
 """
 
 from __future__ import annotations
@@ -18,36 +18,35 @@ from typing import TextIO
 from tpustarter.text.invocation import format_commands, program_command
 
 WIDTH, WIDEST = 80, 120
-"""Columns that every terminal has, and those of the longest lines that are still easy to read."""
+"""Columns that every terminal has, and the longest line that is easy to read."""
 
 LEAST = 40
-"""Fewest columns that a text is wrapped to; in a narrower terminal the terminal breaks the
-lines."""
+"""Narrowest width that text is wrapped to; narrower terminals break the lines themselves."""
 
 Paint = Callable[[str, str], str]
-"""A function that colours a word by the status it is for."""
+"""A function that colours a word according to a status."""
 
 
 def escape_text(text: str) -> str:
-    """Return text as one line, with control characters escaped as Python writes them."""
+    """Return text as one line, with control characters escaped as in Python."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else _spelt_out(c) for c in text)
 
 
 def _spelt_out(character: str) -> str:
-    if "\udc80" <= character <= "\udcff":  # a byte of a file name that isn't UTF-8
+    if "\udc80" <= character <= "\udcff":  # a byte of a file name that is not UTF-8
         return f"\\x{ord(character) - 0xDC00:02x}"
     return character.encode("unicode_escape").decode()
 
 
 def line_width() -> int:
-    """Return the columns for a text: those of the terminal, up to `WIDEST`; `WIDTH` without one."""
+    """Return the width for text: the terminal's, up to `WIDEST`, or `WIDTH` without a terminal."""
     return min(terminal_width(sys.stdout) or WIDTH, WIDEST)
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """Return the columns of the terminal behind a stream, or None without a terminal."""
+    """Return the width of a stream's terminal in columns, or None without a terminal."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         if stream.isatty():
             return max(os.get_terminal_size(stream.fileno()).columns or WIDTH, LEAST)
@@ -60,27 +59,27 @@ _AMOUNT = re.compile(r"(?<=\d) (?=(?:h|min|s|ms|[kMGT]i?B)\b)")
 
 
 def add_unbreakable_spaces(text: str) -> str:
-    """Return a text, of the same length, that wraps neither before a unit nor inside this command.
+    """Return text, of the same length, that does not wrap before a unit or in this command.
 
-    The words that start this program stay together, so that one line alone is still understood.
+    The words that start this program stay together, so that a line makes sense by itself.
     """
     return _AMOUNT.sub(GLUE, text).replace(program_command(), program_command().replace(" ", GLUE))
 
 
 def remove_unbreakable_spaces(text: str) -> str:
-    """Return a text with the spaces that `add_unbreakable_spaces` replaced."""
+    """Restore the spaces that `add_unbreakable_spaces` replaced."""
     return text.replace(GLUE, " ")
 
 
 def wrap(text: str, first: str = "", hang: str | None = None) -> list[str]:
-    """Return text in lines of `line_width()`; no word is broken, so that commands can be copied.
+    """Wrap text to `line_width()` without breaking words, so that commands can be copied.
 
-    Commands of this program are rewritten to those that work here, see `invocation`.
+    Commands of this program are rewritten to work in this folder; see `invocation`.
 
     Args:
         text: The text.
-        first: Beginning of the first line.
-        hang: Beginning of the other lines; None for that of the first.
+        first: Prefix of the first line.
+        hang: Prefix of the other lines; None for the same as `first`.
     """
     hang = first if hang is None else hang
     return _filled(format_commands(text), line_width(), format_commands(first), hang)
@@ -108,15 +107,15 @@ def _filled(text: str, width: int, first: str, hang: str) -> list[str]:
 
 _LABEL = re.compile(r"(?:(?:error|hint|read|warning|note|why|exit \d+|Error): )?")
 _LAID_OUT = re.compile(r"\s|\||.*\S  ")
-"""The beginning of a line that is no sentence: a row, a line of a log, or a command to be
-copied."""
+"""Beginning of a line that is not a sentence: a table row, a log line, or a command to copy."""
 
 
 def wrap_for_stream(text: str, stream: TextIO) -> str:
-    """Return a text wrapped for the terminal behind a stream, without breaking a word.
+    """Wrap text for a stream's terminal without breaking words.
 
-    A sentence continues in the next line, and a command of this program after a backslash. Without
-    a terminal the text is unchanged.
+    A sentence continues on the next line, and a command of this program after a backslash. Without
+    a
+    terminal the text is unchanged.
     """
     width = terminal_width(stream)
     if width is None or "\r" in text:
@@ -139,13 +138,14 @@ def _folded(line: str, width: int) -> list[str]:
 
 
 _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
-"""The gap between two columns of a row."""
+"""The gap between two columns of a table."""
 
 
 def fit_row(row: str, stream: TextIO) -> list[str]:
-    """Return a row of a table in lines that fit into the terminal behind a stream.
+    """Return a table row as lines that fit a stream's terminal.
 
-    First the gaps between its columns shrink, then its last column continues below. Without a
+    The gaps between columns shrink first; then the last column continues on further lines. Without
+    a
     terminal the row is unchanged.
     """
     width = terminal_width(stream)
@@ -165,11 +165,11 @@ def fit_row(row: str, stream: TextIO) -> list[str]:
 
 
 _WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:\\.|[^"\\])*")+""")
-"""A word of a shell, with its quotes."""
+"""A shell word, with its quotes."""
 
 
 def break_command(command: str, width: int) -> list[str]:
-    """Return a command in as many lines as it needs, joined by backslashes."""
+    """Split a command into lines joined by backslashes."""
     room = width - len(" \\")
     rows: list[str] = []
     for word in _WORD.findall(command):
@@ -181,40 +181,41 @@ def break_command(command: str, width: int) -> list[str]:
 
 
 def cut_text(text: str, width: int) -> str:
-    """Shorten a text to a number of characters, ending it with dots."""
+    """Shorten text to a number of characters, ending it with dots."""
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def leave_unpainted(word: str, status: str) -> str:  # noqa: ARG001  what every `Paint` takes
+def leave_unpainted(word: str, status: str) -> str:  # noqa: ARG001  required of every `Paint`
     """Return the word unchanged; the `Paint` for pipes and `NO_COLOR`."""
     return word
 
 
 def choose_paint(colours: Mapping[str, str]) -> Paint:
-    """Return the `Paint` for stdout; `leave_unpainted` in a pipe or without colours."""
+    """Return the `Paint` for stdout; `leave_unpainted` for a pipe or without colours."""
     is_dumb = os.environ.get("TERM") == "dumb"
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or is_dumb:
         return leave_unpainted
-    from click import style  # not needed where nothing is coloured
+    from click import style  # only needed for colours
 
     return lambda word, status: style(word, fg=colours[status]) if status in colours else word
 
 
 _CODE = re.compile(
-    r"(?m)^ *\| .*$"  # a line of a log is kept as written
+    r"(?m)^ *\| .*$"  # a log line is kept as written
     r"|(?<!`)`(?!`)([^`\n]+(?:\n *(?![ |])[^`\n]+){0,9})`(?!`)"
 )
 
 
 def format_code(text: str, stream: TextIO | None = None) -> str:
-    """Return a text of this program for display: on a terminal its code is bold, without backticks.
+    """Return text for display: on a terminal, code is bold and has no backticks.
 
-    In a pipe, with `NO_COLOR` and on a dumb terminal the backticks stay, because nothing else marks
-    where a command begins and ends there.
+    In a pipe, with `NO_COLOR` or on a dumb terminal the backticks stay, because nothing else marks
+    the
+    ends of a command.
 
     Args:
-        text: The text, in lines.
-        stream: Where it is written; None for stdout.
+        text: The text, which may have several lines.
+        stream: The stream it is written to; None for stdout.
     """
     if "`" not in text or not shows_bold(stream or sys.stdout):
         return text
@@ -228,9 +229,10 @@ def shows_bold(stream: TextIO) -> bool:
 
 
 class UnwrittenError(Exception):
-    """Stdout did not take the output: a full disk, or a reader that has gone.
+    """Stdout did not accept the output: the disk is full, or the reader has gone.
 
-    It is no `OSError`, because click ends with 1, the code of a failed check, for a closed pipe.
+    It is not an `OSError`, because for a closed pipe click exits with 1, the code of a failed
+    check.
     """
 
     def __init__(self, why: OSError) -> None:
@@ -239,22 +241,22 @@ class UnwrittenError(Exception):
 
 
 class DataStream(io.TextIOWrapper):
-    """The stream for data; its error names stdout as what failed, which an OSError does not."""
+    """The stream for data; unlike an OSError, its error identifies stdout as the cause."""
 
     begun = False
-    """True if anything was written to it."""
+    """True if anything has been written."""
     _is_in_line = False
-    """True if the last line that was written has no end yet."""
+    """True if the last line written is not yet terminated."""
 
     def end_line(self, stream: io.TextIOWrapper) -> None:
-        """End a line that was begun on the same terminal as `stream`; raises UnwrittenError."""
+        """End an unfinished line if `stream` is the same terminal; raises UnwrittenError."""
         are_terminals = self._is_in_line and self.isatty() and stream.isatty()
         if are_terminals and os.path.sameopenfile(self.fileno(), stream.fileno()):
             self.write("\n")
             self.flush()
 
     def write(self, text: str) -> int:
-        """Write text; raises UnwrittenError where nobody reads the stream any more."""
+        """Write text; raises UnwrittenError if the stream cannot take it."""
         self.begun = True
         self._is_in_line = not text.endswith("\n") if text else self._is_in_line
         try:
@@ -263,7 +265,7 @@ class DataStream(io.TextIOWrapper):
             raise UnwrittenError(error) from error
 
     def flush(self) -> None:
-        """Flush the stream; raises UnwrittenError where nobody reads it any more."""
+        """Flush the stream; raises UnwrittenError if the stream cannot take its data."""
         try:
             super().flush()
         except OSError as error:
@@ -271,16 +273,17 @@ class DataStream(io.TextIOWrapper):
 
 
 class LossyStream(io.TextIOWrapper):
-    """A stream for messages, whose errors are ignored.
+    """A stream for messages that ignores errors.
 
-    A full disk behind stderr must not change the result or the exit code of a command.
+    A full disk behind stderr must not change a command's result or exit code.
     """
 
     def write(self, text: str) -> int:
         """Write text for people, ignoring errors.
 
-        Commands are those that work here, lines fit into the terminal, and code is bold. It begins
-        no text in the middle of a line of stdout.
+        Commands are rewritten to work in this folder, lines are wrapped to the terminal, and code
+        is bold.
+        An unfinished line of stdout is ended first.
         """
         if isinstance(sys.stdout, DataStream):
             with contextlib.suppress(UnwrittenError):
@@ -288,7 +291,7 @@ class LossyStream(io.TextIOWrapper):
         return self.draw(format_code(wrap_for_stream(format_commands(text), self), self))
 
     def draw(self, text: str) -> int:
-        """Write text unchanged, as a screen is drawn, ignoring errors."""
+        """Write text unchanged, as when drawing a screen, ignoring errors."""
         with contextlib.suppress(OSError, ValueError):
             return super().write(text)
         return len(text)
@@ -300,32 +303,33 @@ class LossyStream(io.TextIOWrapper):
 
 
 def prepare_streams() -> None:
-    """Open closed standard streams, and wrap stdout and stderr to tell their errors apart."""
+    """Open closed standard streams, and wrap stdout and stderr to distinguish their errors."""
     _open_what_is_closed()
     sys.stdout, sys.stderr = _wrapped(DataStream, sys.stdout), _wrapped(LossyStream, sys.stderr)
 
 
 def _open_what_is_closed() -> None:
-    """Open descriptors 0 to 2 on the null device where closed: a run's pipes must not get them.
+    """Open closed descriptors 0 to 2 on the null device, so that no pipe of a run gets them.
 
-    Python has no stream for a descriptor that was closed, and code of others asks for one. Output
-    to a stdout that was closed fails as it would without this.
+    Python has no stream for a closed descriptor, and libraries expect one. Output to a stdout that
+    was
+    closed fails as it would without this.
     """
     while (opened := os.open(os.devnull, os.O_RDWR)) < 3:
         if opened == 1:
             os.dup2(unwritable := os.open(os.devnull, os.O_RDONLY), opened)
             os.close(unwritable)
-        os.set_inheritable(opened, True)  # noqa: FBT003  as the three are
+        os.set_inheritable(opened, True)  # noqa: FBT003  like the standard three
     os.close(opened)
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, name) is None:
             stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
-            setattr(sys, f"__{name}__", stream)  # keeps it from being closed once it is wrapped
+            setattr(sys, f"__{name}__", stream)  # keeps it from being closed when it is wrapped
 
 
 def _wrapped(kind: type[io.TextIOWrapper], stream: TextIO) -> io.TextIOWrapper:
-    # Characters without an encoding are escaped: the name of a file may be any bytes.
+    # Characters that cannot be encoded are escaped, because a file name may be any bytes.
     codecs.register_error("tpustarter.visible", _spell_out)
     return kind(
         stream.buffer,

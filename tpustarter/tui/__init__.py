@@ -1,5 +1,5 @@
-"""The tutor on a full screen; the only place that imports textual.
+"""The full-screen tutor, and the only package that imports Textual.
 
-Screens own state, widgets render it, and every long piece of work is a worker in a thread that
-only posts messages. What comes from a device, a log or a lesson is shown as text, never as markup.
+Screens own state, widgets render it, and long-running work is done in worker threads that only post
+messages. Text from a device, a log or a lesson is shown as plain text, never as markup.
 """

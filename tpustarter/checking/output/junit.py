@@ -1,4 +1,4 @@
-"""The run as JUnit XML, for CI systems that show nothing else."""
+"""A run as JUnit XML, for CI systems that show nothing else."""
 
 from __future__ import annotations
 
@@ -13,21 +13,28 @@ from tpustarter.core import locations
 from tpustarter.text.terminal import escape_text
 
 _OURS = b'<testsuite name="tpustarter on '
-"""The beginning of every file written here, after the XML declaration."""
+"""The start of every report that this module writes, after the XML declaration."""
 _HEAD_BYTES = 200
 
 
 def write_report(run: Run, path: Path) -> None:
-    """Write the run to a file; raises Problem if that fails."""
+    """Write the run's report to a file.
+
+    Raises:
+        Problem: The file cannot be written.
+    """
     _write(make_suite(run), path)
 
 
 def reserve_file(path: Path) -> None:
-    """Write a report of an unfinished run to the file; raises Problem if that fails.
+    """Write a placeholder report of an unfinished run, so that a kill leaves no earlier result.
 
-    If this run is killed, no earlier result is left in the file. A file that is no report of this
-    program may have been named by mistake, so it is put aside. Nothing is written to a pipe or a
-    device yet, because it takes only one document.
+    A file that is not a report of this program may have been named by mistake, so it is moved
+    aside.
+    Nothing is written to a pipe or device yet, because it can take only one document.
+
+    Raises:
+        Problem: The file cannot be written.
     """
     with locations.convert_output_errors(path):
         takes_file = path.is_file() or not path.exists()
@@ -45,7 +52,11 @@ def _keep_what_is_not_ours(path: Path) -> None:
 
 
 def write_error(what: str, path: Path) -> None:
-    """Write a report with an error in place of results; raises Problem if that fails."""
+    """Write a report with an error instead of results.
+
+    Raises:
+        Problem: The file cannot be written.
+    """
     root = ET.Element(
         "testsuite", name="tpustarter on none", tests="1", failures="0", errors="1", skipped="0"
     )
@@ -61,7 +72,7 @@ def _write(root: ET.Element, path: Path) -> None:
 
 
 def make_suite(run: Run) -> ET.Element:
-    """Return the test suite; its name includes the kind of device the claims were verified on."""
+    """Return the test suite, named after the kind of device on which the claims were verified."""
     counts = run.count_statuses()
     root = ET.Element(
         "testsuite",
@@ -98,7 +109,7 @@ def _case(result: Result) -> ET.Element:
     if result.status == "fail":
         message = escape_text(
             summarize_result(result)
-        )  # not the claim: alone it reads as the opposite
+        )  # the claim alone would read as the opposite
         codes = [finding["code"] for finding in result.findings if finding["verdict"] == "fail"]
         ET.SubElement(case, "failure", type=",".join(codes), message=message).text = text
     elif result.status in ("error", "notrun"):

@@ -1,4 +1,4 @@
-"""The run as plain text: worst first, then each claim that holds, then the headline."""
+"""A run as plain text: worst results first, then the claims that hold, then the headline."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import Paint, escape_text, leave_unpainted, line_width, wrap
 
 ID_WIDTH = 22
-"""Columns for the name of a check; more where a run has a check with a longer one."""
+"""Width of the column of check ids, unless a run has a longer id."""
 SECONDS_WIDTH = 8
 MIN_ROOM = 24
-"""Fewest columns for the text beside the name of a check; with fewer it goes below the name."""
+"""Narrowest column for the text beside a check id; if it is narrower, the text goes below."""
 _INDENT = " " * 6
 _WORDS: dict[Status, str] = {
     "fail": "FAIL",
@@ -38,7 +38,7 @@ _WORDS: dict[Status, str] = {
     "skip": "skip",
 }
 _CLAIMS = {"pass": "", "fail": "does not hold: ", "warn": "holds with a warning: "}
-"""The words before a claim, so that a refuted one is not read as if it held."""
+"""Words before a claim, so that a refuted claim does not read as if it held."""
 _NOISE = (
     "/tpustarter/probe/",
     "probe.pyz/__main__.py",
@@ -46,30 +46,30 @@ _NOISE = (
     "=== Source Location Trace",
     "learning/45eac/",
 )
-"""Frames of the probe itself and of libtpu's sources, which explain nothing about the machine."""
+"""Frames of the probe and of libtpu's sources, which reveal nothing about the machine."""
 _HOST = re.compile(r"host:(\d+) ?(.*)")
-"""The entity of a finding in a run on many hosts."""
+"""The entity of a finding in a run on several hosts."""
 NEVER_TRIED = (
     "This run over many hosts was tested on CPUs, and never on a real slice: if a result "
     "surprises you, doubt it, and report it."
 )
-"""The sentence below a report on several hosts with TPUs, until somebody has tried one."""
+"""The note below a report on several hosts with TPUs, until this has been tried on one."""
 FOLDED_FROM = 4
-"""Number of claims that hold from which they are folded into one line."""
+"""Number of passed claims from which they are folded into one line."""
 LOG_LINES = 12
-"""Lines of a process's output shown below an error; all of them with `-v`."""
+"""Maximum lines of a process's output shown below an error; `-v` shows all."""
 
 
 def render_results(
     run: Run, *, verbose: bool = False, fold_passes: bool = False, paint: Paint = leave_unpainted
 ) -> str:
-    """Return the whole report, without the first line (`format_opening`).
+    """Return the whole report, without its first line (`format_opening`).
 
     Args:
         run: The finished run.
-        verbose: Whether every finding, skip and log is shown.
-        fold_passes: Whether many claims that hold are one line; `verbose` outranks it.
-        paint: Colours words by a status.
+        verbose: True to show every finding, skip and log.
+        fold_passes: True to fold many passed claims into one line; `verbose` outranks it.
+        paint: Colours a word according to a status.
     """
     lines: list[str] = []
     raised = known_causes.rank_causes(run.results, _rank)
@@ -126,7 +126,7 @@ def _rank(result: Result) -> known_causes.Rank:
 
 
 def format_opening(run: Run) -> str:
-    """Return the Python, frameworks and devices under test, in lines of the terminal's width."""
+    """Return the Python, frameworks and devices under test, wrapped to the terminal."""
     return "\n".join(
         line
         for text, hang in opening_lines(run)
@@ -135,7 +135,7 @@ def format_opening(run: Run) -> str:
 
 
 def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
-    """Yield the lines of `format_opening` before they are wrapped, each with its hanging indent."""
+    """Yield the unwrapped lines of `format_opening`, each with its hanging indent."""
     target = run.target
     names = [
         f"{name} {version}"
@@ -177,7 +177,7 @@ def _why_left_out(left_out: Iterable[str], installed: Iterable[str]) -> str:
 def format_waiting_check(
     check_id: str, seconds: float, *, platform: str, progress: str = ""
 ) -> tuple[str, str]:
-    """Return a line on a check that is still running, and the usual time of its activity."""
+    """Return a line about a running check, and the usual duration of its current step."""
     activity, usual = escape_text(progress), ""
     framework, _, name = check_id.partition(".")
     if not activity and name == "devices_visible":
@@ -192,7 +192,7 @@ def format_waiting_check(
 
 
 def check_id_width(ids: Iterable[str]) -> int:
-    """Return the width of the column of check ids, with the space after the longest."""
+    """Return the width of the column of check ids, including a space after the longest."""
     return max(ID_WIDTH, *(len(check_id) + 1 for check_id in ids), 0)
 
 
@@ -218,7 +218,7 @@ def _row_finding(result: Result) -> FindingFields | None:
 
 
 def merge_same_findings(findings: Sequence[FindingFields]) -> list[FindingFields]:
-    """Merge the findings that are the same on several hosts."""
+    """Merge identical findings from several hosts."""
     hosts: dict[str, list[str]] = {}
     alike: dict[str, FindingFields] = {}
     for number, finding in enumerate(findings):
@@ -273,7 +273,7 @@ def _log(result: Result, *, verbose: bool) -> Iterator[str]:
     if not verbose:
         lines = _last_words([line for line in lines if not any(noise in line for noise in _NOISE)])
         if result.reason not in ("timeout", "crashed", "protocol"):
-            lines = []  # the traceback of an exception ends with what the row already shows
+            lines = []  # the row already shows the last line of the traceback
     for line in lines:
         yield escape_text(f"{_INDENT}| {line}")[:400]
 
@@ -283,7 +283,7 @@ def _last_words(lines: list[str]) -> list[str]:
     if not starts:
         return lines[-LOG_LINES:]
     output, stacks = lines[: starts[-1]], lines[starts[-1] :]
-    # faulthandler prints the main thread last, its innermost call first.
+    # faulthandler prints the main thread last, with its innermost call first.
     threads = [n for n, line in enumerate(stacks) if "most recent call first" in line]
     stack = stacks[threads[-1] + 1 :] if threads else []
     half = LOG_LINES // 2
@@ -308,7 +308,7 @@ def _spread(word: str, label: str, seconds: str) -> str:
 
 
 def summarize_result(result: Result) -> str:
-    """Return the most important fact about a result, on one line."""
+    """Return the most important fact about a result as one line."""
     row_finding = _row_finding(result)
     if row_finding:
         return finding_line(row_finding)
@@ -322,7 +322,7 @@ def summarize_result(result: Result) -> str:
 
 
 def finding_line(finding: PublishedFinding) -> str:
-    """Return a finding as one sentence: name, found, expected, with the unit once."""
+    """Return a finding as one sentence: name, found value, expected value, with the unit once."""
     found, expected = finding["found"], finding["expected"]
     unit = f" {finding['unit']}" if finding["unit"] else ""
     if found == 1:
@@ -350,7 +350,7 @@ def _says_where(finding: PublishedFinding) -> bool:
 
 
 def format_number(value: object) -> str:
-    """Return a value for people: three significant digits for a float, `yes` or `no` for a bool."""
+    """Format a value for people: a float with three significant digits, a bool as `yes` or `no`."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""The changes between two runs as text: worse results first, then their possible causes."""
+"""The changes between two runs as text: worse results first, then possible causes."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _PAST = {
 }
 _CAME_OR_WENT = {"gone": ("gone", "not in this run"), "added": ("new", "not in the earlier run")}
 Line = tuple[str, str, str]
-"""A word of the result column, a name, and the text beside them."""
+"""A word for the result column, a name, and the text beside them."""
 MOST_SHOWN = 20
-"""Lines of one part of the text; the JSON has all of them."""
+"""Maximum lines per section; the JSON document has all of them."""
 MOST_ALONE = 3
-"""Checks that came or went, up to which each has a line of its own."""
+"""Maximum number of added or removed checks that get a line each."""
 _LONGEST = 40
 
 

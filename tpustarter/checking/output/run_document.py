@@ -1,6 +1,6 @@
-"""The run as one JSON document (`tpustarter.report/1`) and as a stream of JSON events.
+"""A run as one JSON document (`tpustarter.report/1`), and as a stream of JSON events.
 
-`schema.json` beside this file is the published shape; changes within a major number only add.
+The published schema is `schema.json` in this folder; changes within a major version only add.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def make_json_document(run: Run) -> dict[str, object]:
 
 
 def result_fields(result: Result) -> dict[str, object]:
-    """Return one result as it appears in the document."""
+    """Return one result in the document's form."""
     return {
         "id": result.id,
         "title": result.title,
@@ -47,7 +47,7 @@ def result_fields(result: Result) -> dict[str, object]:
 
 
 def event_fields(event: Event) -> dict[str, object]:
-    """Return an event of the stream as JSON fields; `finished_fields` makes the last event."""
+    """Return an event of the stream as JSON fields; the last event comes from `finished_fields`."""
     match event:
         case PlanMade(run=run):
             return {"event": "began", **_head(run)}
@@ -78,7 +78,7 @@ def event_fields(event: Event) -> dict[str, object]:
 
 
 def finished_fields(run: Run) -> dict[str, object]:
-    """Return the last event of the stream: the document without the parts already streamed."""
+    """Return the last event of the stream: the document without the parts already sent."""
     return {
         "event": "finished",
         "schema": SCHEMA,
@@ -89,7 +89,7 @@ def finished_fields(run: Run) -> dict[str, object]:
 
 
 def error_fields(error: Exception) -> dict[str, object]:
-    """Return the JSON that replaces the document on stdout when a run ends with an error."""
+    """Return the JSON that replaces the document on stdout if a run ends with an error."""
     error = find_problem(error) or error
     code = error.code if isinstance(error, Problem) else ExitCode.BUG
     what = error.full_text if isinstance(error, Problem) else f"{type(error).__name__}: {error}"
@@ -99,9 +99,12 @@ def error_fields(error: Exception) -> dict[str, object]:
 
 
 def format_json_line(fields: dict[str, object]) -> str:
-    """Return the fields as one JSON line; raises ValueError for a value JSON lacks, such as NaN.
+    """Return fields as one line of JSON.
 
-    A byte of a file name that isn't UTF-8 is written as an escape, because JSON has no text for it.
+    A byte of a file name that is not UTF-8 is escaped, because JSON cannot represent it.
+
+    Raises:
+        ValueError: A value cannot be represented in JSON, such as NaN.
     """
     return _ESCAPE.sub(
         lambda match: f"\\\\x{match[1]}" if match[1] else match[0],
@@ -110,7 +113,7 @@ def format_json_line(fields: dict[str, object]) -> str:
 
 
 _ESCAPE = re.compile(r"\\\\|\\ud[89ab]..\\u....|\\udc([89a-f].)")
-"""A backslash, a character beyond 16 bits, or what Python makes of a byte that isn't UTF-8."""
+"""A backslash, a surrogate pair, or a lone surrogate for a byte that is not UTF-8."""
 
 
 def _head(run: Run) -> dict[str, object]:

@@ -1,1 +1,1 @@
-"""The plan of a self-check: the Python under test, its devices, the checks."""
+"""The plan of a self-check: the Python under test, its devices, and the checks."""

@@ -1,4 +1,4 @@
-"""The user's request to the self-check."""
+"""A request for a self-check."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """The user's request to the self-check, as given on the command line or in the app."""
+    """The user's request for a self-check, from the command line or the app."""
 
     ids: tuple[str, ...] = ()
     level: str = "quick"
@@ -16,9 +16,9 @@ class CheckRequest:
     devices: int | None = None
     this_host: bool = False
     all_hosts: bool = False
-    """True if every host of the slice takes part."""
+    """True to run on every host of the slice."""
     require: str | None = None
     isolate: bool = False
     minutes: float = 10.0
-    """Minutes that a check of the level `soak` runs."""
+    """Duration of each soak check in minutes."""
     fail_on_warn: bool = False

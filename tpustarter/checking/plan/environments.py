@@ -1,6 +1,6 @@
 """Environments that set-up made and proved: one per framework to test, others for one command.
 
-The paths are kept in a state file, which set-up writes and every search for a Python reads.
+Their paths are stored in a state file, which set-up writes and every search for a Python reads.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from tpustarter.core import state
 from tpustarter.machine import frameworks
 
 STATE = "setup"
-"""Name of the state file: the folder being made, and the environments that were proved."""
+"""Name of the state file, which has the folder in progress and the proved environments."""
 TESTED, COMPILES = "environment", "rehearsal"
-"""Keys of the environment for checks and lessons, and of the one for `rehearse`."""
+"""Keys of the environments for checks and lessons, and for `rehearse`."""
 JUPYTER, COLAB, PROFILER = "jupyter", "colab", "profiler"
 SERVED = {"jupyter": JUPYTER, "colab": COLAB, "profiler": PROFILER}
-"""Environments whose server `tpustarter serve` starts; nothing is tested in them."""
+"""Environments whose server `tpustarter serve` starts; no checks run in them."""
 CANDIDATES = (TESTED, *(name for name in frameworks.FRAMEWORKS if name != "jax"))
-"""Environments that checks and lessons may run in: one for each framework, JAX's first."""
+"""Environments in which checks and lessons can run: one per framework, JAX's first."""
 KEYS = (*CANDIDATES, COMPILES, *SERVED.values())
 
 
 def find_proved(key: str = TESTED) -> Path | None:
-    """Return the folder of an environment that set-up made and proved, if it is still there.
+    """Return the folder of an environment that set-up proved, or None if it is gone.
 
     Raises:
-        Problem: nobody knows, because the state file cannot be read.
+        Problem: The state file cannot be read.
     """
-    with contextlib.suppress(ValueError):  # no path has a zero byte in it
+    with contextlib.suppress(ValueError):  # no path contains a NUL byte
         folder = state.load_state(STATE).get(key)
         if isinstance(folder, str) and has_python(Path(folder)):
             return Path(folder)
@@ -38,18 +38,26 @@ def find_proved(key: str = TESTED) -> Path | None:
 
 
 def has_python(folder: Path) -> bool:
-    """Return whether the folder has a Python that could be started."""
+    """Return whether a folder has an executable Python."""
     path = folder / "bin/python"
-    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113  answers for what this user may not look at
+    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113  pathlib raises without permission
 
 
 def remember_environment(folder: Path, key: str = TESTED) -> None:
-    """Save a folder as the proved environment for `key`; raises Problem on a full disk."""
+    """Save a folder as the proved environment for `key`.
+
+    Raises:
+        Problem: It cannot be saved.
+    """
     state.save_state(STATE, {**state.load_state(STATE), key: str(folder)})
 
 
 def forget_environment(folder: Path) -> None:
-    """Delete the record of the environment in a folder; raises Problem on a full disk."""
+    """Delete the record of a folder's environment.
+
+    Raises:
+        Problem: The change cannot be saved.
+    """
     saved = state.load_state(STATE)
     remaining = {
         name: value for name, value in saved.items() if name not in KEYS or value != str(folder)

@@ -1,6 +1,6 @@
 """The plan of a run on this machine, made before anything is started, with its reasons.
 
-DESIGN: the table "what happens on each machine" is this module; its rows are golden tests.
+The table "what happens on each machine" in DESIGN is implemented here; its rows are golden tests.
 """
 
 from __future__ import annotations
@@ -23,48 +23,50 @@ from tpustarter.running import run_folder
 from tpustarter.text import phrases
 
 VIRTUAL_DEVICES = 8
-"""Number of CPU devices simulated where there is no accelerator: as on most newcomers' TPUs."""
+"""Number of CPU devices simulated without an accelerator: as many as most newcomers' TPUs have."""
 
 _FORCED_COUNT = re.compile(r"--xla_force_host_platform_device_count=\S*")
 
 
 @dataclass(frozen=True)
 class AlternativePython:
-    """A Python that could be tested in place of the one under test."""
+    """A Python that could be tested instead of the one under test."""
 
     shown_path: str
-    """Its path, as a person would type it."""
+    """Its path as the user would type it."""
     frameworks: Mapping[str, str]
-    """Versions of the frameworks in it, by import name."""
+    """Versions of its frameworks, by import name."""
 
 
 @dataclass(frozen=True)
 class FrameworkPlan:
-    """The devices and variables for starting frameworks, or the reason not to start any."""
+    """The devices and environment variables for starting frameworks, or the reason not to."""
 
     platform: str
-    """`tpu`, `gpu` or `cpu`, or the first name in the user's own JAX_PLATFORMS."""
+    """`tpu`, `gpu` or `cpu`, or the first name in the user's JAX_PLATFORMS."""
     devices: int | None
-    """Devices this process should see; None when that is unknown."""
+    """Number of devices that this process should see; None if unknown."""
     virtual: bool
     generation: str | None
-    """TPU generation of this machine, if any."""
+    """This machine's TPU generation, if any."""
     chips: int
-    """TPU chips on this machine's PCI bus."""
+    """Number of TPU chips on this machine's PCI bus."""
     env: dict[str, str] = field(default_factory=dict[str, str])
-    """Variables that the probe sets for every framework. Those of JAX are among them, because other
-    frameworks call JAX for kernels of their own."""
+    """Variables that the probe sets for every framework. JAX's are included, because other
+    frameworks
+    call JAX for their own kernels.
+    """
     unset: tuple[str, ...] = ()
-    """Variables the probe removes."""
+    """Variables that the probe removes."""
     blocked: BlockedFramework | None = None
     unknown: tuple[str, ...] = ()
-    """Ids of Google's PCI devices here that may be TPUs this version does not know."""
+    """PCI ids of Google devices that may be TPUs unknown to this version."""
     where_parts: tuple[str, ...] = ()
-    """The devices in words, the most important first: `TPU v6e`, `8 chips`."""
+    """The devices as text, most important part first: `TPU v6e`, `8 chips`."""
 
     @property
     def devices_text(self) -> str:
-        """The devices in words, such as `8 virtual CPU devices` or `TPU v6e, 8 chips`."""
+        """The devices as text, such as `8 virtual CPU devices` or `TPU v6e, 8 chips`."""
         return ", ".join(self.where_parts)
 
 
@@ -80,13 +82,13 @@ def make_plan(
     """Return the plan of a run on this machine: its platform, devices and hosts.
 
     Args:
-        machine: The machine that is examined.
-        require: The platform the user insists on, `tpu` or `gpu`.
-        devices: Number of virtual CPU devices; on a machine with chips they are used only if
-            this is given.
-        this_host: Whether to run on this host of a slice alone.
-        all_hosts: Whether all hosts of the slice take part, so that none waits in vain.
-        gpu_plugin: Whether JAX in the Python under test would use a GPU by itself.
+        machine: The machine to examine.
+        require: The platform that the user requires, `tpu` or `gpu`.
+        devices: Number of virtual CPU devices; a machine with chips uses them only if this is
+            given.
+        this_host: True to use only this host of a slice.
+        all_hosts: True if all hosts of the slice take part, so that none waits in vain.
+        gpu_plugin: True if JAX in the Python under test uses a GPU by default.
     """
     chips, unknown = len(host.list_chips(machine)), tuple(host.unknown_google_devices(machine))
     jax_platforms = machine.env.get("JAX_PLATFORMS", "").strip()
@@ -98,7 +100,7 @@ def make_plan(
         )
     virtual = False
     if platform == "cpu":
-        # On a machine with chips a CPU run is one device, unless virtual ones were asked for.
+        # On a machine with chips, a CPU run has one device unless virtual ones were requested.
         devices = devices or (1 if chips else VIRTUAL_DEVICES)
         virtual = devices > 1
         env["JAX_NUM_CPU_DEVICES"] = str(devices)
@@ -150,11 +152,11 @@ def _on_tpu(
         blocked = _one_of_many(machine, metadata, shape)
     unknown = tuple(host.unknown_google_devices(machine))
     if host.guess_platform(machine) != "tpu" and require == "tpu" and not unknown:
-        # JAX_PLATFORMS names a TPU that is not there; without --require JAX reports that itself.
+        # JAX_PLATFORMS names a missing TPU; without --require, JAX reports that itself.
         blocked = BlockedFramework(host.NO_TPU, ExitCode.NO_DEVICE)
     blocked = _busy(machine) or _denied(machine) or blocked
     chips = len(host.list_chips(machine))
-    # Colab and Kaggle may hide PCI: the device nodes are then counted as chips.
+    # Colab and Kaggle may hide PCI, so device nodes are counted as chips instead.
     total_chips = chips or host.count_reachable_chips(machine)
     devices = host.count_visible_devices(machine, metadata)
     where = (generation.title.split(" (")[0] if generation else "TPU",)  # without the code name
@@ -179,7 +181,7 @@ def _on_tpu(
 
 
 def sees_tpu(machine: host.Machine) -> bool:
-    """Return whether this machine has a TPU, whatever `JAX_PLATFORMS` names."""
+    """Return whether this machine has a TPU, regardless of `JAX_PLATFORMS`."""
     return bool(host.count_reachable_chips(machine)) or host.guess_platform(machine) == "tpu"
 
 
@@ -199,7 +201,7 @@ def _platform(
     *,
     gpu_plugin: bool,
 ) -> str:
-    if jax_platforms:  # the user's own choice is obeyed, and shown
+    if jax_platforms:  # the user's own choice is obeyed and shown
         first = jax_platforms.split(",", maxsplit=1)[0].strip()
         return "gpu" if first in ("cuda", "rocm") else first
     if devices is not None:
@@ -218,7 +220,7 @@ def _environment(
     env = {"JAX_PLATFORMS": jax_platforms} if jax_platforms else dict(platforms[platform])
     unset = [name for name in ("JAX_PLATFORM_NAME",) if name in machine.env]
     flags = machine.env.get("XLA_FLAGS", "")
-    if _FORCED_COUNT.search(flags):  # JAX refuses this flag beside JAX_NUM_CPU_DEVICES
+    if _FORCED_COUNT.search(flags):  # JAX refuses this flag with JAX_NUM_CPU_DEVICES
         env["XLA_FLAGS"] = _FORCED_COUNT.sub("", flags).strip()
     return env, tuple(unset)
 
@@ -226,7 +228,7 @@ def _environment(
 def framework_variables(
     plan: FrameworkPlan, framework: str, env: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the variables that the probe sets for one framework, in addition to the user's own."""
+    """Return the variables that the probe sets for a framework, in addition to the user's own."""
     own = frameworks.platform_variables(framework, plan.platform, plan.devices, env)
     return {**own, **plan.env}
 
@@ -234,7 +236,7 @@ def framework_variables(
 def probe_environment(
     plan: FrameworkPlan, base: Mapping[str, str], folder: Path, framework: str
 ) -> dict[str, str]:
-    """Return the whole environment of a probe: the user's, with the plan's changes."""
+    """Return a probe's whole environment: the user's, with the plan's changes."""
     env = {name: value for name, value in base.items() if name not in plan.unset}
     return {**env, **framework_variables(plan, framework, base), **run_folder_variables(folder)}
 
@@ -303,15 +305,15 @@ def explain_missing_framework(
     chips: int,
     asked: bool,
 ) -> BlockedFramework:
-    """Return the reason and the hint for a framework that the Python under test lacks.
+    """Return the reason and hint for a framework that is missing from the Python under test.
 
     Args:
         framework: Its import name.
-        python: The Python under test, as a person would type it.
-        installed: Import names of the frameworks it has.
+        python: The Python under test, as the user would type it.
+        installed: Import names of the installed frameworks.
         others: Other Pythons that have a framework.
-        chips: TPU chips on this machine.
-        asked: Whether the user asked for something that needs it.
+        chips: Number of TPU chips on this machine.
+        asked: True if the user asked for something that needs it.
     """
     known = frameworks.FRAMEWORKS[framework]
     wheel = phrases.join_words((known.tpu_wheel if chips else known.wheel).split())
@@ -338,15 +340,15 @@ def explain_unusable_framework(
     asked: bool,
     oldest: str = "",
 ) -> BlockedFramework | None:
-    """Return why an installed framework is not started, or None if it can be.
+    """Return the reason why an installed framework is not started, or None if it can be.
 
     Args:
         framework: Its import name.
-        python: The Python under test, as a person would type it.
-        installed: Versions by import name; that of jaxlib too.
+        python: The Python under test, as the user would type it.
+        installed: Versions by import name, including jaxlib's.
         others: Other Pythons that have a framework.
-        asked: Whether the user asked for something that needs it.
-        oldest: The oldest version that will do; empty for the oldest supported one.
+        asked: True if the user asked for something that needs it.
+        oldest: The oldest acceptable version; empty for the oldest supported one.
     """
     version = installed[framework]
     if frameworks.is_too_old(framework, version, oldest):
@@ -381,7 +383,7 @@ def _other_python(others: Iterable[AlternativePython], framework: str = "") -> s
 
 
 def explain_wrong_platform(framework: str, plan: FrameworkPlan) -> BlockedFramework | None:
-    """Return why a framework cannot be started on the planned devices, or None if it can."""
+    """Return the reason why a framework cannot run on the planned devices, or None if it can."""
     if plan.platform != "gpu" or "gpu" in frameworks.FRAMEWORKS[framework].platforms:
         return None
     return BlockedFramework(
@@ -393,7 +395,7 @@ def explain_wrong_platform(framework: str, plan: FrameworkPlan) -> BlockedFramew
 
 
 def explain_missing_packages(missing: Sequence[str], python: str) -> BlockedFramework:
-    """Return the reason and the hint for packages of a lesson that the Python lacks."""
+    """Return the reason and hint for a lesson's packages that are missing from the Python."""
     wanted = shlex.join(map(interpreters.format_requirement, missing))
     install = pip_command.format_pip_command(f"{python} -m pip install {wanted}")
     are = phrases.choose_plural(len(missing), "is", "are")
@@ -405,7 +407,7 @@ def explain_missing_packages(missing: Sequence[str], python: str) -> BlockedFram
 
 
 def make_host_fields(plan: FrameworkPlan) -> HostFields:
-    """Return the fields of a document that describe the host."""
+    """Return the fields that describe the host in a document."""
     facts: HostFields = {"chips": plan.chips, "generation": plan.generation}
     return {**facts, "unknown_google_devices": [*plan.unknown]} if plan.unknown else facts
 

@@ -1,4 +1,4 @@
-"""The choice of the Python under test, made by looking at files: no interpreter is started."""
+"""The choice of the Python under test, based on files only: no interpreter is started."""
 
 from __future__ import annotations
 
@@ -25,24 +25,23 @@ PACKAGES = {
     "safetensors": "safetensors",
     "transformers": "transformers",
 }
-"""Packages that lessons need beside a framework: the module of each, by the name to install."""
+"""Packages that lessons need besides a framework: each one's module by its install name."""
 VERSIONS = {"accelerate": "1.15.*", "transformers": "5.23.*"}
-"""The versions of those that must not be the newest: transformers leaves torch_xla 2.9's torch."""
+"""Pinned versions, because the newest transformers drops the torch of torch_xla 2.9."""
 GPU_PLUGINS = "jax_cuda*_plugin"
 """Glob for the distributions that make an NVIDIA GPU JAX's default backend."""
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python that could be tested, with its frameworks and the setting that named it."""
+    """A Python that could be tested, with its frameworks and its origin."""
 
     path: Path
-    """Path of its executable, links not resolved: a virtual environment is known by its own
-    path."""
+    """Path of its executable, with links unresolved, as a virtual environment requires."""
     why: str
-    """Why it is a candidate, such as `--python` or `active environment`."""
+    """The reason why it is a candidate, such as `--python` or `active environment`."""
     frameworks: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Versions of the frameworks whose metadata is in its package folders."""
+    """Versions of its frameworks, from metadata in its package folders."""
 
     def has_framework(self, framework: str) -> bool:
         """Return whether a framework and the libraries that it computes with are installed."""
@@ -52,17 +51,17 @@ class Interpreter:
 
     @property
     def frameworks_text(self) -> str:
-        """Names and versions of its frameworks, such as `jax 0.12.0, torch 2.9.0`; often empty."""
+        """Its frameworks and their versions, such as `jax 0.12.0, torch 2.9.0`; often empty."""
         return ", ".join(f"{name} {version}" for name, version in self.frameworks.items())
 
     @property
     def has_gpu_plugin(self) -> bool:
-        """Return whether JAX would use an NVIDIA GPU by default in this Python."""
+        """Return whether JAX in this Python would use an NVIDIA GPU by default."""
         return self._holds(GPU_PLUGINS)
 
     @property
     def has_torch(self) -> bool:
-        """Return whether PyTorch is installed in this Python, for any device."""
+        """Return whether this Python has PyTorch, for any device."""
         return self._holds("torch")
 
     def _holds(self, distribution: str) -> bool:
@@ -80,11 +79,12 @@ def choose_interpreter(
 ) -> tuple[Interpreter, list[Interpreter]]:
     """Return the Python under test, and the other candidates that have a framework.
 
-    Where a framework is `wanted`, the first candidate that has it comes before those without it.
-    `option` is the command-line option that named `explicit`, for messages.
+    Candidates with the `wanted` framework come before those without it. `option` is the
+    command-line
+    option that named `explicit`, for messages.
 
     Raises:
-        Problem: `explicit` names no Python, or there is none at all.
+        Problem: `explicit` is not a Python, or there is none at all.
     """
     candidates = list(_candidates(env, folder))
     saved = None if explicit is not None else _saved()
@@ -108,7 +108,7 @@ def choose_interpreter(
 
 
 def _saved() -> Interpreter | None:
-    with contextlib.suppress(ValueError):  # no path has a zero byte in it
+    with contextlib.suppress(ValueError):  # no path contains a NUL byte
         path = Path(str(state.load_state("settings").get("python") or ""))
         if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
             return Interpreter(
@@ -118,7 +118,7 @@ def _saved() -> Interpreter | None:
 
 
 def find_with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
-    """Yield each Python that has JAX and libtpu: first that of set-up, then the saved one."""
+    """Yield each Python that has JAX and libtpu: set-up's first, then the saved one."""
     proved = environments.find_proved(environments.COMPILES)
     first = (
         [Interpreter(proved / "bin/python", "made by `tpustarter setup rehearse`")]
@@ -166,8 +166,8 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     if frameworks := read_framework_versions(own):
         yielded.add(own)
         yield Interpreter(Path(sys.executable), "the Python tpustarter runs in", frameworks)
-    yield from usable(made.values())  # each is for one framework: all others come first
-    from shutil import which  # takes long, and is not needed to know names
+    yield from usable(made.values())  # each is for one framework, so all others come first
+    from shutil import which  # slow to import, and not needed for names
 
     on_path = which("python3", path=env.get("PATH"))
     if on_path and not any(_same(Path(on_path).parent.parent, prefix) for prefix in yielded):
@@ -178,7 +178,7 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
 
 
 def _explicit(text: str, option: str) -> Interpreter:
-    if not text.strip():  # as from `--python "$MY_PYTHON"` where that is not set
+    if not text.strip():  # e.g. `--python "$MY_PYTHON"` with an unset variable
         raise Problem(
             "the Python to test was given as an empty text",
             hint=f"set the variable behind `{option}`, or leave the option out",
@@ -187,7 +187,7 @@ def _explicit(text: str, option: str) -> Interpreter:
     from shutil import which
 
     path = locations.expand_path(text)
-    # os.path also answers where this user may not look; pathlib raises there.
+    # os.path returns False for paths that this user may not access; pathlib raises.
     if os.path.isdir(path):  # noqa: PTH112
         path = path / "bin" / "python"
     elif not os.path.exists(path) and os.sep not in text and (executable := which(text)):  # noqa: PTH110
@@ -204,7 +204,7 @@ def _explicit(text: str, option: str) -> Interpreter:
 
 
 def read_framework_versions(prefix: Path, env: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the versions of the frameworks below a prefix, read from folder names alone."""
+    """Return the versions of the frameworks installed under a prefix, from folder names alone."""
     builds = {name.replace("-", "_"): framework for name, framework in frameworks.BUILDS.items()}
     versions = _versions((*frameworks.FRAMEWORKS, *builds), prefix, env)
     named = {builds.get(name, name): version for name, version in versions.items()}
@@ -212,14 +212,14 @@ def read_framework_versions(prefix: Path, env: Mapping[str, str] | None = None) 
 
 
 def format_requirement(name: str) -> str:
-    """Return the requirement of a package that a lesson needs: its name, and a version if any."""
+    """Return the pip requirement for a lesson's package: its name, and its version if pinned."""
     return f"{name}=={VERSIONS[name]}" if name in VERSIONS else name
 
 
 def list_missing_packages(
     names: Iterable[str], prefix: Path, env: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Return the packages, by the names to install, that are not below a prefix."""
+    """Return the install names of the packages that are not installed under a prefix."""
     files = {name: name.replace("-", "_") for name in names}
     versions = _versions(files.values(), prefix, env)
     return [name for name, file in files.items() if file not in versions]

@@ -1,4 +1,4 @@
-"""The headline of a run, a sentence or two: what holds and where, and what was not tested."""
+"""The headline of a run, in a sentence or two: what holds and where, and what was not tested."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from tpustarter.text.terminal import escape_text
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The counts of a run's results, with the devices and the reasons that its headline names."""
+    """The counts of a run's results, and the devices and reasons named in its headline."""
 
     passed: int = 0
     warned: int = 0
     failed: int = 0
     undecided: int = 0
-    """Claims without a verdict, apart from those counted as `dependent`."""
+    """Claims without a verdict, except those counted in `dependent`."""
     dependent: int = 0
-    """Claims that were not tested because a check they depend on failed."""
+    """Claims not tested because a check they depend on failed."""
     devices: str = ""
-    """The devices on which claims hold, in words; empty for none."""
+    """The devices on which claims hold, as text; empty if there are none."""
     on_tpu: bool = False
     was_stopped: bool = False
     not_started: str = ""
-    """Why no framework was started; empty where one was or could have been."""
+    """The reason why no framework was started; empty if one was or could have been."""
     skipped: int = 0
     not_applicable: str = ""
-    """Why the skipped checks do not apply."""
+    """The reason why the skipped checks do not apply."""
 
     @property
     def claims(self) -> int:
@@ -40,7 +40,7 @@ class RunSummary:
 
 
 def summarize_run(run: Run) -> RunSummary:
-    """Count the claims of a run by verdict, and collect the reasons that its headline names."""
+    """Count a run's claims by verdict, and collect the reasons named in its headline."""
     counts = run.count_statuses()
     unknown = [result for result in run.results if is_verdict_missing(result)]
     dependent = sum(result.reason == "dependency" for result in unknown)
@@ -62,13 +62,13 @@ def summarize_run(run: Run) -> RunSummary:
 
 
 def read_summary(fields: Mapping[str, object]) -> RunSummary | None:
-    """Return a summary read from a state file, or None for one that is damaged."""
+    """Return a summary read from a state file, or None if it is malformed."""
     is_whole = asdict(RunSummary()).keys() <= fields.keys()
     return as_type(fields, RunSummary) if is_whole else None
 
 
 def describe_devices(run: Run) -> str:
-    """Return the devices on which claims were shown to hold, in words, or "" if there are none."""
+    """Return the devices on which claims were shown to hold, as text, or "" if there are none."""
     kind = find_verified_device(run)
     device = next(
         (result.ran_on for result in run.results if result.kind == kind and result.ran_on), None
@@ -99,18 +99,18 @@ def _name_devices(run: Run, kind: Kind, device: UsedDevices) -> str:
 
 
 def format_headline(run: Run) -> str:
-    """Return the headline of a run: one or two sentences, whose numbers add up."""
+    """Return a run's headline: one or two sentences whose numbers add up."""
     return format_run_summary(summarize_run(run))
 
 
 def format_run_summary(
     summary: RunSummary, named: Mapping[str, Sequence[str]] | None = None
 ) -> str:
-    """Return a summary in one or two sentences, whose numbers add up.
+    """Return a summary as one or two sentences whose numbers add up.
 
     Args:
         summary: The summary of a run.
-        named: The checks to name behind their number, by status: `fail` or `warn`.
+        named: Ids of checks to list after their count, by status: `fail` or `warn`.
     """
     total = summary.claims
     if not total:
@@ -146,7 +146,7 @@ def _of_one(summary: RunSummary, on: str) -> str:
 
 
 def explain_no_claim(summary: RunSummary) -> str:
-    """Return why a run has no claim to report, as part of a sentence."""
+    """Return the reason why a run has no claim to report, as part of a sentence."""
     if not summary.not_applicable:
         return "nothing was checked"
     count = summary.skipped
@@ -155,7 +155,7 @@ def explain_no_claim(summary: RunSummary) -> str:
 
 
 def format_closing(summary: RunSummary) -> str:
-    """Return the end of a headline: the reason for a stop, and the devices not tested."""
+    """Return the end of a headline: a stop, frameworks not started, and devices not tested."""
     text = ", stopped before the end." if summary.was_stopped else "."
     if summary.not_started:
         text += f" No framework was started: {escape_text(summary.not_started)}."

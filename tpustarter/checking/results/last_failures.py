@@ -1,6 +1,6 @@
 """The last failure of each check, saved so that a bug report can show it.
 
-The output of a check is saved unchanged in the state folder; code that sends it on redacts it.
+A check's output is saved unredacted in the state folder; code that sends it on must redact it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tpustarter.core.json_values import entries_of_type, items_of_type
 from tpustarter.core.problem import Problem
 
 MOST = 50
-"""Failures that are kept; the oldest are dropped first."""
+"""Maximum number of failures that are kept; the oldest are dropped first."""
 _NAME = "last-failures"
 _LOG_CHARACTERS = 4000
 
@@ -23,7 +23,7 @@ Fields = dict[str, object]
 
 @dataclass(frozen=True)
 class FailedCheck:
-    """The failure of a check in its last run."""
+    """A check's failure in its last run."""
 
     id: str
     when: str
@@ -38,9 +38,9 @@ class FailedCheck:
 
 
 def save_failures(run: Run) -> None:
-    """Save the failures of a run and forget the checks that passed.
+    """Save the failures of a run, and delete those of checks that passed.
 
-    A full disk is no error, nor a file that cannot be read, which stays as it is.
+    A full disk is ignored, and so is an unreadable file, which is left alone.
     """
     with contextlib.suppress(Problem):
         kept = _kept()
@@ -55,7 +55,7 @@ def save_failures(run: Run) -> None:
 
 
 def read_last_failures() -> list[FailedCheck]:
-    """Return the saved failures, the newest first."""
+    """Return the saved failures, newest first."""
     return [_failed(name, fields) for name, fields in _kept().items()]
 
 

@@ -1,4 +1,4 @@
-"""The next step after a result or a run of checks, as data; each front end draws its own words."""
+"""The next step after a result or a run, as data; each front end has its own words for it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ class NextAction(Enum):
     READ_CAUSE = "read-cause"
     """Read about the check that found the cause."""
     SET_UP = "set-up"
-    """Make the environment that the hint names."""
+    """Make the environment named by the hint."""
     EXPLAIN = "explain"
     """Search the output for the reason of the failure."""
     READ = "read"
-    """Read the lesson of the check."""
+    """Read the check's lesson."""
     REPEAT = "repeat"
-    """Run again what was stopped."""
+    """Repeat a run that was stopped."""
     GO_ON = "go-on"
-    """Nothing is left to do here."""
+    """Nothing remains to be done."""
 
 
 def choose_hint(result: Result) -> Hint:
-    """Return the hint of the cause or the worst finding, or else the command that shows more."""
+    """Return the hint of the cause or of the worst finding, or else the command that shows more."""
     if result.cause and result.cause.finding["hint"]:
         return read_hint(result.cause.finding)
     for verdict in ("fail", "warn"):
@@ -37,17 +37,17 @@ def choose_hint(result: Result) -> Hint:
 
 
 def find_setup(result: Result) -> str:
-    """Return the set-up that helps after a failure or a warning, or "" if there is none."""
+    """Return the set-up that can fix a failure or warning, or "" if there is none."""
     return (result.status in ("fail", "warn") and choose_hint(result).setup) or ""
 
 
 def is_unexplained(result: Result) -> bool:
-    """Return whether a check has failed, and no other check of the run has found the cause."""
+    """Return whether a check has failed without a cause found by another check."""
     return result.status in ("fail", "error") and result.cause is None
 
 
 def suggest_after_result(result: Result) -> NextAction:
-    """Return the action that comes next after one result."""
+    """Return the next action after a result."""
     if result.cause:
         return NextAction.READ_CAUSE
     if find_setup(result):
@@ -59,7 +59,7 @@ def suggest_after_result(result: Result) -> NextAction:
 
 
 def suggest_after_run(run: Run) -> tuple[NextAction, Result]:
-    """Return the action that comes next after a run, and the result that it belongs to."""
+    """Return the next action after a run, and the result that it refers to."""
     worst = min(run.results, key=lambda result: WORST_FIRST.index(result.status))
     action = suggest_after_result(worst)
     if action is NextAction.GO_ON and worst.status != "warn" and run.stopped_by:

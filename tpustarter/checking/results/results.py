@@ -1,4 +1,4 @@
-"""Results of a check and of a whole run: plain data that every renderer shares."""
+"""Results of a check and of a whole run: plain data shared by all renderers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tpustarter.core.problem import ExitCode
 from tpustarter.probe.finding import Hint, Value, Verdict
 
 SCHEMA = "tpustarter.report/1"
-"""Name of the document of a run; changes within a major number only add."""
+"""Schema name of a run's document; changes within a major version only add."""
 
 LEARN_SCHEMA = "tpustarter.learn/1"
-"""Name of the document of lessons; `learning/schema.json` is its shape."""
+"""Schema name of a document of lessons, published as `learning/schema.json`."""
 
 REHEARSAL_SCHEMA = "tpustarter.rehearsal/1"
-"""Name of the document of a rehearsal; `rehearsal/schema.json` is its shape."""
+"""Schema name of a rehearsal's document, published as `rehearsal/schema.json`."""
 
 _UNPUBLISHED = ("command", "setup", "ends", "share")
-"""Fields of a finding that are in no document and no state file."""
+"""Fields of a finding that are left out of documents and state files."""
 
 Status = Literal["pass", "warn", "fail", "error", "skip", "notrun"]
 STATUSES: tuple[Status, ...] = ("pass", "warn", "fail", "error", "skip", "notrun")
@@ -42,16 +42,17 @@ Reason = Literal[
     "user",
     "interrupted",
 ]
-"""Why there is no verdict; set for every error, skip and notrun. The published schema also allows
-`fail-fast` and `budget`, which no run uses."""
+"""The reason for a missing verdict; set for every error, skip and notrun. The published schema
+also allows `fail-fast` and `budget`, which no run uses.
+"""
 
 Kind = Literal["tpu", "gpu", "cpu", "virtual-cpu", "none"]
 KINDS: tuple[Kind, ...] = ("none", "virtual-cpu", "cpu", "gpu", "tpu")
-"""Kinds of device that a claim can be verified on, weakest first."""
+"""Kinds of devices on which a claim can be verified, weakest first."""
 
 
 class PublishedFinding(TypedDict):
-    """A finding as published in documents and state files; see `probe.finding` for its meaning."""
+    """A finding in the form of documents and state files; see `probe.finding` for its meaning."""
 
     code: str
     name: str
@@ -65,7 +66,7 @@ class PublishedFinding(TypedDict):
 
 
 class FindingFields(PublishedFinding, total=False):
-    """A finding with what its hint names, and its share of a documented peak."""
+    """A finding with the targets of its hint and its share of a documented peak."""
 
     command: str | None
     setup: str | None
@@ -74,7 +75,7 @@ class FindingFields(PublishedFinding, total=False):
 
 
 def read_hint(finding: FindingFields) -> Hint:
-    """Return the hint of a finding with the command, set-up or process that it names."""
+    """Return a finding's hint with the command, set-up or process that it names."""
     return Hint(
         finding["hint"] or "",
         command=finding.get("command"),
@@ -84,12 +85,12 @@ def read_hint(finding: FindingFields) -> Hint:
 
 
 def select_published(finding: FindingFields) -> dict[str, object]:
-    """Return the fields of a finding that documents and state files have."""
+    """Return the fields of a finding that appear in documents and state files."""
     return {name: value for name, value in finding.items() if name not in _UNPUBLISHED}
 
 
 class HostFields(TypedDict, total=False):
-    """The facts of a document about this machine."""
+    """A document's facts about this machine."""
 
     chips: int
     generation: str | None
@@ -97,7 +98,7 @@ class HostFields(TypedDict, total=False):
 
 
 class SliceHostFields(TypedDict):
-    """The facts of a document about a host of a run on all of them."""
+    """A document's facts about one host of a run on several hosts."""
 
     host: int
     hosts: int
@@ -113,7 +114,7 @@ class SliceHostFields(TypedDict):
     settings: dict[str, str]
     clock_ahead_s: float
     differs: list[dict[str, Value]]
-    """The findings about it alone."""
+    """The findings about this host only."""
 
 
 class UsedDevices(msgspec.Struct, frozen=True):
@@ -147,16 +148,16 @@ class Result:
     ran_on: UsedDevices | None = None
     findings: tuple[FindingFields, ...] = ()
     log: str = ""
-    """The last lines of its process's output; empty for a check that passed."""
+    """The end of its process's output; empty for a check that passed."""
     lesson: str = ""
     framework: str = ""
     optional: bool = False
     cause: Cause | None = None
-    """Why it failed, where another check of the run shows that for certain."""
+    """The cause of its failure, if another check of the run proves it."""
 
     @property
     def kind(self) -> Kind:
-        """The kind of device it ran on, in the words of `verified_on`."""
+        """The kind of device on which it ran, in the terms of `verified_on`."""
         if not self.ran_on:
             return "none"
         if self.ran_on.virtual:
@@ -167,20 +168,20 @@ class Result:
 
 @dataclass(frozen=True)
 class BlockedFramework:
-    """The reason why no check of a framework was started, with a hint and an exit code."""
+    """The reason why none of a framework's checks was started, with a hint and an exit code."""
 
     what: str
-    """One sentence, with the value found."""
+    """One sentence that includes the value found."""
     code: ExitCode
-    """The exit code when nothing worse happened."""
+    """The exit code if nothing worse happened."""
     hint: str = ""
     """One sentence with the command to run next."""
     reason: Reason = "missing-resource"
-    """The reason of each check that was skipped because of it."""
+    """The reason recorded for each check skipped because of it."""
 
 
 class TargetFields(TypedDict, total=False):
-    """The Python and the devices of a run, in words; empty until the run is planned.
+    """A run's Python and devices as text; empty until the run is planned.
 
     A run of lessons has no `why`, `python_version`, `kind`, `planned`, `left_out`, `settings` and
     `others`.
@@ -195,47 +196,47 @@ class TargetFields(TypedDict, total=False):
     frameworks: dict[str, str]
     platform: str
     kind: str
-    """The kind of the devices that were found, or the platform as long as none was."""
+    """The kind of the devices that were found, or the platform until some are found."""
     where: str
     devices: int | None
     planned: int | None
-    """The devices that were expected, on all hosts."""
+    """The number of expected devices on all hosts."""
     virtual: bool
     env: dict[str, str]
-    """Variables that the run sets."""
+    """Environment variables that the run sets."""
     left_out: list[str]
-    """Frameworks whose checks are not tried."""
+    """Frameworks whose checks are left out."""
     settings: list[str]
-    """Variables of the user that change results."""
+    """The user's environment variables that change results."""
     others: list[str]
-    """Other Pythons found here, with their frameworks."""
+    """Other Pythons on this machine, with their frameworks."""
 
 
 @dataclass
 class Run:
-    """All data that a report shows about one run."""
+    """All data about a run that a report shows."""
 
     version: str
     started: str
     level: str
     ids: list[str] = field(default_factory=list[str])
-    """Patterns that the user gave; empty for all checks."""
+    """The patterns that the user gave; empty for all checks."""
     seconds: float = 0.0
     target: TargetFields = field(default_factory=TargetFields)
     host: HostFields = field(default_factory=HostFields)
     hosts: list[SliceHostFields] = field(default_factory=list[SliceHostFields])
-    """The hosts of a run on all of them; empty for a run on this host alone."""
+    """The hosts of a run on several hosts; empty for a run on this host alone."""
     results: list[Result] = field(default_factory=list[Result])
     blocked: BlockedFramework | None = None
-    """Why frameworks were not started; None where they were."""
+    """The reason why frameworks were not started; None if they were."""
     require: str | None = None
     """The platform given with `--require`."""
     fail_on_warn: bool = False
     stopped_by: int | None = None
-    """The signal that stopped the run; None for a run that ended by itself."""
+    """The signal that stopped the run; None if it ended by itself."""
 
     def count_statuses(self) -> dict[str, int]:
-        """Return the number of results per status, zeros included."""
+        """Return the number of results per status, including zeros."""
         counter = Counter(result.status for result in self.results)
         return {status: counter[status] for status in STATUSES}
 

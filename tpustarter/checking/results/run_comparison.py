@@ -1,7 +1,7 @@
-"""The changes between two runs: results, figures beyond noise, and what may explain them.
+"""The changes between two runs: results, figures beyond noise, and possible causes.
 
-Both runs are compared as documents, as `--json` prints them. The earlier one may hold anything:
-its values are shown as text, cut short, and a status it alone knows counts as an error.
+Both runs are compared as JSON documents. The earlier one is untrusted: its values are shown as
+shortened text, and an unknown status counts as an error.
 """
 
 from __future__ import annotations
@@ -20,19 +20,17 @@ from tpustarter.probe.finding import Value
 
 
 class Noise(NamedTuple):
-    """The usual variation of figures of one kind, below which a difference means nothing."""
+    """The usual variation of one kind of figure; smaller differences mean nothing."""
 
     code: str
-    """Glob that matches the findings' codes."""
+    """Glob for the codes of findings."""
     unit: str
-    """Regular expression for the unit; one that matches the empty text matches findings without a
-    unit."""
+    """Regular expression for the unit; if it matches "", it includes findings without a unit."""
     factor: float
-    """Ratio of the larger to the smaller figure up to which nothing counts as changed."""
+    """Largest ratio of the larger to the smaller figure that does not count as a change."""
     why: str
     whole: bool = True
-    """True if whole numbers are treated as measurements too; otherwise they are counts, and
-    exact."""
+    """True to treat whole numbers as measurements too, instead of as exact counts."""
 
 
 NOISE = (
@@ -58,7 +56,7 @@ NOISE = (
         whole=False,
     ),
 )
-"""First match wins. A finding that matches no row is exact: any difference counts as a change."""
+"""The first match wins. A finding that matches no row is exact: any difference is a change."""
 
 VIRTUAL = Noise(
     "*",
@@ -66,18 +64,18 @@ VIRTUAL = Noise(
     10.0,
     "virtual devices share the cores of a machine with all else it does",
 )
-"""The row that comes before the others where one of the runs was on virtual devices."""
+"""The row that comes first if one of the runs used virtual devices."""
 
 _BAD = ("fail", "error", "notrun")
 ORDER = ("failing", "worse", "warning", "skipped", "gone", "changed", "added", "passing")
-"""Kinds of change of a result, worst first."""
+"""Kinds of changed results, worst first."""
 _RANK = {"fail": 0, "error": 1, "notrun": 2, "warn": 3, "skip": 4, "pass": 5}
 _TARGET = ("python", "platform", "kind", "devices", "virtual")
 _HOST = ("chips", "generation")
 
 
 class ResultChange(msgspec.Struct):
-    """A check whose status differs between two runs, or is None in a run without the check."""
+    """A check whose status differs between two runs; None for a run without the check."""
 
     id: str
     change: str
@@ -109,7 +107,7 @@ class ValueChange(msgspec.Struct):
 
 
 class RunComparison(msgspec.Struct):
-    """The changes between two runs, as they appear in the document under `comparison`."""
+    """The changes between two runs, in the form of the document's `comparison`."""
 
     file: str
     started: str | None
@@ -119,7 +117,7 @@ class RunComparison(msgspec.Struct):
     versions: list[ValueChange]
     environment: list[ValueChange]
     same: dict[str, int]
-    """Numbers of `results` and `figures` without a change."""
+    """Numbers of unchanged `results` and `figures`."""
 
 
 def compare_runs(file: str, before: SavedReport, now: SavedReport) -> RunComparison:
@@ -158,7 +156,7 @@ def _environment(report: SavedReport) -> dict[str, object]:
 
 def _text(value: object) -> str | None:
     if isinstance(value, dict | list):
-        return "..."  # a report of the published shape has none here
+        return "..."  # invalid in a published report
     return None if value is None else str(value)[:200]
 
 
@@ -196,7 +194,7 @@ def _change(old: str | None, new: str | None) -> str:
 def _figures(
     earlier: dict[str, SavedResult], current: dict[str, SavedResult], rows: Sequence[Noise]
 ) -> Iterator[tuple[FigureChange, bool]]:
-    """Yield the figures of both runs, each with whether it changed beyond noise."""
+    """Yield each figure of both runs, with True if it changed beyond noise."""
     for name in (candidate for candidate in current if candidate in earlier):
         before, now = _findings(earlier[name]), _findings(current[name])
         for key in (candidate for candidate in now if candidate in before):
@@ -221,7 +219,7 @@ def _figure(
     if not (_is_number(old) or _is_number(new)):
         return
     if before.unit != now.unit:
-        return  # figures in two units cannot be compared
+        return  # figures with different units cannot be compared
     row = find_noise(str(now.code), now.unit, old, new, rows)
     factor = row.factor if row else None
     change = FigureChange(
@@ -241,13 +239,13 @@ def _figure(
 def _is_number(value: object) -> TypeGuard[int | float]:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return abs(value) < 1e300  # a whole number may be too large for a float
+    return abs(value) < 1e300  # an integer may be too large for a float
 
 
 def find_noise(
     code: str, unit: object, before: object, now: object, rows: Sequence[Noise]
 ) -> Noise | None:
-    """Return the first row of the table that matches a figure, or None for an exact figure."""
+    """Return the first row that matches a figure, or None if the figure is exact."""
     whole = all(_is_number(value) and float(value).is_integer() for value in (before, now))
     for row in rows:
         matches = fnmatchcase(code, row.code) and re.fullmatch(row.unit, str(unit or ""))
@@ -257,7 +255,7 @@ def find_noise(
 
 
 def is_beyond_noise(before: object, now: object, factor: float | None) -> bool:
-    """Return whether a figure changed by more than its noise; without noise any change counts."""
+    """Return whether a figure changed by more than its noise; without noise, by anything."""
     if before == now:
         return False
     if factor is None or not (_is_number(before) and _is_number(now)) or before * now <= 0:
@@ -267,7 +265,7 @@ def is_beyond_noise(before: object, now: object, factor: float | None) -> bool:
 
 
 def compute_relative_change(before: object, now: object) -> float | None:
-    """Return the change as a fraction of `before`, or None if `before` is 0 or no number."""
+    """Return the change as a fraction of `before`, or None if `before` is 0 or not a number."""
     if not (_is_number(before) and _is_number(now)) or before == 0:
         return None
     change = now / before - 1

@@ -1,7 +1,7 @@
-"""Reports saved for later comparison: written atomically, validated when read, limited in number.
+"""Reports saved for comparison: written atomically, validated when read, limited in number.
 
-A report to compare with may come from another machine or another program: any defect in it is one
-`Problem`, raised before a check runs.
+A report may come from another machine or program. Any defect in it is a `Problem`, raised before a
+check runs.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import escape_text
 
 LAST = "last"
-"""The name that means the newest report saved with `--save`."""
+"""The name for the newest report saved with `--save`."""
 MOST = 50
-"""Reports that are kept, of some 100 kilobytes each; the oldest are deleted first."""
+"""Maximum number of reports, about 100 kilobytes each; the oldest are deleted first."""
 _HINT = "`tpustarter check --save` keeps a report, and `--compare last` reads the newest one"
 _LONGEST_NAME = 60
 _DEFECT = re.compile(r"(?:field `(?P<missing>\w+)`)?(?: - at `\$\.?(?P<place>.*)`)?$")
-"""The end of an error of msgspec: a missing field, and a place in the document."""
+"""The end of a msgspec error: the missing field and its path in the document."""
 
 
 class SavedFinding(msgspec.Struct):
-    """A finding of an earlier run, whose fields may hold anything."""
+    """A finding of an earlier run, with untrusted fields."""
 
     code: object = None
     entity: object = None
@@ -62,7 +62,7 @@ class SavedTarget(msgspec.Struct):
 
 
 class SavedReport(msgspec.Struct):
-    """The fields of a saved run that comparisons use."""
+    """The fields of a saved run that are used in comparisons."""
 
     target: SavedTarget
     tool: dict[str, object]
@@ -75,11 +75,15 @@ class SavedReport(msgspec.Struct):
 
 
 def save_report(run: Run, document: dict[str, object]) -> Path:
-    """Save a report in the state folder, all of it or nothing; raises Problem on a full disk."""
+    """Save a report atomically in the state folder.
+
+    Raises:
+        Problem: It cannot be saved.
+    """
     timestamp = re.sub(r"[^0-9T]", "", run.started.partition("+")[0]).replace("T", "-")
     kind = re.sub(r"[^a-z0-9]+", "-", run.target.get("kind", "").lower()).strip("-")[:40]
     name = f"saved-{timestamp}-{kind or 'unknown'}"
-    if state.prepare_state_path(name).exists():  # two runs in one second
+    if state.prepare_state_path(name).exists():  # two runs in the same second
         name += f"-{time.time_ns()}"
     state.save_state(name, document)
     paths = list_reports()
@@ -90,9 +94,9 @@ def save_report(run: Run, document: dict[str, object]) -> Path:
 
 
 def list_reports() -> list[Path]:
-    """Return the saved reports, the oldest first: their names begin with the time.
+    """Return the saved reports, oldest first, by the time in their names.
 
-    A time in the future comes from a clock that was wrong, so that report counts as the oldest.
+    A time in the future comes from a wrong clock, so that report counts as the oldest.
     """
     tomorrow = time.strftime("saved-%Y%m%d-%H%M%S", time.gmtime(time.time() + 86400))
     paths = locations.state_folder_path().glob("saved-*.json")
@@ -100,10 +104,10 @@ def list_reports() -> list[Path]:
 
 
 def read_report(name: str) -> tuple[str, SavedReport]:
-    """Read a report, and return the file's name with it; `last` means the newest saved one.
+    """Read a report and return it with its file name; `last` is the newest saved one.
 
     Raises:
-        Problem: there is no such file, or it holds no report this program can read.
+        Problem: There is no such file, or it is not a valid report.
     """
     path = Path(name)
     if name == LAST:
@@ -130,7 +134,11 @@ def read_report(name: str) -> tuple[str, SavedReport]:
 
 
 def parse_saved_report(document: dict[str, object]) -> SavedReport:
-    """Convert a document of a run to types; raises ValueError for a malformed one."""
+    """Convert a run's document to types.
+
+    Raises:
+        ValueError: The document is malformed.
+    """
     try:
         return msgspec.convert(document, SavedReport)
     except msgspec.ValidationError as error:

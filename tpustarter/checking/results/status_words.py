@@ -1,4 +1,4 @@
-"""Words that several texts share, in a module light enough for commands that run no check."""
+"""Words shared by several texts, in a module that is cheap to import."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from tpustarter.checking.results.results import HostFields
 from tpustarter.text import phrases
 
 NOT_KNOWN = "no TPU known here"
-"""The words for a machine without a TPU that this version knows."""
+"""The text for a machine with no TPU that this version recognises."""
 
 
 def explain_no_tpu(host_facts: HostFields) -> str:
-    """Return why a run has no TPU: none exists, none is used, or none is recognized."""
+    """Return the reason why a run has no TPU: none exists, none is used, or none is recognised."""
     from tpustarter.machine import host
 
     if chips := host_facts.get("chips"):

@@ -1,4 +1,4 @@
-"""The one place where results become a verdict, its kind of device, and an exit code."""
+"""The only code that turns results into a verdict, its kind of device, and an exit code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def find_verified_device(run: Run) -> Kind:
 
 
 def is_verdict_missing(result: Result) -> bool:
-    """Return whether a check that should have had a verdict has none."""
+    """Return whether a check lacks a verdict that it should have."""
     if result.status in ("error", "notrun"):
         return True
     without = ("missing-resource", "no-answer", "dependency")
@@ -27,16 +27,16 @@ def is_verdict_missing(result: Result) -> bool:
 
 
 def is_nothing_verified(run: Run) -> bool:
-    """Return whether no claim was shown: none at all, or none on a device though selected."""
+    """Return whether no claim was shown to hold, or none on a device although selected."""
     passed = [result for result in run.results if result.status in ("pass", "warn")]
-    if not all(result.optional for result in run.results):  # optional ones alone: they count
+    if not all(result.optional for result in run.results):  # optional ones count only if alone
         passed = [result for result in passed if not result.optional]
     asked_device = any(result.framework != "host" for result in run.results)
     return not passed or (asked_device and find_verified_device(run) == "none")
 
 
 def judge_run(run: Run) -> Verdict:
-    """Return the verdict of a run, which the required checks decide that apply to this machine."""
+    """Return the verdict of a run, based on the required checks that apply to this machine."""
     required = [result for result in run.results if not result.optional]
     if any(result.status == "fail" for result in required):
         return "unhealthy"
@@ -48,7 +48,7 @@ def judge_run(run: Run) -> Verdict:
 
 
 def exit_code(run: Run) -> ExitCode:
-    """Return the exit code of a run; of several that apply, the first in this list wins."""
+    """Return the exit code of a run; of several that apply, the first in the table wins."""
     interrupted = ExitCode.INTERRUPTED if run.stopped_by == signal.SIGINT else ExitCode.TERMINATED
     judged = judge_run(run)
     candidates = (

@@ -1,1 +1,1 @@
-"""Checks in probes: sessions, events, outcomes."""
+"""Running checks in probes: sessions, events, outcomes."""

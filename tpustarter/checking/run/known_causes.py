@@ -1,7 +1,7 @@
-"""Causes of a failure that another check has found: a variable that the error itself names.
+"""Known causes of failures: a faulty variable found by another check and named by the error.
 
-Nothing is guessed. A check fails because of a mistake in the environment only where its own error,
-or the last words of its process, name the variable or the flag that a host check found to be wrong.
+Nothing is guessed. A failure is attributed to the environment only if its own error, or the fatal
+line of its process's output, names the variable or flag that a host check found to be wrong.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import replace
 from tpustarter.checking.results.results import Cause, FindingFields, Result
 
 _FATAL = re.compile(r"^(F\d{4} |Fatal Python error|ERROR: Unknown command line flag)", re.MULTILINE)
-"""Beginnings of the lines that give the reason why a process ended."""
+"""Beginnings of lines that contain the reason why a process ended."""
 _VARIABLE, _FLAG = "variable:", "--"
 Rank = tuple[int, bool]
-"""Sort key of a result before causes are taken into account."""
+"""Sort key of a result, before causes are taken into account."""
 
 
 def add_cause(result: Result, earlier: Sequence[Result]) -> Result:
-    """Add the cause to a result, if an earlier result of the run shows it for certain."""
+    """Add the cause to a result if an earlier result of the run proves it."""
     words = "\n".join(_words(result))
     for verdict in ("fail", "warn"):
         for other in earlier if words else ():
@@ -31,7 +31,7 @@ def add_cause(result: Result, earlier: Sequence[Result]) -> Result:
 
 
 def rank_causes(results: Iterable[Result], rank: Callable[[Result], Rank]) -> dict[str, Rank]:
-    """Rank the checks that caused failures, each by the best rank among its effects."""
+    """Rank the checks that caused failures, each by the best rank of its effects."""
     ranks: dict[str, Rank] = {}
     for result in results:
         if result.cause:

@@ -1,4 +1,4 @@
-"""Outcomes: how the run of one check ended, and the result that this makes."""
+"""Outcomes: how a check's run ended, and the result that follows from it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from tpustarter.core.redact import Redactor
 
 Ending = tuple[Status, Reason | None, str, UsedDevices | None]
-"""How the run of a check ended: status, reason, detail, and where it ran."""
+"""The end of a check's run: status, reason, detail, and devices."""
 
 
 def timeout_ending(limit_s: float) -> Ending:
-    """Return the ending of a check that ran longer than its limit."""
+    """Return the ending for a check that exceeded its timeout."""
     return ("error", "timeout", f"no verdict within {limit_s:g} s", None)
 
 
 def ignored_stop_ending(limit_s: float) -> Ending:
-    """Return the outcome of a check that kept running after a request to stop."""
+    """Return the ending for a check that kept running after it was asked to stop."""
     detail = f"still running {limit_s:g} s after it was asked to end"
     return ("notrun", "interrupted", detail, None)
 
 
 def read_ending(event: Event, redact: Redactor) -> Ending:
-    """Return the ending that the process itself reports in an `end` event."""
+    """Return the ending that the process reports in an `end` event."""
     detail = redact.redact_text(str(event.get("detail", "")))
     kinds: dict[str, tuple[Status, Reason | None]] = {
         "done": ("pass", None),
@@ -45,7 +45,7 @@ def read_ending(event: Event, redact: Redactor) -> Ending:
 
 
 def process_ending(gone: Event) -> Ending:
-    """Return the ending of a check whose process ended unexpectedly."""
+    """Return the ending for a check whose process ended unexpectedly."""
     if gone["signal"]:
         name = signal_name(gone["signal"])
         return ("error", "crashed", f"the process was ended by {name}", None)
@@ -57,9 +57,9 @@ def process_ending(gone: Event) -> Ending:
 
 
 def judge_check(check: Check, findings: list[FindingFields], end: Ending) -> Result:
-    """Return the result of a check, from its findings and the way the run ended.
+    """Return the result of a check from its findings and the ending of its run.
 
-    A finding that failed refutes the claim however the run ended; no finding proves nothing.
+    A failed finding refutes the claim regardless of the ending; without findings nothing is proved.
     """
     status, reason, detail, ran_on = end
     verdicts = {finding["verdict"] for finding in findings}

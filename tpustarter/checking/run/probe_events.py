@@ -1,6 +1,6 @@
-"""Validation of a probe's events: one with a missing or mistyped field counts as none.
+"""Validation of a probe's events: a missing or mistyped field makes an event invalid.
 
-A probe runs code of others, so none of its output is trusted to have the right form.
+A probe runs third-party code, so its output is never trusted to have the right form.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tpustarter.core.json_values import as_type
 
 
 class PythonVersions(msgspec.Struct):
-    """The versions of a Python and of its packages."""
+    """The versions of a Python and of its frameworks."""
 
     python: str
     python_version: str
@@ -20,15 +20,15 @@ class PythonVersions(msgspec.Struct):
 
 
 def parse_finding(value: object) -> FindingFields | None:
-    """Return a finding with its known fields alone, or None for an invalid one."""
+    """Return a finding with only its known fields, or None if it is invalid."""
     return as_type(value, FindingFields)
 
 
 def parse_devices(value: object) -> UsedDevices | None:
-    """Return the devices of a run, or None for an invalid value."""
+    """Return the devices of a run, or None if they are invalid."""
     return as_type(value, UsedDevices)
 
 
 def parse_versions(value: object) -> PythonVersions | None:
-    """Return the versions of a Python, or None for an invalid value."""
+    """Return the versions of a Python, or None if they are invalid."""
     return as_type(value, PythonVersions)

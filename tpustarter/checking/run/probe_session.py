@@ -1,4 +1,4 @@
-"""Starting probes for one framework: interpreter, environment, lease, log."""
+"""Starting a framework's probes: interpreter, environment, lease and log."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tpustarter.probe.commands import ProbeTargetFields
 from tpustarter.running.process import CappedLog, Event, Probe
 
 TOO_OLD = 64
-"""Exit status of the probe under a Python older than 3.10, see `probe/zip_main.py`."""
+"""Exit status of the probe in a Python older than 3.10, see `probe/zip_main.py`."""
 
 
 @dataclass
 class ProbeSession:
-    """The interpreter, environment and lease with which the probes of one framework are started."""
+    """The interpreter, environment and lease for starting a framework's probes."""
 
     python: Path
     archive: Path
@@ -34,9 +34,9 @@ class ProbeSession:
     lease: int | None = None
     isolate: bool = False
     settings: tuple[str, ...] = ()
-    """The user's own variables in `env` that change what the framework does."""
+    """The user's variables in `env` that change the framework's behaviour."""
     results: dict[str, Result] = field(default_factory=dict[str, Result])
-    """Results of earlier checks of the run, for `AFTER`."""
+    """Results of the run's earlier checks, for `AFTER`."""
 
 
 def start_probe(
@@ -46,16 +46,16 @@ def start_probe(
     stream: bool = False,
     with_settings: bool = True,
 ) -> tuple[Probe, CappedLog]:
-    """Start a probe of a session and send it the target; returns it with its log.
+    """Start a session's probe, send it the target, and return it with its log.
 
     Args:
-        session: Where and how it runs.
-        extra: Further variables, such as a check's own `ENV`.
-        stream: Whether its output is read as it comes.
-        with_settings: Whether the user's own settings are in its environment.
+        session: The interpreter, environment and lease.
+        extra: Extra environment variables, such as a check's `ENV`.
+        stream: True to read its output as it arrives.
+        with_settings: True to keep the user's settings in its environment.
 
     Raises:
-        Problem: the interpreter cannot be started.
+        Problem: The log cannot be written, or the interpreter cannot be started.
     """
     try:
         log = CappedLog(_fresh_log(session.folder))
@@ -84,7 +84,7 @@ def start_probe(
 
 
 def send_target(probe: Probe, session: ProbeSession) -> None:
-    """Send a probe the target of its session, in place of any target sent before."""
+    """Send a probe its session's target, replacing any sent before."""
     probe.send({"do": "target", **session.target})
 
 
@@ -110,10 +110,10 @@ def make_python_problem(
 
     Args:
         python: The interpreter.
-        gone: How it ended.
+        gone: The event with which it ended, if it did.
         output: Its output.
-        waited_s: Seconds after which it was ended without an answer; None where it ended itself.
-        option: The option that names another one.
+        waited_s: Seconds after which it was stopped for not responding; None if it ended by itself.
+        option: The option that selects another interpreter.
     """
     if limit := reached_limits.find_limit_in_text(output):
         return Problem(limit.what, hint=limit.hint, code=ExitCode.LIMIT)

@@ -1,6 +1,6 @@
-"""Runs checks in probes and judges their events: one stream of events for every front end.
+"""Runs checks in probes and judges their events, as one stream for every front end.
 
-A probe runs one check at a time, so that order, time-outs and `AFTER` are decided here alone. A
+A probe runs one check at a time, so order, timeouts and `AFTER` are decided only in this module. A
 check that crashes or hangs affects only itself: the next one gets a fresh process.
 """
 
@@ -36,15 +36,15 @@ from tpustarter.machine import reached_limits
 from tpustarter.running.process import CappedLog, Event, Probe
 
 TICK_S = 1.0
-"""Seconds between two `CheckWaiting` events."""
+"""Seconds between `CheckWaiting` events."""
 START_S = 60.0
-"""Longest wait for the first event of a fresh interpreter."""
+"""Seconds to wait for the first event of a fresh interpreter."""
 FINISH_S = 30.0
-"""Longest wait for a check that was asked to end with the findings it has so far."""
+"""Seconds to wait for a check that was asked to end with its findings so far."""
 ENDING = "ending by itself, with what it has shown"
-"""The progress shown for such a check until then."""
+"""The progress shown for such a check while it ends."""
 MAX_EVENTS = 10_000
-"""Most events of one check: findings are facts, not a stream."""
+"""Maximum number of events per check: findings are facts, not a stream."""
 LOG_TAIL_CHARACTERS = 6000
 
 
@@ -62,7 +62,7 @@ class CheckWaiting:
     check: Check
     seconds: float
     progress: str = ""
-    """Progress in the check's own words."""
+    """The check's own description of its progress."""
 
 
 @dataclass(frozen=True)
@@ -75,33 +75,33 @@ class FindingReported:
 
 @dataclass(frozen=True)
 class CheckEnded:
-    """A check ended, or will not be run."""
+    """A check ended, or will not run."""
 
     result: Result
 
 
 class CheckRunner:
-    """Runs the checks of one session, one after the other; `stop` ends it from anywhere."""
+    """Runs a session's checks one after the other; `stop` ends the run from any thread."""
 
     def __init__(self, session: ProbeSession) -> None:
         self._session = session
         self._probe: Probe | None = None
         self._log: CappedLog | None = None
         self._with_settings = True
-        """True if the process runs with the user's settings."""
+        """True if the process has the user's settings in its environment."""
         self._changed_by_settings = 0
         self.stopped_by: int | None = None
         self._stops = 0
 
     @property
     def is_warm(self) -> bool:
-        """Return whether a process is running and waits for a check."""
+        """Return whether a process is running and waiting for a check."""
         return self._probe is not None
 
     def stop(self, number: int = signal.SIGINT) -> None:
         """End the run; safe in any thread and signal handler.
 
-        A soak check is asked to end by itself, and is ended when this is called again.
+        A soak check is first asked to end by itself; a second call ends it.
         """
         self.stopped_by = number
         self._stops += 1
@@ -114,10 +114,10 @@ class CheckRunner:
         self._ready({})
 
     def read_versions(self) -> PythonVersions:
-        """Return Python and framework versions of the interpreter under test.
+        """Return the versions of the interpreter under test and its frameworks.
 
         Raises:
-            Problem: it is no Python, or one that is too old.
+            Problem: It is not a Python, or is too old.
         """
         is_warm = self.is_warm
         probe = self._ready({})
@@ -143,7 +143,7 @@ class CheckRunner:
     def run(
         self, checks: list[Check]
     ) -> Iterator[CheckStarted | CheckWaiting | FindingReported | CheckEnded]:
-        """Run checks in the order of their `AFTER`; yields events, one `CheckEnded` for each."""
+        """Run checks in the order set by `AFTER`, yielding events, one `CheckEnded` for each."""
         try:
             for check in sort_checks(checks):
                 result = self._without_running(check)
@@ -156,7 +156,7 @@ class CheckRunner:
             self.close()
 
     def close(self) -> None:
-        """End the process, and wait for its exit within a time limit."""
+        """End the process and wait for it to exit, with a timeout."""
         self._end(gently=self.stopped_by is None)
 
     def _without_running(self, check: Check) -> Result | None:
@@ -224,7 +224,7 @@ class CheckRunner:
         seconds = time.monotonic() - began
         log = self._tail(start)
         if fresh or end[0] not in ("pass", "skip"):
-            # Broken or finished with: the next check gets a fresh process.
+            # The process is broken or no longer needed, so the next check gets a fresh one.
             gone = self._end(gently=end[0] == "pass")
             if gone and gone["left"]:
                 status, reason, detail, ran_on = end
@@ -260,7 +260,7 @@ class CheckRunner:
                 if event is None and passed_s >= limit_s:
                     return ignored_stop_ending(FINISH_S) if finishing else timeout_ending(limit_s)
             kind = event["event"]
-            count += kind != "progress"  # not limited in number: the time limit bounds it
+            count += kind != "progress"  # the timeout bounds these
             if kind == "finding":
                 finding = probe_events.parse_finding(redact.redact_value(event.get("finding")))
                 if finding is None:
@@ -270,14 +270,14 @@ class CheckRunner:
             elif kind == "progress":
                 progress = redact.redact_text(str(event.get("text")))
             elif kind == "interrupted" and check.level == "soak" and self._stops < 2:
-                probe.send({"do": "finish"})  # it has findings to report for the time it ran
+                probe.send({"do": "finish"})  # it reports findings for the time it ran
                 finishing, limit_s = True, time.monotonic() - began + FINISH_S
-                tick_s = 0.0  # the user sees at once that the stop was received
+                tick_s = 0.0  # shows the user at once that the stop was received
             elif kind != "start":
                 return self._ending(event, check)
             elif (
                 not has_begun
-            ):  # the child counts from here too, and its stacks come before the end
+            ):  # the child starts its timer here too, so it prints its stacks before the timeout
                 began, has_begun = time.monotonic(), True
         return ("error", "protocol", f"told more than {MAX_EVENTS} events", None)
 
@@ -299,7 +299,7 @@ class CheckRunner:
             self._session, extra, with_settings=self._with_settings
         )
         if self.stopped_by is not None:
-            self._probe.interrupt()  # stop() came before there was a process to stop
+            self._probe.interrupt()  # stop() came before the process existed
         return self._probe
 
     def _end(self, *, gently: bool = True) -> Event | None:
@@ -309,7 +309,7 @@ class CheckRunner:
         try:
             if not gently:
                 probe.end()
-            gone = probe.close()  # `stop` reaches it until it is closed
+            gone = probe.close()  # `stop` can reach it until it is closed
         finally:
             self._probe = None
         if self._log:
@@ -318,26 +318,26 @@ class CheckRunner:
 
     def _tail(self, position: int) -> str:
         text = self._log.read_since(position) if self._log else ""
-        # Redacted before it is cut: half a secret would not be recognised.
+        # Redact before cutting, because part of a secret would not be recognised.
         if len(text) > 2 * LOG_TAIL_CHARACTERS:
             text = drop_incomplete_line(text[-2 * LOG_TAIL_CHARACTERS :])
         return self._session.redact.redact_text(text)[-LOG_TAIL_CHARACTERS:]
 
 
 def time_limit_s(check: Check, target: Mapping[str, object]) -> float:
-    """Return the time limit of a check in seconds; for `soak`, the requested minutes are added."""
+    """Return a check's timeout in seconds; the requested minutes are added for `soak`."""
     minutes = target.get("minutes") if check.level == "soak" else None
     return check.timeout_s + 60 * (minutes if isinstance(minutes, int | float) else 0)
 
 
 def skip_all_checks(checks: list[Check], blocked: BlockedFramework) -> Iterator[CheckEnded]:
-    """Yield a skip for each check of a framework that is not started at all."""
+    """Yield a skip for each check of a framework that is not started."""
     for check in sort_checks(checks):
         yield CheckEnded(result_without_findings(check, "skip", blocked.reason, blocked.what))
 
 
 def blocks_dependents(result: Result) -> bool:
-    """Return whether a result keeps the checks that name it in `AFTER` from running."""
+    """Return whether a result blocks the checks that name its check in `AFTER`."""
     if result.status == "skip":
         return result.reason in ("dependency", "missing-resource", "no-answer")
     return result.status in ("fail", "error", "notrun")
@@ -355,10 +355,11 @@ def describe_blockers(names: list[str], results: Mapping[str, Result]) -> str:
 
 
 def sort_checks(checks: list[Check]) -> list[Check]:
-    """Return checks so that each comes after those it names in `AFTER`, otherwise in their order.
+    """Return checks in their order, but each after those that it names in `AFTER`.
 
-    Those that need a process of their own come last: the warm process ends for each of them, and
-    importing a framework again may take longer than a check.
+    Checks that need their own process come last. Each of them ends the warm process, and importing
+    a
+    framework again may take longer than a check.
     """
     by_id = {check.id: check for check in checks}
     done: dict[str, Check] = {}

@@ -1,7 +1,7 @@
-"""User settings that change results: a claim that fails with them is tried again without them.
+"""User settings that change results: a claim that fails with them is retried without them.
 
-A flag such as `--xla_cpu_enable_fast_math` makes a sound machine compute other numbers. So a
-machine is reported as faulty only if the claim fails without such settings as well.
+A flag such as `--xla_cpu_enable_fast_math` makes a sound machine compute different numbers. So a
+machine is reported as faulty only if the claim also fails without such settings.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from tpustarter.probe.finding import Finding, Hint, Verdict
 from tpustarter.text import phrases
 
 MOST = 3
-"""Claims that settings may change before the other checks run without them: each costs a start."""
+"""Maximum number of claims changed by settings before the remaining checks run without them,
+because each one costs a restart.
+"""
 
 
 def may_be_caused_by_settings(result: Result) -> bool:
-    """Return whether a setting could cause this result, which is then worth a second run."""
+    """Return whether a setting could have caused a result, which then justifies a second run."""
     return result.status == "fail" or result.reason in ("exception", "crashed")
 
 
@@ -31,9 +33,9 @@ def is_caused_by_settings(result: Result, without: Result) -> bool:
 def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Result:
     """Merge the results of two runs of a check, the first of them with the settings `names`.
 
-    The run without them counts, and a finding describes the other one. Only if the first process
-    crashed, its result stays without a verdict: what crashes in a user's shell does not work for
-    them.
+    The run without them counts, and a finding describes the other. But if the first process
+    crashed,
+    its result still has no verdict, because the check does not work in the user's environment.
     """
     variables, seconds = phrases.join_words(names), result.seconds + without.seconds
     if not is_caused_by_settings(result, without):
@@ -52,7 +54,7 @@ def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Re
 
 
 def add_settings_finding(result: Result, names: tuple[str, ...]) -> Result:
-    """Add a finding that says that the check ran without the named settings."""
+    """Add the finding that the check ran without the named settings."""
     note = _finding("SETTINGS-LEFT-OUT", f"it ran without {phrases.join_words(names)}", "info")
     return replace(result, findings=(*result.findings, note))
 

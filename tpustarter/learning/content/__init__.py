@@ -1,1 +1,1 @@
-"""The parts of lessons, read from Markdown and YAML. Nothing here runs a block."""
+"""The content of lessons, read from Markdown and YAML without running a block."""

@@ -1,6 +1,6 @@
-"""The names that blocks define and use: no block may need those of one that the learner changes.
+"""The names that blocks define and use, checked across a lesson's blocks.
 
-Code is read with `ast`, and nothing runs.
+No block may need a name from a block that the learner changes. Code is parsed, never run.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from tpustarter.learning.content.blocks import Block
 
 
 def find_unavailable_names(blocks: Sequence[Block]) -> Iterator[tuple[int, str]]:
-    """Yield names that a block uses but only a block that the learner changes defines.
+    """Yield uses of a name that only a block for the learner to change defines.
 
-    A learner who leaves out such a block, or fills it in wrongly, must be able to run the others.
+    A learner who skips such a block, or fills it in wrongly, must still be able to run the others.
     """
     unsure: dict[str, str] = {}
     for block in blocks:
@@ -31,15 +31,15 @@ def find_unavailable_names(blocks: Sequence[Block]) -> Iterator[tuple[int, str]]
 
 
 def _parsed(code: str) -> ast.Module:
-    """Parse a program; code that is no Python, such as code with a gap, gives an empty one."""
+    """Parse a program; invalid Python, such as code with a gap, gives an empty module."""
     try:
         return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the gate finds broken blocks
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the gate reports broken blocks
         return ast.Module([], [])
 
 
 def _made(tree: ast.Module) -> set[str]:
-    """Return the names that a program defines, without those inside its functions."""
+    """Return the names that a program defines, except those inside its functions."""
     names: set[str] = set()
     todo: list[ast.AST] = list(tree.body)
     while todo:

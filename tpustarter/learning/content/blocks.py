@@ -1,12 +1,14 @@
 """The parts of a lesson: text, runnable blocks and their expected output, questions, figures.
 
-A lesson is Markdown that reads well on GitHub. A fence `python run id=NAME` can be run; a fence
-`python try id=NAME` asks to be changed, and `python answer of=NAME` is a right answer. Fences
-`output of=NAME on=cpu|tpu|gpu|any` hold the expected output, and a line such as `*On a TPU, as
-reported in 2022:*` above such a fence says where it holds. `plot=VARIABLES x=VARIABLE` and
-`show=ARRAY` name the values of a block that are drawn. A fence `quiz id=NAME` is a question, see
-`quiz.py`; `<details>` folds its content; an image with a fence `figure` in a comment below it is
-shown as that text. Nothing here runs anything.
+A lesson is Markdown that reads well on GitHub. A fence `python run id=NAME` is a block to run,
+`python try id=NAME` a block for the learner to change, and `python answer of=NAME` its answer.
+Fences
+`output of=NAME on=cpu|tpu|gpu|any` hold the expected output; a line such as `*On a TPU, as
+reported in 2022:*` above one states where it applies. `plot=VARIABLES x=VARIABLE` and `show=ARRAY`
+name values of a block to draw. A fence `quiz id=NAME` is a question, see `quiz.py`; `<details>`
+folds
+its content; an image followed by a comment with a fence `figure` is shown as that text. Nothing in
+this module runs code.
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ from tpustarter.learning.content.quiz import Quiz, parse_quiz
 from tpustarter.learning.run.expected_output import NUMBER, ExpectedOutput
 
 PLATFORMS = ("any", "cpu", "tpu", "gpu")
-"""The platforms on which an expected output can hold."""
+"""Platforms that an expected output can be for."""
 TIMEOUT_S = 120.0
-"""Seconds a block may take, enough for a TPU's start and a first compilation."""
+"""Default timeout of a block: enough to start a TPU and compile once."""
 
 
 @dataclass(frozen=True)
@@ -38,45 +40,44 @@ class Block:
     id: str
     code: str
     line: int
-    """Line of its fence in the lesson's file."""
+    """Line number of the block's fence in the lesson's file."""
     timeout_s: float
     expected: tuple[ExpectedOutput, ...]
     alone: bool = False
-    """True if it shares no names with blocks that ran before it."""
+    """True if the block shares no names with the blocks before it."""
     file: str = ""
-    """The file name in tracebacks; empty for a block of a lesson."""
+    """The file name in tracebacks; empty for a lesson's block."""
     answer: str | None = None
-    """A right answer, where the learner is to change the block; None for a block that runs as
-    shown."""
+    """The right answer of a task; None for a block that runs as shown."""
     plot: tuple[str, ...] = ()
-    """Variables to plot after the run: sequences of numbers, or one table of them by name."""
+    """Variables to plot after the run: sequences of numbers, or one table of numbers by name."""
     x: str = ""
-    """The variable with their positions along the other axis; empty for 0, 1, 2 and so on."""
+    """The variable with the x values; empty for 0, 1, 2 and so on."""
     show: tuple[str, ...] = ()
     """Arrays whose layout over devices is drawn."""
     is_optional: bool = False
-    """True if the lesson can be read without it, because it is folded or asks to be changed."""
+    """True for a folded block or a task, without which the lesson can be read."""
     number: int = 0
-    """Its number among the lesson's blocks, from 1 on; 0 for one in a folded part."""
+    """The block's number in the lesson, from 1; 0 for a folded block."""
 
     @property
     def name(self) -> str:
-        """Return the block's name for the reader, also in tracebacks: `block 2`."""
+        """Return the block's name for readers and tracebacks: `block 2`."""
         return f"block {self.number or self.id}"
 
     @property
     def title(self) -> str:
-        """Return the block's name at the beginning of a line: `Block 2`."""
+        """Return the block's name as the start of a line: `Block 2`."""
         return f"Block {self.number or self.id}"
 
     @property
     def id_in_brackets(self) -> str:
-        """Return the block's id in brackets, for use in commands, or "" if the name contains it."""
+        """Return ` (ID)` for use in commands, or "" if the name already contains the id."""
         return f" ({self.id})" if self.number else ""
 
     @property
     def is_try(self) -> bool:
-        """Return whether the block is a task: code for the learner to change."""
+        """Return whether the block is a task, which is code for the learner to change."""
         return self.answer is not None
 
     @property
@@ -92,7 +93,7 @@ class Block:
     def expected_of(self, code: str, platform: str) -> ExpectedOutput | None:
         """Return the expected output of some code on a platform.
 
-        Code that the learner has changed may print more. The output of a task must match exactly.
+        Code that the learner has changed may print more lines. A task's output must match exactly.
         """
         expected = self.expected_on(platform)
         is_changed = code.strip() != self.code.strip() and not self.is_try
@@ -101,16 +102,16 @@ class Block:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: its text for terminals, and its picture."""
+    """A figure: its text for terminals and its picture."""
 
     text: str
     caption: str
     file: str
-    """The path of the picture, as the lesson's Markdown has it."""
+    """The picture's path as in the lesson's Markdown."""
     by_hand: bool
-    """True if the picture was drawn by hand; others are made from the text."""
+    """True if the picture was drawn by hand instead of generated from the text."""
     line: int
-    """Line of its image in the lesson's file."""
+    """Line number of the image in the lesson's file."""
 
 
 @dataclass(frozen=True)
@@ -119,22 +120,21 @@ class LessonPart:
 
     kind: Literal["markdown", "block", "quiz", "figure", "hint"]
     text: str
-    """The Markdown, the block's code, the question, the figure's text, or a hint that a screen
-    adds."""
+    """The Markdown, block's code, question, figure's text, or a hint added by a screen."""
     block: Block | None = None
     quiz: Quiz | None = None
     figure: Figure | None = None
     fold: str = ""
-    """The summary of the folded part around it; empty outside of one."""
+    """The summary of the enclosing fold; empty outside a fold."""
     exercise: str = ""
-    """The name of the exercise that a hint leads to; empty for any other part."""
+    """The name of the exercise that a hint leads to; empty for other kinds."""
 
 
 def parse_lesson(lesson: Lesson) -> list[LessonPart]:
-    """Return the parts of a lesson, in order; output fences belong to their block.
+    """Return the parts of a lesson, in order; output fences are attached to their blocks.
 
     Raises:
-        Problem: A fence is broken, doubled, or belongs to no block; it names file and line.
+        Problem: A fence is malformed, duplicate, or without its block; the error has file and line.
     """
     lines = source_lines(lesson)
     elements = list(find_lesson_elements(lesson, lines))
@@ -157,7 +157,7 @@ def parse_lesson(lesson: Lesson) -> list[LessonPart]:
         elif element.kind == "figure":
             figure = _make_figure(lesson, element)
             parts.append(LessonPart("figure", figure.text, figure=figure, fold=fold))
-        elif element.kind == "answer":  # shown in the folded text, and not run
+        elif element.kind == "answer":  # shown in the folded text, not run
             _add_markdown(parts, ["```python", element.content.rstrip("\n"), "```"], fold)
     if fold:
         raise make_problem(
@@ -168,7 +168,7 @@ def parse_lesson(lesson: Lesson) -> list[LessonPart]:
 
 
 def list_blocks(lesson: Lesson) -> list[Block]:
-    """Return the blocks of a lesson, in order; raise Problem as `parse_lesson` does."""
+    """Return the blocks of a lesson, in order; raises Problem as `parse_lesson` does."""
     return [part.block for part in parse_lesson(lesson) if part.block]
 
 

@@ -1,7 +1,7 @@
-"""Files that blocks of a lesson import or read: those of `lessons/TRACK/code/` in its header.
+"""Files that a lesson's blocks import or read: those in `lessons/TRACK/code/` named by its header.
 
-The process of a lesson has copies of them in a folder of its own, in which it also works. A header
-names files and never paths.
+The lesson's process works in a folder of its own with copies of them. A header contains file names,
+never paths.
 """
 
 from __future__ import annotations
@@ -16,23 +16,31 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}\.(py|txt)")
-"""The name of a module or a text, without a folder."""
+"""A Python module or text file, without a folder."""
 MAX_BYTES = 400_000
-"""Bytes of one file: it goes into notebooks and into the folder of each run."""
+"""Largest file in bytes: each is copied into notebooks and into the folder of every run."""
 
 
 def list_code_files(lesson: Lesson) -> list[str]:
-    """Return the names of a lesson's files, from its header."""
+    """Return the names of a lesson's code files."""
     return lesson.code_names
 
 
 def read_code_files(lesson: Lesson) -> dict[str, str]:
-    """Return the text of each file by its name; raise Problem for one that cannot be read."""
+    """Return the text of each code file by name.
+
+    Raises:
+        Problem: A file cannot be read.
+    """
     return {name: _read(lesson, name) for name in list_code_files(lesson)}
 
 
 def read_code_file(lesson: Lesson, name: str) -> str:
-    """Return the text of one file of a lesson; raise Problem where the lesson has no such file."""
+    """Return the text of one of a lesson's code files.
+
+    Raises:
+        Problem: The lesson has no such file, or it cannot be read.
+    """
     known = list_code_files(lesson)
     if name not in known:
         what = f"the lesson `{lesson.id}` uses no file `{name}`"
@@ -55,9 +63,9 @@ def _path(lesson: Lesson, name: str) -> Path:
 
 
 def write_code_files(lesson: Lesson, folder: Path) -> Path | None:
-    """Write a lesson's files into a folder, and return it, or None for a lesson without any.
+    """Write a lesson's code files to a folder; return the folder, or None if there are no files.
 
-    A file that differs was changed by the learner, and is kept as `NAME.old`.
+    An existing file that differs was changed by the learner and is kept as `NAME.old`.
 
     Raises:
         Problem: A file cannot be read or written.
@@ -84,15 +92,16 @@ def _differs(path: Path, content: str) -> bool:
 
 
 def format_print_command(lesson: Lesson, name: str) -> str:
-    """Return the command that prints one file of a lesson."""
+    """Return the command that prints one of a lesson's code files."""
     return f"tpustarter learn {lesson.id} --code {name}"
 
 
 def describe_code_files(lesson: Lesson) -> list[str]:
-    """Return a sentence that lists a lesson's files, and a command that prints one.
+    """Return a sentence that lists a lesson's code files, and a command that prints one.
 
-    It prints the last of several, since a lesson is mostly about that one. A lesson without files
-    has no note.
+    The command prints the last file, which the lesson is mainly about. The list is empty if the
+    lesson
+    has no files.
     """
     known = list_code_files(lesson)
     if not known:
@@ -105,12 +114,12 @@ def describe_code_files(lesson: Lesson) -> list[str]:
 
 
 def find_code_file_mistakes(lesson: Lesson) -> Iterator[str]:
-    """Yield a sentence for each mistake in the code files that a lesson names."""
+    """Yield a sentence for each mistake in a lesson's code files."""
     known = list_code_files(lesson)
     for name in sorted({name for name in known if known.count(name) > 1}):
         yield f"`code` names `{name}` twice"
     for name in lesson.exercise_names:
-        if f"{name}.py" in known:  # both lie in one folder of the learner's
+        if f"{name}.py" in known:  # both are in the same folder of the learner
             yield f"the exercise `{name}` has the name of a file of `code`"
     for name in known:
         try:

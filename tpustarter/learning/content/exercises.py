@@ -1,9 +1,9 @@
-"""Exercises: programs with a gap, filled in the learner's own editor and judged when saved.
+"""Exercises: programs with a gap, completed in the learner's editor and judged on each save.
 
-`lessons/TRACK/exercises/NAME.py` is a task, code with a gap, and below a mark the part that judges
-it. `lessons/TRACK/solutions/NAME.py` begins with the hints, and a last paragraph `Learned: ...`
-with the lesson of a right answer, and fills the gap. The learner works on a copy. The copy is
-judged down to the mark, with the shipped part below it, so editing that part changes nothing.
+`lessons/TRACK/exercises/NAME.py` has the task, code with a gap, and below a mark the judging code.
+`lessons/TRACK/solutions/NAME.py` begins with a docstring of hints, whose last paragraph `Learned:
+...` sums up the right answer, and has the gap filled. The learner works on a copy. It is run up to
+the mark, followed by the shipped judging code, so editing that code has no effect.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from tpustarter.learning.run.lines_at_fault import LearnerLines
 LISTED_BY = "tpustarter learn --exercise --all"
 """The command that lists all exercises."""
 LEARNED = "Learned: "
-"""Begins the last paragraph above a solution."""
+"""The start of the last paragraph in a solution's docstring."""
 MARK = "# Judged below: leave this part as it is."
-"""The line between the code that the learner changes and the part that judges it."""
+"""The line between the learner's code and the judging code."""
 _QUOTES = '"""'
 _TRACEBACK = re.compile(r'^(?:Traceback \(most recent call last\):| {2}File ")', re.MULTILINE)
-"""The beginning of Python's text on an error; that of a syntax error begins with its file."""
+"""The start of Python's report of an exception; a syntax error's starts with its file."""
 LOOK_S = 0.3
-"""Seconds between two checks for a saved file."""
+"""Seconds between two checks whether the file was saved."""
 
 State = Literal["new", "begun", "fail", "pass", "shown"]
-"""`shown`: the learner has seen the solution before an answer passed."""
+"""`shown`: the learner has seen the solution without a passing answer."""
 WORDS: dict[State, str] = {
     "new": "",
     "begun": "begun",
@@ -49,31 +49,31 @@ WORDS: dict[State, str] = {
     "pass": "solved",
     "shown": "shown",
 }
-"""The state of an exercise in a list."""
+"""Words for the state of an exercise in a list."""
 WIDTH = 9
-"""Columns for such a word."""
+"""Width of such a word in columns."""
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """An exercise as it is shipped."""
+    """An exercise as shipped."""
 
     id: str
     """Track and name: `jax/one-row-each`."""
     lesson: Lesson
     title: str
     task: str
-    """The instructions, below the title."""
+    """The instructions without the title."""
     gap: str
-    """The program for the learner, without the part that judges."""
+    """The learner's part of the program, above the mark."""
     judged: str
-    """The part that judges, from the mark on."""
+    """The judging code, from the mark on."""
     hints: tuple[str, ...]
-    """From a nudge to almost the answer."""
+    """Hints, from a nudge to almost the answer."""
     solution: str
     """The program with the gap filled."""
     learned: str = ""
-    """The lesson of a right answer, in one sentence."""
+    """A one-sentence summary of the right answer."""
 
     @property
     def name(self) -> str:
@@ -83,33 +83,37 @@ class Exercise:
 
 @dataclass(frozen=True)
 class AnswerVerdict:
-    """The verdict on a learner's answer, with the reason and the lines that it is about."""
+    """The verdict on a learner's answer, with its reason and the lines at fault."""
 
     is_right: bool
     why: str
     """The values found and expected, or the error; empty for a right answer."""
     result: BlockResult
     lines: LearnerLines | None = None
-    """The lines of the learner's code that the verdict is about, where they are known."""
+    """The lines of the learner's code at fault, if known."""
 
 
 def read_exercises(lesson: Lesson) -> list[Exercise]:
-    """Read the exercises of a lesson, in order; raise Problem for one that is broken."""
+    """Read a lesson's exercises, in order.
+
+    Raises:
+        Problem: An exercise cannot be read or is incomplete.
+    """
     return [_read_exercise(lesson, name) for name in lesson.exercise_names]
 
 
 def find_exercise(
     lessons: Sequence[Lesson], exercise_id: str, listed_by: str = LISTED_BY
 ) -> Exercise:
-    """Return the exercise with an id that was typed, whole or in part.
+    """Return the exercise whose id was typed in full or in part.
 
     Args:
         lessons: The lessons to search.
-        exercise_id: The id, or a part of it.
+        exercise_id: The id, or part of it.
         listed_by: The command that lists all exercises.
 
     Raises:
-        Problem: There is no such exercise, or there are several.
+        Problem: No exercise matches, or several do.
     """
     by_id = {
         f"{lesson.id.partition('/')[0]}/{name}": lesson
@@ -122,16 +126,16 @@ def find_exercise(
 
 
 def read_titles(lessons: Iterable[Lesson]) -> dict[str, str]:
-    """Return the titles of the exercises of some lessons, by id; broken ones are left out."""
+    """Return the titles of all exercises of some lessons, by id, skipping broken ones."""
     known: dict[str, str] = {}
     for lesson in lessons:
-        with contextlib.suppress(Problem):  # opening the lesson shows the error
+        with contextlib.suppress(Problem):  # the error is shown when the lesson is opened
             known |= {exercise.id: exercise.title for exercise in read_exercises(lesson)}
     return known
 
 
 def find_next_open(exercise: Exercise) -> Exercise | None:
-    """Return the next unsolved exercise of the lesson, wrapping around at its end."""
+    """Return the lesson's next unsolved exercise, wrapping around at the end."""
     all_of_lesson = read_exercises(exercise.lesson)
     place = [other.id for other in all_of_lesson].index(exercise.id)
     others = all_of_lesson[place + 1 :] + all_of_lesson[:place]
@@ -174,12 +178,12 @@ def _read_exercise(lesson: Lesson, name: str) -> Exercise:
 
 
 def learner_file(exercise: Exercise) -> Path:
-    """Return the path of the learner's copy, which may not exist."""
+    """Return the path of the learner's copy, which may not exist yet."""
     return locations.state_folder_path() / "exercises" / f"{exercise.id}.py"
 
 
 def open_learner_file(exercise: Exercise) -> Path:
-    """Return the path of the learner's copy, after making the copy if necessary.
+    """Return the path of the learner's copy, creating it if necessary.
 
     Raises:
         Problem: It cannot be written.
@@ -190,16 +194,15 @@ def open_learner_file(exercise: Exercise) -> Path:
         with locations.convert_write_errors(path):
             path.write_text(_shipped(exercise), encoding="utf-8")
         locations.chown_to_caller(path)
-    code_files.write_code_files(exercise.lesson, path.parent)  # so that an editor finds its imports
+    code_files.write_code_files(exercise.lesson, path.parent)  # lets an editor resolve the imports
     return path
 
 
 def restart_exercise(exercise: Exercise) -> Path | None:
-    """Replace the learner's copy by the shipped exercise, and keep the former one.
+    """Replace the learner's copy with the shipped exercise, keeping the previous copy.
 
     Returns:
-        The kept file, `NAME.py.old` if that name is free; None where there was no copy, or none
-        that differs from the exercise.
+        The kept file, `NAME.py.old` if that name is free; None if the learner had changed nothing.
 
     Raises:
         Problem: It cannot be written.
@@ -214,7 +217,7 @@ def restart_exercise(exercise: Exercise) -> Path | None:
 
 
 def describe_kept_copy(kept: Path | None) -> str:
-    """Return a clause on the former copy, after an exercise was started again."""
+    """Return a clause about the previous copy after an exercise was restarted."""
     if kept is None:
         return "you had changed nothing, so nothing was kept"
     return f"what was there is kept as {kept.name}"
@@ -226,7 +229,7 @@ def has_changed_copy(exercise: Exercise) -> bool:
         return locations.read_text(learner_file(exercise)) != _shipped(exercise)
     except FileNotFoundError:
         return False
-    except (OSError, ValueError):  # a folder, or bytes that are no text: the learner made it
+    except (OSError, ValueError):  # a folder or binary file, made by the learner
         return True
 
 
@@ -235,7 +238,7 @@ def _shipped(exercise: Exercise) -> str:
 
 
 def read_exercise_state(exercise: Exercise) -> State:
-    """Return the learner's state in an exercise; a copy that was only opened is still `new`."""
+    """Return the state of an exercise; a copy that was opened but not edited is still `new`."""
     status = lesson_progress.read_exercise(exercise.lesson.id, exercise.name).status
     if status in ("pass", "fail", "shown"):
         return status
@@ -247,7 +250,7 @@ def _is_typed_into(exercise: Exercise) -> bool:
         return False
     try:
         own = _read_answer(exercise).partition(MARK)[0]
-    except Problem:  # it can't be read, so it isn't the shipped one
+    except Problem:  # unreadable, so not the shipped file
         return True
     return own.strip() != exercise.gap.strip()
 
@@ -255,14 +258,14 @@ def _is_typed_into(exercise: Exercise) -> bool:
 def judge_answer(
     exercise: Exercise, run: Callable[[Block], Iterator[object]], text: str | None = None
 ) -> Iterator[OutputChunk | AnswerVerdict]:
-    """Run an answer, and yield its output; the last item is the verdict.
+    """Run an answer, yielding its output and finally the verdict.
 
-    The verdict on the learner's file is remembered.
+    The verdict is saved only if the learner's own file was judged.
 
     Args:
-        exercise: The exercise.
-        run: Runs a block, as `LessonSession.run` does.
-        text: Another answer than the learner's file.
+        exercise: The exercise that is answered.
+        run: Runs a block, like `LessonSession.run`.
+        text: The answer to judge instead of the learner's file.
 
     Raises:
         Problem: The file cannot be read.
@@ -280,7 +283,7 @@ def judge_answer(
             yield OutputChunk(printed[:begin])
         elif isinstance(item, BlockResult):
             judged = _judge_result(item, own, exercise.gap)
-            if judged.result.status != "fail":  # the verdict on a wrong answer needs no traceback
+            if judged.result.status != "fail":  # a wrong answer's verdict needs no traceback
                 yield OutputChunk(_without(judged.why, traceback))
             if text is None and item.status in ("pass", "error"):
                 key = exercise.lesson.id, exercise.name
@@ -289,7 +292,7 @@ def judge_answer(
 
 
 def _without(why: str, traceback: str) -> str:
-    """Return a traceback without its last line, where the verdict repeats that."""
+    """Return a traceback without its last line if the verdict repeats that line."""
     lines = traceback.rstrip("\n").split("\n")
     if lines[-1] and why.startswith(lines[-1]):
         lines.pop()
@@ -297,7 +300,7 @@ def _without(why: str, traceback: str) -> str:
 
 
 def read_learner_code(exercise: Exercise) -> tuple[str, int]:
-    """Return the code between the task and the part that judges, and its first line in the file.
+    """Return the code between the task and the judging code, and its first line in the file.
 
     Raises:
         Problem: The file cannot be read.
@@ -307,7 +310,7 @@ def read_learner_code(exercise: Exercise) -> tuple[str, int]:
 
 
 def read_mentioned_code(exercise: Exercise) -> str:
-    """Return those functions and classes of the judging part that the task or the gap mentions."""
+    """Return the functions and classes of the judging code that the task or the gap mentions."""
     names = set(re.findall(r"`(\w+)", exercise.task))
     names |= {node.id for node in ast.walk(ast.parse(exercise.gap)) if isinstance(node, ast.Name)}
     lines = exercise.judged.split("\n")
@@ -320,13 +323,14 @@ def read_mentioned_code(exercise: Exercise) -> str:
 
 
 def save_learner_code(exercise: Exercise, code: str, known: tuple[int, int] | None = None) -> None:
-    """Write the learner's code into the file, between the task and the part that judges.
+    """Write the learner's code to the file, between the task and the judging code.
 
     Args:
-        exercise: The exercise.
+        exercise: The exercise to save.
         code: The learner's code.
-        known: The value of `read_save_stamp` for the file that was edited: where another program
-            has saved the file since, that version is kept as `NAME.py.old`.
+        known: The `read_save_stamp` of the file when it was opened. If another program has saved
+            the
+            file since, that version is kept as `NAME.py.old`.
 
     Raises:
         Problem: The file cannot be read or written.
@@ -368,7 +372,7 @@ def _judge_result(result: BlockResult, own: str, gap: str) -> AnswerVerdict:
     why = result.detail if result.status != "pass" else ""
     if is_wrong:
         why = why.removeprefix(f"{result.exception}: ")
-    why = " ".join(why.split("\n")[: None if is_wrong else 1])  # an error's traceback says more
+    why = " ".join(why.split("\n")[: None if is_wrong else 1])  # an error's traceback has the rest
     if result.status == "error" and is_wrong:
         result = replace(result, status="fail")
     lines = None
@@ -380,7 +384,7 @@ def _judge_result(result: BlockResult, own: str, gap: str) -> AnswerVerdict:
 
 
 def reveal_next_hint(exercise: Exercise) -> str | None:
-    """Return the next hint and save that it was given, or return None if no hint is left."""
+    """Return the next hint and record that it was given, or return None if there is none left."""
     count = count_given_hints(exercise)
     if count == len(exercise.hints):
         return None
@@ -389,26 +393,26 @@ def reveal_next_hint(exercise: Exercise) -> str | None:
 
 
 def count_given_hints(exercise: Exercise) -> int:
-    """Return the number of hints that the learner has had."""
+    """Return the number of hints that the learner has been given."""
     count = lesson_progress.read_exercise(exercise.lesson.id, exercise.name).hints
     return max(0, min(count, len(exercise.hints)))
 
 
 def reveal_solution(exercise: Exercise) -> str:
-    """Return the solution, and save the exercise as `shown` unless it is solved."""
+    """Return the solution, recording the exercise as `shown` unless it is solved."""
     if read_exercise_state(exercise) != "pass":
         lesson_progress.record_solution_shown(exercise.lesson.id, exercise.name)
     return exercise.solution
 
 
 def solution_lines(exercise: Exercise) -> tuple[int, ...]:
-    """Return the numbers of the solution's lines that differ from the exercise."""
+    """Return the line numbers of the solution that differ from the exercise."""
     lines = lines_at_fault.find_changed_lines(exercise.solution, _divided(exercise.gap)[1])
     return lines.numbers if lines else ()
 
 
 def read_save_stamp(path: Path) -> tuple[int, int] | None:
-    """Return the time and size of a file, which change at each save, or None if it is missing."""
+    """Return a file's modification time and size, or None if it is missing."""
     try:
         file_stat = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""The glossary with the terms of the lessons."""
+"""The glossary of the lessons' terms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FILE = "glossary.md"
 
 
 def read_glossary(folder: Path | None = None) -> dict[str, tuple[str, str]]:
-    """Read the glossary of a folder of lessons: heading and meaning by anchor."""
+    """Return each glossary term's heading and meaning, by anchor."""
     file = (folder or locations.content_folder("lessons")) / FILE
     try:
         text = file.read_text("utf-8")
@@ -23,5 +23,5 @@ def read_glossary(folder: Path | None = None) -> dict[str, tuple[str, str]]:
 
 
 def format_glossary_link(word: str) -> str:
-    """Return the end of a lesson's link to a word, by the word's anchor."""
+    """Return the tail of a Markdown link to a glossary term, given its anchor."""
     return f"{FILE}#{word})"

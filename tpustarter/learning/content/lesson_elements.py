@@ -1,6 +1,6 @@
-"""The elements of a lesson that are not text: fences that run or judge, figures, folded parts.
+"""The elements of a lesson that are not text: special fences, figures, folds.
 
-Each has its own lines in the file. `blocks.py` puts them together.
+Each occupies its own lines of the file. `blocks.py` combines them into parts.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
-"""The form of the name of a block, a question or a figure."""
+"""The form of the name of a block, question or figure."""
 _VARIABLES = re.compile(r"[A-Za-z_]\w*(,[A-Za-z_]\w*){0,3}")
-"""Names of up to four variables, with commas."""
+"""Names of up to four variables, separated by commas."""
 _LABEL = re.compile(r"\*([^*]+?):?\*")
 _FOLD = re.compile(r"<details><summary>([^<>]+)</summary>\s*")
 _FIGURE = re.compile(r"<!--\n(`{3,})figure( by-hand)?\n(.*?)\n\1\n-->\s*", re.DOTALL)
@@ -32,7 +32,7 @@ _OPTIONS = {
     "output": {"of", "on", "rtol"},
     "quiz": {"id"},
 }
-"""The options that each kind of fence allows."""
+"""The options allowed on each kind of fence."""
 
 
 @dataclass(frozen=True)
@@ -40,32 +40,35 @@ class LessonElement:
     """An element of a lesson that is not text."""
 
     kind: str
-    """`run`, `try`, `answer`, `output`, `quiz`, `figure`, `fold`, or `unfold` where one ends."""
+    """`run`, `try`, `answer`, `output`, `quiz`, `figure`, `fold`, or `unfold` for a fold's end."""
     values: dict[str, str]
-    """Its options; those of a figure are `caption`, `file` and, if it was drawn by hand,
-    `by-hand`."""
+    """Its options; a figure has `caption`, `file` and, if it was drawn by hand, `by-hand`."""
     content: str
-    """The text inside; the summary of a fold."""
+    """The text inside, or the summary of a fold."""
     start: int
-    """Its first line, counted from 0 in the lesson's text."""
+    """Index of its first line in the lesson's text."""
     end: int
-    """The line after its last one."""
+    """Index of the line after its last."""
     label: str = ""
-    """The label above an output's fence, which says where it holds; empty where there is none."""
+    """The label above an output fence that limits where it applies; empty if there is none."""
 
     @property
     def first_line(self) -> int:
-        """Return the first line of the element: its label's, or `start` without a label."""
+        """Return the element's first line, including its label."""
         return self.start - 2 if self.label else self.start
 
 
 def make_problem(lesson: Lesson, line: int, what: str) -> Problem:
-    """Return the error of a line, counted from 0 in the lesson's text."""
+    """Return the error for a line, given its index in the lesson's text."""
     return Problem(f"the lesson `{lesson.path}`, line {lesson.first_line + line}: {what}")
 
 
 def find_lesson_elements(lesson: Lesson, lines: list[str]) -> Iterator[LessonElement]:
-    """Yield the elements that are not text, in order; raise Problem for a broken one."""
+    """Yield a lesson's elements that are not text, in order.
+
+    Raises:
+        Problem: A fence or option is malformed.
+    """
     image: tuple[int, dict[str, str]] | None = None
     for token in parse_tokens("\n".join(lines)):
         if token.type == "fence":
@@ -126,14 +129,14 @@ def _parse_values(lesson: Lesson, start: int, kind: str, options: list[str]) -> 
 
 
 def _find_label(above: list[str]) -> str:
-    """Return the label of an output, if the last paragraph of these lines is one."""
+    """Return the label of an output, if the last paragraph of the lines above it is one."""
     stands_alone = len(above) > 1 and not above[-1].strip() and not "".join(above[-3:-2]).strip()
     match = _LABEL.fullmatch(above[-2].strip()) if stands_alone else None
     return match[1] if match else ""
 
 
 def _read_html(token: Token, image: tuple[int, dict[str, str]] | None) -> LessonElement | None:
-    """Return a fold, the end of one, or a figure: an image with its text in a comment below."""
+    """Return a fold, its end, or a figure: an image followed by a comment with its text."""
     start, end = line_range(token)
     if match := _FOLD.fullmatch(token.content):
         return LessonElement("fold", {}, " ".join(match[1].split()), start, end)
@@ -148,7 +151,7 @@ def _read_html(token: Token, image: tuple[int, dict[str, str]] | None) -> Lesson
 
 
 def _only_image(token: Token) -> tuple[int, dict[str, str]] | None:
-    """Return the image of a paragraph that is nothing else, with its line."""
+    """Return a paragraph's line and image if it contains nothing else."""
     children = token.children or []
     if len(children) != 1 or children[0].type != "image":
         return None

@@ -1,6 +1,6 @@
-"""A lesson as plain text for a screen reader: announced, indented, without drawn lines.
+"""A lesson as plain text for screen readers: announced and indented, without drawn lines.
 
-A link becomes its text and its target; words of the glossary are explained at the end.
+A link becomes its text and target; glossary terms are explained at the end.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ _STATUS_TEXTS = {
 
 @dataclass
 class _RenderState:
-    """The list or table that the rendering is in, and the words it has linked."""
+    """The current list or table while rendering, and the linked glossary terms."""
 
     folder: Path
     lesson: Lesson | None = None
     markers: list[str] = field(default_factory=list[str])
-    """The sign of each list it is in; the innermost one last."""
+    """The marker of each enclosing list, innermost last."""
     is_new_item: bool = False
-    """True if a list item has begun and nothing of it has been written."""
+    """True if a list item has begun but none of its text has been written."""
     heading_prefix: str = ""
     cells: list[str] = field(default_factory=list[str])
     columns: list[str] = field(default_factory=list[str])
     in_table: bool = False
     linked_words: dict[str, str] = field(default_factory=dict[str, str])
-    """Anchors in the glossary that were linked, each with the path of the glossary in the link."""
+    """Linked glossary anchors, each with the glossary's path in the link."""
 
 
 def render_lesson(
     lesson: Lesson, progress: LessonProgress, following: str | None = None
 ) -> Iterator[str]:
-    """Yield the lines of a lesson, with the learner's progress, and the lesson after it."""
+    """Yield a lesson as lines of text, with the learner's progress and the next lesson."""
     state = _RenderState(lesson.path.parent, lesson)
     yield from _render_head(lesson)
     parts, fold = parse_lesson(lesson), ""
@@ -102,9 +102,9 @@ def _render_head(lesson: Lesson) -> Iterator[str]:
 
 
 def _answers(parts: list[LessonPart]) -> list[tuple[str, LessonPart]]:
-    """Return the folded text below each block that asks to be changed, with the block's name.
+    """Return the folded text that follows each task, with the block's name.
 
-    It is moved to the end, like the answers of questions, so that the reader can think first.
+    It is moved to the end, like the answers to questions, so that the reader can think first.
     """
     answers: list[tuple[str, LessonPart]] = []
     for before, part in pairwise(parts):
@@ -134,7 +134,7 @@ def _render_figure(figure: Figure) -> Iterator[str]:
 
 
 def _render_question(quiz: Quiz) -> Iterator[str]:
-    """Yield a question; its answer comes at the end, so that the reader can think first."""
+    """Yield a question; its answer is moved to the end, so that the reader can think first."""
     yield from ("", *wrap(f"Question: {quiz.question}", "", ""), "")
     for number, answer in enumerate(quiz.answers, 1):
         yield from wrap(answer.text, f"{number}. ", "   ")
@@ -175,7 +175,7 @@ def _render_markdown(source: str, state: _RenderState) -> Iterator[str]:
 
 
 def _render_structure(token: Token, state: _RenderState) -> Iterator[str]:
-    """Follow headings, lists and tables; a row of a table is written at its end."""
+    """Track headings, lists and tables; a table row is written when it ends."""
     kind = token.type
     if kind == "heading_open":
         state.heading_prefix = "Lesson: " if token.tag == "h1" else "Section: "
@@ -234,7 +234,7 @@ def _inline_text(token: Token, state: _RenderState) -> str:
 
 
 def _link_target(address: str, state: _RenderState) -> str:
-    """Return the target of a link in brackets, as an address or a command, or "" without one."""
+    """Return a link's target as a URL or command in brackets, or "" if it has neither."""
     name, _, heading = address.partition("#")
     if address.startswith("https://"):
         return f" ({address})"
@@ -255,7 +255,7 @@ def _link_target(address: str, state: _RenderState) -> str:
 def _render_glossary(state: _RenderState) -> Iterator[str]:
     lines: list[str] = []
     for heading, name in sorted(state.linked_words.items()):
-        with contextlib.suppress(OSError, ValueError):  # the linter finds broken links
+        with contextlib.suppress(OSError, ValueError):  # the linter reports broken links
             meaning = meanings_by_anchor(locations.read_text(state.folder / name)).get(heading)
             if meaning:
                 lines += wrap(f"{meaning[0]}: {meaning[1]}", "* ", "  ")
@@ -263,9 +263,9 @@ def _render_glossary(state: _RenderState) -> Iterator[str]:
         yield from ("", "Section: Words", "", *lines)
 
 
-@lru_cache(maxsize=4)  # each lesson explains its words from the same text
+@lru_cache(maxsize=4)  # all lessons share one glossary
 def meanings_by_anchor(glossary: str) -> Mapping[str, tuple[str, str]]:
-    """Return the word and its meaning for each anchor of a glossary."""
+    """Return each word of a glossary and its meaning, by anchor."""
     entries: dict[str, tuple[str, str]] = {}
     word = ""
     state = _RenderState(Path())

@@ -1,6 +1,6 @@
-"""The choice of a library: three questions, and rules that turn the answers into one advice.
+"""The choice of a library: three questions, and rules that turn answers into a recommendation.
 
-Questions, reasons, notes and lessons to begin with are data, in `lessons/which-library.yml`.
+The questions, reasons, notes and first lessons are data, in `lessons/which-library.yml`.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from tpustarter.machine import tpus
 SCHEMA = "tpustarter.which/1"
 FILE = "which-library.yml"
 EXAMPLE = "v6e-8"
-"""A TPU's name as users type it."""
+"""A TPU name as users type it."""
 
 Answers = Mapping[str, str]
-"""The id of a choice by the id of its question."""
+"""The id of the chosen answer by the id of its question."""
 
 
 class QuestionChoice(msgspec.Struct, frozen=True):
-    """A choice for a question on libraries: its id, its title, and other words for it."""
+    """An answer to a question about libraries."""
 
     id: str
     title: str
     names: tuple[str, ...] = msgspec.field(default=(), name="also")
-    """Other names that users type, in addition to its id."""
+    """Other names that users may type for its id."""
     generations: tuple[str, ...] = ()
-    """Generations of TPUs that it covers, so that `v6e-8` is understood."""
+    """TPU generations that it covers, so that `v6e-8` selects it."""
 
 
 class LibraryQuestion(msgspec.Struct, frozen=True):
     """A question with all its answers."""
 
     id: str
-    """The name of its option, without the dashes."""
+    """The name of its command-line option, without dashes."""
     ask: str
     choices: tuple[QuestionChoice, ...]
 
     @property
     def takes_tpus(self) -> bool:
-        """Return whether the question may be answered with the name of a TPU."""
+        """Return whether the question can be answered with the name of a TPU."""
         return any(one.generations for one in self.choices)
 
 
@@ -57,24 +57,24 @@ class RecommendedLibrary(msgspec.Struct, frozen=True):
     id: str
     title: str
     install: tuple[str, ...]
-    """Commands, in order."""
+    """Shell commands, in order."""
 
 
 class AdviceRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A reason for a library, or a note on it, that holds for some answers."""
+    """A reason for a library, or a note, that applies to certain answers."""
 
     when: dict[str, tuple[str, ...]] = {}
-    """Choices by question; a question that is missing may have any answer."""
+    """The answers that it applies to, by question; a missing question matches any answer."""
     library: str = ""
-    """The library that it speaks for; empty for a note."""
+    """The library that it is a reason for; empty for a note."""
     text: str
     source: str = ""
     read: str = ""
-    """The day on which the source was read, such as 2026-11-22."""
+    """The date on which the source was read, such as 2026-11-22."""
 
 
 class FirstLesson(msgspec.Struct, frozen=True, kw_only=True):
-    """The path and the lesson to begin with."""
+    """The path and lesson to begin with."""
 
     when: dict[str, tuple[str, ...]] = {}
     path: str
@@ -93,18 +93,22 @@ class LibraryGuide(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class LibraryAdvice:
-    """The one recommendation for three answers."""
+    """The recommendation for a set of answers."""
 
     answers: Answers
     library: RecommendedLibrary
     reasons: tuple[AdviceRow, ...]
-    """At least one; the first one decided."""
+    """At least one reason; the first decided."""
     notes: tuple[AdviceRow, ...]
     start: FirstLesson
 
 
 def read_guide(folder: Path | None = None) -> LibraryGuide:
-    """Read the questions and the rules; raise Problem for a file that cannot be used."""
+    """Read the questions and rules.
+
+    Raises:
+        Problem: The file cannot be used.
+    """
     file = (folder or locations.content_folder("lessons")) / FILE
     try:
         return yaml_rows.convert_value(content.read_yaml(locations.read_text(file)), LibraryGuide)
@@ -113,7 +117,7 @@ def read_guide(folder: Path | None = None) -> LibraryGuide:
 
 
 def find_choice(question: LibraryQuestion, typed: str) -> QuestionChoice | None:
-    """Return the answer that a user typed: its number, id, another name, or a TPU's name."""
+    """Return the answer that a user typed as its number, id, another name, or a TPU name."""
     word = typed.strip().casefold()
     if word.isdigit():
         numbers = {str(number): one for number, one in enumerate(question.choices, 1)}
@@ -131,7 +135,11 @@ def find_choice(question: LibraryQuestion, typed: str) -> QuestionChoice | None:
 
 
 def parse_answer(question: LibraryQuestion, typed: str) -> str:
-    """Return the id of the answer that a user typed; raise Problem if it is none of them."""
+    """Return the id of the answer that a user typed.
+
+    Raises:
+        Problem: It is not one of the answers.
+    """
     found = find_choice(question, typed)
     if found:
         return found.id
@@ -145,7 +153,11 @@ def parse_answer(question: LibraryQuestion, typed: str) -> str:
 
 
 def recommend_library(guide: LibraryGuide, answers: Answers) -> LibraryAdvice:
-    """Return the recommendation for an answer to each question; raise Problem if no rule fits."""
+    """Return the recommendation for one answer to each question.
+
+    Raises:
+        Problem: No rule fits.
+    """
     fitting = [row for row in guide.reasons if _fits(row.when, answers)]
     known = {**answers, "library": fitting[0].library if fitting else ""}
     library = next((one for one in guide.libraries if one.id == known["library"]), None)
@@ -188,7 +200,7 @@ def make_json_document(advice: LibraryAdvice) -> dict[str, object]:
 def find_library_guide_mistakes(
     guide: LibraryGuide, lessons: Collection[str], paths: Collection[str]
 ) -> Iterator[str]:
-    """Yield a sentence for each answer without advice, and each broken name or source."""
+    """Yield a sentence for each set of answers without advice, and each broken name or source."""
     for what in (
         *_ambiguous_names(guide),
         *_unknown_answers(guide),

@@ -1,4 +1,4 @@
-"""The Markdown of lessons: lines, tokens, headings and links. Nothing here runs anything."""
+"""The Markdown of lessons: lines, tokens, headings and links."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _TAG = re.compile(r"^\s*<!--$|^\s*-->$|</?(?:details|summary)>")
 _CODE = re.compile(r"(`+)([^`]+)\1")
 _ANSWER = re.compile(r"^\s*\([ x]\)\s*")
 _HOLE = "\x00"
-"""A placeholder for a piece of code while marks around it are removed."""
+"""Placeholder for inline code while the markup around it is removed."""
 _ALONE = re.compile(r"^\s*(?:#+\s|\|)|.*\|$")
-"""A heading or a row of a table."""
+"""A heading or a table row."""
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=\S)([^*]*[^*\s])\1(?![\w*])")
 
 
@@ -35,26 +35,26 @@ def source_lines(lesson: Lesson) -> list[str]:
     return re.sub(r"\r\n?", "\n", lesson.text).split("\n")
 
 
-@lru_cache(maxsize=8)  # blocks, links and questions of a lesson are read one after the other
+@lru_cache(maxsize=8)  # a lesson's blocks, links and questions are read one after the other
 def parse_tokens(text: str) -> tuple[Token, ...]:
-    """Return the Markdown tokens of a text, which are cached and must not be modified."""
+    """Return the Markdown tokens of a text; they are cached and must not be modified."""
     from markdown_it import MarkdownIt
 
     return tuple(MarkdownIt("commonmark").enable("table").parse(text))
 
 
 def line_range(token: Token) -> tuple[int, int]:
-    """Return the first line of a block of Markdown, from 0, and the line after its last one."""
+    """Return the index of a Markdown block's first line and of the line after its last."""
     start, end = token.map or (0, 0)
     return start, end
 
 
 def heading_anchor(heading: str) -> str:
-    """Return the anchor that GitHub gives a heading."""
+    """Return the anchor that GitHub generates for a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-@lru_cache(maxsize=256)  # hundreds of links lead into the glossary alone
+@lru_cache(maxsize=256)  # hundreds of links lead to the glossary alone
 def list_anchors(text: str) -> frozenset[str]:
     """Return the anchors of all headings in a Markdown text."""
     return frozenset(
@@ -65,7 +65,7 @@ def list_anchors(text: str) -> frozenset[str]:
 
 
 def find_links(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the links of a Markdown text, each with the first line of its paragraph, from 0."""
+    """Yield the links of a Markdown text, each with the index of its paragraph's first line."""
     for token in parse_tokens(text):
         for child in token.children or ():
             if child.type == "link_open":
@@ -74,19 +74,19 @@ def find_links(text: str) -> Iterator[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class MarkdownLine:
-    """A line of a lesson without Markdown."""
+    """A line of a lesson with its markup removed."""
 
     number: int
-    """Its number in the file, from 1."""
+    """Line number in the file, from 1."""
     text: str
-    """The text without marks of Markdown; code between fences is unchanged."""
+    """The text without markup; code in fences is unchanged."""
     kind: Literal["heading", "prose", "code"]
     begins: bool = False
-    """True if it begins an element, such as an item of a list or a row of a table."""
+    """True if it starts an element, such as a list item or a table row."""
 
 
 def plain_lines(lesson: Lesson) -> Iterator[MarkdownLine]:
-    """Yield the lines of a lesson without Markdown; fences themselves are left out.
+    """Yield the lines of a lesson without markup; fence lines are left out.
 
     Emphasis and links may span several lines.
     """
@@ -125,7 +125,7 @@ def _prose(paragraph: list[tuple[int, str]]) -> Iterator[MarkdownLine]:
 
 
 def strip_markup(line: str) -> str:
-    """Return a line of Markdown without its marks, or an empty text for a table's rule."""
+    """Return a line of Markdown without its markup; empty for a table's separator row."""
     if _RULE.match(line):
         return ""
     words = _inline(_opened(line))
@@ -133,17 +133,17 @@ def strip_markup(line: str) -> str:
 
 
 def strip_links(text: str) -> str:
-    """Return a text of Markdown with the words of each link in quotation marks."""
+    """Return Markdown with each link replaced by its text in quotation marks."""
     return _LINK.sub(r"“\1”", text)
 
 
 def _opened(line: str) -> str:
-    """Return a line without tags, and without the mark at its beginning."""
+    """Return a line without tags and without its leading marker."""
     return _OPENING.sub("", _TAG.sub("", line).strip())
 
 
 def _inline(text: str) -> str:
-    """Return a text without its marks; code between backticks is unchanged."""
+    """Return text without inline markup; code between backticks is unchanged."""
     codes: list[str] = []
 
     def put_aside(code: re.Match[str]) -> str:
@@ -151,7 +151,7 @@ def _inline(text: str) -> str:
         return _HOLE
 
     text = _LINK.sub(r"\1", _CODE.sub(put_aside, text))
-    for _ in range(2):  # one may be inside another
+    for _ in range(2):  # they may be nested
         text = _EMPHASIS.sub(r"\2", text)
     rest = iter(codes)
     return re.sub(_HOLE, lambda _: next(rest, ""), text)

@@ -1,7 +1,7 @@
-"""A lesson as a Jupyter notebook, for Colab or the user's own Jupyter.
+"""A lesson as a Jupyter notebook, for Colab or a local Jupyter.
 
-A block becomes a code cell with its expected output as text below, a question has its answers
-folded, and an exercise is a cell with its gap. Nothing here runs anything. Source of the format:
+A block becomes a code cell followed by its expected output as text, a question has its answers
+folded, and an exercise is a cell with its gap. Source of the format:
 https://nbformat.readthedocs.io/en/latest/format_description.html
 """
 
@@ -41,7 +41,7 @@ cpu = tf.config.list_physical_devices("CPU")[0]
 eight = [tf.config.LogicalDeviceConfiguration()] * 8
 tf.config.set_logical_device_configuration(cpu, eight)
 """
-"""TensorFlow reads no variable with the number of devices."""
+"""TensorFlow has no environment variable for the number of devices."""
 PLOT = """\
 import matplotlib.pyplot as plt
 
@@ -61,14 +61,14 @@ def _plot(series, places, label):
 
 _plot({{{series}}}, {places}, "{label}")
 """
-"""Draws the variables of `plot=`."""
+"""Plots the variables of `plot=`."""
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(((?!https://)[^)#\s]*)(#[^)\s]*)?\)")
-"""A link to another lesson, a heading or the glossary, which are not in the notebook."""
+"""A link to another lesson, heading or glossary term, which the notebook does not contain."""
 _LESSON = re.compile(r"(?:\.\./)?(?:([\w-]+)/)?\d+-([\w-]+)\.md")
 
 
 class NotebookCell(msgspec.Struct, kw_only=True):
-    """A cell of a notebook in Jupyter's format, version 4."""
+    """A cell in Jupyter's notebook format, version 4."""
 
     id: str = ""
     metadata: dict[str, object] = {}
@@ -79,7 +79,7 @@ class NotebookCell(msgspec.Struct, kw_only=True):
 
 
 def render_notebook(lesson: Lesson) -> str:
-    """Return the text of a lesson's notebook file; raise Problem as `parse_lesson` does."""
+    """Return a lesson as the text of a notebook file; raises Problem as `parse_lesson` does."""
     cells = list(_make_cells(lesson))
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number}"
@@ -105,7 +105,7 @@ def _make_cells(lesson: Lesson) -> Iterator[NotebookCell]:
         yield _code_cell(LOGICAL_DEVICES)
     for name, content in code_files.read_code_files(lesson).items():
         cell = _code_cell(f"%%writefile {name}\n{content}")
-        cell.source += "\n"  # the cell is the whole file, with its last line end
+        cell.source += "\n"  # the cell is the whole file, including its final newline
         cell.metadata = {"jupyter": {"source_hidden": name.endswith(".txt")}}
         yield cell
     for fold, parts in groupby(parse_lesson(lesson), lambda part: part.fold):
@@ -115,12 +115,12 @@ def _make_cells(lesson: Lesson) -> Iterator[NotebookCell]:
         elif all(cell.cell_type == "markdown" for cell in cells):
             inside = "\n\n".join(cell.source for cell in cells)
             yield _markdown_cell(f"<details><summary>{fold}</summary>\n\n{inside}\n\n</details>")
-        else:  # a cell that runs cannot be folded
+        else:  # code cells cannot be folded
             yield from (_markdown_cell(f"## {fold}"), *cells)
     for exercise in exercises.read_exercises(lesson):
         yield _markdown_cell(f"## Exercise: {exercise.title}\n\n{exercise.task}")
         cell = _code_cell(_without_docstring(exercise.gap) + exercise.judged)
-        cell.metadata = {"tags": ["raises-exception"]}  # "Run all" continues after it
+        cell.metadata = {"tags": ["raises-exception"]}  # keeps "Run all" going
         yield cell
         hints = "".join(
             f"<details><summary>Hint {number}</summary>\n\n{hint}\n\n</details>\n\n"
@@ -135,7 +135,7 @@ def _make_cells(lesson: Lesson) -> Iterator[NotebookCell]:
 def _part_cells(part: LessonPart, track: str, folder: Path) -> Iterator[NotebookCell]:
     if part.block:
         cell = _code_cell(part.block.code)
-        if part.block.is_try:  # "Run all" continues after it
+        if part.block.is_try:  # keeps "Run all" going
             cell.metadata = {"tags": ["raises-exception"]}
         yield cell
         if part.block.expected:
@@ -151,7 +151,7 @@ def _part_cells(part: LessonPart, track: str, folder: Path) -> Iterator[Notebook
 
 
 def _drawing_code(block: Block) -> Iterator[str]:
-    """Yield code that draws in a notebook what this program draws by itself."""
+    """Yield code that draws, in a notebook, the drawings that tpustarter makes itself."""
     if block.plot:
         series = ", ".join(f'"{name}": {name}' for name in block.plot)
         label = block_drawings.format_variable_name(block.x)
@@ -161,7 +161,7 @@ def _drawing_code(block: Block) -> Iterator[str]:
 
 
 def _figure_text(figure: Figure, folder: Path) -> str:
-    """Return a figure as an embedded picture, or as its text without one."""
+    """Return a figure as an embedded picture, or as its text if the picture cannot be read."""
     try:
         picture = locations.read_text(folder / figure.file).encode()
     except (OSError, ValueError):
@@ -171,7 +171,7 @@ def _figure_text(figure: Figure, folder: Path) -> str:
 
 
 def _unlink(match: re.Match[str], track: str) -> str:
-    """Return the words of a link, and the command that shows its target."""
+    """Return a link's text and the command that shows its target."""
     words, target = match[1], _LESSON.fullmatch(match[2])
     if match[2].startswith("exercises/"):
         return f"**{words}** (at the end of this notebook)"

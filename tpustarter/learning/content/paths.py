@@ -1,4 +1,4 @@
-"""The paths through the lessons: an order in stages for each kind of reader."""
+"""The paths through the lessons, each an order in stages for one kind of reader."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tpustarter.core.problem import Problem
 
 @dataclass(frozen=True)
 class PathStage:
-    """Lessons of a path that belong together."""
+    """Consecutive lessons of a path that belong together."""
 
     title: str
-    """Empty where the path is short and has no stages."""
+    """Empty if the path is short and has no stages."""
     lessons: tuple[str, ...]
 
 
@@ -28,7 +28,7 @@ class LessonPath:
 
     id: str
     title: str
-    """A sentence of the reader: `I have a fresh TPU VM`."""
+    """A sentence in the reader's words: `I have a fresh TPU VM`."""
     who: str
     """One sentence about its readers."""
     stages: tuple[PathStage, ...]
@@ -40,17 +40,21 @@ class LessonPath:
 
 
 class _PathEntry(msgspec.Struct, frozen=True):
-    """A path as the file has it."""
+    """A path as written in the file."""
 
     id: str
     title: str
     who: str
     lessons: tuple[str | dict[str, tuple[str, ...]], ...]
-    """Lessons, stages by their titles, and ids of earlier paths whose stages are taken over."""
+    """Lessons, stages by title, and ids of earlier paths whose stages are included."""
 
 
 def read_paths(folder: Path | None = None) -> list[LessonPath]:
-    """Read the paths in `paths.yml`, in order; raise Problem for a file that cannot be used."""
+    """Read the paths in `paths.yml`, in order.
+
+    Raises:
+        Problem: The file cannot be used.
+    """
     file = (folder or locations.content_folder("lessons")) / "paths.yml"
     try:
         paths: list[LessonPath] = []
@@ -67,7 +71,7 @@ def read_paths(folder: Path | None = None) -> list[LessonPath]:
 
 
 def list_lessons_on_path(path: LessonPath | None, lessons: Iterable[Lesson]) -> list[Lesson]:
-    """Return the lessons that are on a path, in the path's order; none without a path."""
+    """Return the lessons on a path, in the path's order; empty without a path."""
     by_id = {lesson.id: lesson for lesson in lessons}
     return [by_id[name] for name in (path.lessons if path else ()) if name in by_id]
 
@@ -75,7 +79,7 @@ def list_lessons_on_path(path: LessonPath | None, lessons: Iterable[Lesson]) -> 
 def _stages(
     item: str | dict[str, tuple[str, ...]], earlier: dict[str, tuple[PathStage, ...]]
 ) -> Iterable[PathStage]:
-    """Return the stages of an item: a titled stage, those of an earlier path, or a lesson alone."""
+    """Return the stages of an item: titled stages, an earlier path's stages, or a single lesson."""
     if isinstance(item, dict):
         return [PathStage(title, names) for title, names in item.items()]
     return earlier.get(item, (PathStage("", (item,)),))

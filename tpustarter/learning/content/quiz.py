@@ -1,7 +1,7 @@
-"""Questions in a lesson: one answer is right, each is explained, and no question blocks the reader.
+"""Questions in a lesson: one right answer, each answer explained, and none blocks the reader.
 
-A fence `quiz id=NAME` holds a question, then its answers. `(x)` marks the right one, `( )` the
-others; the indented lines below an answer explain why it is right or wrong.
+A fence `quiz id=NAME` contains a question, then its answers. `(x)` marks the right one, `( )` the
+others; the indented lines below an answer explain it.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import re
 from dataclasses import dataclass
 
 FEWEST, MOST = 2, 5
-"""Limits of a question's answers: each has a digit."""
+"""Limits on the number of answers; each is chosen with a digit."""
 _ANSWER = re.compile(r"\((x| )\) +(.+)")
 
 
 @dataclass(frozen=True)
 class QuizAnswer:
-    """An answer of a question, with the reason why it is right or wrong."""
+    """An answer to a question, with the reason why it is right or wrong."""
 
     text: str
     is_right: bool
@@ -31,16 +31,20 @@ class Quiz:
     question: str
     answers: tuple[QuizAnswer, ...]
     line: int
-    """Line of its fence in the lesson's file."""
+    """Line number of the fence in the lesson's file."""
 
     @property
     def right_number(self) -> int:
-        """Return the number of the right answer, counted from 1."""
+        """Return the number of the right answer, from 1."""
         return 1 + next(n for n, answer in enumerate(self.answers) if answer.is_right)
 
 
 def parse_quiz(name: str, text: str, line: int) -> Quiz:
-    """Parse the question in a fence; raise ValueError with the mistake in it."""
+    """Parse the content of a quiz fence.
+
+    Raises:
+        ValueError: The question is malformed.
+    """
     question: list[str] = []
     drafts: list[tuple[str, bool, list[str]]] = []
     for row in filter(str.strip, text.split("\n")):

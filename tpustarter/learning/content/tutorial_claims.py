@@ -1,7 +1,8 @@
-"""Claims of older tutorials, and today's facts: `lessons/then-now.yml`, one entry per claim.
+"""Claims of older tutorials compared with today's facts: `lessons/then-now.yml`.
 
-An entry with a proof names a block of a lesson, or a check. Facts that a CPU can show are proved by
-code that runs; the rest relies on its source.
+An entry's proof is a block of a lesson or a check. Facts that a CPU can show are proved by code
+that
+runs; the others rely on their source.
 """
 
 from __future__ import annotations
@@ -34,30 +35,33 @@ class TutorialClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     then: str
-    """The claim of the tutorials."""
+    """The tutorials' claim."""
     status: Status
     now: str
     """Today's fact, and the alternative."""
     lesson: str | None
-    """A lesson, or `lesson#heading`, that teaches it; None where no lesson does."""
+    """The lesson, or `lesson#heading`, that teaches it; None if no lesson does."""
     proof: str | None
-    """`track/lesson#block`, or the id of a check, that proves it; None for one that relies on its
-    source."""
+    """The proof: `track/lesson#block` or the id of a check; None if it relies on its source."""
     source: str
 
     @property
     def heading(self) -> str:
-        """Return the state of the claim today, with its number in the list."""
+        """Return the claim's status today, with its number in the list."""
         return f"{_MEANINGS[self.status]} (no. {self.id} of lessons/then-now.yml)"
 
     @property
     def command(self) -> str | None:
-        """Return the command that shows the lesson."""
+        """Return the command that shows its lesson, or None if it has none."""
         return f"tpustarter learn {self.lesson.partition('#')[0]}" if self.lesson else None
 
 
 def read_claims(folder: Path | None = None) -> list[TutorialClaim]:
-    """Read all claims, in order; raise Problem for a file that cannot be used."""
+    """Read all claims, in order.
+
+    Raises:
+        Problem: The file cannot be used.
+    """
     file = (folder or locations.content_folder("lessons")) / "then-now.yml"
     try:
         text = locations.read_text(file)
@@ -85,7 +89,7 @@ def _parse_claim(entry: object) -> TutorialClaim:
 
 
 def search_claims(claims: Iterable[TutorialClaim], text: str) -> list[TutorialClaim]:
-    """Return the claims with every word of a text; those with all words in `then` come first."""
+    """Return the claims that contain every word of a text; matches within `then` come first."""
     words = text.casefold().split()
     ranked: list[tuple[bool, TutorialClaim]] = []
     for claim in claims:
@@ -98,7 +102,7 @@ def search_claims(claims: Iterable[TutorialClaim], text: str) -> list[TutorialCl
 def find_claim_mistakes(
     claims: Sequence[TutorialClaim], lessons: Sequence[Lesson], check_ids: set[str]
 ) -> Iterator[str]:
-    """Yield a sentence for each duplicate id, missing source and broken link of the claims."""
+    """Yield a sentence for each duplicate id, missing source and broken link."""
     by_id = {lesson.id: lesson for lesson in lessons}
     ids = [claim.id for claim in claims]
     for claim in claims:

@@ -1,1 +1,1 @@
-"""Plots and arrays over devices, drawn with characters."""
+"""Plots and array layouts, drawn with characters."""

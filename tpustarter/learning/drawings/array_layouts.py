@@ -1,6 +1,6 @@
 """The layout of an array over devices, drawn as the array with device numbers in its parts.
 
-The figures of the lessons look the same. An array with more than two axes is drawn as its mesh.
+It matches the lessons' figures. An array with more than two axes is drawn as its mesh.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from tpustarter.probe.lesson.plots import MOST_DEVICES
 from tpustarter.text import phrases
 
 Bounds = tuple[int, int]
-"""Begin and end of a part along one axis; the end is excluded."""
+"""Start and stop of a part along one axis; the stop is excluded."""
 MOST_ROWS = 16
-"""Rows of a drawing, or lines of a list; an array with more is not drawn."""
+"""Maximum rows of a drawing or lines of a list; a larger array is not drawn."""
 MOST_APART = 4
-"""Rows with a line between them; with more the drawing would be higher than a small terminal."""
+"""Maximum rows with lines between them; more would not fit a small terminal."""
 MOST_NAME = 60
-"""Characters of a name that are shown."""
+"""Maximum characters of a name that are shown."""
 FEWEST_COLUMNS = 20
-"""Columns of a drawn array, which may have few and short numbers in it."""
+"""Minimum columns of a drawn array, for arrays with few and short labels."""
 
 
 @dataclass(frozen=True)
 class ArrayLayout:
-    """The layout of an array over devices: type, shape, mesh, and the part of each device."""
+    """The layout of an array over devices: type, shape, mesh, and each device's part."""
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     spec: str
-    """The `PartitionSpec` as it is typed; empty where the sharding has none."""
+    """The `PartitionSpec` as source code; empty if the sharding has none."""
     mesh: dict[str, int]
-    """Size of each axis of the mesh; empty where there is none."""
+    """Size of each mesh axis; empty if there is no mesh."""
     count: int
-    """The number of devices that hold a part."""
+    """Number of devices that hold a part."""
     parts: dict[int, tuple[Bounds, ...]]
-    """The bounds of each device's part along each axis, by device."""
+    """Each device's part, as its bounds along each axis."""
     order: tuple[int, ...] = ()
-    """The devices in the order of the mesh; empty where there is none."""
+    """The devices in mesh order; empty if there is no mesh."""
 
 
 class _Part(msgspec.Struct):
@@ -65,7 +65,15 @@ class _LayoutFields(msgspec.Struct):
 
 
 def parse_layout(event: dict[str, object], clean: Callable[[str], str]) -> ArrayLayout:
-    """Parse the layout in an event; raise an exception such as ValueError for malformed fields."""
+    """Parse the layout in an event.
+
+    Args:
+        event: The layout's fields.
+        clean: Redacts a string.
+
+    Raises:
+        ValueError: The fields are malformed.
+    """
     fields = msgspec.convert(event, _LayoutFields)
     parts = {part.device: tuple(part.index) for part in fields.parts}
     if not parts or any(len(index) != len(fields.shape) for index in parts.values()):
@@ -80,7 +88,7 @@ def parse_layout(event: dict[str, object], clean: Callable[[str], str]) -> Array
 
 
 def format_type_and_sharding(layout: ArrayLayout) -> str:
-    """Return the array's type and shape, and its sharding."""
+    """Return the array's type, shape and sharding."""
     text = f"{layout.name}: {layout.dtype}{list(layout.shape)}"
     if layout.spec:
         axes = ", ".join(f"{axis}={size}" for axis, size in layout.mesh.items())
@@ -89,9 +97,9 @@ def format_type_and_sharding(layout: ArrayLayout) -> str:
 
 
 def draw_layout(layout: ArrayLayout, width: int) -> list[str]:
-    """Draw an array with the devices that hold each part, or its mesh where that does not fit.
+    """Draw an array with the devices that hold each part, or its mesh if that does not fit.
 
-    A sentence below names the parts that are replicated.
+    A sentence at the end describes the parts and their replication.
     """
     lines = textwrap.wrap(format_type_and_sharding(layout), width)
     if boxes := _array(layout, width):
@@ -104,7 +112,7 @@ def draw_layout(layout: ArrayLayout, width: int) -> list[str]:
 
 
 def _array(layout: ArrayLayout, width: int) -> list[str]:
-    """Draw the array, its rows below each other; return nothing where it does not fit."""
+    """Draw the array row by row; return nothing if it does not fit."""
     grid = _grid(layout)
     if grid is None:
         return []
@@ -127,7 +135,7 @@ def _array(layout: ArrayLayout, width: int) -> list[str]:
 
 
 def _mesh(layout: ArrayLayout, width: int) -> list[str]:
-    """Draw the mesh; return nothing if all devices hold the same part, or the mesh is unknown."""
+    """Draw the mesh; return nothing if all devices hold the same part or the mesh is unknown."""
     is_known = set(layout.order) == set(layout.parts) and layout.count == len(layout.order)
     if not is_known or len(set(layout.parts.values())) == 1:
         return []
@@ -136,7 +144,7 @@ def _mesh(layout: ArrayLayout, width: int) -> list[str]:
 
 
 def _grid(layout: ArrayLayout) -> tuple[list[Bounds], list[Bounds], list[list[str]]] | None:
-    """Return the columns and rows of an array of up to two axes, and the devices of each cell."""
+    """Return the columns, rows and devices per cell of an array with at most two axes."""
     if len(layout.shape) > 2 or layout.count > len(layout.parts):
         return None
     index = {
@@ -158,13 +166,13 @@ def _grid(layout: ArrayLayout) -> tuple[list[Bounds], list[Bounds], list[list[st
 
 
 def _holders(devices: Sequence[int], *, is_alone: bool) -> str:
-    """Return the devices of a part; there is room for the noun only if the part spans the array."""
+    """Return a part's devices; the word "device" only fits if the part spans the array."""
     noun = phrases.choose_plural(len(devices), "device ", "devices ")
     return noun * is_alone + _devices(devices)
 
 
 def _list(layout: ArrayLayout) -> Iterator[str]:
-    """Yield a line for each part of an array with more axes or parts than a grid shows."""
+    """Yield a line for each part of an array that has too many axes or parts for a grid."""
     holders: dict[tuple[Bounds, ...], list[int]] = {}
     for device, index in sorted(layout.parts.items()):
         holders.setdefault(index, []).append(device)
@@ -176,7 +184,7 @@ def _list(layout: ArrayLayout) -> Iterator[str]:
 
 
 def describe_layout(layout: ArrayLayout) -> list[str]:
-    """Return the layout of an array as sentences."""
+    """Return an array's layout as sentences."""
     return [f"{format_type_and_sharding(layout)}.", f"{_held(layout)}."]
 
 
@@ -208,7 +216,7 @@ def _held(layout: ArrayLayout) -> str:
 
 
 def _unused_axes(layout: ArrayLayout) -> str:
-    """Return the mesh axes that the specification does not name: the array is the same there."""
+    """Return the mesh axes missing from the spec, along which the array is replicated."""
     unused = [
         axis for axis, size in layout.mesh.items() if size > 1 and f"'{axis}'" not in layout.spec
     ]
@@ -220,7 +228,7 @@ def _range(bounds: Bounds) -> str:
 
 
 def _devices(devices: Sequence[int]) -> str:
-    """Return devices in few words: `0 1`, or `0-7` for a run of more than four."""
+    """Return device numbers in short form: `0 1`, or `0-7` for more than four in a row."""
     if not devices:
         return "-"
     is_run = all(after - before == 1 for before, after in pairwise(devices))

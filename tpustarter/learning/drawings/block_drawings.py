@@ -1,7 +1,8 @@
-"""Drawings of a block's values: curves, bars, and the layout of an array over devices.
+"""Drawings of a block's values: curves, bars, and array layouts.
 
-The values come from another process as plain numbers. Here they become a drawing for the terminal,
-or words for readers without one.
+The values come from the block's process as plain numbers. They become a drawing for the terminal,
+or
+sentences for readers who cannot see one.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from tpustarter.learning.drawings.curves import LinePlot, draw_curves, format_va
 from tpustarter.probe.lesson.plots import MOST_BARS, MOST_NUMBERS
 
 LARGEST = 1e100
-"""A larger number counts as not finite, because differences of such numbers would overflow."""
+"""Larger numbers count as not finite, because their differences would overflow."""
 SMALLEST_CHANGE = 0.02
-"""A share of a curve's range: a smaller change from its first to its last number is no trend."""
+"""Share of a curve's range; a smaller change from first to last value is no trend."""
 
 
 @dataclass(frozen=True)
 class BarChart:
-    """Named numbers that are drawn as bars."""
+    """Named numbers drawn as bars."""
 
     name: str
-    """The variable."""
+    """The variable's name."""
     bars: dict[str, float | None]
 
 
@@ -43,11 +44,11 @@ Drawing = LinePlot | BarChart | ArrayLayout
 
 
 def parse_drawings(value: object, clean: Callable[[str], str]) -> tuple[Drawing, ...]:
-    """Return the drawings of an event, skipping malformed ones.
+    """Return the drawings in an event, skipping malformed ones.
 
     Args:
-        value: The field of the event.
-        clean: Removes secrets from a text.
+        value: The event's field.
+        clean: Redacts a string.
     """
     drawings = (_drawing_of(fields, clean) for fields in items_of_type(value, dict[str, object]))
     return tuple(drawing for drawing in drawings if drawing)
@@ -101,7 +102,7 @@ def _bars_of(event: dict[str, object], clean: Callable[[str], str]) -> BarChart:
 
 
 def _number(value: float | None) -> float | None:
-    return value if value is not None and abs(value) < LARGEST else None  # false for NaN
+    return value if value is not None and abs(value) < LARGEST else None  # False for NaN
 
 
 def draw_as_text(drawing: Drawing, width: int) -> str:
@@ -118,7 +119,7 @@ def draw_as_text(drawing: Drawing, width: int) -> str:
 
 
 def has_finite_numbers(drawing: LinePlot | BarChart) -> bool:
-    """Return whether a drawing has a finite number."""
+    """Return whether a drawing has any finite number."""
     columns = (
         [tuple(drawing.bars.values())] if isinstance(drawing, BarChart) else drawing.series.values()
     )
@@ -126,7 +127,7 @@ def has_finite_numbers(drawing: LinePlot | BarChart) -> bool:
 
 
 def _draw_bars(bars: BarChart, width: int) -> str:
-    """Draw a bar for each number; plotext's have two decimals, and small numbers would read 0."""
+    """Draw one bar per number, because plotext's two decimals show small numbers as 0."""
     values = {label: value or 0.0 for label, value in bars.bars.items()}
     label_width = max(map(len, values))
     numbers = {label: _short(bars.bars[label]) for label in values}
@@ -141,7 +142,7 @@ def _draw_bars(bars: BarChart, width: int) -> str:
 
 
 def describe_drawing(drawing: Drawing) -> list[str]:
-    """Return the content of a drawing as sentences."""
+    """Return a drawing's content as sentences."""
     if isinstance(drawing, ArrayLayout):
         return describe_layout(drawing)
     if isinstance(drawing, BarChart):
@@ -178,7 +179,7 @@ def _trend(x: Sequence[float], values: Sequence[float | None], count: int) -> st
 
 
 def _short(number: float | None) -> str:
-    """Return a number for people: large ones with all digits before the dot."""
+    """Format a number for people; large ones keep all digits before the decimal point."""
     if number is None:
         return "not finite"
     digits = ".3g" if abs(number) < 1e3 else ".0f" if abs(number) < 1e9 else ".4g"

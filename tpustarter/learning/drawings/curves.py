@@ -1,7 +1,7 @@
-"""Curves over one axis, drawn with dots; the name of each is beside its end.
+"""Curves over a common axis, drawn with dots, with each name at the end of its curve.
 
-With colours all curves have the same dots, and the caller paints each. Without colours all but the
-first are drawn with a sign of their own, which is repeated before the name.
+In colour, all curves use the same dots and the caller paints each one. Without colour, every curve
+but the first uses its own marker, which is repeated before the name.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from itertools import groupby
 from tpustarter.text.terminal import escape_text
 
 TICKS = 5
-"""The most numbers along an axis, besides those at its ends."""
+"""Maximum number of ticks along an axis, besides those at its ends."""
 HEIGHT = 14
-"""Lines of a plot, without the line above it."""
+"""Height of a plot in lines, without the title."""
 SIGNS = ("braille", "x", "o", "+")
-"""The signs of curves without colours."""
+"""Markers of curves without colour."""
 DASH = 2
-"""Cells of each colour in turn where two curves overlap."""
+"""Width of the alternating colours, in cells, if two curves overlap."""
 FROM_ZERO = 0.3
-"""A share of the highest number: if the lowest one is below it, the axis begins with zero."""
+"""Share of the maximum; if the minimum is below it, the axis starts at zero."""
 _ONE_SIDE = (True, False)
-"""An axis below or at the left, and no line at the other side."""
+"""Draw an axis at the bottom or left, but no line on the opposite side."""
 _NO_LIMIT = (False, False)
-"""Don't limit the plot to the terminal's size: the caller gives the width."""
+"""Do not limit the plot to the terminal's size, because the caller sets the width."""
 _EMPTY = re.compile("[\u2800-\u28ff]")
 _UNITS = {
     "flops": "FLOP",
@@ -58,25 +58,25 @@ class LinePlot:
     """Curves over one axis."""
 
     x_name: str
-    """The variable along the axis; empty where it only counts."""
+    """The variable along the x axis; empty if it only counts."""
     x: tuple[float, ...]
     series: dict[str, tuple[float | None, ...]]
-    """By variable; None for a value that is not a finite number."""
+    """Values by variable; None for a value that is not finite."""
     count: int
-    """The number of values of each curve before some were left out."""
+    """Number of values of each curve before thinning."""
 
 
 @dataclass(frozen=True)
 class DrawnCurves:
-    """A drawing of curves as text."""
+    """Curves drawn as text."""
 
     text: str
     curves: tuple[tuple[int, int, int], ...]
-    """Parts of the text that belong to a curve, its name too: begin, end and the curve's number."""
+    """Spans of the text that belong to a curve or its name: start, stop and curve number."""
 
 
 def draw_curves(lines: LinePlot, width: int, *, has_colours: bool) -> DrawnCurves:
-    """Draw curves, at least one of them with a finite number, at most `width` columns wide."""
+    """Draw curves, at least one with a finite number, at most `width` columns wide."""
     unit, names = _names(list(lines.series))
     signs = [f"{'⣀' if sign == 'braille' else sign} " for sign in SIGNS]
     marks = [""] * len(names) if has_colours else [signs[n % len(signs)] for n in range(len(names))]
@@ -95,7 +95,7 @@ def draw_curves(lines: LinePlot, width: int, *, has_colours: bool) -> DrawnCurve
 
 
 def _names(names: list[str]) -> tuple[str, list[str]]:
-    """Return the unit that all names end with, empty without one, and the names without it."""
+    """Return the unit that all names end with, or "", and the names without it."""
     pieces = [name.rpartition("_") for name in names]
     units = {last for _, _, last in pieces}
     unit = units.pop() if len(units) == 1 else ""
@@ -107,16 +107,16 @@ def _names(names: list[str]) -> tuple[str, list[str]]:
 
 
 def format_variable_name(name: str) -> str:
-    """Return the name of a variable as words: `train_loss` is `train loss`, and `per` is a slash.
+    """Return a variable's name as words: `train_loss` is `train loss`, and `per` is a slash.
 
-    Units get their letters: `tflops_per_s` is `TFLOP/s`, and `kib_per_device` is `KiB/device`.
+    Units are spelled properly: `tflops_per_s` is `TFLOP/s`, and `kib_per_device` is `KiB/device`.
     """
     words = name.replace("_per_", "_/_").split("_")
     return " ".join(_UNITS.get(word, word) for word in words).replace(" / ", "/")
 
 
 def _room(labels: Sequence[str], width: int) -> int:
-    """Return the columns for the names of the curves: a quarter of all, more for a long word."""
+    """Return the width of the curves' names: a quarter of the total, or more for a long word."""
     longest_word = max((len(word) for label in labels for word in label.split()), default=0)
     wanted = max(longest_word + 2, width // 4)
     return min(max(map(len, labels), default=0), wanted, width // 2)
@@ -125,7 +125,7 @@ def _room(labels: Sequence[str], width: int) -> int:
 def _plotted(
     lines: LinePlot, limits: tuple[float, float], width: int, *, has_colours: bool
 ) -> tuple[list[str], list[list[int | None]]]:
-    """Return the lines of the plot, and by line and column the curve that is drawn there."""
+    """Return the lines of the plot, and the curve drawn in each of their cells."""
     rows, owners = list[str](), list[list[int | None]]()
     for number, values in enumerate(lines.series.values()):
         points = [(x, y) for x, y in zip(lines.x, values, strict=True) if y is not None]
@@ -155,7 +155,7 @@ def _curve(
     width: int,
     sign: str,
 ) -> list[str]:
-    figure = importlib.import_module("plotext")  # it has no types
+    figure = importlib.import_module("plotext")  # plotext is untyped
     figure.clear_figure()
     figure.theme("clear")
     figure.limitsize(*_NO_LIMIT)
@@ -182,13 +182,13 @@ def _corner(rows: Sequence[str]) -> tuple[int, int]:
 
 
 def _both(there: str, sign: str) -> str:
-    """Return a cell that two curves pass: the dots of both, else the sign of the later one."""
+    """Return a cell where two curves meet: the dots of both, or the later one's marker."""
     is_dots = all("\u2800" <= one <= "\u28ff" for one in (there, sign))
     return chr(ord(there) | ord(sign)) if is_dots else sign
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Return some round numbers between two: multiples of 1, 2 or 5 times a power of ten."""
+    """Return round numbers between two limits: multiples of 1, 2 or 5 times a power of ten."""
     span = high - low
     if not 0 < span < math.inf:
         return [low]
@@ -199,7 +199,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _with_ends(places: list[float], low: float, high: float) -> list[float]:
-    """Return the positions with the two ends added, without those that are close to an end."""
+    """Return the positions plus both ends, without positions too close to an end."""
     apart = (high - low) / (2 * TICKS)
     inner = [place for place in places if low + apart <= place <= high - apart]
     return [low, *inner, high] if low < high else places
@@ -210,7 +210,7 @@ def _tick(place: float) -> str:
 
 
 def _row(values: Sequence[float | None], low: float, high: float, rows: int) -> float:
-    """Return the line, from the top, at which a curve ends; a line has four dots of Braille."""
+    """Return the line, from the top, on which a curve ends; Braille has four dots per line."""
     last = next((value for value in reversed(values) if value is not None), low)
     share = (last - low) / (high - low) if low < high else 0.5
     return (1 - share) * (rows - 0.25) + 0.125
@@ -219,9 +219,9 @@ def _row(values: Sequence[float | None], low: float, high: float, rows: int) -> 
 def _beside(
     labels: Sequence[str], ends: Sequence[float], room: int, height: int
 ) -> dict[int, tuple[str, int]]:
-    """Return the text beside each line of the plot, a piece of a name, with the curve's number.
+    """Return the piece of a name beside each line of the plot, with its curve's number.
 
-    Names of curves that end close to each other are below each other, in the order of the ends.
+    Names of curves that end close together are stacked in the order of the ends.
     """
     blocks = {number: textwrap.wrap(label, room) or [label] for number, label in enumerate(labels)}
     if sum(map(len, blocks.values())) > height:

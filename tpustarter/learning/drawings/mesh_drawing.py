@@ -1,4 +1,4 @@
-"""Drawings of a mesh, each device as a box with the part of the array that it holds."""
+"""Drawings of a mesh, with each device as a box that shows its part of the array."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 
 MOST_ROWS = 8
-"""Rows of boxes in a drawing: each takes three lines."""
+"""Maximum rows of boxes; each row takes three lines."""
 FEWEST_BESIDE = 2
-"""Boxes in a row; where fewer fit, there is nothing to compare."""
+"""Minimum boxes per row; with fewer there is nothing to compare."""
 
 Part = tuple[tuple[int, int], ...]
 
@@ -16,13 +16,14 @@ Part = tuple[tuple[int, int], ...]
 def draw_mesh(
     mesh: dict[str, int], held: Sequence[tuple[int, Part]], shape: tuple[int, ...], width: int
 ) -> list[str]:
-    """Draw a mesh of one or two axes as boxes, or return nothing if it does not fit.
+    """Draw a mesh of one or two axes as boxes; return nothing if it does not fit.
 
     Args:
-        mesh: Size of each axis. Two axes with more than one device are drawn as a grid, one axis
-            as a row, which is continued in another one where the page is narrow.
-        held: Every device and its part, in the order of the mesh.
-        shape: The shape of the array.
+        mesh: Size of each axis. Two axes with more than one device are drawn as a grid, one axis as
+            a
+            row that wraps if it is too wide.
+        held: Each device and its part, in mesh order.
+        shape: The array's shape.
         width: The available columns.
     """
     axes = [(name, size) for name, size in mesh.items() if size > 1]
@@ -55,9 +56,9 @@ def draw_mesh(
 
 
 def _rows_of(boxes: list[tuple[str, str]], room: int, axis: str, beside: int) -> list[str]:
-    """Draw one axis as rows of boxes; return nothing if they are too many.
+    """Draw one axis as rows of boxes; return nothing if there are too many.
 
-    Without the name of an axis there are no titles: the device numbers show the positions.
+    Without an axis name the boxes have no titles, because the device numbers show the positions.
     """
     if math.ceil(len(boxes) / beside) > MOST_ROWS // 2:
         return []
@@ -101,7 +102,7 @@ def _width(beside: int, room: int) -> int:
 
 
 def _slices(part: Part, shape: tuple[int, ...]) -> str:
-    """Return a part as an index in Python: `[0:4, :]`."""
+    """Return a part as a Python index: `[0:4, :]`."""
     texts = [
         ":" if bounds == (0, size) else f"{bounds[0]}:{bounds[1]}"
         for bounds, size in zip(part, shape, strict=True)

@@ -1,1 +1,1 @@
-"""Problems of lessons, found before a learner meets them."""
+"""Problems in lessons, found before a learner meets them."""

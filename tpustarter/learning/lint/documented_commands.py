@@ -1,7 +1,8 @@
 """The commands in lessons, compared with their documented forms in `lessons/commands.yml`.
 
-They are not run while the lessons are tested: they need a project, and some cost money. So flags
-that no document has are found here. Nothing here runs anything.
+Tests do not run them, because they need a project and some cost money. This check finds
+undocumented
+flags instead.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ SHELL = frozenset(
         "for",
     )
 )
-"""Words of every shell, and programs whose manual is on the machine: they need no document."""
+"""Shell words, and programs documented on the machine itself, which need no entry."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _SEPARATOR = re.compile(r"[|&;()<>]+")
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
@@ -112,18 +113,22 @@ _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
 
 @dataclass(frozen=True)
 class DocumentedCommand:
-    """A form of a command in its documentation."""
+    """The documented form of a command."""
 
     words: tuple[str, ...]
     """Program and subcommands: `gcloud`, `compute`, `ssh`."""
     flags: frozenset[str]
     changes: str
-    """Its effects and costs; `nothing` for one that only reads."""
+    """Its effects and costs; `nothing` if it only reads."""
     source: str
 
 
 def read_documented_commands(folder: Path | None = None) -> list[DocumentedCommand]:
-    """Read the documented commands, longest first; raise Problem for a broken file."""
+    """Read the documented commands, longest first.
+
+    Raises:
+        Problem: The file cannot be used.
+    """
     file = (folder or locations.content_folder("lessons")) / "commands.yml"
     try:
         entries: object = content.read_yaml(locations.read_text(file)) or []
@@ -151,7 +156,7 @@ def _parse_entry(row: object) -> DocumentedCommand:
 def find_undocumented_commands(
     lesson: Lesson, documented: Sequence[DocumentedCommand]
 ) -> Iterator[tuple[int, str]]:
-    """Yield the commands in a lesson that `commands.yml` does not document, each with its line."""
+    """Yield a complaint for each command in a lesson that is undocumented, with its line."""
     for token in parse_tokens("\n".join(source_lines(lesson))):
         if token.type != "fence" or token.info.split()[:1] != ["sh"]:
             continue
@@ -168,7 +173,7 @@ def find_undocumented_commands(
 
 
 def _command_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield commands with the number of their first line; a backslash joins the next line."""
+    """Yield commands with the index of their first line; a backslash continues a line."""
     command, first_line = "", 0
     for number, line in enumerate(text.split("\n")):
         first_line = first_line if command else number
@@ -179,7 +184,7 @@ def _command_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _split_commands(line: str) -> Iterator[list[str]]:
-    """Yield the simple commands of a line, without the variables that are set for them."""
+    """Yield the simple commands of a line, without variable assignments and `sudo`."""
     reader = shlex.shlex(line, posix=True, punctuation_chars=True)
     reader.whitespace_split = True
     words: list[str] = []

@@ -1,4 +1,4 @@
-"""The linter of lessons: it finds problems before a learner does, one sentence each, with the line.
+"""The linter for lessons, which reports each problem as one sentence with its line.
 
 A rule is a function that takes a lesson and yields complaints. Rules about all lessons together
 (ids, paths, the glossary) run once.
@@ -38,18 +38,19 @@ from tpustarter.machine import frameworks
 
 MAX_COLUMNS = 100
 MAX_CODE_COLUMNS = 74
-"""Columns of code and its output: a terminal of 80 columns shows them whole."""
+"""Maximum width of code and output, so that a terminal of 80 columns shows them whole."""
 MAX_MINUTES = 45
 MAX_STAGE = 8
-"""Lessons of a stage: Home shows so many below each other on 24 lines, with the next step."""
+"""Maximum lessons per stage: Home lists them on 24 lines together with the next step."""
 MAX_STAGE_TITLE = 34
-"""Characters: 80 columns have room for it with its lessons and its time."""
+"""Maximum characters: 80 columns fit it with its lessons and its time."""
 FORBIDDEN = re.compile(
     r"\b(simply|just|obviously|oops|please(?! provide a TPU Name)|something went wrong)\b",
     re.IGNORECASE,
 )
-"""Words that patronise or mean nothing; TensorFlow's own message is allowed, as people search for
-it."""
+"""Words that patronise or mean nothing; TensorFlow's own message is allowed, because people search
+for it.
+"""
 _CHECK_COMMAND = re.compile(r"tpustarter check ((?:'?[a-z_]+\.[\w*]+'? ?)+)")
 _ALLOWED_NEEDS = (
     "`framework`, or one with its oldest version, a list of `packages`, and a number of `devices` "
@@ -58,11 +59,11 @@ _ALLOWED_NEEDS = (
 _REQUIRED = ("title", "minutes", "needs", "checks", "sources")
 
 Complaints = Iterator[tuple[int, str]]
-"""A line of the file, and the problem there."""
+"""A line number and the problem found there."""
 
 
 def list_problems(folder: Path | None = None) -> list[str]:
-    """Return the problems of a folder of lessons, with those that cannot be read."""
+    """Return all problems in a folder of lessons, including lessons that cannot be read."""
     folder = folder or locations.content_folder("lessons")
     results = [_read_lesson(path) for path in sorted(folder.glob("*/*.md"))]
     lessons = [result for result in results if isinstance(result, Lesson)]
@@ -172,7 +173,7 @@ def _lint_needs(needs: object) -> Complaints:
 
 
 def _is_sound_number(key: str, value: object) -> bool:
-    """Return whether a value is the oldest version of a framework, or a number of devices."""
+    """Return whether a value is a framework's oldest version or a number of devices."""
     if key == "devices":
         return value in range(2, framework_plan.VIRTUAL_DEVICES + 1)
     return key in frameworks.FRAMEWORKS and bool(re.fullmatch(r"\d+(\.\d+)*", str(value)))
@@ -200,7 +201,7 @@ def _lint_blocks(lesson: Lesson) -> Complaints:
         if block.expected_on("cpu") is None:
             yield block.line, f"the block `{block.id}` has no output for `any` or `cpu`"
         for expected in block.expected:
-            prefix = f"On a {expected.on.upper()}"  # GitHub shows no `on=`
+            prefix = f"On a {expected.on.upper()}"  # GitHub does not show `on=`
             if expected.on in ("tpu", "gpu") and not expected.label.startswith(prefix):
                 message = f"an output of `{block.id}` holds on {expected.on} alone"
                 yield expected.line, f"{message}, expected `*{prefix}:*`, or more words, above it"
@@ -250,7 +251,7 @@ def _lint_prose(lesson: Lesson) -> Complaints:
         yield lesson.first_line, f"the first heading is not the title, `# {lesson.title}`"
     limits: dict[int, int] = {}
     for token in parse_tokens("\n".join(lines)):
-        if token.type == "fence":  # a question is wrapped where it is shown
+        if token.type == "fence":  # a question is wrapped for display
             limit = MAX_COLUMNS if token.info.startswith("quiz") else MAX_CODE_COLUMNS
             start, end = line_range(token)
             limits |= dict.fromkeys(range(start + 1, end), limit)

@@ -1,4 +1,4 @@
-"""Problems of `synonyms.yml`: keys that are never searched, and words that lead nowhere."""
+"""Problems of `synonyms.yml`: keys that are never searched, and words that match nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tpustarter.learning.search.search_query import MOST_IN_A_ROW
 
 
 def find_synonyms_file_problems(folder: Path, lessons: Sequence[Lesson]) -> Iterator[str]:
-    """Yield a sentence for each problem of `synonyms.yml` in a folder of lessons."""
+    """Yield a sentence for each problem in the `synonyms.yml` of a folder of lessons."""
     file = folder / SYNONYMS
     if not file.exists():
         return

@@ -1,1 +1,1 @@
-"""The progress of the learner, kept in the state folder."""
+"""The learner's progress, stored in the state folder."""

@@ -1,7 +1,7 @@
 """The learner's place in each lesson: a heading, block or question.
 
-Losing one costs a scroll, so errors never stop the reader: a file that cannot be read or written
-counts as missing.
+Losing one costs only a scroll, so errors are ignored: an unreadable or unwritable file counts as
+missing.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from tpustarter.core.problem import Problem
 
 NAME = "bookmarks"
 MOST = 200
-"""Lessons whose place is kept; the oldest is dropped first."""
+"""Maximum number of lessons whose place is stored; the oldest is dropped first."""
 MOST_LETTERS = 200
-"""Characters of a place."""
+"""Maximum characters of a place."""
 LOCK_WAIT_S = 1.0
 
 
 def read_bookmark(lesson_id: str) -> str | None:
-    """Return the saved place in a lesson, or None for its beginning."""
+    """Return the saved place in a lesson, or None if there is none."""
     with contextlib.suppress(Problem):
         place = _entries().get(lesson_id, {}).get("place")
         return place if isinstance(place, str) and 0 < len(place) <= MOST_LETTERS else None
@@ -29,7 +29,7 @@ def read_bookmark(lesson_id: str) -> str | None:
 
 
 def save_bookmark(lesson_id: str, place: str | None) -> None:
-    """Save the place where the reader left a lesson, or delete it if the place is None."""
+    """Save the place where the reader left a lesson, or delete it if it is None."""
     busy = Problem("another tpustarter is saving where you are in a lesson")
     with (
         contextlib.suppress(Problem),

@@ -1,4 +1,4 @@
-"""The order of lessons for the learner: the path that is followed, and the next lesson on it."""
+"""The order of lessons for the learner: the followed path, and the next lesson on it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from tpustarter.learning.content.paths import LessonPath
 
 ON_TPU, ELSEWHERE, ON_COLAB, WITH_TORCH = "fresh-tpu-vm", "laptop", "colab", "from-pytorch"
-"""The paths that suit a kind of machine; the first two are the defaults."""
+"""The paths for kinds of machines; the first two are the defaults."""
 
 
 def suggest_path(
     env: Mapping[str, str], *, on_tpu: bool, frameworks: Collection[str]
 ) -> tuple[str, str]:
-    """Return the id of the path that suits a machine, and the reason, a clause about the machine.
+    """Return the id of the path that suits a machine, and the reason as a clause.
 
     Args:
-        env: Its variables; Colab sets some of its own.
-        on_tpu: Whether lessons run on a TPU here.
+        env: The environment variables; Colab sets some of its own.
+        on_tpu: True if lessons run on a TPU.
         frameworks: Import names of the frameworks in the Python under test.
     """
     if any(name.startswith("COLAB_") for name in env):
@@ -35,19 +35,23 @@ def suggest_path(
 
 
 def choose_path(path_id: str) -> None:
-    """Save the path that the learner chose; raise Problem if that fails."""
+    """Save the path that the learner chose.
+
+    Raises:
+        Problem: It cannot be saved.
+    """
     state.save_state("settings", {**state.load_state("settings"), "path": path_id})
 
 
 def find_path_to_follow(
     paths: Iterable[LessonPath], *, on_tpu: bool, chosen: str | None = None
 ) -> LessonPath | None:
-    """Return the path that the learner chose, or else the path for this kind of machine.
+    """Return the path that the learner chose, or the default for this kind of machine.
 
     Args:
         paths: All paths; without any, None is returned.
-        on_tpu: Whether lessons run on a TPU here.
-        chosen: The id of the chosen path; None for the one that was chosen in the app.
+        on_tpu: True if lessons run on a TPU.
+        chosen: The id of the chosen path; None for the one chosen in the app.
     """
     paths_by_id = {path.id: path for path in paths}
     default_id = ON_TPU if on_tpu else ELSEWHERE
@@ -61,14 +65,17 @@ def find_path_to_follow(
 
 @dataclass(frozen=True)
 class NextLessonInCourse:
-    """The lesson of the course that follows another lesson."""
+    """The lesson that follows another in the course."""
 
     path: LessonPath | None
-    """The path that the learner follows; None where there is none."""
+    """The path that the learner follows; None if there is none."""
     kind: Literal["next", "left", "back", "end"]
-    """`next` for the next lesson of the path that is not done, or in the path's order where the
-    whole path is done; where all after it are done, `left` for the first one that is not, or `end`;
-    `back` for a lesson that is not on the path."""
+    """`next`: the path's next lesson that is not done, or its next lesson if the whole path is
+    done.
+    `left`: all later lessons are done, and an earlier one is open. `back`: this lesson is not on
+    the
+    path. `end`: no lesson is left.
+    """
     lesson: str | None
     """The id of the next lesson; None at the end."""
 
@@ -76,7 +83,7 @@ class NextLessonInCourse:
 def find_first_left(
     lessons: Iterable[str], done: Container[str], read: Container[str] = ()
 ) -> str | None:
-    """Return the id of the first lesson neither done nor read, or else of the first not done."""
+    """Return the id of the first lesson neither done nor read, else the first not done."""
     left = [name for name in lessons if name not in done]
     return next((name for name in left if name not in read), next(iter(left), None))
 
@@ -84,7 +91,7 @@ def find_first_left(
 def find_next_lesson(
     lesson_id: str, path: LessonPath | None, done: Container[str], read: Container[str] = ()
 ) -> NextLessonInCourse:
-    """Return the lesson that follows another; `done` and `read` are as in `find_first_left`."""
+    """Return the lesson that follows another; `done` and `read` are as for `find_first_left`."""
     lessons = path.lessons if path else ()
     left = find_first_left((name for name in lessons if name != lesson_id), done, read)
     if lesson_id not in lessons:

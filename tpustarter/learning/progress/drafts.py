@@ -1,7 +1,7 @@
-"""Drafts: code that the learner typed into blocks, kept until the lesson's own code is back.
+"""Drafts: code that the learner typed into blocks, kept until the lesson's own code is restored.
 
-Each lesson has a file of its own. It is read again under a lock and replaced whole, so that a kill
-loses no more than the changes after the last call of `save_drafts`.
+Each lesson has its own file. It is re-read under a lock and replaced atomically, so a kill loses
+only the changes since the last call of `save_drafts`.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 SCHEMA = "tpustarter.drafts/1"
 FOLDER = "drafts"
-"""In the state folder."""
+"""Folder inside the state folder."""
 MAX_CHARACTERS = 200_000
-"""Characters of one block; nobody types more into one."""
+"""Maximum characters of a block; nobody types more."""
 
 
 @dataclass(frozen=True)
 class BlockDraft:
-    """The learner's code of one block."""
+    """The learner's code in a block."""
 
     code: str
     hash: str
-    """The hash of the lesson's code that was changed, see `lesson_progress.hash_block_code`."""
+    """The hash of the lesson's code that was edited, see `lesson_progress.hash_block_code`."""
 
     def is_current(self, block: Block) -> bool:
         """Return whether the draft is based on the lesson's current code."""
@@ -39,15 +39,15 @@ class BlockDraft:
 
 
 def make_draft(block: Block, code: str) -> BlockDraft:
-    """Return the draft of a block with some code."""
+    """Return a draft with some code for a block."""
     return BlockDraft(code, lesson_progress.hash_block_code(block))
 
 
 def read_drafts(lesson_id: str) -> dict[str, BlockDraft]:
-    """Return the drafts of a lesson, by block.
+    """Return a lesson's drafts by block.
 
     Raises:
-        Problem: The file could not be read, and was put aside.
+        Problem: The file could not be read, and was moved aside.
     """
     name = _name(lesson_id)
     file = locations.state_folder_path() / f"{name}.json"
@@ -69,7 +69,7 @@ def list_drafts() -> set[str]:
 
 
 def save_drafts(lesson_id: str, changes: Mapping[str, BlockDraft | None]) -> None:
-    """Save the code of some blocks; None stands for the lesson's own.
+    """Save the code of some blocks; None restores the lesson's own code.
 
     Raises:
         Problem: The file cannot be written, or a draft is too long.

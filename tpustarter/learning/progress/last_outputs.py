@@ -1,7 +1,7 @@
-"""The last output of the blocks of a lesson, kept to be shown when the lesson is opened again.
+"""The last output of each block, shown again when the lesson is reopened.
 
-Each lesson has a file of its own, which is replaced whole. Losing one costs another run of a block,
-so errors never stop the learner: a file that cannot be read or written counts as missing.
+Each lesson has its own file, which is replaced atomically. Losing one costs only another run, so
+errors are ignored: an unreadable or unwritable file counts as missing.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 SCHEMA = "tpustarter.printouts/1"
 FOLDER = "printouts"
-"""In the state folder."""
+"""Folder inside the state folder."""
 MOST_CHARACTERS = END_CHARACTERS
-"""Characters of a block's output that are kept, at its beginning and its end."""
+"""Characters of a block's output that are kept, half at its beginning and half at its end."""
 MOST_BYTES = 16 * 1024 * 1024
-"""Bytes in the folder; the lessons that were used longest ago are removed first."""
+"""Maximum bytes in the folder; the least recently used lessons are removed first."""
 LOCK_WAIT_S = 1.0
 LEFT_OUT = "\n[what stood here was not kept]\n"
 
@@ -46,7 +46,7 @@ class SavedOutput:
 
 
 def make_saved_output(code: str, text: str) -> SavedOutput:
-    """Return a block's output to save; long output loses its middle."""
+    """Return a block's output for saving; the middle of long output is left out."""
     if len(text) > MOST_CHARACTERS:
         half = MOST_CHARACTERS // 2
         above, below = text[:half].rpartition("\n"), text[-half:].partition("\n")
@@ -55,7 +55,7 @@ def make_saved_output(code: str, text: str) -> SavedOutput:
 
 
 def read_outputs(lesson_id: str) -> dict[str, SavedOutput]:
-    """Return the last outputs of a lesson, by block, or none if they cannot be read."""
+    """Return a lesson's last outputs by block; empty if they cannot be read."""
     with contextlib.suppress(Problem):
         return _read(lesson_id)
     return {}
@@ -67,9 +67,9 @@ def _read(lesson_id: str) -> dict[str, SavedOutput]:
 
 
 def save_output(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:
-    """Keep the output of a block with some code; a block that did not run changes nothing.
+    """Save a block's output for the code that ran; a block that did not run changes nothing.
 
-    Outputs of blocks that are not in the lesson are dropped.
+    Outputs of blocks that are no longer in the lesson are dropped.
     """
     from tpustarter.learning.content.blocks import list_blocks
 

@@ -1,8 +1,7 @@
-"""The end of a lesson: what is done and still open of it, and the next step of the course.
+"""The end of a lesson: its done and open parts, and the next step of the course.
 
-A lesson is done once its blocks and its tasks, which ask to change a block, have passed, and its
-questions are answered right. It is read where only its own blocks have passed. Exercises are not
-needed for either.
+A lesson is done once its blocks and tasks have passed and its questions are answered right. It is
+read if only its own blocks have passed. Exercises count for neither.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from tpustarter.learning.progress.lesson_progress import ExerciseRecord, LessonP
 from tpustarter.text import phrases
 
 MOST_OPEN = 5
-"""Open things that are listed, each on a line; more are counted."""
+"""Maximum number of open things that are listed; further ones are only counted."""
 MOST_QUESTION = 48
-"""Characters of a question in the list."""
+"""Maximum characters of a question in the list."""
 _OTHER = "printed something else than the lesson says"
 _BLOCK_STATES = {
     None: ("has not run", "have not run"),
@@ -31,14 +30,14 @@ _BLOCK_STATES = {
     "error": ("raised an exception", "raised exceptions"),
     "changed": ("has changed since you ran it", "have changed since you ran them"),
 }
-"""The words for one block, and for several."""
+"""Words for one block and for several."""
 _TASK_STATES = {
     None: ("waits for your change", "wait for your change"),
     "fail": ("is not right yet", "are not right yet"),
     "error": ("raised an exception", "raised exceptions"),
     "changed": ("has changed since you did it", "have changed since you did them"),
 }
-"""The words for one task, and for several."""
+"""Words for one task and for several."""
 _EXERCISE_STATES = {
     "fail": "is not right yet",
     "shown": "is not solved yet, but you have seen its solution",
@@ -47,39 +46,39 @@ _EXERCISE_STATES = {
 
 @dataclass(frozen=True)
 class NextLearningStep:
-    """The next step of the learner: an exercise, a lesson, or nothing at the end of a path."""
+    """The learner's next step: an exercise, a lesson, or nothing at the end of a path."""
 
     text: str
     """`Next on your path "...": TITLE, 12 min`."""
     exercise: str | None = None
-    """The id of the exercise."""
+    """The id of the exercise, if it is one."""
     lesson: str | None = None
-    """The id of the lesson."""
+    """The id of the lesson, if it is one."""
 
 
 @dataclass(frozen=True)
 class LessonEnd:
-    """The summary at the end of a lesson, done or not, and the next step, for both front ends."""
+    """The summary at the end of a lesson and the next step, for both front ends."""
 
     is_done: bool
     headline: str
     """`Done: 3 of 3 blocks, question right`."""
     still_open: tuple[str, ...]
-    """The open things, as sentences without a full stop."""
+    """The open things, as sentences without full stops."""
     unsolved: tuple[Exercise, ...] = ()
-    """The exercises that are left to do."""
+    """The exercises still to solve."""
     achieved: str = ""
-    """The achievements on the path so far, as a sentence; empty for none."""
+    """The achievements on the path so far, as sentences; empty if there are none."""
     next_step: NextLearningStep = NextLearningStep("")
-    """The next lesson of the course."""
+    """The next step in the course."""
 
 
 @dataclass(frozen=True)
 class ExerciseEnd:
-    """The summary after a solved exercise, and the next step, for both front ends."""
+    """The summary after a solved exercise and the next step, for both front ends."""
 
     achieved: str
-    """The achievements on the path so far, as a sentence; empty for none."""
+    """The achievements on the path so far, as sentences; empty if there are none."""
     next_step: NextLearningStep
 
 
@@ -92,15 +91,15 @@ def read_lesson_end(
     *,
     by_id: bool = False,
 ) -> LessonEnd:
-    """Return the summary of a lesson and the next step, by the stored progress.
+    """Return the summary of a lesson and the next step, from the stored progress.
 
     Args:
-        lesson: The lesson.
-        parts: Its parts.
-        lesson_exercises: Its exercises.
+        lesson: The lesson that ends.
+        parts: The lesson's parts.
+        lesson_exercises: The lesson's exercises.
         path: The path that the learner follows.
         lessons: All lessons.
-        by_id: Name blocks by id, as the command line does; else by number and heading.
+        by_id: Name blocks by id, as the command line does, instead of by number and heading.
     """
     records = lesson_progress.read_progress().lessons
     known = records.get(lesson.id, LessonProgress())
@@ -118,7 +117,7 @@ def read_lesson_end(
 def read_exercise_end(
     exercise: Exercise, path: LessonPath | None, lessons: Sequence[Lesson]
 ) -> ExerciseEnd:
-    """Return the summary of a solved exercise and the next step, by the stored progress."""
+    """Return the summary of a solved exercise and the next step, from the stored progress."""
     records = lesson_progress.read_progress().lessons
     done, read = lesson_progress.list_done_lessons(), lesson_progress.list_read_lessons()
     return ExerciseEnd(
@@ -134,13 +133,13 @@ def summarize_lesson(
     *,
     by_id: bool = False,
 ) -> LessonEnd:
-    """Return the learner's progress in a lesson, in words.
+    """Return the learner's progress in a lesson as text.
 
     Args:
         parts: The lesson's parts.
-        known: The progress that is stored.
-        lesson_exercises: Its exercises.
-        by_id: Name blocks by id, as the command line does; else by number and heading.
+        known: The stored progress.
+        lesson_exercises: The lesson's exercises.
+        by_id: Name blocks by id, as the command line does, instead of by number and heading.
     """
     blocks = [part.block for part in parts if part.block and not part.fold]
     passed = sum(known.status(block) == "pass" for block in blocks)
@@ -187,7 +186,7 @@ def _state(known: LessonProgress, exercise: Exercise) -> str:
 def _open_blocks(
     parts: Sequence[LessonPart], known: LessonProgress, *, by_id: bool
 ) -> Iterator[str]:
-    """Yield a sentence for the open blocks and tasks of each section."""
+    """Yield a sentence about the open blocks and tasks of each section."""
     blocks = [part.block for part in parts if part.block and not part.block.is_optional]
     if len(blocks) > 1 and not known.edits and not any(map(known.status, blocks)):
         yield "No block has run yet"
@@ -256,7 +255,7 @@ def describe_achievements(
     lessons: Sequence[Lesson],
     records: Mapping[str, LessonProgress],
 ) -> str:
-    """Return the achievements so far, and whether the lesson's stage of the path is done."""
+    """Return the achievements so far, and a sentence if the lesson's stage is done."""
     stages = path.stages if path else ()
     stage = next((stage for stage in stages if lesson_id in stage.lessons), None)
     told = solved_exercises.describe_achievements(list_lessons_on_path(path, lessons), records)
@@ -277,11 +276,11 @@ def suggest_after_lesson(
     """Return the next step after a lesson: along the learner's path, or back to it.
 
     Args:
-        lesson_id: The lesson.
-        path: The path.
+        lesson_id: The lesson that ends.
+        path: The path that the learner follows.
         lessons: All lessons.
-        done: Ids of those that are done.
-        read: Ids of those that are read and not done.
+        done: Ids of the lessons that are done.
+        read: Ids of the lessons that are read but not done.
     """
     onward = course.find_next_lesson(lesson_id, path, done, read)
     following = next((lesson for lesson in lessons if lesson.id == onward.lesson), None)
@@ -313,7 +312,7 @@ def suggest_after_exercise(
 ) -> NextLearningStep:
     """Return the next step after an exercise: another one, the rest of the lesson, or onward.
 
-    Where the lesson that follows is done as well, it is the path's next open exercise.
+    If the lesson that follows is already done, it is the path's next open exercise.
     """
     other = exercises.find_next_open(exercise)
     if other:
@@ -330,9 +329,9 @@ def suggest_after_exercise(
 def find_next_exercise(
     path: LessonPath | None, lessons: Sequence[Lesson]
 ) -> NextLearningStep | None:
-    """Return a path's first exercise that is not solved as a next step, or None if all are.
+    """Return a path's first unsolved exercise as a next step, or None if all are solved.
 
-    Exercises of lessons that are done or read come before all others.
+    Exercises of lessons that are done or read come first.
     """
     on_path, records = list_lessons_on_path(path, lessons), lesson_progress.read_progress().lessons
     known = {name for name, record in records.items() if record.done or record.is_read}

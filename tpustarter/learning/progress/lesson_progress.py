@@ -35,18 +35,18 @@ class BlockRecord(msgspec.Struct, frozen=True):
     hash: str = ""
     """The hash of the lesson's code."""
     typed: str | None = None
-    """The hash of the code that ran, where it was another."""
+    """The hash of the code that ran, if it differs."""
     when: str = ""
     reason: str | None = None
     detail: str = ""
 
 
 class QuizRecord(msgspec.Struct, frozen=True):
-    """The answers to a question."""
+    """The answers given to a question."""
 
     right: bool = False
     answers: list[str] = []
-    """By their wording, as numbers may change."""
+    """The answers' wording, because their numbers may change."""
 
 
 class ExerciseRecord(msgspec.Struct, frozen=True):
@@ -62,14 +62,14 @@ class LessonProgress:
     """The progress in one lesson."""
 
     done: str | None = None
-    """ISO date and time at which it was first done: blocks, tasks and questions."""
+    """ISO date and time at which its blocks, tasks and questions were first all done."""
     blocks: dict[str, BlockRecord] = field(default_factory=dict[str, BlockRecord])
     quizzes: dict[str, QuizRecord] = field(default_factory=dict[str, QuizRecord])
     exercises: dict[str, ExerciseRecord] = field(default_factory=dict[str, ExerciseRecord])
     edits: dict[str, BlockRecord] = field(default_factory=dict[str, BlockRecord])
-    """By block that is no task, the failure of other code in it."""
+    """The failure of edited code in a block that is not a task, by block."""
     open: int | None = None
-    """The number of its open tasks and questions; None before it was left with them."""
+    """The number of open tasks and questions, from when it was first left; None before."""
 
     @property
     def is_read(self) -> bool:
@@ -77,14 +77,14 @@ class LessonProgress:
         return self.done is None and self.open is not None
 
     def status(self, block: Block) -> str | None:
-        """Return the last status of a block, `changed` if the lesson's code has changed since."""
+        """Return a block's last status, or `changed` if the lesson has since changed its code."""
         entry = self.blocks.get(block.id)
         if entry is None:
             return None
         return entry.status if entry.hash == hash_block_code(block) else "changed"
 
     def status_of(self, block: Block, code: str) -> str | None:
-        """Return the last status of a block with this code, or None if it ran with other code."""
+        """Return a block's last status with the given code, or None if there is none."""
         entry = self.blocks.get(block.id)
         ran = hash_code(code)
         if entry and ran == (entry.typed or (None if block.is_try else hash_block_code(block))):
@@ -95,13 +95,13 @@ class LessonProgress:
 
 @dataclass(frozen=True)
 class LearnerProgress:
-    """The progress in every lesson, also in lessons that are not there."""
+    """The progress in every lesson, including lessons that no longer exist."""
 
     lessons: dict[str, LessonProgress] = field(default_factory=dict[str, LessonProgress])
 
 
 def read_progress() -> LearnerProgress:
-    """Read the progress; malformed values are left out, and stay in the file."""
+    """Read the progress; malformed values are skipped but stay in the file."""
     return LearnerProgress({name: _parse(fields) for name, fields in read_lessons().items()})
 
 
@@ -117,9 +117,9 @@ def _parse(fields: Fields) -> LessonProgress:
 
 
 def count_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
-    """Count the blocks and questions of a lesson: those that are done, and all of them.
+    """Return the number of blocks and questions that are done, and the total.
 
-    Those in a folded part do not count.
+    Folded ones do not count.
     """
     from tpustarter.learning.content.blocks import parse_lesson
 
@@ -135,7 +135,7 @@ def is_answered_right(known: LessonProgress, question: str) -> bool:
 
 
 def format_lesson_mark(lesson: Lesson, known: LessonProgress | None) -> str:
-    """Return the mark of a lesson in a list: `done`, `read`, `begun 3 of 5`, or nothing."""
+    """Return a lesson's mark in a list: `done`, `read`, `begun 3 of 5`, or ""."""
     if known is None or known.done:
         return "done" if known else ""
     if known.is_read:
@@ -145,19 +145,19 @@ def format_lesson_mark(lesson: Lesson, known: LessonProgress | None) -> str:
 
 
 def hash_block_code(block: Block) -> str:
-    """Return a hash of the lesson's code of a block."""
+    """Return a hash of the lesson's code for a block."""
     return hash_code(block.code)
 
 
 def hash_code(code: str) -> str:
-    """Return a hash of a block's code, ignoring the whitespace around it."""
+    """Return a hash of code, ignoring leading and trailing whitespace."""
     import hashlib
 
     return hashlib.sha256(code.strip().encode()).hexdigest()[:12]
 
 
 def record_block(lesson: Lesson, block: Block, result: BlockResult, code: str = "") -> None:
-    """Save the result of a block and a hash of its code, if the block has run."""
+    """Save a block's result and a hash of its code, unless the block did not run."""
     if result.status in ("skip", "notrun"):
         return
     entry: Fields = {
@@ -180,7 +180,7 @@ def record_block(lesson: Lesson, block: Block, result: BlockResult, code: str = 
 
 
 def record_edit_failure(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:
-    """Save the failure of edited code in a block that is no task, and keep the block's status."""
+    """Save the failure of edited code in a block that is not a task; its status does not change."""
     if result.status in ("skip", "notrun"):
         return
     entry: Fields = {
@@ -197,10 +197,11 @@ def record_edit_failure(lesson: Lesson, block: Block, result: BlockResult, code:
 
 
 def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
-    """Mark a lesson as done, or as read if its own blocks have passed and it was left like that.
+    """Mark a lesson as done, or as read if its own blocks have passed and it was left.
 
-    It is done once its tasks have passed and its questions are answered right as well, without
-    those in folded parts. A lesson that was done once stays done.
+    It is done once its tasks have passed and its questions are answered right too, not counting
+    folded
+    ones. A lesson that was done once stays done.
     """
     from tpustarter.learning.content.blocks import parse_lesson
 
@@ -219,7 +220,7 @@ def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
 
 
 def record_lesson_left(lesson: Lesson) -> None:
-    """Save that the learner went on to the next lesson, with tasks and questions still open."""
+    """Record that the learner went on to the next lesson with tasks or questions still open."""
 
     def change(lessons: dict[str, Fields]) -> None:
         _settle(lesson, lessons.setdefault(lesson.id, {}), is_left=True)
@@ -229,7 +230,7 @@ def record_lesson_left(lesson: Lesson) -> None:
 
 
 def record_lesson_done(lesson_id: str) -> None:
-    """Save the time at which a lesson was done, if it was not done before."""
+    """Record when a lesson was done, unless it was done before."""
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson_id, {})
@@ -239,7 +240,7 @@ def record_lesson_done(lesson_id: str) -> None:
 
 
 def list_read_lessons() -> set[str]:
-    """Return the ids of the lessons that are read and not done."""
+    """Return the ids of the lessons that are read but not done."""
     return {lesson_id for lesson_id, known in read_progress().lessons.items() if known.is_read}
 
 
@@ -265,16 +266,16 @@ def read_exercise(lesson_id: str, name: str) -> ExerciseRecord:
 
 
 def record_verdict(lesson_id: str, name: str, *, is_right: bool) -> None:
-    """Save the verdict on an answer; an exercise that was solved once stays solved."""
+    """Save the verdict on an answer; a solved exercise stays solved."""
     status = read_exercise(lesson_id, name).status
     if status != "pass" and (is_right or status != "shown"):
         _change_exercise(lesson_id, name, status="pass" if is_right else "fail")
 
 
 def record_solution_shown(lesson_id: str, name: str) -> None:
-    """Store that the learner has looked up the solution of an exercise.
+    """Record that the learner has seen the solution of an exercise.
 
-    Wrong answers leave that state, and a right one replaces it.
+    Only a right answer changes that state.
     """
     _change_exercise(lesson_id, name, status="shown")
 
@@ -285,7 +286,7 @@ def record_hint(lesson_id: str, name: str, count: int) -> None:
 
 
 def record_quiz_answer(lesson: Lesson, name: str, *, is_right: bool, answer: str = "") -> None:
-    """Save an answer to a quiz question; a question answered right once stays right."""
+    """Save an answer to a question; a question answered right once stays right."""
 
     def change(lessons: dict[str, Fields]) -> None:
         fields = lessons.setdefault(lesson.id, {})
@@ -315,11 +316,10 @@ def _change_exercise(lesson_id: str, name: str, **changes: str | int) -> None:
 def record_check(run: Run) -> None:
     """Save the result of a run of checks.
 
-    A state folder that is full or gone, or a file that cannot be read, does not stop the check.
-
-    A run of named checks, or one that was stopped, says little about the machine: it does not
-    replace a whole one. Nor does a run in one Python replace the last one in another. The last run
-    of named checks is kept apart.
+    An unusable state folder or file does not stop the check. A run of named checks, or one that was
+    stopped, does not replace the last whole run, because it reveals little about the machine. The
+    last
+    run in another Python is kept as well, and the last run of named checks is stored separately.
     """
     if any(result.reason == "interrupted" for result in run.results):
         return
@@ -356,12 +356,12 @@ def _summary(run: Run) -> dict[str, object]:
 def read_last_check() -> dict[str, object] | None:
     """Return the result of the last check: `when`, `level`, `python`, `summary`, and more.
 
-    `before` is the last one in another Python. `headline` is the sentence that was shown then: for
-    a bug report, and for files of a version that kept no numbers.
+    `before` is the last one in another Python. `headline` is the sentence that was shown, for bug
+    reports and for files of earlier versions, which have no counts.
     """
     return state.load_state("last-check") or None
 
 
 def read_last_named_check() -> dict[str, object] | None:
-    """Return the summary of the last run of named checks; `ids` are the names as typed."""
+    """Return the result of the last run of named checks; `ids` are the names as typed."""
     return state.load_state("last-named-check") or None

@@ -24,9 +24,9 @@ class PathPart:
     """The number of its lessons that are done."""
     minutes: int
     left: int
-    """Minutes of the lessons that are neither done nor read."""
+    """Minutes left for the lessons that are neither done nor read."""
     read: int = 0
-    """The number of its lessons that are read and not done."""
+    """The number of its lessons that are read but not done."""
 
     @property
     def is_done(self) -> bool:
@@ -35,18 +35,18 @@ class PathPart:
 
     @property
     def done_share(self) -> float:
-        """Return the share of the time that is done, from 0 to 1."""
+        """Return the completed share of the time, from 0 to 1."""
         return (self.minutes - self.left) / max(self.minutes, 1)
 
     @property
     def size_text(self) -> str:
-        """Return the size of the path or stage: `12 lessons, 2 h 10 min`."""
+        """Return the size as text: `12 lessons, 2 h 10 min`."""
         lessons = phrases.format_count(len(self.lessons), "lesson")
         return f"{lessons}, {phrases.format_duration(60 * self.minutes)}"
 
     @property
     def words(self) -> str:
-        """Return the progress in words: `4 of 12 lessons done, 35 min of 2 h 10 min left`."""
+        """Return the progress as text: `4 of 12 lessons done, 35 min of 2 h 10 min left`."""
         if not self.is_begun:
             return f"0 of {self.size_text}"
         if self.is_done:
@@ -64,7 +64,7 @@ class PathPart:
 
     @property
     def counts_text(self) -> str:
-        """Return the numbers of lessons that are done and read: `4 of 12 lessons done, 2 read`."""
+        """Return the numbers of done and read lessons: `4 of 12 lessons done, 2 read`."""
         read = f", {self.read} read" if self.read else ""
         return f"{self.done} of {len(self.lessons)} lessons done{read}"
 
@@ -82,11 +82,11 @@ class PathProgress:
     whole: PathPart
     stages: tuple[PathPart, ...]
     next: str | None
-    """The first lesson that is not read, else the first that is not done; None at the end."""
+    """The id of the first lesson not read, else the first not done; None if all are done."""
 
     @property
     def current(self) -> int | None:
-        """Return the index of the stage of the next lesson, or None if there is none."""
+        """Return the index of the next lesson's stage, or None if there is no next lesson."""
         return next((n for n, stage in enumerate(self.stages) if self.next in stage.lessons), None)
 
 
@@ -96,13 +96,13 @@ def find_path_progress(
     done: Collection[str],
     read: Collection[str] = (),
 ) -> PathProgress:
-    """Return the learner's progress on a path; lessons that do not exist are left out.
+    """Return the learner's progress on a path, skipping lessons that do not exist.
 
     Args:
         path: The path.
         lessons: All lessons, by id.
         done: Ids of the lessons that are done.
-        read: Ids of those that are read and not done.
+        read: Ids of the lessons that are read but not done.
     """
 
     def part(title: str, ids: Iterable[str]) -> PathPart:
@@ -119,6 +119,6 @@ def find_path_progress(
 
 
 def read_minutes(lesson: Lesson) -> int:
-    """Return the minutes that a lesson takes, or 0 if its header has none."""
+    """Return a lesson's duration in minutes, or 0 if its header has none."""
     minutes = lesson.header.get("minutes")
     return minutes if isinstance(minutes, int) else 0

@@ -1,7 +1,7 @@
 """The file with the learner's progress, in the state folder.
 
-Every change reads the file again under a lock and replaces it whole, so that two programs that
-write at once lose nothing, and a kill loses only the change it interrupted.
+Every change re-reads the file under a lock and replaces it atomically. Two programs that write at
+once lose nothing, and a kill loses only the change that it interrupted.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from tpustarter.core.problem import Problem
 
 SCHEMA = "tpustarter.progress/1"
 LOCK_WAIT_S = 5.0
-"""Longest wait for another program that is writing; a write takes milliseconds."""
+"""Seconds to wait for another program's write, which takes milliseconds."""
 
 Fields = dict[str, object]
 
 
 def read_lessons() -> dict[str, Fields]:
-    """Read the stored fields of each lesson, by id."""
+    """Return the stored fields of each lesson, by id."""
     return parse_lessons(state.load_state("progress"))
 
 
@@ -45,12 +45,12 @@ def _lock() -> contextlib.AbstractContextManager[int]:
 
 
 def format_current_time() -> str:
-    """Return the current time in UTC, in ISO form."""
+    """Return the current UTC time in ISO format."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def parse_date(value: object) -> str | None:
-    """Parse a date in ISO form, or return None for a malformed one."""
+    """Return a stored value if it is a non-empty string, or else None."""
     return value if isinstance(value, str) and value else None
 
 
@@ -60,10 +60,10 @@ def parse_count(value: object) -> int | None:
 
 
 def parse_lessons(value: dict[str, object]) -> dict[str, Fields]:
-    """Return the fields of each lesson in a file of progress, by id."""
+    """Return the fields of each lesson in stored progress, by id."""
     return parse_entries(value.get("lessons"))
 
 
 def parse_entries(value: object) -> dict[str, Fields]:
-    """Return the entries of a mapping that are mappings themselves; malformed ones are left out."""
+    """Return the entries of a mapping that are mappings themselves, skipping others."""
     return entries_of_type(value, Fields)

@@ -1,4 +1,4 @@
-"""Progress that is carried from one machine to another: exported, read, and merged there."""
+"""Progress carried from one machine to another: exported, read, and merged."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ from tpustarter.learning.progress.progress_file import (
 
 
 def make_progress_export() -> Fields:
-    """Return the progress in all lessons as JSON that `merge_export` accepts."""
+    """Return the progress in all lessons, in the form that `merge_export` accepts."""
     return {"schema": SCHEMA, "lessons": read_lessons()}
 
 
 def read_export(text: str) -> dict[str, object]:
-    """Parse the text of an export; raise ValueError for another schema."""
+    """Parse the text of an export.
+
+    Raises:
+        ValueError: It is not JSON, or has another schema.
+    """
     value = as_object(state.parse_json(text))
     if value.get("schema") != SCHEMA:
         raise ValueError(f"found the schema `{value.get('schema')}`, expected `{SCHEMA}`")
@@ -33,7 +37,7 @@ def read_export(text: str) -> dict[str, object]:
 
 
 def merge_export(exported: dict[str, object]) -> None:
-    """Merge exported progress into the progress on this machine."""
+    """Merge exported progress into this machine's."""
 
     def change(lessons: dict[str, Fields]) -> None:
         both = merge_exports({"lessons": lessons}, exported)
@@ -44,7 +48,7 @@ def merge_export(exported: dict[str, object]) -> None:
 
 
 def merge_exports(first: dict[str, object], second: dict[str, object]) -> dict[str, object]:
-    """Merge two exports: done in either is done, and the newer entry of a block counts."""
+    """Merge two exports: a lesson done in either is done, and each block's newer entry wins."""
     first_lessons, second_lessons = parse_lessons(first), parse_lessons(second)
     lessons: dict[str, Fields] = {}
     for name in sorted({*first_lessons, *second_lessons}):
@@ -71,5 +75,5 @@ def _newest(pair: Sequence[Fields], kind: str) -> dict[str, Fields]:
 
 
 def _sort_key(entry: Fields) -> tuple[str, str]:
-    """Return a key that orders entries by time, then in a way that is the same on every machine."""
+    """Return a key that orders entries by time, with the same tie-break on every machine."""
     return (str(entry.get("when") or ""), json.dumps(entry, sort_keys=True, default=str))

@@ -1,4 +1,4 @@
-"""The learner's achievements: exercises that are solved or open, and what was done today."""
+"""The learner's achievements: solved and open exercises, and what was done today."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def list_unsolved(lesson: Lesson, records: Records) -> list[str]:
-    """Return the ids of a lesson's exercises that are not solved."""
+    """Return the ids of a lesson's unsolved exercises."""
     record = records.get(lesson.id)
     known, track = record.exercises if record else {}, lesson.id.partition("/")[0]
     return [
@@ -28,31 +28,31 @@ def list_unsolved(lesson: Lesson, records: Records) -> list[str]:
 
 
 def list_unsolved_of_lessons(lessons: Iterable[Lesson], records: Records) -> list[str]:
-    """Return the ids of the exercises of some lessons that are not solved, in order."""
+    """Return the ids of the unsolved exercises of some lessons, in order."""
     return [one for lesson in lessons for one in list_unsolved(lesson, records)]
 
 
 def format_unsolved_count(count: int) -> str:
-    """Return the number of open exercises, in words, or an empty text for 0."""
+    """Return the number of open exercises as text; empty for 0."""
     return f"{phrases.format_count(count, 'exercise')} open" if count else ""
 
 
 def format_open_count(count: int | None) -> str:
-    """Return the number of open tasks and questions, in words, or an empty text for 0 and None."""
+    """Return the number of open tasks and questions as text; empty for 0 and None."""
     return f"{phrases.format_count(count, 'thing')} open" if count else ""
 
 
 def describe_achievements(
     lessons: Collection[Lesson], records: Records, today: date | None = None
 ) -> str:
-    """Return the achievements on a path, or an empty text if nothing was begun.
+    """Return the achievements on a path, or "" if nothing was begun.
 
-    `2 of 31 exercises solved. Today: 3 lessons and 2 exercises.`
+    Example: `2 of 31 exercises solved. Today: 3 lessons and 2 exercises.`
 
     Args:
         lessons: The lessons of the path.
-        records: The progress in every lesson: those done today need not be on the path.
-        today: The local date; None for that of now.
+        records: The progress in every lesson; those done today need not be on the path.
+        today: The local date; None for the current one.
     """
     count = sum(len(lesson.exercise_names) for lesson in lessons)
     solved = count - sum(len(list_unsolved(lesson, records)) for lesson in lessons)

@@ -1,1 +1,1 @@
-"""Runs of the blocks of a lesson, and the judgement of their output."""
+"""Running a lesson's blocks and judging their output."""

@@ -1,6 +1,7 @@
-"""A run of lessons without anybody at the keyboard: every block of each, with its result.
+"""An unattended run of lessons: every block of each, with its result.
 
-Each lesson is a session of its own. The verdict is that of the self-check: a block is a claim.
+Each lesson has its own session. The verdict is reached as for the self-check, with blocks as
+claims.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tpustarter.version import __version__
 
 @dataclass(frozen=True)
 class LessonOpened:
-    """A lesson begins; `session.target` has its Python and devices."""
+    """A lesson begins; `session.target` describes its Python and devices."""
 
     session: LessonSession
 
@@ -40,7 +41,7 @@ class BlockStarted:
 
 @dataclass(frozen=True)
 class BlockEnded:
-    """A block ended, or will not be run."""
+    """A block ended, or will not run."""
 
     lesson: Lesson
     block: Block
@@ -51,7 +52,7 @@ Event = LessonOpened | BlockStarted | OutputChunk | BlockEnded
 
 
 class BatchRun:
-    """A run of lessons. `events` runs it, `stop` ends it from anywhere."""
+    """A run of lessons: `events` runs it, and `stop` ends it from any thread."""
 
     def __init__(
         self,
@@ -69,20 +70,19 @@ class BatchRun:
         self._session: LessonSession | None = None
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self.run = Run(__version__, started, "quick", [lesson.id for lesson in lessons])
-        """The same facts as a run of checks, for the verdict and the words about it."""
+        """The results as for a run of checks, to reuse its verdict and texts."""
         self.not_kept: Problem | None = None
-        """The reason why progress is not saved, such as a full disk; the run continues without
-        it."""
+        """The reason why progress cannot be saved, such as a full disk; the run continues."""
 
     def stop(self, number: int = signal.SIGINT) -> None:
-        """End the run; blocks that were not run are reported as interrupted."""
+        """End the run; blocks that have not run are reported as interrupted."""
         self.run.stopped_by = number
         session = self._session
         if session:
             session.stop()
 
     def events(self) -> Iterator[Event]:
-        """Run every block of every lesson; yield events, and save the result of each block."""
+        """Run every block of every lesson, yielding events and saving each block's result."""
         started_at = time.monotonic()
         try:
             for lesson in self.lessons:
@@ -95,7 +95,7 @@ class BatchRun:
             self.run.seconds = time.monotonic() - started_at
 
     def exit_code(self) -> ExitCode:
-        """Return the exit code that a check run with the same results would have."""
+        """Return the exit code that a run of checks with the same results would have."""
         return exit_code(self.run)
 
     def _run_lesson(self, lesson: Lesson) -> Iterator[Event]:
@@ -120,7 +120,7 @@ class BatchRun:
             for item in session.run(
                 block, block.expected_code, above=self._usable_blocks(session.lesson)
             ):
-                if self.run.stopped_by is not None:  # stop() may have come before the block began
+                if self.run.stopped_by is not None:  # stop() may have come before the block
                     session.stop()
                 if isinstance(item, EarlierBlockStarted):
                     is_rerun = True
@@ -128,12 +128,12 @@ class BatchRun:
                     yield OutputChunk(notice)
                 elif isinstance(item, BlockResult):
                     is_rerun, result = False, item
-                elif isinstance(item, OutputChunk) and not is_rerun:  # a rerun was shown before
+                elif isinstance(item, OutputChunk) and not is_rerun:  # reruns were shown before
                     yield item
         yield BlockEnded(session.lesson, block, result)
 
     def _usable_blocks(self, lesson: Lesson) -> list[tuple[Block, str]]:
-        """Return the blocks whose names the next one may use, with their code."""
+        """Return the blocks whose names the next block may use, with their code."""
         results = self.results[lesson.id]
         usable = [name for name, result in results.items() if result.status in ("pass", "fail")]
         return [
@@ -151,10 +151,10 @@ class BatchRun:
     def _record(self, event: BlockEnded) -> None:
         lesson, result = event.lesson, event.result
         self.results[lesson.id][result.id] = result
-        if not event.block.is_try:  # of a task the lesson's answer ran, not the learner's
+        if not event.block.is_try:  # a task ran the lesson's answer, not the learner's
             last_outputs.save_output(lesson, event.block, result, event.block.code)
             self._remember(lambda: lesson_progress.record_block(lesson, event.block, result))
-        used_no_device = result.status == "pass" and result.ran_on is None  # no device was asked
+        used_no_device = result.status == "pass" and result.ran_on is None  # no device was used
         self.run.results.append(
             Result(
                 f"{lesson.id}#{result.id}",
@@ -169,5 +169,5 @@ class BatchRun:
                 framework="host" if used_no_device else lesson.framework or "host",
             )
         )
-        if result.ran_on:  # devices that were found outrank those that were planned
+        if result.ran_on:  # found devices outrank planned ones
             self.run.target = {**self.run.target, "devices": result.ran_on.count}

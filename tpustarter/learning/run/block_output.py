@@ -1,9 +1,9 @@
-"""The output of a block as it arrives: decoded, without secrets, and limited in size.
+"""A block's output as it arrives: decoded, redacted, and limited in size.
 
-Whole lines are shown at once. The whole words of an unfinished line are shown after a moment, and
-the last one after a longer one, so that a secret in it is seen as a whole. The shown part of a line
-is cleaned again with its rest, because a word before a secret may be what identifies it. Markup and
-control characters stay in: the caller has to make them visible.
+Complete lines are shown at once. The complete words of an unfinished line are shown after a moment,
+and its last word after a longer one, so that a secret is seen whole. The shown part of a line is
+redacted again with the rest, because a word before a secret may be what identifies it. Markup and
+control characters stay in; the caller must escape them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from os.path import commonprefix
 from tpustarter.core.redact import Redactor, drop_incomplete_word
 
 MAX_CHARACTERS = 256 * 1024
-"""Characters of a block's output that are shown and judged, at its beginning and its end."""
+"""Maximum characters of a block's output that are shown and judged, from its beginning and end."""
 END_CHARACTERS = 32 * 1024
-"""Characters of the end, half for each stream: they are shown when the block has ended."""
+"""Characters reserved for the end, half for each stream; shown when the block has ended."""
 MAX_WAITING = 4096
-"""Characters of an unfinished line that are held back."""
+"""Maximum characters of an unfinished line that are held back."""
 MAX_KEY = 16 * 1024
-"""Characters of a private key that are held back until its end: its lines have no shape alone."""
+"""Maximum characters of a private key held back until its end, because its lines have no shape."""
 FLUSH_S = 0.1
-"""Seconds that the whole words of an unfinished line are held back."""
+"""Seconds to hold back the complete words of an unfinished line."""
 WORD_S = 2.0
-"""Seconds that its last word is held back, which may be half of one."""
+"""Seconds to hold back its last word, which may be incomplete."""
 LEFT_OUT = (
     f"\n[the rest is left out: more than {MAX_CHARACTERS} characters. These are the last lines:]\n"
 )
@@ -35,13 +35,13 @@ LEFT_OUT = (
 
 @dataclass(frozen=True)
 class OutputChunk:
-    """A piece of a block's output. It is not markup, and may hold control characters."""
+    """A piece of a block's output: plain text, not markup, which may have control characters."""
 
     text: str
 
 
 class _End:
-    """The newest output of one stream, in pieces with their numbers."""
+    """The latest output of one stream, as numbered pieces."""
 
     def __init__(self) -> None:
         self._pieces: deque[tuple[int, str]] = deque()
@@ -60,7 +60,7 @@ class _End:
             self.is_cut = True
 
     def whole_lines(self) -> list[tuple[int, str]]:
-        """Return the pieces from a whole line on: half a line may hide a secret."""
+        """Return the pieces from the first complete line on: part of one may hide a secret."""
         pieces = list(self._pieces)
         if self.is_cut:
             while pieces and "\n" not in pieces[0][1]:
@@ -72,7 +72,7 @@ class _End:
 
 
 class BlockOutput:
-    """A decoder of one block's output, from bytes to clean lines."""
+    """A decoder from one block's output bytes to redacted lines."""
 
     def __init__(self, redact: Redactor) -> None:
         self._redact = redact
@@ -81,33 +81,35 @@ class BlockOutput:
         self._pieces: list[tuple[str, str]] = []
         self._remaining = MAX_CHARACTERS - END_CHARACTERS
         self._ends = {name: _End() for name in self._decoders}
-        """The newest output after the beginning; a log on stderr takes no room from stdout, which
-        is judged."""
+        """The latest output beyond the beginning, by stream, so that logs on stderr take no room
+        from
+        stdout, which is judged.
+        """
         self._count = 0
-        """The number of pieces, to restore the order of both streams."""
+        """The number of pieces so far, to restore the order of both streams."""
         self._waiting = ""
-        """The unfinished line, with the part of it that was shown."""
+        """The unfinished line, including the part already shown."""
         self._told = ""
         self._quiet = 0
-        """Times in a row without output, each `FLUSH_S` long."""
+        """Consecutive flushes without output, `FLUSH_S` apart."""
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether a part of an unfinished line is held back."""
+        """Return whether part of an unfinished line is held back."""
         return bool(self._waiting) and self._quiet * FLUSH_S < WORD_S
 
     @property
     def redacted_text(self) -> str:
-        """Return the whole kept output in the order of its arrival, secrets removed."""
+        """Return all kept output in order of arrival, redacted."""
         return self._redact.redact_text("".join(text for _, text in self._pieces))
 
     @property
     def stdout_text(self) -> str:
-        """Return stdout, secrets included, which is judged. Runtimes log to stderr."""
+        """Return stdout, which is judged, unredacted. Runtimes log to stderr."""
         return "".join(text for name, text in self._pieces if name == "stdout")
 
     def add(self, name: str, data: bytes) -> Iterator[OutputChunk]:
-        """Add output of `stdout` or `stderr`, and yield the lines that are complete now."""
+        """Add output of `stdout` or `stderr`, yielding the lines that are now complete."""
         text = self._decoders[name].decode(data)
         if self._remaining > 0:
             text, beyond = text[: self._remaining], text[self._remaining :]
@@ -118,9 +120,9 @@ class BlockOutput:
             self._ends[name].add(self._count, text)
 
     def flush(self, *, final: bool = False) -> Iterator[OutputChunk]:
-        """Yield the whole words of an unfinished line, and after a while its last word.
+        """Yield the complete words of an unfinished line, and later its last word.
 
-        At the end everything is yielded, half a character too.
+        The final flush yields everything, even a partial character.
         """
         for name, decoder in self._decoders.items():
             if final and self._remaining > 0:
@@ -163,9 +165,9 @@ class BlockOutput:
             yield from self._tell(text[:end])
 
     def _tell(self, text: str, *, is_begun: bool = False) -> Iterator[OutputChunk]:
-        """Yield the part of a text that was not shown; a begun line comes again with its rest."""
+        """Yield the part of a text not shown yet; a begun line is passed again with its rest."""
         shown = self._redact.redact_text(text)
-        untold = shown[len(commonprefix((self._told, shown))) :]  # noqa: RUF071  texts
+        untold = shown[len(commonprefix((self._told, shown))) :]  # noqa: RUF071  not paths
         self._told = shown if is_begun else ""
         if untold:
             yield OutputChunk(untold)

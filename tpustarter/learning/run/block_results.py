@@ -1,4 +1,4 @@
-"""The result of a block, from the events of its process and its output."""
+"""The result of a block, from its process's events and its output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tpustarter.running.process import Event
 
 Status = Literal["pass", "fail", "error", "skip", "notrun"]
 _PLACE = re.compile(r"(?<=Error: )(.+) \([^()]*, line \d+\)")
-"""The place that Python adds to a syntax error; its traceback has it with the code."""
+"""The location that Python adds to a syntax error's message; the traceback shows it as well."""
 
 
 @dataclass(frozen=True)
@@ -33,34 +33,34 @@ class BlockResult:
     status: Status
     reason: Reason | None = None
     detail: str = ""
-    """The details of the reason, or the first line that differs."""
+    """Details of the reason, or the first line that differs."""
     exception: str = ""
-    """The type of the exception that ended it, with which `detail` then begins."""
+    """The type of the exception that ended it; `detail` then begins with it."""
     hint: str = ""
     """The fix for a block that could not run, as a sentence without a full stop."""
     seconds: float = 0.0
     ran_on: UsedDevices | None = None
-    """None where no framework was used."""
+    """None if no framework was used."""
     output: str = ""
     expected: str | None = None
-    """The expected output here; None where the lesson has none."""
+    """The expected output on this platform; None if the lesson has none."""
     difference: OutputDifference | None = None
-    """The first line that differs, if the output is another."""
+    """The first line that differs, if the output is not as expected."""
     drawings: tuple[Drawing, ...] = ()
     """Drawings of its values."""
     raised_at: tuple[int, ...] = ()
-    """The lines of its code that an exception passed, the innermost first."""
+    """The lines of its code in the exception's traceback, innermost first."""
 
 
 def make_skipped(block: Block, blocked: BlockedFramework) -> BlockResult:
-    """Return the result of a block that cannot run."""
+    """Return the result for a block that cannot run."""
     return BlockResult(block.id, "skip", blocked.reason, blocked.what, hint=blocked.hint)
 
 
 def make_unjudged(
     block: Block, expected: ExpectedOutput | None, output: BlockOutput, seconds: float
 ) -> BlockResult:
-    """Return a result without a verdict yet: a block's output and its expected output."""
+    """Return a result that is not judged yet, with a block's output and expected output."""
     return BlockResult(
         block.id,
         "pass",
@@ -77,7 +77,7 @@ def judge_block(
     output: BlockOutput,
     redact: Redactor,
 ) -> BlockResult:
-    """Judge a block that ended: by its exception, else by the first difference."""
+    """Judge a block that ended, by its exception or else by the first difference."""
     if end.get("outcome") != "done":
         detail = redact.redact_text(_PLACE.sub(r"\1", str(end.get("detail", ""))))
         at = tuple(items_of_type(end.get("lines"), int))
@@ -97,9 +97,9 @@ def judge_block(
 
 
 def _is_of_others(expected: ExpectedOutput, ran_on: UsedDevices | None) -> bool:
-    """Return whether an output holds for another number of CPU devices than this run has.
+    """Return whether the expected output is for another number of CPU devices than this run has.
 
-    With another number than the default (`--devices 1`) the lesson has no expected output.
+    Expected outputs assume the default number; with another (`--devices 1`) the lesson has none.
     """
     count = ran_on.count if ran_on else framework_plan.VIRTUAL_DEVICES
     return expected.on == "cpu" and count != framework_plan.VIRTUAL_DEVICES

@@ -1,4 +1,4 @@
-"""The expected output of a block, and its comparison with the real one.
+"""The expected output of a block, and its comparison with the actual output.
 
 Numbers may differ within a tolerance, and `...` matches anything.
 """
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _MAX_SHOWN = 200
-"""Characters of a differing line that are shown."""
+"""Maximum characters of a differing line that are shown."""
 
 NO_FURTHER = "no further line"
-"""What was expected where more was printed."""
+"""The expectation if more was printed."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class ExpectedOutput:
     on: str
     """`cpu`, `tpu`, `gpu`, or `any`."""
     rtol: float | None
-    """Relative tolerance of the numbers in it; None where they are compared as text."""
+    """Relative tolerance of its numbers; None to compare them as text."""
     line: int
-    """Line of its fence in the lesson's file."""
+    """Line number of the fence in the lesson's file."""
     label: str = ""
-    """The lesson's words on where it holds, such as `On a TPU, as reported in 2022`."""
+    """The lesson's label for it, such as `On a TPU, as reported in 2022`."""
     allows_more: bool = False
     """True if other lines may be between its lines, because the learner has changed the code."""
 
@@ -43,31 +43,31 @@ class ExpectedOutput:
 
 @dataclass(frozen=True)
 class OutputDifference:
-    """The first line of an output that differs from the expected one."""
+    """The first line of an output that differs from the expected output."""
 
     number: int
-    """Its number, counted from 1."""
+    """Line number, from 1."""
     printed: str | None
-    """The line that was printed; None where fewer lines were."""
+    """The printed line; None if fewer lines were printed."""
     expected: str | None
-    """The expected line; None where no further line was expected."""
+    """The expected line; None if no further line was expected."""
     rtol: float | None
-    """Relative tolerance of the numbers in it; None where they are compared as text."""
+    """Relative tolerance of its numbers; None if they are compared as text."""
     lines: int
     """The number of lines of the longer text."""
     is_only: bool
     """True if no other line differs."""
     prints_nothing: bool = False
-    """True if nothing was printed at all, or empty lines alone."""
+    """True if nothing but empty lines was printed."""
 
     @property
     def absence(self) -> str:
-        """Return the words that take the place of a line that was not printed."""
+        """Return the words shown in place of a line that was not printed."""
         return "nothing" if self.prints_nothing else "no such line"
 
     @property
     def words(self) -> str:
-        """Return the difference as a sentence: `line 2: found `4`, expected `5``."""
+        """Return the difference as one line, such as "line 2: found `4`, expected `5`"."""
         found = f"found {self.absence if self.printed is None else f'`{self.printed}`'}"
         expected = NO_FURTHER if self.expected is None else f"`{self.expected}`"
         within = f" within rtol {self.rtol:g}" if self.rtol else ""
@@ -75,20 +75,20 @@ class OutputDifference:
 
 
 def describe_mismatch(expected: ExpectedOutput, printed: str) -> str | None:
-    """Return the first line that differs in words, or None if the output is the expected one."""
+    """Return the first differing line as text, or None if the output is as expected."""
     difference = find_first_difference(expected, printed)
     return difference.words if difference else None
 
 
 def find_first_difference(expected: ExpectedOutput, printed: str) -> OutputDifference | None:
-    """Return the first line that differs, or None if the printed text is the expected one.
+    """Return the first differing line, or None if the output is as expected.
 
-    `...` matches anything in a line, and a line that is only `...` any number of lines.
+    `...` matches anything within a line; a line that is only `...` matches any number of lines.
     """
     expected_lines, actual_lines = _text_lines(expected.text), _text_lines(printed)
     if expected.allows_more:
         return _first_missing(expected, expected_lines, actual_lines)
-    # After `...` the next line may match in several places: all of them are followed.
+    # After `...` the next line may match at several positions, so all of them are tracked.
     positions = {0}
     for line in expected_lines:
         if line.strip() == "...":
@@ -110,7 +110,7 @@ def find_first_difference(expected: ExpectedOutput, printed: str) -> OutputDiffe
 def _first_missing(
     expected: ExpectedOutput, wanted: list[str], lines: list[str]
 ) -> OutputDifference | None:
-    """Return the first expected line that is not printed after those before it."""
+    """Return the first expected line that is not printed after the ones before it."""
     position = 0
     for number, line in enumerate(wanted, 1):
         if line.strip() == "...":
@@ -133,7 +133,7 @@ def _first_missing(
 
 
 def list_missing_lines(expected: ExpectedOutput, printed: str) -> list[str]:
-    """Return the expected lines that were not printed in the same place."""
+    """Return the expected lines that were not printed at the same position."""
     actual_lines = _text_lines(printed)
     return [
         line
@@ -167,7 +167,7 @@ def _shorten(line: str) -> str:
 
 
 def _matches(expected: str, actual: str, rtol: float | None) -> bool:
-    """Return whether one line matches; both come without trailing whitespace."""
+    """Return whether a line matches; both come without trailing whitespace."""
     expected = expected if rtol is None else expected.strip()
     pattern = ".*?".join(_pattern(piece, rtol) for piece in expected.split("..."))
     actual = actual if rtol is None else actual.strip()
@@ -192,7 +192,7 @@ def _pattern(piece: str, rtol: float | None) -> str:
 
 
 def _words_pattern(text: str, *, after_number: bool, before_number: bool) -> str:
-    """Return a pattern for words, with any space beside numbers, which arrays align."""
+    """Return a pattern for words that allows any space beside numbers, which arrays align."""
     any_spaces, some_spaces = r"\s*", r"\s+"
     words = some_spaces.join(map(re.escape, text.split()))
     if not words:

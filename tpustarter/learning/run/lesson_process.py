@@ -1,8 +1,10 @@
-"""The process of one lesson: its blocks share their names, and each gets a result.
+"""The process of one lesson, whose blocks share their names.
 
-The process is started by the first block that runs, and holds the lease while it lives. A block
-that crashes or hangs costs only itself: the next one gets a fresh process, in which the blocks
-above it can be run first.
+The first block to run starts the process, which holds the lease while it lives. A block that
+crashes
+or hangs costs only itself: the next one gets a fresh process, in which the blocks above it can be
+run
+first.
 """
 
 from __future__ import annotations
@@ -41,12 +43,12 @@ from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
 
 PEEK_S = 0.005
-"""Seconds to read events that came after the last block."""
+"""Seconds to read events that arrived after the last block."""
 REPL_WAIT_S = 2.0
-"""Seconds that a block gets to end as it would for Ctrl-C in a REPL."""
+"""Seconds that a block gets to end as after Ctrl-C in a REPL."""
 _STOPPED = "stopped while it ran"
 MAX_LEFT_OVER = 64
-"""Events after the last block that are read at most: a thread may write for ever."""
+"""Maximum number of events read after the last block, because a thread may write forever."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,12 @@ class EarlierBlockStarted:
 
     block: Block
     left: int
-    """The number of blocks that still run first, this one included."""
+    """The number of blocks that still run first, including this one."""
 
 
 @dataclass(frozen=True)
 class BlockPlots:
-    """The drawings so far of the block that runs; its result has all of them."""
+    """The drawings so far of the running block; its result has all of them."""
 
     drawings: tuple[Drawing, ...]
 
@@ -71,7 +73,7 @@ def _is_output(event: Event | None) -> TypeGuard[Event]:
 
 
 class LessonSessionOptions(TypedDict, total=False):
-    """The machine and the choices of a user for a session."""
+    """The machine and the user's choices for a session."""
 
     machine: host.Machine | None
     python: str | None
@@ -79,10 +81,11 @@ class LessonSessionOptions(TypedDict, total=False):
 
 
 class LessonSession:
-    """One lesson in one Python: nothing is started before its first block runs.
+    """A lesson in one Python; nothing is started before its first block runs.
 
-    One thread runs blocks; `stop` may be called from any thread or signal handler, `close` from
-    any thread.
+    One thread runs blocks. `stop` may be called from any thread or signal handler, and `close` from
+    any
+    thread.
     """
 
     def __init__(
@@ -96,23 +99,21 @@ class LessonSession:
     ) -> None:
         self.lesson = lesson
         self._growing = growing
-        """True if plots are drawn while they grow: `run` yields `BlockPlots` then."""
+        """True if plots are drawn while they grow; `run` then yields `BlockPlots`."""
         self._placement = run_target.choose_target(
             lesson, machine or host.Machine(), python=python, devices=devices
         )
         self.target, self.host = self._placement.target, self._placement.host
         self.blocked: BlockedFramework | None = self._placement.blocked
-        """The reason why no block of this lesson can run; a device held by another lesson may
-        become free."""
+        """The reason why no block can run; a device held by another lesson may become free."""
         self._session: ProbeSession | None = None
         self._folder = ""
-        """The folder of the lesson's files, where its blocks work; empty for a lesson without
-        any."""
+        """The folder of the lesson's files, in which blocks work; empty if it has none."""
         self._probe: Probe | None = None
         self._log: CappedLog | None = None
         self._lease_stack = contextlib.ExitStack()
         self._stopped = self._asks_first = self._answered = False
-        self._executed: dict[str, str] = {}  # by block: the code that has run in the process
+        self._executed: dict[str, str] = {}  # the code of each block that has run in this process
         self._running_thread: int | None = None
         self._idle = threading.Event()
         self._idle.set()
@@ -125,7 +126,7 @@ class LessonSession:
 
     @property
     def is_stopping(self) -> bool:
-        """Return whether the running block has been asked to end."""
+        """Return whether the running block has been asked to stop."""
         return self.is_running and self._stopped
 
     @property
@@ -135,7 +136,7 @@ class LessonSession:
 
     @property
     def holder(self) -> DeviceHolder | None:
-        """Return the process as the holder of a device, or None while there is none."""
+        """Return the process as the holder of a device, or None if there is no process."""
         probe = self._probe
         if probe is None:
             return None
@@ -149,25 +150,26 @@ class LessonSession:
 
     @property
     def _takes_accelerator(self) -> bool:
-        """True if the process takes one as soon as a block asks for devices."""
+        """True if the process takes an accelerator when a block first uses devices."""
         return bool(self.lesson.framework) and self._placement.plan.platform != "cpu"
 
     @property
     def idle_s(self) -> float:
-        """Return the seconds since the last block ended; 0 while one runs or nothing is up."""
+        """Return the seconds since the last block ended; 0 while one runs or without a process."""
         return 0.0 if self.is_running or not self.is_warm else time.monotonic() - self._ended_at
 
     def has_run(self, block: str) -> bool:
-        """Return whether a block has run in the present process."""
+        """Return whether a block has run in the current process."""
         return block in self._executed
 
     def run(
         self, block: Block, code: str | None = None, *, above: Sequence[tuple[Block, str]] = ()
     ) -> Iterator[OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult]:
-        """Run a block or other code in its place, and yield events; the last item is the result.
+        """Run a block, or other code in its place, yielding events and finally the result.
 
-        Blocks above it, given with their code, run first if this process has not run that code, up
-        to the first one that breaks.
+        The blocks in `above` run first, unless this process has already run the same code. If one
+        of them
+        breaks, the block itself does not run.
 
         Raises:
             Problem: Another block is running.
@@ -180,9 +182,9 @@ class LessonSession:
         return self._run_guarded(block, block.code if code is None else code, above)
 
     def stop(self, *, names_stay: bool = False) -> None:
-        """End the running block; safe in any thread and signal handler.
+        """Stop the running block; safe in any thread and signal handler.
 
-        Its process ends with it, unless names are to stay and the block ends as for Ctrl-C in a
+        Its process ends too, unless `names_stay` is set and the block ends as after Ctrl-C in a
         REPL.
         """
         self._asks_first = names_stay and not self._stopped  # a second call does not wait
@@ -192,7 +194,7 @@ class LessonSession:
             probe.interrupt()
 
     def close(self) -> None:
-        """End the process, in bounded time; a block that runs later starts a fresh one."""
+        """End the process, within bounded time; a block that runs later starts a fresh one."""
         if self.is_running:
             self.stop()
             if threading.get_ident() != self._running_thread:
@@ -202,12 +204,12 @@ class LessonSession:
         self._end_process(gently=not self.is_running)
         session, self._session = self._session, None
         if session:
-            run_folder.remove_run_folder(session.folder)  # the content of its log was shown
+            run_folder.remove_run_folder(session.folder)  # its log has been shown
 
     def _run_guarded(
         self, block: Block, code: str, above: Sequence[tuple[Block, str]]
     ) -> Iterator[OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult]:
-        self._running_thread = threading.get_ident()  # `run` may have been called in another one
+        self._running_thread = threading.get_ident()  # `run` may have been called in another thread
         has_result = False
         try:
             for item in self._run_in_turn(block, code, above):
@@ -283,7 +285,7 @@ class LessonSession:
         started_at = time.monotonic()
         self._ends_at = started_at + block.timeout_s
         probe.send(self._command(block, code))
-        if self._stopped:  # stop() came before there was a process to stop
+        if self._stopped:  # stop() came before the process existed
             probe.interrupt()
         while True:
             remaining_s = self._ends_at - time.monotonic()
@@ -312,10 +314,10 @@ class LessonSession:
             yield BlockPlots(drawings)
 
     def _ends_block(self, event: Event | None, block: Block) -> bool:
-        """Return whether an event ends the block: the start of the process does not."""
+        """Return whether an event ends the block, unlike the process's start events."""
         kind = event["event"] if event else "timeout"
         if event and kind == "end" and event.get("id") != block.id:
-            return False  # a block before it sent two ends
+            return False  # an earlier block sent two ends
         if kind == "versions":
             self._answered = True
         if kind == "interrupted" and self._asks_first and self._probe:
@@ -333,7 +335,7 @@ class LessonSession:
         output: BlockOutput,
         seconds: float,
     ) -> BlockResult:
-        """Turn the event that ended a block into its result; a broken process is ended."""
+        """Return the result for the event that ended a block, ending a broken process."""
         result = make_unjudged(block, expected, output, seconds)
         if event and event["event"] == "end":
             if self._stopped and event.get("outcome") != "done":
@@ -346,7 +348,7 @@ class LessonSession:
         return replace(result, status=status, reason=reason, detail=detail)
 
     def _describe_failure(self, block: Block, event: Event | None) -> tuple[Status, Reason, str]:
-        if self._stopped:  # by its event, or its process is gone or doesn't answer
+        if self._stopped:  # by its event, or its process is gone or hung
             return ("notrun", "interrupted", _STOPPED)
         if event is None:
             return ("error", "timeout", f"not done within {block.timeout_s:g} s")
@@ -363,7 +365,7 @@ class LessonSession:
         return ("error", "protocol", "wrote something that is not an event")
 
     def _take_left_over(self, *, names_are_lost: bool) -> Iterator[OutputChunk]:
-        """Take events after the last block: output of its threads, or the end of the process."""
+        """Yield later output of the last block's threads, or a note that the process ended."""
         for _ in range(MAX_LEFT_OVER):
             event = self._probe.read(PEEK_S) if self._probe else None
             if event is None:
@@ -378,7 +380,7 @@ class LessonSession:
                 )
 
     def _ensure_process(self) -> Probe:
-        """Return the warm process, or start one, under the lease where it may own a device.
+        """Return the running process, or start one, under the lease if it may take a device.
 
         Raises:
             Problem: Another run holds the device, or the process cannot be started.
@@ -397,13 +399,13 @@ class LessonSession:
             raise
         self._answered = False
         self._probe = probe
-        probe.send({"do": "versions"})  # an answer proves that this Python can run the probe
+        probe.send({"do": "versions"})  # a reply proves that this Python can run the probe
         return probe
 
     def _make_session(self) -> ProbeSession:
         folder = run_folder.make_run_folder()
         self._folder = str(code_files.write_code_files(self.lesson, folder / "code") or "")
-        # A lesson without a framework gets the user's environment: it may be about that.
+        # A lesson without a framework gets the user's environment, which it may be about.
         env = {**self._placement.machine.env, **framework_plan.run_folder_variables(folder)}
         if self.lesson.framework:
             env = framework_plan.probe_environment(
@@ -424,7 +426,7 @@ class LessonSession:
         )
 
     def _end_process(self, *, gently: bool = True) -> Event | None:
-        """End the process and free the lease; return its `gone` event."""
+        """End the process and release the lease; return its `gone` event."""
         probe, self._probe = self._probe, None
         self._executed = {}
         if probe is None:

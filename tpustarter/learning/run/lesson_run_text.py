@@ -1,4 +1,4 @@
-"""A run of lessons as text while it goes, and as a JSON document afterwards."""
+"""A run of lessons: as text while it goes on, and as a JSON document afterwards."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WORST_FIRST: tuple[Status, ...] = ("error", "fail", "notrun", "skip", "pass")
 
 
 class LessonRunPrinter:
-    """Prints a run as it goes: each block, its output, and its result."""
+    """Prints a run as it proceeds: each block, its output, and its result."""
 
     def __init__(
         self,
@@ -92,12 +92,12 @@ class LessonRunPrinter:
 
 
 def wrap_line(text: str) -> list[str]:
-    """Return a line of the program's own text, wrapped to the width."""
+    """Wrap a line of the program's own text."""
     return textwrap.wrap(text, WIDTH, subsequent_indent=_INDENT, break_on_hyphens=False)
 
 
 def format_opening(target: TargetFields, host_facts: HostFields) -> str:
-    """Return the Python that runs the blocks, and the devices it sees."""
+    """Return the Python that runs the blocks and its devices, as text."""
     names = [f"{name} {version}" for name, version in target.get("frameworks", {}).items()]
     where = target.get("where", "")
     if target.get("platform") not in ("tpu", "gpu"):
@@ -106,7 +106,7 @@ def format_opening(target: TargetFields, host_facts: HostFields) -> str:
 
 
 def format_block_end(result: BlockResult) -> list[str]:
-    """Return the line with the status of a block, and its devices."""
+    """Return the line with a block's status and devices."""
     word = f"{_STATUS_WORDS[result.status]:<6}"
     ran_on = result.ran_on
     device = "on the host alone" if result.status == "pass" else ""
@@ -144,7 +144,7 @@ def format_headline(batch: BatchRun) -> str:
 
 
 def format_reason(batch: BatchRun, code: ExitCode) -> str:
-    """Return the line for stderr that says why a run of lessons ended with this exit code."""
+    """Return the line for stderr with the reason for a run's exit code."""
     run = batch.run
     blocked = run.blocked
     if blocked and blocked.code == code:
@@ -167,7 +167,7 @@ def format_reason(batch: BatchRun, code: ExitCode) -> str:
 
 
 def make_json_document(batch: BatchRun) -> dict[str, object]:
-    """Return the results of lessons and their blocks as the published document."""
+    """Return the results of lessons and blocks as the published JSON document."""
     run = batch.run
     blocked = run.blocked
     return {

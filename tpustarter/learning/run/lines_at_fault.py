@@ -1,4 +1,4 @@
-"""The lines of the learner's own code that a verdict is about."""
+"""The lines of the learner's code that a verdict is about."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ TO_CHANGE = re.compile(
     r"# (?:change|fill|fix|instead of|rewrite|your code (?:here|instead)|and (?:here|this))\b",
     re.IGNORECASE,
 )
-"""Comments on a line that the learner is asked to change."""
+"""Comments that mark a line for the learner to change."""
 _MOST_CODE = 100
-"""Characters of a line of code in a sentence."""
+"""Maximum characters of a line of code in a sentence."""
 
 
 @dataclass(frozen=True)
 class LearnerLines:
-    """Some lines of the learner's code, by their numbers in its file."""
+    """Lines of the learner's code, by their numbers in its file."""
 
     numbers: tuple[int, ...]
     words: str
@@ -30,11 +30,11 @@ class LearnerLines:
 
 
 def find_raising_line(code: str, numbers: Sequence[int]) -> LearnerLines | None:
-    """Return the line of the learner's code that an error is about.
+    """Return the line of the learner's code that raised an error.
 
     Args:
-        code: The learner's code, from the first line of its file on.
-        numbers: The lines of the file that the error passed, the innermost first.
+        code: The learner's code, from the first line of its file.
+        numbers: The lines in the error's traceback, innermost first.
     """
     lines = code.split("\n")
     own = (number for number in numbers if 0 < number <= len(lines) and lines[number - 1].strip())
@@ -43,11 +43,11 @@ def find_raising_line(code: str, numbers: Sequence[int]) -> LearnerLines | None:
 
 
 def find_rows_to_change(code: str, answer: str) -> list[range]:
-    """Return the rows of some code that differ in its answer, in order.
+    """Return the rows of some code that differ from its answer, in order.
 
-    An empty range begins where the answer has additional rows.
+    An empty range marks where the answer has additional rows.
     """
-    from difflib import SequenceMatcher  # needed for tasks alone
+    from difflib import SequenceMatcher  # only needed for tasks
 
     lines, others = code.rstrip().split("\n"), answer.rstrip().split("\n")
     operations = SequenceMatcher(None, lines, others, autojunk=False).get_opcodes()
@@ -56,7 +56,7 @@ def find_rows_to_change(code: str, answer: str) -> list[range]:
 
 def find_changed_lines(code: str, shipped: str) -> LearnerLines | None:
     """Return the lines that the learner changed, else the first one to change, or None."""
-    from difflib import SequenceMatcher  # needed for a wrong answer alone
+    from difflib import SequenceMatcher  # only needed for wrong answers
 
     lines, former = code.rstrip().split("\n"), shipped.rstrip().split("\n")
     operations = SequenceMatcher(None, former, lines, autojunk=False).get_opcodes()
@@ -93,8 +93,8 @@ def _with_code(number: int, lines: Sequence[str]) -> str:
 
 
 def _without_comment(line: str) -> str:
-    """Return a line of code without its comment; a line that is all comment stays."""
-    import tokenize  # needed for a wrong answer alone
+    """Return a line of code without its comment; a line with only a comment is unchanged."""
+    import tokenize  # only needed for wrong answers
 
     code = line.strip()
     with contextlib.suppress(tokenize.TokenError, SyntaxError):

@@ -1,4 +1,4 @@
-"""The Python and the devices on which the blocks of a lesson run, or why they cannot."""
+"""The Python and devices for a lesson's blocks, or the reason why they cannot run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tpustarter.machine import frameworks, host
 
 @dataclass(frozen=True)
 class RunTarget:
-    """The Python, the devices and the obstacles of a lesson, before anything is started."""
+    """A lesson's Python, devices and obstacles, before anything is started."""
 
     machine: host.Machine
     redact: Redactor
@@ -26,7 +26,7 @@ class RunTarget:
     """The Python that runs the blocks."""
     plan: FrameworkPlan
     target: TargetFields
-    """The Python and the devices in words, as `Run.target` has them."""
+    """The Python and the devices as text, like `Run.target`."""
     host: HostFields
     blocked: BlockedFramework | None
     """The reason why no block of the lesson can run."""
@@ -35,10 +35,10 @@ class RunTarget:
 def choose_target(
     lesson: Lesson, machine: host.Machine, *, python: str | None, devices: int | None
 ) -> RunTarget:
-    """Choose the Python and the devices for a lesson; nothing is started.
+    """Choose the Python and devices for a lesson, without starting anything.
 
     Raises:
-        Problem: `python` is not one, or there is no Python.
+        Problem: `python` is not a Python, or none was found.
     """
     redact = Redactor(machine.env)
     folder, env = Path.cwd(), machine.env

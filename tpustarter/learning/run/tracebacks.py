@@ -1,4 +1,4 @@
-"""Tracebacks for the learner: without frames inside packages, and with Python's marks in place."""
+"""Tracebacks for learners, without frames inside packages and with Python's carets aligned."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ _BEGIN = "Traceback (most recent call last)"
 _FRAME = re.compile(r'  File "(?P<file>[^"]+)", line \d+')
 _PACKAGE = re.compile(r"(?:site|dist)-packages[\\/](?P<name>[^\\/]+)")
 _MARKS = re.compile(r" {4,}[~^][~^ ]*$")
-"""Python's marks below a line of code."""
+"""Python's carets below a line of code."""
 _DOTS = "..."
 
 
 def fold_installed_calls(text: str) -> str:
-    """Replace each run of calls inside installed packages by one line in a printed traceback.
+    """Replace each run of frames inside installed packages with one line.
 
-    After the learner's own line follows the way through JAX or PyTorch to the line that raises,
-    which is most of a traceback and does not help to find the mistake.
+    Below the learner's own line, a traceback follows the path through JAX or PyTorch to the line
+    that
+    raises. That is most of its length, and does not help to find the mistake.
     """
     return "\n".join(_folded(text.split("\n"))) if _BEGIN in text else text
 
 
 def _folded(lines: Sequence[str]) -> Iterator[str]:
-    packages: list[str] = []  # one for each frame that is left out
+    packages: list[str] = []  # one for each omitted frame
     is_inside = False
     for line in lines:
         if frame := _FRAME.match(line):
@@ -51,7 +52,7 @@ def _left_out(packages: Sequence[str]) -> str:
 def shorten_code(text: str, width: int) -> str:
     """Shorten the code lines of a traceback to a width, keeping Python's carets aligned.
 
-    A longer line of code is cut to the marked part and the text around it; other lines stay.
+    A longer line of code is cut to the marked part and its surroundings; other lines are unchanged.
     """
     return "\n".join(_shortened(text.split("\n"), width))
 
@@ -75,7 +76,7 @@ def _around_marks(line: str, marks: str, width: int) -> Iterator[str]:
     room = max(width - len(indent) - 2 * len(_DOTS), 8)
     first, last = len(marks) - len(marks.lstrip()), len(marks)
     spare = max(room - (last - first), 0) // 2
-    # A mark may lie behind the end of a line, where something is missing.
+    # A caret may be beyond the end of a line, if something is missing there.
     begin = max(min(first - spare, max(len(code), last) - room), 0)
     end = begin + room
     left = _DOTS if begin else ""

@@ -1,1 +1,1 @@
-"""The search in lessons, glossary, checks and older claims."""
+"""Search in lessons, the glossary, checks and claims of older tutorials."""

@@ -1,4 +1,4 @@
-"""The sentences of a lesson with a match, whose lines break as in the file."""
+"""Excerpts of a lesson with a match: sentences, or shorter texts such as table rows."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _ABBREVIATED = r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)"
 _END = re.compile(rf"(?<=[.!?]){END}?{_ABBREVIATED}\s+|(?<=[.!?]{END})\s+")
 """The gap between two sentences."""
 SHORT = 30
-"""Letters of a sentence that is too short without the next one."""
+"""Letters below which a sentence is too short to be shown without the next one."""
 _POINTS_BACK = re.compile(
     rf"{BEGIN}?(?:It|Its|They|Their|These|Those|Them|He|She|Both|Either|Neither|Others?|There|Then|"
     r"Here|So|But|Otherwise|In practice|Only (?:real|then|that|these|those)|(?:This|That|Each|One|"
     r"Such)(?= (?:is|was|are|were|means|holds|needs|takes|can|does|one|a|an)\b))\b"
 )
-"""The beginning of a sentence that means nothing without the one before."""
+"""The beginning of a sentence that makes no sense without the one before it."""
 _CELL = re.compile(r" {2,}")
 """The gap between two cells of a table."""
 _WORD = re.compile(rf"(\w*){BEGIN}([^{END}]*){END}(\w*)")
@@ -29,16 +29,16 @@ _NEIGHBOURS = re.compile(rf"{END}([ _-]?){BEGIN}")
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A sentence, or a shorter text such as a row of a table or a short answer.
+    """A sentence, or a shorter text such as a table row or a short answer.
 
-    The matches in it are between BEGIN and END.
+    Matches in it are enclosed in BEGIN and END.
     """
 
     line: int
-    """The index of the line with the first match in it."""
+    """The index of the line with its first match."""
     text: str
     paragraph: str
-    """The paragraph around it."""
+    """The paragraph that contains it."""
     is_sentence: bool
 
 
@@ -46,7 +46,7 @@ def find_excerpts(lines: Sequence[str]) -> Iterator[Excerpt]:
     """Yield the sentences of a text that have a match.
 
     Args:
-        lines: Lines with BEGIN and END around each match, both in one line. An empty line ends a
+        lines: Lines with BEGIN and END around each match, both on one line. An empty line ends a
             paragraph.
     """
     ends = [-1, *(n for n, line in enumerate(lines) if not line.strip()), len(lines)]
@@ -78,5 +78,5 @@ def _of_paragraph(lines: Sequence[str], first: int) -> Iterator[Excerpt]:
 
 
 def extend_to_words(text: str) -> str:
-    """Extend the marks in a text to whole words, and join those of words in a row."""
+    """Extend the marks in a text to whole words, and merge those of adjacent words."""
     return _NEIGHBOURS.sub(r"\1", _WORD.sub(rf"{BEGIN}\1\2\3{END}", text))

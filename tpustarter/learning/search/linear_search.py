@@ -1,6 +1,6 @@
-"""The search without an index, for a SQLite that was built without FTS5: it reads all passages.
+"""Search without an index, for a SQLite built without FTS5: it scans all passages.
 
-It is slower, and knows only the commonest endings of a word; its results are right.
+It is slower and recognises only the commonest word endings, but its results are right.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from tpustarter.learning.search.passages import (
 
 _ENDING = r"(?:s|es|ed|ing)?"
 _ENOUGH = 6
-"""Times that a word counts in one column."""
+"""Maximum number of occurrences that count per column."""
 
 
 class PassageScan:
-    """A search that reads all passages in turn, for a Python without SQLite's FTS5."""
+    """A search that scans all passages, for a Python whose SQLite lacks FTS5."""
 
     def __init__(self, sources: SearchSources) -> None:
         self._passages = [_ReadPassage(one) for one in passages.list_passages(sources)]
@@ -38,7 +38,7 @@ class PassageScan:
     def find(
         self, terms: Terms, kinds: Sequence[Kind], *, every: bool, most: int
     ) -> list[PassageMatch]:
-        """Return the passages that contain every word, or any word; the best matches first."""
+        """Return the passages that contain every word, or any word, best matches first."""
         searched = [(_pattern(texts), _beginnings(texts)) for texts in terms if texts]
         anything = _pattern([text for texts in terms for text in texts])
         found: list[tuple[float, _ReadPassage]] = []
@@ -54,16 +54,16 @@ class PassageScan:
         return (one.passage for one in self._passages)
 
     def find_words(self, piece: str) -> list[str]:
-        """Return words of the lessons that contain a piece of a word."""
+        """Return words of the lessons that contain part of a word."""
         return [word for word in self._words if piece.casefold() in word][:MOST_TERMS]
 
     def words(self) -> list[str]:
-        """Return words of the lessons, for guesses at a mistyped word."""
+        """Return words of the lessons, as candidates for a mistyped word."""
         return self._words
 
 
 class _ReadPassage:
-    """A passage whose columns were read once."""
+    """A passage with its columns extracted once."""
 
     def __init__(self, passage: Passage) -> None:
         self.passage = passage
@@ -71,7 +71,7 @@ class _ReadPassage:
         self._folded = " ".join(self.columns).casefold()
 
     def count(self, pattern: re.Pattern[str], beginnings: Sequence[str]) -> list[int]:
-        """Return the number of matches in each column; most passages have no beginning of one."""
+        """Return the number of matches in each column, quickly rejecting most passages."""
         if not any(beginning in self._folded for beginning in beginnings):
             return [0] * len(self.columns)
         return [len(pattern.findall(column)) for column in self.columns]
@@ -94,7 +94,7 @@ def _match(one: _ReadPassage, weight: float, pattern: re.Pattern[str]) -> Passag
 
 
 def _beginnings(texts: Sequence[str]) -> list[str]:
-    """Return the first word of each text, as it stands in a folded passage that matches."""
+    """Return the first word of each text, as it appears in a matching folded passage."""
     words = (re.search(r"[^\W_]+", text) for text in texts)
     return [word[0].casefold() for word in words if word]
 

@@ -1,7 +1,8 @@
-"""The passages that a search looks through: lessons, words, checks, old claims.
+"""The passages that a search covers: lessons, glossary terms, checks, old claims.
 
-They contain no Markdown. A lesson is there twice: whole, to judge how well it fits, and in
-sections, to find the place in it.
+They contain no markup. A lesson appears twice: whole, to judge how well it fits, and in sections,
+to
+locate the match.
 """
 
 from __future__ import annotations
@@ -16,36 +17,36 @@ from tpustarter.learning.content.tutorial_claims import TutorialClaim
 
 Kind = Literal["lesson", "section", "word", "check", "old"]
 COLUMNS = ("title", "heading", "prose", "code")
-"""The columns of a passage that are searched."""
+"""The searched columns of a passage."""
 WEIGHTS = (8.0, 4.0, 1.0, 0.6)
-"""The weights of these columns."""
+"""The weights of those columns."""
 LONGEST_PIECE = 100
-"""Characters of a piece of a word; no word of the lessons has more."""
+"""Maximum characters of part of a word; no word of the lessons is longer."""
 MOST_TERMS = 40
-"""Words of the lessons with which a piece of a word is completed."""
+"""Maximum number of words that complete part of a word."""
 BEGIN, END = "\x01", "\x02"
-"""Marks around a match: no lesson has these characters."""
+"""Marks around a match; no lesson contains these characters."""
 FORM = 2
-"""The version of passages: with another number, a kept index is made again."""
+"""The version of passages; a cached index of another version is rebuilt."""
 Terms = Sequence[Sequence[str]]
-"""For each word of a search, the texts that match it; `*` at the end matches any ending."""
+"""For each word of a search, the texts that match it; a final `*` matches any ending."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A section of a lesson, a glossary entry, a check or a claim, as the search sees it."""
+    """A lesson, a section of one, a glossary entry, a check or a claim, as the search sees it."""
 
     kind: Kind
     id: str
-    """The id of a lesson, a check or a claim, or the anchor of a word."""
+    """The id of a lesson, check or claim, or the anchor of a glossary term."""
     title: str
     heading: str = ""
     prose: str = ""
     code: str = ""
     numbers: tuple[int, ...] = ()
-    """The numbers of a section's lines in the file: the heading, then prose, then code.
+    """The line numbers of a section in the file: the heading, then prose, then code.
 
-    The empty line of prose that ends a paragraph, an item or a row has the number 0.
+    The empty prose line that ends a paragraph, item or row has the number 0.
     """
 
 
@@ -55,44 +56,44 @@ class SearchSources:
 
     lessons: list[Lesson]
     words: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """A word and its meaning, by anchor."""
+    """A glossary term and its meaning, by anchor."""
     checks: Iterable[Check] = ()
     claims: Iterable[TutorialClaim] = ()
 
 
 @dataclass(frozen=True)
 class PassageMatch:
-    """A passage with matches, which are between BEGIN and END."""
+    """A passage with matches, which are enclosed in BEGIN and END."""
 
     kind: Kind
     id: str
     columns: tuple[str, ...]
-    """Title, heading, prose and code; of a whole lesson the title alone."""
+    """Title, heading, prose and code; for a whole lesson only the title."""
     numbers: tuple[int, ...]
     weight: float
-    """The quality of the match: more is better."""
+    """The quality of the match; higher is better."""
 
 
 class PassageSource(Protocol):
-    """The interface of the two searches for passages: by an index, or by reading every lesson."""
+    """The interface of both searches for passages: with an index, or by scanning all of them."""
 
     def find(
         self, terms: Terms, kinds: Sequence[Kind], *, every: bool, most: int
     ) -> list[PassageMatch]:
-        """Return the passages that contain every word, or any word; the best matches first."""
+        """Return the passages that contain every word, or any word, best matches first."""
         ...
 
     def find_words(self, piece: str) -> list[str]:
-        """Return words of the lessons that contain a piece of a word."""
+        """Return words of the lessons that contain part of a word."""
         ...
 
     def words(self) -> list[str]:
-        """Return words of the lessons, for guesses at a mistyped word."""
+        """Return words of the lessons, as candidates for a mistyped word."""
         ...
 
 
 def list_passages(sources: SearchSources) -> Iterator[Passage]:
-    """Yield all passages of the texts that are searched."""
+    """Yield all passages of the searched texts."""
     for lesson in sources.lessons:
         sections = list(_sections(lesson))
         yield _whole(lesson, sections)
@@ -136,7 +137,7 @@ def _section(
 
 
 def _parted(lines: Iterable[markdown.MarkdownLine]) -> Iterator[markdown.MarkdownLine]:
-    """Yield lines with an empty one before each new element."""
+    """Yield lines with an empty line before each new element."""
     last = 0
     for line in lines:
         if last and (line.begins or line.number != last + 1):
@@ -146,7 +147,7 @@ def _parted(lines: Iterable[markdown.MarkdownLine]) -> Iterator[markdown.Markdow
 
 
 def _whole(lesson: Lesson, sections: Iterable[Passage]) -> Passage:
-    """Return a lesson as a whole, with its id, which can say more than its title."""
+    """Return a whole lesson, including its id, which can have other words than its title."""
     return Passage(
         "lesson",
         lesson.id,

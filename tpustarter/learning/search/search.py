@@ -1,7 +1,7 @@
-"""The search for newcomers: the best passages first, with the lines to read.
+"""Search for newcomers: the best passages first, with the lines to read.
 
-Whole words come before parts of words, passages with every word before those with some of them, and
-titles before headings before texts. Synonyms are in `synonyms.yml`.
+Whole words rank above parts of words, passages with every word above those with some, and titles
+above headings above text. Synonyms are in `synonyms.yml`.
 """
 
 from __future__ import annotations
@@ -30,28 +30,30 @@ from tpustarter.learning.search.passages import (
 from tpustarter.text.invocation import format_commands
 
 MOST: Mapping[Kind, int] = {"lesson": 20, "word": 8, "check": 12, "old": 12}
-"""The most hits of each kind."""
+"""Maximum number of hits of each kind."""
 SPOTS = 3
-"""Lines of a lesson that are shown below it."""
+"""Maximum number of lines shown for a lesson."""
 SYNONYMS = "synonyms.yml"
 _WEAK = 0.25
-"""A lesson that fits less than this share of the best one is left out. Of the searches in
-`tests/support/searches.py` this is the largest share that loses no answer: 9 lessons a search are
-left of 14.5 (measured 2026-11; 0.3 loses two answers, 0.5 five)."""
+"""Lessons that fit less than this share of the best are dropped. It is the largest share that
+loses no answer of the searches in `tests/support/searches.py`: 9 lessons per search remain of 14.5
+(measured 2026-11; 0.3 loses two answers, 0.5 five).
+"""
 _ALWAYS = 3
-"""Lessons that are shown however weak they are."""
+"""Number of lessons that are shown however weak they are."""
 _LEAST = 0.5
-"""A hit of another kind that fits less than this share of the best one is left out."""
+"""Hits of the other kinds that fit less than this share of the best are dropped."""
 _OF_MANY: Mapping[Kind, int] = {"word": 3, "check": 5, "old": 3}
-"""The most hits where there are more than `MOST`: a word that is everywhere separates nothing."""
+"""Maximum number of hits if there are more than `MOST`, because the word does not discriminate."""
 _PREFERENCE = 1.35
-"""The factor by which preferred lessons fit better. Over the searches and the nine paths, 173 of
-188 then find a lesson of the path first where one answers (150 without), and of the 244 that no
-lesson of the path answers 10 miss first place (4 without; 22 with 1.5; measured 2026-11)."""
+"""Factor by which preferred lessons fit better. Over the searches and the nine paths, 173 of 188
+then find a lesson of the path first if one answers (150 without), and of the 244 that no lesson of
+the path answers, 10 miss first place (4 without; 22 with 1.5; measured 2026-11).
+"""
 _SECTIONS = 150
-"""The most sections that are looked at."""
+"""Maximum number of sections that are examined."""
 Parts = tuple[tuple[str, bool], ...]
-"""A text in pieces, each with whether it is a match."""
+"""A text in pieces, each with True for a match."""
 
 
 @dataclass(frozen=True)
@@ -59,32 +61,32 @@ class FoundLine:
     """A line of a lesson with a match, and its sentence."""
 
     number: int
-    """Its number in the file."""
+    """Line number in the file."""
     heading: str
     """The heading of its section."""
     line: str
     parts: Parts
-    """The sentence to show, of which the line holds at least a part; for code the line."""
+    """The sentence to show, which the line may contain only in part; for code, the line."""
     paragraph: Parts
-    """The paragraph of the sentence."""
+    """The paragraph that contains the sentence."""
     is_code: bool
 
 
 @dataclass(frozen=True)
 class SearchHit:
-    """A lesson, word, check or claim that a search found, with the lines that match."""
+    """A lesson, glossary term, check or claim that a search found, with the matching lines."""
 
     kind: Kind
     id: str
-    """The id of a lesson, a check or a claim, or the anchor of a word."""
+    """The id of a lesson, check or claim, or the anchor of a glossary term."""
     title: Parts
     in_title: bool
     text: Parts = ()
-    """The meaning of a word, or today's fact on an old claim."""
+    """The meaning of a term, or today's fact for an old claim."""
     spots: tuple[FoundLine, ...] = ()
     """The lines of a lesson to read."""
     is_whole: bool = True
-    """True if it holds every word of the search."""
+    """True if it contains every word of the search."""
 
 
 @dataclass(frozen=True)
@@ -93,29 +95,29 @@ class SearchResult:
 
     text: str
     hits: tuple[SearchHit, ...]
-    """The best of each kind first."""
+    """The hits, best first within each kind."""
     also: tuple[str, ...] = ()
-    """The synonyms that were searched in addition."""
+    """The synonyms that were searched as well."""
     meant: str = ""
-    """A guess for mistyped words, where nothing was found."""
+    """A guess for mistyped words, if nothing was found."""
     term: str = ""
-    """The anchor of the word of the glossary that was typed; empty where it was none."""
+    """The anchor of the glossary term that was typed; empty if none was."""
 
     def is_named(self, hit: SearchHit) -> bool:
-        """Return whether the query is the id of this lesson or check."""
+        """Return whether the query is this lesson's or check's id."""
         return hit.kind in ("lesson", "check") and hit.id == self.text.strip().casefold()
 
     def is_asked_for(self, hit: SearchHit) -> bool:
-        """Return whether the query is this word of the glossary."""
+        """Return whether the query is this glossary term."""
         return hit.kind == "word" and hit.id == self.term
 
     def select_kind(self, kind: Kind) -> list[SearchHit]:
-        """Return the hits of a kind, the best first."""
+        """Return the hits of a kind, best first."""
         return [hit for hit in self.hits if hit.kind == kind]
 
 
 class SearchLibrary:
-    """All texts of a search with their index, safe in any thread."""
+    """All searchable texts with their index; safe in any thread."""
 
     def __init__(self, sources: SearchSources, synonyms: Mapping[str, Sequence[str]]) -> None:
         self.sources = sources
@@ -123,10 +125,11 @@ class SearchLibrary:
         self._texts: PassageSource = _searchable(sources)
 
     def search(self, text: str, preferred: Collection[str] = ()) -> SearchResult:
-        """Search the lessons for a text; preferred lessons come before equally good matches.
+        """Search the lessons for a text; preferred lessons rank above equally good matches.
 
-        If a word of the glossary is typed that only lessons of other frameworks have in their
-        titles, the preferred lessons that link to the word come first.
+        If the text is a glossary term that only lessons of other frameworks have in their titles,
+        preferred
+        lessons that link to the term come first.
         """
         found = search(self._texts, text, self._synonyms, preferred)
         lessons = {lesson.id: lesson for lesson in self.sources.lessons}
@@ -160,7 +163,11 @@ def _searchable(sources: SearchSources) -> PassageSource:
 
 
 def read_sources(lessons: Path | None = None, checks: Path | None = None) -> SearchSources:
-    """Read all texts of the search; raise Problem for one that cannot be read."""
+    """Read all searchable texts.
+
+    Raises:
+        Problem: One of them cannot be read.
+    """
     return SearchSources(
         content.read_lessons(lessons),
         glossary.read_glossary(lessons),
@@ -179,9 +186,9 @@ def search(
 
     Args:
         texts: The passages to search.
-        text: The query as it was typed.
+        text: The query as typed.
         synonyms: Other words for typed ones.
-        preferred: Ids of lessons that come before those which fit about as well.
+        preferred: Ids of lessons that rank above others that fit about as well.
     """
     words = search_query.split_query(text, synonyms)
     if not words:
@@ -207,7 +214,7 @@ def _gathered(
     synonyms: Mapping[str, Sequence[str]],
     preferred: Collection[str],
 ) -> dict[tuple[Kind, str], SearchHit]:
-    """Return the hits, the best first; parts of words count where whole ones find too little."""
+    """Return the hits, best first; parts of words count if whole words find too little."""
     whole: Terms = [[word, *synonyms.get(word, ())] for word in words]
     hits: dict[tuple[Kind, str], SearchHit] = {}
     for every in (True, False):
@@ -220,7 +227,7 @@ def _gathered(
                 whole
                 if is_whole
                 else [
-                    # A word may be half typed; where much matches, inner parts are noise.
+                    # A word may be half typed; if much matches, parts inside words are noise.
                     [*same, *(search_query.expand_word(texts, word) if is_broad else [f"{word}*"])]
                     for word, same in zip(words, whole, strict=True)
                 ]
@@ -247,7 +254,7 @@ def _hits(
     *,
     every: bool,
 ) -> Iterator[SearchHit]:
-    """Yield the hits for some words: lessons with the lines to read, then the other kinds."""
+    """Yield the hits for some words: lessons with the lines to read, then other kinds."""
     lessons = texts.find(terms, ["lesson"], every=every, most=MOST["lesson"])
     sections: dict[str, list[PassageMatch]] = {}
     for match in texts.find(terms, ["section"], every=False, most=_SECTIONS) if lessons else ():
@@ -272,7 +279,7 @@ def _hits(
 
 
 def _best(matches: Sequence[PassageMatch]) -> Sequence[PassageMatch]:
-    """Return the matches of one kind that fit; matching titles of words come before meanings."""
+    """Return the matches of one kind that fit; a term's title counts before its meaning."""
     named = [one for one in matches if one.kind != "word" or _titled(one)] or matches
     least = _LEAST * max((one.weight for one in named), default=0.0)
     kept = [one for one in named if one.weight >= least]
@@ -284,7 +291,7 @@ def _titled(match: PassageMatch) -> bool:
 
 
 def _fitness(lesson: PassageMatch, sections: Mapping[str, Sequence[PassageMatch]]) -> float:
-    """Return how well a lesson fits: as a whole, in its best section, and by its title."""
+    """Return a score for a lesson: as a whole, in its best section, and by its title."""
     best = max((section.weight for section in sections.get(lesson.id, ())), default=0.0)
     names = [_parts_of(name) for name in lesson.columns[0].split("\n")]
     return (lesson.weight + best) * (1 + max(map(_share, names)))
@@ -296,10 +303,9 @@ def _share(name: Parts) -> float:
 
 
 def _spots(sections: Sequence[PassageMatch], typed: Sequence[str]) -> Iterator[FoundLine]:
-    """Yield the best sentence of each section, those with a word that was typed first.
+    """Yield the best sentence of each section, those with a typed word first.
 
-    Other texts, such as rows of tables or code, are shown only where no sentence of the lesson
-    matches.
+    Other texts, such as table rows or code, are used only if no sentence of the lesson matches.
     """
     spots = [spot for section in sections if (spot := _sentence_of(section, typed))]
     spots.sort(
@@ -312,7 +318,7 @@ def _spots(sections: Sequence[PassageMatch], typed: Sequence[str]) -> Iterator[F
 
 
 def _is_typed(found: Iterable[str], typed: Sequence[str]) -> bool:
-    """Return whether a match begins with a word that was typed, and is not a synonym."""
+    """Return whether a match begins with a typed word instead of a synonym."""
     pieces = [piece.casefold() for piece in found]
     return any(piece.startswith(word) for piece in pieces for word in typed)
 
@@ -330,7 +336,7 @@ def _sentence_of(section: PassageMatch, typed: Sequence[str]) -> FoundLine | Non
 
 
 def _line_of(section: PassageMatch) -> FoundLine | None:
-    """Return a match outside of sentences, such as a row of a table, else a line of code."""
+    """Return a match outside sentences, such as a table row, or else a line of code."""
     prose, code = ([*_unbroken(column.split("\n"))] for column in section.columns[2:])
     for row in find_excerpts(prose):
         return _spot(section, row, prose[row.line], row.line + 1)
@@ -346,7 +352,7 @@ def _line_of(section: PassageMatch) -> FoundLine | None:
 def _spot(
     section: PassageMatch, found: Excerpt, line: str, number: int, *, is_code: bool = False
 ) -> FoundLine:
-    """Return a found line; `number` counts the lines of the section."""
+    """Return a found line; `number` indexes the section's lines."""
     heading = _plain(section.columns[1])
     if heading == _plain(section.columns[0]):
         heading = "Introduction"
@@ -355,7 +361,7 @@ def _spot(
 
 
 def _unbroken(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines with the marks of a match closed and opened again at each end of a line."""
+    """Yield lines with a match's marks closed at each line's end and reopened on the next."""
     is_open = False
     for line in lines:
         text = (BEGIN if is_open else "") + line
@@ -368,7 +374,7 @@ def _found(line: str) -> set[str]:
 
 
 def _parts_of(text: str, *, is_code: bool = False) -> Parts:
-    """Return a text in pieces; in code, the program is named as the user types it."""
+    """Return a text in pieces; in code, commands are rewritten as the user types them."""
     marked = extend_to_words(format_commands(text) if is_code else text)
     pieces = re.split(f"{BEGIN}(.*?){END}", marked, flags=re.DOTALL)
     return tuple((piece, bool(number % 2)) for number, piece in enumerate(pieces) if piece)
@@ -379,7 +385,7 @@ def _plain(text: str) -> str:
 
 
 def read_synonyms(folder: Path | None = None) -> dict[str, list[str]]:
-    """Read the synonyms of typed words, or none if the file cannot be read."""
+    """Read the synonyms of search words; empty if the file cannot be read."""
     file = (folder or locations.content_folder("lessons")) / SYNONYMS
     try:
         text = locations.read_text(file)

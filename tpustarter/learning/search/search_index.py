@@ -1,6 +1,6 @@
-"""The index of a search: SQLite's full-text search (FTS5) over all passages.
+"""The search index: SQLite's full-text search (FTS5) over all passages.
 
-It takes a fifth of a second to make, so it is kept in the state folder, keyed by the texts.
+Building it takes a fifth of a second, so it is cached in the state folder, keyed by the texts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def has_fts5() -> bool:
 
 
 class SearchIndex:
-    """An index of all passages, safe in any thread."""
+    """An index of all passages; safe in any thread."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
@@ -52,13 +52,13 @@ class SearchIndex:
     def find(
         self, terms: Terms, kinds: Sequence[Kind], *, every: bool, most: int
     ) -> list[PassageMatch]:
-        """Return the passages that hold every word, or any of them; the best first.
+        """Return the passages that contain every word, or any word, best matches first.
 
         Args:
             terms: The alternatives for each word.
-            kinds: The kinds of passages.
-            every: Whether each word must be there.
-            most: The most passages to return.
+            kinds: The kinds of passages to search.
+            every: True if every word must occur.
+            most: Maximum number of passages to return.
         """
         shown = range(1 if "lesson" in kinds else len(COLUMNS))  # a whole lesson is long
         marks = ", ".join(
@@ -79,10 +79,10 @@ class SearchIndex:
         ]
 
     def find_words(self, piece: str) -> list[str]:
-        """Return the stemmed words of the index that contain a piece of a word."""
+        """Return the stemmed words of the index that contain part of a word."""
         piece = piece.casefold().replace("%", "")
         if len(piece) > LONGEST_PIECE:
-            return []  # SQLite refuses a pattern of more than 50,000 bytes
+            return []  # SQLite refuses patterns of more than 50,000 bytes
         stem = re.sub(r"(?<=...)(?:ers?|ing|ed|es|s|e)$", "", piece)
         found = self._rows(
             "SELECT term FROM vocabulary WHERE term LIKE ? OR term LIKE ? "
@@ -93,7 +93,7 @@ class SearchIndex:
         return [term for (term,) in found]
 
     def words(self) -> list[str]:
-        """Return the words of titles and headings, for guesses at a mistyped word."""
+        """Return the words of titles and headings, as candidates for a mistyped word."""
         texts = self._rows("SELECT title || ' ' || heading FROM passages", (), tuple[str])
         return sorted(
             {word for (text,) in texts for word in re.findall(r"\w{3,}", text.casefold())}
@@ -106,7 +106,7 @@ class SearchIndex:
 
 
 def open_index(sources: SearchSources) -> SearchIndex:
-    """Return the index of the texts, from the cache or made now."""
+    """Return the index of the texts, from the cache if possible."""
     if not hasattr(sqlite3.Connection, "serialize"):  # before Python 3.11
         return SearchIndex(_made(sources))
     database: Any = _opened()
@@ -118,7 +118,7 @@ def open_index(sources: SearchSources) -> SearchIndex:
             database.deserialize(kept)
             database.execute("SELECT count(*) FROM passages WHERE passages MATCH 'tpu'")
             return SearchIndex(database)
-    except sqlite3.Error:  # another SQLite wrote it
+    except sqlite3.Error:  # written by another SQLite version
         pass
     return SearchIndex(_made(sources))
 
@@ -128,7 +128,7 @@ def _bytes_of(database: Any) -> bytes:
 
 
 def _source(sources: SearchSources) -> bytes:
-    """Return all texts of the index, as the key of the cache."""
+    """Return all indexed texts, as the cache key."""
     texts = [
         f"{lesson.id}\n{lesson.title}\n{lesson.first_line}\n{lesson.text}"
         for lesson in sources.lessons
@@ -175,7 +175,7 @@ def _fill(database: sqlite3.Connection, everything: Iterable[Passage]) -> None:
 
 
 def _expression(terms: Terms, *, every: bool) -> str:
-    """Return the query for FTS5; each text is quoted, so nothing in it is an operator."""
+    """Return the FTS5 query; each text is quoted, so that it contains no operators."""
     alternatives = [
         "(" + " OR ".join(_quoted(text) for text in texts) + ")" for texts in terms if texts
     ]

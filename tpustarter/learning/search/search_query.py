@@ -1,4 +1,4 @@
-"""The words of a search: those that were typed, their beginnings, and guesses for mistyped ones."""
+"""The words of a search: those typed, their completions, and guesses for mistyped ones."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from tpustarter.learning.search.passages import PassageSource
 from tpustarter.text import phrases
 
 MOST_IN_A_ROW = 3
-"""Words of a phrase in the synonyms."""
+"""Maximum number of words in a phrase of the synonyms."""
 _MOST_WORDS = 12
 _LEAST_INSIDE = 3
-"""Letters of a word above which it is looked for inside of others: `ray` is in every array."""
+"""Longest word, in letters, that is not searched inside others: `ray` is in every `array`."""
 
 _LEAST_TO_GUESS = 4
-"""Letters of a word from which it may count as mistyped: `cnn` is not a mistyped `nan`."""
+"""Fewest letters of a word that may be mistyped: `cnn` is not a typo of `nan`."""
 _NOISE = re.compile(
     "an?|about|and|are|at|be|by|can(not)?|do(es)?|for|from|get|give[ns]?|how|i|if|in|is|its?|me|my|"
     "not|of|on|ones?|or|our|s|set|should|so|t|than|that|the|their|then|there|these|they|this|to|up|"
     "used?|using|vs|was|we|what|when|where|which|who|why|will|with|works?|would|yours?"
 )
-"""Words that are everywhere and mean little; searched only where nothing else is typed."""
+"""Common words with little meaning, searched only if nothing else is typed."""
 
 
 def split_query(text: str, synonyms: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the words to search, and words in a row that have synonyms as one phrase."""
+    """Return the words to search; consecutive words that have synonyms form one phrase."""
     typed = re.findall(r"\w+(?:[-./]\w+)*", text.casefold())[:_MOST_WORDS]
     found: list[str] = []
     while typed:
@@ -47,13 +47,13 @@ def expand_word(texts: PassageSource, word: str) -> list[str]:
 
 
 def suggest_words(known: Collection[str], words: Sequence[str]) -> str:
-    """Return the query with unknown words replaced by similar known ones, or "" without any."""
+    """Return the query with unknown words replaced by similar known ones, or "" without a guess."""
     near = [word if word in known else _near(word, known) for word in words]
     return " ".join(near) if all(near) and near != list(words) else ""
 
 
 def _near(word: str, known: Collection[str]) -> str:
-    """Return a similar word with the same first letter, or "" for a word too short to guess."""
+    """Return a similar word with the same first letter, or "" if there is none."""
     alike = [one for one in known if one[:1] == word[:1]] if len(word) >= _LEAST_TO_GUESS else []
     return next(iter(phrases.near_matches(word, alike)), "")
 

@@ -1,6 +1,6 @@
-"""Blocks of a lesson, run in this process and in one namespace, as if all were one program.
+"""Blocks of a lesson, run in this process and one namespace, as if they were one program.
 
-The output of a block goes where any program's output goes; the child reports how it ended.
+A block's output goes to stdout and stderr as for any program; the child reports how it ended.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from tpustarter.probe.lesson.growing_plots import Emit, GrowingPlots
 from tpustarter.probe.lesson.plots import list_drawings
 
 _program = types.ModuleType("__main__")
-"""Module with the blocks' definitions; it replaces the zip file's own `__main__` while they run."""
+"""Module with the blocks' definitions; replaces the zip file's `__main__` while they run."""
 
 _IMPORTS = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
-"""Files of Python's own frames while a module is imported."""
+"""Files of Python's own frames while it imports a module."""
 MOST_LINES = 20
-"""Most lines of a block that are reported for an error."""
+"""Maximum number of a block's lines that are reported for an error."""
 
 _saved_descriptors = {number: os.dup(number) for number in (1, 2)}
-"""Descriptors of stdout and stderr from before the first block."""
+"""Copies of the original stdout and stderr descriptors, made before the first block."""
 
 
 def run_block(command: BlockCommand, emit: Emit) -> dict[str, object]:
-    """Run one block; its exceptions are left to the caller."""
+    """Run one block; its exceptions propagate to the caller."""
     name, code = command["file"], command["code"]
     _work_in(command.get("folder", ""))
     program = types.ModuleType("__main__") if command.get("alone") else _program
     sys.modules["__main__"] = program
-    # Without a modification time the entry stays: tracebacks show the lesson's own lines.
+    # An entry without a modification time is kept, so tracebacks show the lesson's own lines.
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     before = signal.signal(signal.SIGINT, _interrupt)
     try:
         compiled = compile(code, name, "exec", dont_inherit=True)
         adapters.prepare_devices(command.get("framework"))
         with GrowingPlots(command, program.__dict__, emit):
-            exec(compiled, program.__dict__)  # noqa: S102  what it is for
+            exec(compiled, program.__dict__)  # noqa: S102  the purpose of this module
     finally:
         signal.signal(signal.SIGINT, before)
         _restore_streams()
@@ -57,8 +57,8 @@ def run_block(command: BlockCommand, emit: Emit) -> dict[str, object]:
 
 
 def _interrupt(number: int, frame: types.FrameType | None) -> None:
-    # As Ctrl-C does in a REPL. Within an import it ends the process: a half-imported module would
-    # stay, and break later blocks.
+    # Like Ctrl-C in a REPL. During an import it ends the process, because a half-imported module
+    # would remain and break later blocks.
     while frame:
         if frame.f_code.co_filename in _IMPORTS:
             os._exit(128 + number)
@@ -67,7 +67,7 @@ def _interrupt(number: int, frame: types.FrameType | None) -> None:
 
 
 def traceback_line_numbers(error: BaseException, file: str) -> list[int]:
-    """Return the line numbers of a block that an error went through, the innermost first."""
+    """Return the line numbers of a block in an error's traceback, innermost first."""
     numbers = [
         number
         for frame, number in traceback.walk_tb(error.__traceback__)
@@ -79,14 +79,15 @@ def traceback_line_numbers(error: BaseException, file: str) -> list[int]:
 
 
 def _work_in(folder: str) -> None:
-    # The files of a lesson are found there, by import and by name; an empty name changes nothing.
+    # A lesson's files are in this folder, and are found by import and by name. An empty name
+    # changes nothing.
     if folder and folder not in sys.path:
         sys.path.insert(0, folder)
         os.chdir(folder)
 
 
 def _restore_streams() -> None:
-    # A block may have changed stdout and stderr, and later output must be seen as well.
+    # A block may have replaced stdout and stderr, but later output must still be seen.
     for number, name in ((1, "stdout"), (2, "stderr")):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             getattr(sys, name).flush()

@@ -1,8 +1,9 @@
-"""Plots that grow while their block runs: a few updates a second, with few numbers.
+"""Plots that grow while their block runs: a few updates per second, each with few numbers.
 
-A thread reads the variables that the block is going to leave. It only reads objects of Python
-itself, lists and dictionaries of numbers, and NumPy's arrays: reading a number of a device would
-wait for it, and change what the block measures.
+A thread reads the variables that the block is filling. It reads only Python's own objects, such as
+lists and dictionaries of numbers, and NumPy arrays. Reading a number from a device would wait for
+it
+and change what the block measures.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from tpustarter.probe.finding import shorten_for_json
 from tpustarter.probe.lesson.plots import MOST_BARS, select_evenly
 
 TICK_S = 0.4
-"""Seconds between two updates."""
+"""Seconds between updates."""
 MOST_NUMBERS = 240
-"""Most numbers of one update, all series together."""
+"""Maximum number of values per update, over all series."""
 MOST_BYTES = 4000
-"""Most bytes of an event: a pipe takes so many at once, so that no other event comes between."""
+"""Maximum bytes of an event, which a pipe writes atomically, so that events do not mix."""
 
 Emit = Callable[[Mapping[str, object]], None]
 
 
 class GrowingPlots:
-    """Watches the plotted variables of a block while it runs; without a plot it costs nothing."""
+    """Watches a block's plotted variables while it runs; does nothing without a plot."""
 
     def __init__(self, command: DrawnVariables, names: Mapping[str, object], emit: Emit) -> None:
         self._command, self._names, self._emit = command, names, emit
@@ -58,7 +59,7 @@ class GrowingPlots:
         while not self._over.wait(TICK_S):
             drawing = None
             with contextlib.suppress(ArithmeticError, LookupError, TypeError, ValueError):
-                drawing = self.read_plot()  # it may change during the read, or hold no numbers
+                drawing = self.read_plot()  # it may change meanwhile, or have no numbers
             text = json.dumps(drawing)
             if drawing and text != self._last and len(text) < MOST_BYTES:
                 self._last = text
@@ -68,7 +69,7 @@ class GrowingPlots:
     def read_plot(self) -> dict[str, object] | None:
         """Return the plot so far, or None if there is nothing to show yet.
 
-        A variable that still has its value from an earlier block is not one of this block.
+        A variable that still has its value from an earlier block is ignored.
         """
         values = {name: self._names.get(name) for name in self._plotted}
         if any(_state(value) == self._before[name] for name, value in values.items()):
@@ -82,7 +83,7 @@ class GrowingPlots:
 
 
 def _state(value: object) -> tuple[int, int | None]:
-    # Both change when a variable is assigned, and the length when it grows.
+    # The id changes when a variable is assigned, and the length when it grows.
     return id(value), _length(value)
 
 
@@ -107,7 +108,7 @@ def _bars(name: str, table: dict[object, object]) -> dict[str, object] | None:
 
 
 def _lines(x_name: str, x: object, values: Mapping[str, object]) -> dict[str, object] | None:
-    # Curves end with the shortest of them. NaN in an array marks values that are still to come.
+    # Curves end with the shortest one. NaN in an array marks values that are still to come.
     columns = {name: column for name, column in values.items() if _is_sequence(column)}
     axis = x if _is_sequence(x) else None
     if len(columns) < len(values) or (x is not None and axis is None):
@@ -130,7 +131,7 @@ def _lines(x_name: str, x: object, values: Mapping[str, object]) -> dict[str, ob
 
 def _number(value: Any) -> float | None:
     # Five digits are enough for a plot. Other kinds of numbers may be on a device, so they are
-    # refused.
+    # rejected.
     if type(value).__module__ not in ("builtins", "numpy") or isinstance(value, str):
         raise TypeError("a number of a device is not read here")
     number = float(f"{float(value):.5g}")

@@ -1,6 +1,7 @@
-"""The variables of a block that are to be drawn, as plain numbers and short texts.
+"""A block's variables to draw, as plain numbers and short strings.
 
-Nothing is drawn here, and no plotting library is imported: the Python under test stays unchanged.
+Nothing is drawn in this process and no plotting library is imported, so the Python under test is
+unchanged.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from tpustarter.probe.commands import DrawnVariables
 from tpustarter.probe.finding import shorten_for_json
 
 MOST_NUMBERS = 2000
-"""Most numbers that leave a block, all series together."""
+"""Maximum number of values sent from a block, over all series."""
 MOST_BARS = 40
 MOST_DEVICES = 256
 
@@ -22,11 +23,11 @@ def list_drawings(command: DrawnVariables, names: Mapping[str, object]) -> list[
     """Return the drawings of a block: its plot, then its arrays.
 
     Args:
-        command: `plot` and `show` name variables, `x` one or none.
-        names: The variables of the block.
+        command: `plot` and `show` name variables, `x` at most one.
+        names: The block's variables.
 
     Raises:
-        ValueError: a variable does not exist, or cannot be drawn.
+        ValueError: A variable does not exist or cannot be drawn.
     """
     plotted = list(command.get("plot", ()))
     plots = [_plot(plotted, str(command.get("x", "")), names)] if plotted else []
@@ -94,7 +95,7 @@ def _number(name: str, value: Any) -> float | None:
 
 
 def select_evenly(count: int, most: int) -> list[int]:
-    """Return at most `most` positions: the first, the last, and others evenly between."""
+    """Return at most `most` positions: the first, the last, and others evenly spaced between."""
     if count <= most:
         return list(range(count))
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]
@@ -148,7 +149,7 @@ def _is_sharded(array: object) -> TypeGuard[_ShardedArray]:
 
 
 def _in_mesh_order(sharding: _Sharding) -> list[int]:
-    # The order of the mesh need not be the order of the devices' numbers.
+    # The mesh's order may differ from the order of device ids.
     devices = getattr(getattr(sharding, "mesh", None), "devices", None)
     return [] if devices is None else [int(device.id) for device in devices.flat][:MOST_DEVICES]
 

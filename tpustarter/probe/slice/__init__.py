@@ -1,1 +1,1 @@
-"""One run on many hosts: arrive, connect, and run each check everywhere at once."""
+"""A run on several hosts: arrive, connect, and run each check on all of them at once."""

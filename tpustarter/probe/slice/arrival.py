@@ -1,8 +1,8 @@
-"""The arrival of the hosts: each hands its facts to host 0 before JAX waits for anybody.
+"""The arrival of the hosts: each sends its facts to host 0 before JAX waits for any of them.
 
-`jax.distributed.initialize` lets no host say a word before all of them are there. So host 0 takes
-what the others hand in over HTTP, on the coordinator's own port, and closes it before JAX opens
-it: a port that is taken, a firewall or a wrong address shows here, with a name, and not as a hang.
+`jax.distributed.initialize` lets no host report anything until all have joined. So host 0 receives
+the others' facts over HTTP, on the coordinator's own port, which it closes before JAX opens it. A
+port in use, a firewall or a wrong address is thereby reported by name, instead of as a hang.
 """
 
 from __future__ import annotations
@@ -23,31 +23,32 @@ from tpustarter.probe.slice.messages import ArrivalAnswer, ArrivalFacts
 
 PATH = "/tpustarter/arrive"
 MAX_BYTES = 1 << 20
-"""Longest body that host 0 reads."""
+"""Largest request body that host 0 reads."""
 RETRY_S = 0.25
 CONNECT_S = 5.0
-"""Longest wait for one connection to host 0."""
+"""Seconds to wait for a connection to host 0."""
 TICK_S = 1.0
 ANSWER_S = 3600.0
-"""Longest wait of a host's connection for the answer; host 0 gives it far earlier."""
+"""Seconds that a host's connection waits for the answer; host 0 sends it far earlier."""
 
 Waiting = Callable[[dict[int, ArrivalFacts], float], Collection[int]]
-"""Called once a second with the hosts that have arrived, and the seconds since the beginning;
-returns the hosts that are known not to come."""
+"""Called once a second with the hosts that have arrived and the seconds so far; returns the hosts
+known not to come.
+"""
 Failing = Callable[["ArrivalFailed"], None]
-"""Called with the reason why host 0 was not reached, whenever it is another one."""
+"""Called with the reason why host 0 could not be reached, whenever that changes."""
 
 
-class ArrivalFailed(Exception):  # noqa: N818  it is an answer, and no error of the program
-    """Raised on a host that could not hand in its facts; `reason` is one of the words below."""
+class ArrivalFailed(Exception):  # noqa: N818  a result, not a program's error
+    """Raised on a host that could not send its facts; `reason` identifies the obstacle."""
 
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
         self.reason = reason
 
 
-class PortInUse(Exception):  # noqa: N818  it is an answer, and no error of the program
-    """Raised on host 0 where the coordinator's port cannot be opened."""
+class PortInUse(Exception):  # noqa: N818  a result, not a program's error
+    """Raised on host 0 if the coordinator's port cannot be opened."""
 
 
 class Roster:
@@ -57,19 +58,19 @@ class Roster:
         self.hosts = hosts
         self.members: dict[int, ArrivalFacts] = {}
         self.strangers: list[ArrivalFacts] = []
-        """Facts of a host whose number another one has, or that counts other hosts."""
+        """Facts of hosts with a taken or invalid number, or with another number of hosts."""
         self.unreachable: set[int] = set()
-        """Hosts that are known not to come."""
+        """Hosts known not to come."""
         self._changed = threading.Condition()
         self._answer: ArrivalAnswer | None = None
 
     def add(self, facts: ArrivalFacts) -> None:
-        """Add a host; its clock is compared with this one's."""
+        """Add a host, comparing its clock with this host's."""
         facts["clock_ahead_s"] = round(facts["time"] - time.time(), 1)
         with self._changed:
             known = self.members.get(facts["host"])
             if known and (known["name"], known["process"]) == (facts["name"], facts["process"]):
-                return  # it tried again
+                return  # it retried
             if known or facts["hosts"] != self.hosts or not 0 <= facts["host"] < self.hosts:
                 self.strangers.append(facts)
             else:
@@ -83,12 +84,12 @@ class Roster:
 
     @property
     def is_decided(self) -> bool:
-        """True if the wait for hosts is over, for any reason."""
+        """True if there is no host left to wait for."""
         is_full = len(self.members) + len(self.strangers) >= self.hosts
         return is_full or self.unreachable.issuperset(self.missing)
 
     def wait(self, timeout_s: float, waiting: Waiting) -> None:
-        """Wait until all hosts that can have arrived, or too many did, or the time is over."""
+        """Wait until all hosts that can come have arrived, too many have, or time is up."""
         began = time.monotonic()
         with self._changed:
             while not self.is_decided:
@@ -100,15 +101,15 @@ class Roster:
 
     @property
     def is_complete(self) -> bool:
-        """True if every host has arrived, and nobody else."""
+        """True if all hosts have arrived, and no strangers."""
         return not self.missing and not self.strangers
 
     def everyone(self) -> list[ArrivalFacts]:
-        """Return the facts of all arrivals: the hosts by number, then strangers to the run."""
+        """Return the facts of all arrivals: the hosts by number, then strangers."""
         return [*(self.members[number] for number in sorted(self.members)), *self.strangers]
 
     def close(self, *, goes_on: bool, code: int) -> None:
-        """Send the answer to every host that waits for it."""
+        """Send the answer to all waiting hosts."""
         with self._changed:
             self._answer = {"goes_on": goes_on, "code": code, "missing": self.missing}
             self._changed.notify_all()
@@ -122,12 +123,12 @@ class Roster:
 
 @contextlib.contextmanager
 def receive_host_facts(place: HostPlace, own: ArrivalFacts, timeout_s: float, waiting: Waiting):
-    """Receive the facts of the other hosts on host 0, and yield the roster when the wait is over.
+    """Receive the other hosts' facts on host 0, yielding the roster when the wait is over.
 
-    The other hosts have their answer when the block is left, and the port is free again.
+    When the block is left, the other hosts have their answer and the port is free again.
 
     Raises:
-        PortInUse: the coordinator's port cannot be opened here.
+        PortInUse: The coordinator's port cannot be opened.
     """
     roster = Roster(place.hosts)
     roster.add(own)
@@ -159,12 +160,12 @@ class _Server(http.server.ThreadingHTTPServer):
     address_family = socket.AF_INET6 if socket.has_dualstack_ipv6() else socket.AF_INET
 
     def server_bind(self) -> None:
-        with contextlib.suppress(OSError, AttributeError):  # one family is enough
+        with contextlib.suppress(OSError, AttributeError):  # one address family is enough
             self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         super().server_bind()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore a host that closed its connection: it tries again, or is missing."""
+        """Ignore a host that closed its connection: it retries, or is missing."""
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -201,11 +202,11 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "time": (int, float),
     "checks": list,
 }
-"""Fields that host 0 reads itself; the others are handed on as they came."""
+"""Types of the fields that host 0 itself reads; others are passed on unchanged."""
 
 
 def _are_facts(body: object) -> TypeGuard[ArrivalFacts]:
-    # What comes from the network is used only in the form that `collect_facts` gives it.
+    # Data from the network is used only in the form that `collect_facts` gives it.
     return _is_object(body) and all(
         isinstance(body.get(name), kind) for name, kind in _TYPES.items()
     )
@@ -218,10 +219,10 @@ def _is_object(body: object) -> TypeGuard[dict[str, object]]:
 def send_host_facts(
     place: HostPlace, own: ArrivalFacts, timeout_s: float, failing: Failing
 ) -> ArrivalAnswer:
-    """Send the facts of this host to host 0 until it answers, and return the answer.
+    """Send this host's facts to host 0 until it answers, and return the answer.
 
     Raises:
-        ArrivalFailed: host 0 never answered, and the reason of the last try.
+        ArrivalFailed: Host 0 never answered; the error has the reason of the last attempt.
     """
     deadline, last = time.monotonic() + timeout_s, ""
     failure = ArrivalFailed("no-answer", f"host 0 did not answer at {place.coordinator}")

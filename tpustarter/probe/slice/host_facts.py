@@ -1,4 +1,4 @@
-"""The facts of one host that need no other host: versions, settings, chips, its clock."""
+"""The facts of one host that need no other host: versions, settings, chips, clock."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMPARED = (
     "MEGASCALE_NUM_SLICES",
     "MEGASCALE_COORDINATOR_ADDRESS",
 )
-"""Variables that must be the same on every host, as patterns of names."""
+"""Glob patterns for variables that must be the same on every host."""
 
 OWN = (
     "JAX_COMPILATION_CACHE_DIR",
@@ -34,11 +34,11 @@ OWN = (
     "JAX_LOCAL_*",
     "XLA_PERSISTENT_CACHE_PATH",
 )
-"""Those of them that each host has for itself."""
+"""Those of them that may differ between hosts."""
 
 
 def collect_facts(place: HostPlace) -> CollectedFacts:
-    """Return the facts that this host hands in: short text and numbers, ready for JSON."""
+    """Return the facts that this host sends: short text and numbers, ready for JSON."""
     machine = host.Machine(root=target().root, uid=target().uid)
     metadata = host.metadata(machine)
     shape = host.find_slice(machine, metadata)

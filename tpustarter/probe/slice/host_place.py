@@ -1,6 +1,6 @@
-"""The place of this host in a job of several: its number, their number, and the coordinator.
+"""A host's place in a job of several: its number, the number of hosts, and the coordinator.
 
-JAX detects them, as for the user's own program; this is the one module that calls it for that.
+JAX detects them as it does for the user's own program; only this module calls that detection.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from tpustarter.probe.slice.messages import SlicePlace
 
 @dataclass(frozen=True)
 class HostPlace:
-    """The place of this host in its job."""
+    """A host's place in its job."""
 
     host: int
-    """Number of this host, from 0; host 0 coordinates."""
+    """The host's number, from 0; host 0 coordinates."""
     hosts: int
     coordinator: str
-    """Address of host 0, `NAME:PORT`, as all hosts know it."""
+    """Address of host 0, `NAME:PORT`, as known to all hosts."""
     detected: bool
-    """True if JAX detected it, at least in part."""
+    """True if JAX detected at least part of it."""
 
     @property
     def name(self) -> str:
-        """The coordinator's host, as in its address."""
+        """The coordinator's host name, from its address."""
         return self.coordinator.rpartition(":")[0].strip("[]")
 
     @property
@@ -34,19 +34,19 @@ class HostPlace:
         return int(self.coordinator.rpartition(":")[2])
 
 
-class UnknownHostPlace(Exception):  # noqa: N818  it is an answer, and no error of the program
-    """Raised where nothing here names the other hosts; its text says what is missing."""
+class UnknownHostPlace(Exception):  # noqa: N818  a result, not a program's error
+    """Raised if nothing on this host names the others; its text names what is missing."""
 
 
 def find_place(given: SlicePlace, timeout_s: float) -> HostPlace:
-    """Return the place of this host: what was given, and for the rest what JAX detects.
+    """Return this host's place: the given parts, and the rest as detected by JAX.
 
     Args:
         given: `coordinator`, `hosts` and `host`, each possibly None.
-        timeout_s: Longest wait for the coordinator's name to be known.
+        timeout_s: Seconds to wait for the coordinator's name to be known.
 
     Raises:
-        UnknownHostPlace: a part was neither given nor detected, or the parts contradict each other.
+        UnknownHostPlace: A part is neither given nor detected, or the parts contradict each other.
     """
     found: list[object] = [given.get("coordinator"), given.get("hosts"), given.get("host")]
     is_given = None not in found
@@ -64,8 +64,8 @@ def find_place(given: SlicePlace, timeout_s: float) -> HostPlace:
 
 
 def _detect(given: list[object], timeout_s: float) -> list[object]:
-    # What `jax.distributed.initialize()` does before it waits for the others (jax 0.6.2 to
-    # 0.12.0.1); there is no public way to ask.
+    # The first step of `jax.distributed.initialize()`, before it waits for the others (JAX 0.6.2 to
+    # 0.12.0.1); there is no public function for it.
     try:
         clusters = importlib.import_module("jax._src.clusters")
         detect = clusters.ClusterEnv.auto_detect_unset_distributed_params

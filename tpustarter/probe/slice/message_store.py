@@ -1,7 +1,7 @@
-"""JAX's own coordination service: the hosts connect through it, and messages go through its store.
+"""JAX's own coordination service, through which the hosts connect and exchange messages.
 
-The store has no public name in JAX (0.6.2 to 0.12.0.1); Orbax and others take it from the same
-place. This is the one module that does.
+Its store has no public name in JAX (0.6.2 to 0.12.0.1); Orbax and others use it the same way. Only
+this module does so.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from tpustarter.probe.slice.messages import (
 
 PREFIX = "tpustarter"
 HEARTBEAT_S = 90
-"""Seconds without a sign of life after which JAX ends a job, and names no host;
-`shared_checks.SILENT_S` is earlier. Older versions let nobody choose it."""
+"""Seconds without a heartbeat after which JAX ends a job without naming the host;
+`shared_checks.SILENT_S` is earlier. It is fixed in older versions.
+"""
 FOR_EVER_MS = 7 * 24 * 3600 * 1000
 
 
 def connect_hosts(place: HostPlace, timeout_s: float) -> None:
-    """Connect this host with all others; blocks until they are there.
+    """Connect this host with all others, blocking until they have joined.
 
     Raises whatever JAX raises.
     """
@@ -58,24 +59,24 @@ def write_message(key: str, message: Mapping[str, object]) -> None:
 
 
 def wait_for_message(key: str) -> CheckCommand | EndCommand:
-    """Return a message; waits for it as long as the host that writes it is connected."""
+    """Return a message, waiting for it as long as the host that writes it is connected."""
     return json.loads(_client().blocking_key_value_get(f"{PREFIX}/{key}", FOR_EVER_MS))
 
 
 def read_results(number: int) -> dict[str, CheckRecord]:
-    """Return the results of a check that are there now, by the number of the host."""
+    """Return a check's results so far, by host number."""
     return {host: json.loads(text) for host, text in _read_folder(f"result/{number}")}
 
 
 def read_heartbeats() -> dict[str, HeartbeatMessage]:
-    """Return the last heartbeat of each host, by its number."""
+    """Return the last heartbeat of each host, by host number."""
     return {host: json.loads(text) for host, text in _read_folder("alive")}
 
 
 def _read_folder(folder: str) -> list[tuple[str, str]]:
     try:
         found = _client().key_value_dir_get(f"{PREFIX}/{folder}/")
-    except Exception:  # noqa: BLE001  older versions raise where there is none yet
+    except Exception:  # noqa: BLE001  older versions raise if there is none yet
         return []
     return [(key.rpartition("/")[2], value) for key, value in found]
 

@@ -1,4 +1,4 @@
-"""The messages that the hosts of a run exchange as JSON, and the facts that they hand in."""
+"""The messages that the hosts of a run exchange as JSON, and the facts that they send."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Literal, TypedDict
 from tpustarter.probe.commands import CheckNeeds
 
 Event = Mapping[str, Any]
-"""An event of the probe, or a finding in one: an object of JSON whose fields the reader knows."""
+"""An event of the probe, or a finding in one: a JSON object whose fields the reader knows."""
 Emit = Callable[[Event], None]
 
 
 class CheckFields(TypedDict):
-    """The fields of a check that every host gets."""
+    """The fields of a check that are sent to every host."""
 
     id: str
     framework: str
@@ -23,7 +23,7 @@ class CheckFields(TypedDict):
 
 
 class CheckCommand(CheckFields):
-    """Host 0's order to run a check."""
+    """Host 0's command to run a check."""
 
     do: Literal["check"]
 
@@ -36,24 +36,24 @@ class SliceVerdict(TypedDict):
 
 
 class EndCommand(SliceVerdict):
-    """Host 0's last message to each of the others: the run is over, with this verdict."""
+    """Host 0's last message to each other host: the run is over, with this verdict."""
 
     do: Literal["end"]
 
 
 RunCheck = Callable[[CheckFields, Emit], None]
-"""Runs one check in this process, and emits its findings and its end."""
+"""Runs one check in this process, emitting its findings and its end."""
 
 
 class CheckRecord(TypedDict):
-    """The findings and the end of one check on one host."""
+    """The findings and the end of a check on one host."""
 
     findings: list[Event]
     end: Event
 
 
 class HeartbeatMessage(TypedDict):
-    """A heartbeat of a host: its count, and the number of the check that the host runs."""
+    """A host's heartbeat: its count, and the number of the check that the host is running."""
 
     count: int
     at: int
@@ -79,14 +79,14 @@ class CollectedFacts(TypedDict):
 
 
 class ArrivalFacts(CollectedFacts, total=False):
-    """The facts that a host hands in, with its static checks; host 0 adds the clock."""
+    """The facts that a host sends, with its static checks; host 0 adds the clock."""
 
     checks: list[CheckRecord] | None
     clock_ahead_s: float
 
 
 class ArrivalAnswer(TypedDict):
-    """Host 0's answer to a host that has arrived: whether the run goes on, or how it ended."""
+    """Host 0's answer to an arrived host: the run goes on, or the exit code with which it ended."""
 
     goes_on: bool
     code: int
@@ -102,7 +102,7 @@ class SlicePlace(TypedDict, total=False):
 
 
 class SliceCommand(SlicePlace):
-    """The command that begins a host's part in a run; the app or `standalone_host.py` sends it."""
+    """The command that begins a host's part in a run, sent by the app or `standalone_host.py`."""
 
     do: Literal["slice"]
     checks: list[CheckFields]
@@ -110,16 +110,16 @@ class SliceCommand(SlicePlace):
 
 
 class VerdictCommand(TypedDict):
-    """The command that ends a run on host 0, and tells the others how."""
+    """The command that ends a run on host 0 and informs the other hosts."""
 
     do: Literal["verdict"]
     code: int | None
-    """The exit code; None if the checks themselves decide."""
+    """The exit code; None to let the checks decide."""
     headline: str
 
 
 class StandaloneRequest(TypedDict):
-    """The run for a host on which tpustarter is not installed."""
+    """The run for a host without tpustarter."""
 
     devices: int | None
     minutes: float | None

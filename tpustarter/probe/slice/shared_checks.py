@@ -1,7 +1,8 @@
-"""The checks of one run on all hosts: host 0 sends each to the others, and gathers what they found.
+"""The checks of one run on all hosts: host 0 sends each to the others and collects the results.
 
-A host that no longer gives a sign of life ends the run, and so does one that ended a check with an
-error while host 0 waits for it in a collective. JAX would wait, or end all without a name.
+A host whose heartbeat stops ends the run. So does a host that ended a check with an error while
+host
+0 waits for it in a collective. JAX would wait, or end all hosts without naming one.
 """
 
 from __future__ import annotations
@@ -26,26 +27,26 @@ from tpustarter.probe.slice.messages import (
 )
 
 ALIVE_S = 1.0
-"""Seconds between two signs of life of a host."""
+"""Seconds between heartbeats of a host."""
 SILENT_S = 40.0
-"""Seconds without one after which a host counts as lost."""
+"""Seconds without a heartbeat after which a host counts as lost."""
 LEFT_S = 10.0
-"""Seconds for which host 0 goes on with a check that ended with an error elsewhere."""
+"""Seconds that host 0 continues a check that ended with an error on another host."""
 FAILED, INCONCLUSIVE = 1, 3
 """Exit codes of the contract."""
 
 _FINE = ("done", "unmet")
-"""Outcomes that do not keep other checks from running."""
+"""Outcomes that do not block other checks."""
 
 
 class CheckRecorder:
-    """Keeps the events of a check on this host."""
+    """Records the events of a check on this host."""
 
     def __init__(self) -> None:
         self.record: CheckRecord = {"findings": [], "end": {}}
 
     def emit(self, event: Event) -> None:
-        """Keep an event of the check."""
+        """Record an event of the check."""
         if event["event"] == "finding":
             self.record["findings"].append(event["finding"])
         elif event["event"] == "end":
@@ -53,11 +54,11 @@ class CheckRecorder:
 
 
 class Heartbeat:
-    """The thread that writes signs of life of this host, with the check that it runs."""
+    """The thread that sends this host's heartbeats, with the check that it is running."""
 
     def __init__(self, place: HostPlace) -> None:
         self.at = -1
-        """Number of the check that it runs, or ran last."""
+        """Number of the check that is running or ran last."""
         self._place = place
         self._count = 0
         self._is_over = threading.Event()
@@ -71,7 +72,7 @@ class Heartbeat:
                 message_store.write_message(
                     f"alive/{self._place.host}", {"count": self._count, "at": self.at}
                 )
-            except Exception:  # noqa: BLE001  the connection is gone: whoever works sees it
+            except Exception:  # noqa: BLE001  the connection is gone, which the running check reports
                 return
 
     def close(self) -> None:
@@ -81,7 +82,7 @@ class Heartbeat:
 
 
 def run_received_checks(place: HostPlace, emit: Emit, run_check: RunCheck) -> EndCommand:
-    """Run the checks that host 0 sends; returns its last message, with the end of the run."""
+    """Run the checks that host 0 sends; return its last message, with the end of the run."""
     signs, number = Heartbeat(place), 0
     try:
         while True:
@@ -99,7 +100,7 @@ def run_received_checks(place: HostPlace, emit: Emit, run_check: RunCheck) -> En
 
 
 class LeadingHost:
-    """Host 0 of a run; `members` are the facts of all hosts, by their number."""
+    """Host 0 of a run; `members` has the facts of all hosts, by number."""
 
     def __init__(
         self, place: HostPlace, members: Mapping[int, ArrivalFacts], emit: Emit, run_check: RunCheck
@@ -110,21 +111,21 @@ class LeadingHost:
         self._run_check = run_check
         self._number = 0
         self._blocking: set[str] = set()
-        """Checks that failed on a host, or have no verdict."""
+        """Checks that failed on a host or have no verdict."""
         self._signs: Heartbeat | None = None
         self.code = 0
-        """Exit code of what has run so far: 1 for a failure, 3 for a check without a verdict."""
+        """Exit code so far: 1 for a failure, 3 for a check without a verdict."""
 
     def connected(self) -> None:
-        """Start the heartbeats of this host; called once JAX has connected all hosts."""
+        """Start this host's heartbeats; called once JAX has connected all hosts."""
         self._signs = Heartbeat(self._place)
 
     def can_run(self, check: CheckFields) -> bool:
-        """Return whether no check that one depends on has failed."""
+        """Return whether none of a check's dependencies has failed."""
         return self._blocking.isdisjoint(check["after"])
 
     def run(self, check: CheckFields) -> None:
-        """Run one check on the hosts it is for, and emit what each of them found."""
+        """Run a check on the hosts it is for, and emit the findings of each."""
         self._emit({"event": "start", "id": check["id"]})
         if not self.can_run(check):
             self._blocking.add(check["id"])
@@ -178,7 +179,7 @@ class LeadingHost:
             self.code = self.code or INCONCLUSIVE
 
     def end(self, message: SliceVerdict) -> None:
-        """Send all hosts the end of the run, and disconnect."""
+        """Send the end of the run to all hosts, and disconnect."""
         if self._signs is None:
             return
         message_store.write_message(f"command/{self._number}", {**message, "do": "end"})
@@ -203,7 +204,7 @@ class _Watch:
         self._thread.start()
 
     def wait(self) -> dict[str, CheckRecord]:
-        """Return the results of the other hosts, once they are there."""
+        """Return the other hosts' results, once all have arrived."""
         self._is_complete.wait()
         return self._results
 
@@ -219,7 +220,7 @@ class _Watch:
             self._find_failed(now)
             if all(host in self._results for host in self._others):
                 self._is_complete.set()
-                if not self._failed_since:  # else this host may still wait for one of them
+                if not self._failed_since:  # otherwise this host may still wait for one of them
                     return
             if now - began > ALIVE_S:
                 alive = message_store.read_heartbeats()
@@ -237,7 +238,7 @@ class _Watch:
                 self._lose(int(host), "silent", text)
 
     def _find_failed(self, now: float) -> None:
-        # This host may wait inside a collective for one that left the check with an error.
+        # This host may be waiting in a collective for a host that left the check with an error.
         for host, result in self._results.items():
             if host in self._others and result["end"].get("outcome") not in _FINE:
                 since = self._failed_since.setdefault(host, now)

@@ -1,4 +1,4 @@
-"""The part of one host in a run of many, from its first look around to the end."""
+"""One host's part in a run on several, from its static checks to the end."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tpustarter.probe.slice.shared_checks import (
 from tpustarter.probe.target import set_target, target
 
 USAGE = 2
-"""Exit code where a host does not know its place."""
+"""Exit code of a host that does not know its place."""
 PATIENCE_S = 10.0
-"""Seconds that the other hosts wait longer than host 0, so that they get its answer."""
+"""Seconds that the other hosts wait longer than host 0, so that they receive its answer."""
 
 _leader: LeadingHost | None = None
 """The run that waits for its verdict, on host 0."""
@@ -44,9 +44,9 @@ def serve_slice(
     run_check: RunCheck,
     read_unreachable: Callable[[], Collection[int]],
 ) -> int:
-    """Serve a `slice` command: arrive, then lead or follow; returns an exit code.
+    """Serve a `slice` command: arrive, then lead or follow; return an exit code.
 
-    While host 0 waits for the others, `read_unreachable` returns those that are known not to come.
+    While host 0 waits for the others, `read_unreachable` returns those known not to come.
     """
     global _code  # noqa: PLW0603  the verdict comes with a later command
     statics = [_run_alone(check, run_check) for check in command["checks"] if _is_static(check)]
@@ -70,10 +70,11 @@ def serve_slice(
 
 
 def serve_verdict(code: int | None, headline: str, emit: Emit) -> int:
-    """Serve a `verdict` command on host 0: tell the other hosts how the run ended.
+    """Serve a `verdict` command: on host 0, send the end of the run to the other hosts.
 
-    Without a code the checks themselves decide: 1 for a failure, 3 for no verdict. Returns
-    the code; on the other hosts, the one that they got.
+    Without a code the checks decide: 1 for a failure, 3 for no verdict. Returns the code; on the
+    other
+    hosts, the one that they received.
     """
     if _leader is None:
         return _code
@@ -173,10 +174,10 @@ def _lead(
         for check in rest:
             current = check["id"]
             _leader.run(check)
-    except Exception as error:  # noqa: BLE001  JAX's own: a host is gone, or never connected
+    except Exception as error:  # noqa: BLE001  JAX's error if a host is gone or never connected
         traceback.print_exc()
         detail = shorten_for_json(describe_error(error))
         emit({"event": "lost", "lost": None, "id": current, "why": "connection", "detail": detail})
-        os._exit(INCONCLUSIVE)  # what JAX does at a normal end waits for the other hosts
+        os._exit(INCONCLUSIVE)  # JAX's normal exit would wait for the other hosts
     emit({"event": "checked-all"})
     return _leader.code

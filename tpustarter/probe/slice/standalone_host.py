@@ -1,8 +1,9 @@
-"""A host of a run on which tpustarter is not installed: the probe's zip has all that it needs.
+"""A host of a run on which tpustarter is not installed; the probe's zip file contains all it needs.
 
-`request.json` in the zip is the same for every host. stdout gets the events, a line of JSON each;
-stdin is a lifeline, whose end ends the run; so does silence on it, where a limit for that is given.
-Host 0 is also told on it which hosts will not come, a line of JSON each.
+`request.json` in the zip is the same for every host. Events are written to stdout as JSON lines.
+stdin is a lifeline: the run ends when it closes, or is silent for longer than a given limit. On
+host
+0 it also carries the hosts that will not come, as JSON lines.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 REQUEST = "request.json"
 _LAST = ("checked-all", "followed", "no-place", "not-reached", "port-taken", "lost")
-"""Events after which the child has nothing left to do but to end the run."""
+"""Events after which the child only has to end the run."""
 
 
 def main(arguments: list[str]) -> int:
@@ -67,7 +68,7 @@ def _supervise(commands: list[SliceStep], lifeline_s: float | None) -> int:
     supervisor = subprocess.Popen(
         [sys.executable, "-I", "-S", sys.argv[0], *words],
         stdin=subprocess.PIPE,
-        stdout=2,  # what C++ runtimes write is no event
+        stdout=2,  # output of C++ runtimes is not an event
         pass_fds=[control, events_end],
     )
     os.close(control)
@@ -91,7 +92,7 @@ def _supervise(commands: list[SliceStep], lifeline_s: float | None) -> int:
         if 0 in ready and (data := os.read(0, 4096)):
             last = time.monotonic()
             relay.take(data)
-        elif 0 in ready or (not ready and 0 in watched):  # nobody is there who waits for this run
+        elif 0 in ready or (not ready and 0 in watched):  # nobody is waiting for this run
             if supervisor.stdin:
                 supervisor.stdin.close()
             watched = [events]
@@ -100,23 +101,21 @@ def _supervise(commands: list[SliceStep], lifeline_s: float | None) -> int:
 
 
 class _Relay:
-    """Passes events on to stdout, each with the number of this host, and commands to the child."""
+    """Passes events on to stdout with this host's number, and commands to the child."""
 
     def __init__(self, control: int) -> None:
-        """Begin with the descriptor from which the child reads its commands."""
         self.code = INCONCLUSIVE
         self._number: int | None = None
         self._control: int | None = control
         self._told = b""
-        """Input for the child of host 0, as long as it waits for the others."""
+        """Input for host 0's child while it waits for the others."""
         self._is_waiting = True
 
     def send(self, command: SliceStep) -> None:
-        """Send a command to the child."""
         self._write(json.dumps(command).encode() + b"\n")
 
     def take(self, data: bytes) -> None:
-        """Handle the lines of stdin: heartbeats, and hosts that will not arrive."""
+        """Handle lines from stdin: heartbeats, and hosts that will not come."""
         self._told += data
         if self._number == 0 and self._is_waiting:
             *lines, self._told = self._told.split(b"\n")
@@ -125,11 +124,11 @@ class _Relay:
 
     def _write(self, data: bytes) -> None:
         if self._control is not None:
-            with contextlib.suppress(OSError):  # it has ended
+            with contextlib.suppress(OSError):  # the child has ended
                 os.write(self._control, data)
 
     def pass_on(self, line: bytes) -> None:
-        """Print a line if it is an event, and drop it if a check printed it."""
+        """Print a line if it is an event; drop output of a check."""
         try:
             event = json.loads(line)
             kind = event["event"]
@@ -156,7 +155,7 @@ def _write(data: bytes) -> None:
 
 
 def _prepare(request: StandaloneRequest) -> TargetCommand:
-    # What `checking/plan` decides where tpustarter is installed.
+    # The choices that `checking/plan` makes if tpustarter is installed.
     machine, devices = host.Machine(), request["devices"]
     os.environ.update(request["env"])
     platforms = os.environ.get("JAX_PLATFORMS", "")

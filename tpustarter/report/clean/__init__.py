@@ -1,1 +1,1 @@
-"""Names and secrets, removed from a report."""
+"""Removal of names and secrets from a report."""

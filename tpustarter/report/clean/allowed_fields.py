@@ -1,7 +1,7 @@
-"""The shapes of fields that a report may contain: each value of a collector must match its own.
+"""The shapes of fields that a report may contain; a collector's values must match them.
 
-A field without a shape is left out, and so is a value of another shape. Only `cleaned_text_shape`
-takes words that were not foreseen, and cleans them.
+A field without a shape is left out, and so is a value that does not match its shape. Only
+`cleaned_text_shape` accepts arbitrary text, and cleans it.
 """
 
 from __future__ import annotations
@@ -14,33 +14,36 @@ from tpustarter.core.json_values import is_object
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 
 Shape = Callable[[object, Cleaner], object]
-"""Takes a value and a cleaner, and returns what the report may contain; raises UncleanText for a
-value that it may not."""
+"""Cleans a value for the report, or raises UncleanText if the report may not contain it."""
 NOT_TOLD = "(not told)"
-"""Replaces a value of a row that the report may not contain."""
+"""Replaces a value of a row if the report may not contain it."""
 MOST = 64
-"""Rows of a list that the report contains."""
+"""Maximum number of rows of a list in a report."""
 
 
 class OmittedFact(NamedTuple):
     """A field or a section that is left out of a report, with the reason."""
 
     what: str
-    """The section, or the section and the field with a dot between."""
+    """The section, or `section.field`."""
     why: str
     is_unknown: bool = False
-    """True if this version does not know the field."""
+    """True if this version has no such field."""
 
 
 def clean_number(value: object, _: Cleaner) -> float:
-    """Return a number or a boolean, a float rounded to three places; raise UncleanText."""
+    """Return a number or a boolean, with floats rounded to three places.
+
+    Raises:
+        UncleanText: The value is not a number, or it is too large.
+    """
     if isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < 1e18):
         return round(value, 3) if isinstance(value, float) else value
     raise UncleanText("it is not a number")
 
 
 def pattern_shape(pattern: str) -> Shape:
-    """Return the shape of a text of at most 200 characters that matches a pattern as a whole."""
+    """Return a shape for text of at most 200 characters that matches a pattern as a whole."""
     compiled = re.compile(pattern)
 
     def told(value: object, cleaner: Cleaner) -> str:
@@ -52,7 +55,7 @@ def pattern_shape(pattern: str) -> Shape:
 
 
 def choice_shape(*words: str) -> Shape:
-    """Return the shape of a text that is one of the given words."""
+    """Return a shape for text that is one of the given words."""
     return pattern_shape("|".join(map(re.escape, words)))
 
 
@@ -60,12 +63,12 @@ VERSION = (
     r"\d{1,8}(?:\.\d{1,8}){0,5}(?:[._-]?(?:a|b|rc|dev|post|alpha|beta|nightly)[.-]?\d{0,14}){0,3}"
 )
 _LOCAL = re.compile(r"cpu|cu\d{2,4}|cxx11|(?:git)?[0-9a-f]{6,40}(?:\.d\d{8})?")
-"""Local parts of a version, after the plus, that are kept: kinds of builds, and commits. Others may
-name a company."""
+"""Local version parts, after the plus, that are kept: types of builds, and commits. Others may name
+a company."""
 
 
 def clean_version(value: object, cleaner: Cleaner) -> str:
-    """Return a version; the local part of a private build is replaced by `(local)`."""
+    """Return a version, with the local part of a private build replaced by `(local)`."""
     public, plus, local = _string(value).partition("+")
     if public != "unknown" and not re.fullmatch(VERSION, public):
         raise UncleanText("it does not have the form of a version")
@@ -79,7 +82,7 @@ def clean_path(value: object, cleaner: Cleaner) -> str:
 
 
 def name_shape(kind: str) -> Shape:
-    """Return the shape of a name of a kind, which becomes a pseudonym."""
+    """Return a shape for names of one kind, which are replaced by pseudonyms."""
 
     def told(value: object, cleaner: Cleaner) -> str:
         name = _string(value)
@@ -90,17 +93,17 @@ def name_shape(kind: str) -> Shape:
 
 
 def cleaned_text_shape(lines: int = 60) -> Shape:
-    """Return the shape of a text, which is cleaned and cut to its last lines."""
+    """Return a shape for text, which is cleaned and cut to its last lines."""
     return lambda value, cleaner: cleaner.clean_text(_string(value), lines)
 
 
 def clean_own_text(value: object, cleaner: Cleaner) -> str:
-    """Return a text that comes from a data file of this program."""
+    """Return a text from one of this program's data files."""
     return cleaner.require_clean(_string(value))
 
 
 def rows_shape(fields: Mapping[str, Shape]) -> Callable[[object, Cleaner], list[dict[str, object]]]:
-    """Return the shape of a list of rows; a missing field of a row becomes None."""
+    """Return a shape for a list of rows; fields that a row lacks become None."""
 
     def told(value: object, cleaner: Cleaner) -> list[dict[str, object]]:
         shown = (_told_or_not(_mapping(row), fields, cleaner) for row in _items(value))
@@ -110,12 +113,12 @@ def rows_shape(fields: Mapping[str, Shape]) -> Callable[[object, Cleaner], list[
 
 
 def list_shape(shape: Shape) -> Shape:
-    """Return the shape of a list whose items all have the same shape."""
+    """Return a shape for a list whose items all have the same shape."""
     return lambda value, cleaner: [shape(item, cleaner) for item in _items(value)]
 
 
 def mapping_shape(keys: Mapping[str, Shape]) -> Shape:
-    """Return the shape of a mapping of which only some keys are allowed."""
+    """Return a shape for a mapping of which only some keys are allowed."""
 
     def told(value: object, cleaner: Cleaner) -> dict[str, object]:
         facts = _mapping(value)
@@ -148,13 +151,13 @@ def _told_or_not(
 def select_allowed(
     facts: Mapping[str, object], allowed: Mapping[str, Shape], cleaner: Cleaner, prefix: str = ""
 ) -> tuple[dict[str, object], list[OmittedFact]]:
-    """Return the allowed facts, cleaned, and those that were left out, with the reason.
+    """Return the allowed facts, cleaned, and the omitted ones with the reasons.
 
     Args:
         facts: The facts that a collector found.
         allowed: The shape of each field that a report may contain.
         cleaner: Removes names and secrets.
-        prefix: Text before a field's name in the list of those left out.
+        prefix: Text before a field's name in the list of omitted facts.
     """
     told: dict[str, object] = {}
     left_out: list[OmittedFact] = []

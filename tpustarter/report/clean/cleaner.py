@@ -1,6 +1,6 @@
-"""The cleaner of a report's texts: no control characters, no secret, a pseudonym for each name.
+"""The cleaner of a report's texts: no control characters or secrets, and a pseudonym per name.
 
-It fails closed: a text in which something is left is refused, and the caller leaves it out.
+It fails closed: a text in which a name or secret remains is rejected, and the caller leaves it out.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ from tpustarter.text.terminal import escape_text
 
 LINES = 60
 CHARACTERS = 300
-"""Limits of a text in a report: its last lines, and the characters of each."""
+"""Limits of a text in a report: the number of its last lines, and characters per line."""
 SEARCHED = 1024
-"""Characters of a line that are searched for names."""
+"""Characters of each line that are searched for names."""
 _ESCAPE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]"
 )
 _SECRET = re.compile(r"\[(?:token|key|secret|login|\$\w+)\]")
 _VARIABLE = re.compile(r"\[\$\w+\]")
-"""The redactor's name for the variable that a secret is from; that name may reveal something
-too."""
+"""The redactor's placeholder for a secret from a variable; its name may reveal something too."""
 _TIMES = 3
-"""Searches for secrets, which are repeated until nothing changes, but no more often than this."""
+"""Maximum number of searches for secrets, which are repeated until nothing changes."""
 
 
 class UncleanText(Exception):  # noqa: N818  it names a kind of text
@@ -34,7 +33,7 @@ class UncleanText(Exception):  # noqa: N818  it names a kind of text
 
 
 class Cleaner:
-    """The cleaner of all texts of one report, so that a name has one pseudonym in it."""
+    """Cleans all texts of one report, so that each name has a single pseudonym."""
 
     def __init__(self, env: Mapping[str, str], names: Pseudonyms) -> None:
         self._redact = Redactor(env)
@@ -43,33 +42,45 @@ class Cleaner:
         """Number of secrets that were removed."""
 
     def clean_text(self, text: str, lines: int = LINES) -> str:
-        """Return the last lines of a text, cleaned; raise UncleanText."""
-        # Secrets first: an escape takes the letter after it, which may be the first of a secret.
+        """Return the last lines of a text, cleaned.
+
+        Raises:
+            UncleanText: A name or a secret remains in it.
+        """
+        # Secrets first, because an escape takes the letter after it, which may begin a secret.
         plain = _ESCAPE.sub("", self._without_secrets(text.replace("\r\n", "\n")))
-        # All of it is searched for secrets before it is cut: half of one is not recognised.
+        # The whole text is searched before it is cut: half a secret is not recognised.
         clean = self._without_secrets(plain).rstrip()
-        # Any name that is shown ends long before this, and a search of long lines takes long.
+        # Names that are shown end long before this limit, and long lines are slow to search.
         clean = "\n".join(line[:SEARCHED] for line in clean.split("\n")[-lines:])
         clean = self._without_secrets(self.names.replace_names(clean))
         shown = [_visible(line)[:CHARACTERS] for line in clean.split("\n")]
         return self.require_clean("\n".join(shown))
 
     def clean_name(self, kind: str, value: str) -> str:
-        """Return the pseudonym of a name of a kind."""
+        """Return the pseudonym of a name of this kind."""
         return self.names.make_pseudonym(kind, value)
 
     def clean_path(self, value: str) -> str:
-        """Return a path, with pseudonyms unless it is public; raise UncleanText."""
+        """Return a path, with pseudonyms unless it is public.
+
+        Raises:
+            UncleanText: A name or a secret remains in it.
+        """
         return self.require_clean(
             self.names.replace_names(replace_path(value, self.names.make_pseudonym))
         )
 
     def clean_address(self, value: str) -> str:
-        """Return the pseudonym of an address; loopback and the metadata server stay."""
+        """Return the pseudonym of an address; loopback and the metadata server are kept."""
         return replace_address(value, self.names.make_pseudonym)
 
     def require_clean(self, text: str) -> str:
-        """Return a text unchanged; raise UncleanText if a secret or a known name is in it."""
+        """Return a text unchanged.
+
+        Raises:
+            UncleanText: It contains a secret or a known name.
+        """
         if kinds := self.names.list_remaining_kinds(text):
             raise UncleanText(f"the name of a {kinds[0]} is left in it")
         if self._redact.redact_secrets(text) != text:

@@ -1,7 +1,8 @@
 """The shapes of names: e-mails, buckets, projects, addresses, hosts, files and folders.
 
-It errs on the side of replacing. The exceptions are listed here: public sites, folders that every
-Linux has, Python's own library, and the packages whose frames a maintainer wants to read.
+If in doubt, a text is replaced. The exceptions are listed in this module: public sites, folders
+that every Linux has, Python's own library, and the packages whose frames a maintainer wants to
+read.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ _BUCKETS = frozenset(
         "cloud-tpu-tpuvm-artifacts",
     )
 )
-"""Buckets that documentation names."""
+"""Buckets that appear in public documentation."""
 _PUBLIC_PATH = re.compile(rf"/{_OWNERS}(?:/[\w.#-]+)*/?|/tpu(?:/docs(?:/[\w.#-]+)*)?/?|/")
-"""Paths on those sites that are kept: others may name a person, a project or a bucket."""
+"""Paths on public sites that are kept; others may name a person, a project or a bucket."""
 PACKAGES = frozenset(
     (
         "PIL",
@@ -122,13 +123,13 @@ _PYTHON = re.compile(
 )
 _INSTALLED = re.compile(r"(?:(?:site|dist)-packages/)")
 _SUFFIX = re.compile(r"\.(?:py|pyx|ipynb|sh|so|log|txt|json|yaml|yml|toml)$")
-"""Suffixes that a pseudonym keeps: they show the kind of a file, and nothing about its owner."""
+"""Suffixes that a pseudonym keeps, because they show only a file's type."""
 
 _FRAME_OF_PACKAGE = re.compile(
     r"(?:jax/(?:_src|experimental|interpreters)|jaxlib|libtpu|torch|torch_xla|torch_tpu|numpy)/"
     r"[\w./+-]+"
 )
-"""A module of a package, as py-spy names it."""
+"""A package's module, as py-spy names it."""
 _CHARACTER = r"[\w.+@%=~#$-]"
 _FILES = (
     r"pyx?|ipynb|sh|bash|log|txt|json|jsonl|ya?ml|toml|ini|cfg|conf|env|csv|tsv|npz|npy|pt|pth|"
@@ -164,7 +165,7 @@ _SAID_HOST = re.compile(
     r"((?i:\brunning on machine:\s|\b(?:host|node|server)_?name['\"]?\s{0,2}[:=]\s{0,2}['\"]?)|"
     r"\bnode=')(?!host-\d)([\w.-]{2,})"
 )
-"""The words of a log or a framework before the name of its host."""
+"""The words before a host's name in a log or a framework's message."""
 _NETWORK = re.compile(r"(?<![\w:.-])(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}(?![\w:])")
 _IP4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)")
 _IP6 = re.compile(
@@ -183,7 +184,7 @@ _RELATIVE = re.compile(
     rf"(?<![\w/.+@%=~#$-]){_CHARACTER}+/{_CHARACTER}+\.(?:{_FILES})(?![\w-])"
 )
 _FAILS = r"['\"`]?,? (?:failed|fails|not found|was|is|has|does|could|cannot|can't|in which|not)\b"
-"""Words after a name in a message, where the name itself may be a common word."""
+"""Words after a name in a message, for names that may be common words."""
 _NAME = r"[A-Za-z0-9][\w.:-]{2,62}"
 _COMMON = (
     r"(?!(?:of|in|that|and|or|to|it|files?|names?|owners?|members?|roles?|access|setup|build|"
@@ -192,7 +193,7 @@ _COMMON = (
 )
 """Excludes common words after "project" or "bucket", as in "project setup failed"."""
 _TELLING = r"(?=[\w.:-]*[\d-])" + _NAME + r"(?<![.:])"
-"""A name that is no common English word."""
+"""A name that is not a common English word."""
 _PERSON = r"[A-Za-z_][\w.+-]{0,31}"
 _IN_CONTEXT = tuple(
     re.compile(pattern, re.MULTILINE)
@@ -208,7 +209,7 @@ _IN_CONTEXT = tuple(
         (
             r"(?<![\w-])gke_(?P<project>[a-z][a-z0-9.:-]{4,60})_[a-z]+-[a-z]+\d+(?:-[a-z])?"
             r"_(?P<host>[\w-]{1,64})"
-        ),  # the context of kubectl
+        ),  # a kubectl context
         # ls -l, ps aux, ps -ef, top and id
         (
             rf"(?<![\w-])[-dlbcps][-rwxsStT]{{9}}[.+@]? +\d{{1,6}} +(?P<user>{_PERSON}) +"
@@ -236,7 +237,7 @@ _IN_CONTEXT = tuple(
         r"\bwandb: (?:[^\n]{0,120}? )??(?P<path>[A-Za-z][\w-]{1,63}/[A-Za-z][\w.-]+)(?=[\s,)]|$)",
     )
 )
-"""Contexts in which a text is a name: each group is named after a kind, with a number if it
+"""Contexts in which a text is a name. Each group is named after a kind, with a number if it
 repeats."""
 _OF_THE_SYSTEM = frozenset(
     (
@@ -266,15 +267,15 @@ _OF_THE_SYSTEM = frozenset(
         "number",
     )
 )
-"""Names of users and groups that every machine has, and words before a figure."""
+"""Names of users and groups that every machine has, and words before a number."""
 PSEUDONYM = re.compile(r"(?:project|host|user|email|bucket|address|path)-\d+(?:\.\w+)?")
-"""A pseudonym, with the suffix of a file."""
+"""A pseudonym, possibly with a file suffix."""
 _KEPT_ADDRESSES = ("169.254.169.254",)
-"""Google's metadata server, the same on every machine."""
+"""Google's metadata server, which has this address on every machine."""
 
 
 def replace_names(text: str, replace: Replace) -> str:
-    """Return a text with a pseudonym for everything that has the shape of a name."""
+    """Return a text with everything that has the shape of a name replaced by a pseudonym."""
     for pattern in _IN_CONTEXT:
         text = pattern.sub(lambda match: _named(match, replace), text)
     text = _BUCKET.sub(lambda match: _bucket(match, replace), text)
@@ -312,7 +313,7 @@ def _named(match: re.Match[str], replace: Replace) -> str:
 
 
 def replace_path(name: str, replace: Replace) -> str:
-    """Return a public path, a path with a public end, or a pseudonym."""
+    """Return a path if it is public, or else a pseudonym, which may keep a public end."""
     trimmed = name.rstrip(".,:;")
     rest = name[len(trimmed) :]
     return _path(trimmed, replace) + rest if trimmed else name
@@ -334,7 +335,7 @@ def _path(name: str, replace: Replace) -> str:
 
 
 def _public_end(rest: str) -> str | None:
-    """Return the end of a path below a Python's library, or None outside of public packages."""
+    """Return the end of a path in a Python's library, or None if it is in no public package."""
     inside = _INSTALLED.sub("", rest, count=1)
     is_installed = inside != rest
     first = re.split(r"[/.-]", inside, maxsplit=1)[0]
@@ -343,13 +344,13 @@ def _public_end(rest: str) -> str | None:
 
 
 def replace_address(text: str, replace: Replace) -> str:
-    """Return an address as a pseudonym; loopback, the metadata server and 0.x stay."""
+    """Return the pseudonym of an address; loopback, the metadata server and 0.x are kept."""
     try:
         one = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         is_network_card = _NETWORK.fullmatch(text) is not None
         return replace("address", text) if is_network_card else text
-    # 0.12.0.1 is a version of JAX, not an address: nothing can be reached at 0.x.
+    # 0.12.0.1 is a version of JAX, not an address: nothing is reachable at 0.x.
     nobody = one.version == 4 and int(one) >> 24 == 0
     if one.is_loopback or one.is_unspecified or nobody or text in _KEPT_ADDRESSES:
         return text

@@ -1,7 +1,7 @@
-"""Pseudonyms such as `project-1`, `host-1` or `path-1`, always the same one for a name.
+"""Pseudonyms such as `project-1`, `host-1` or `path-1`, always the same for a name.
 
 A name is recognised because this machine has it (`identifying_names`), or by its shape
-(`name_shapes`). A pseudonym is numbered in the order of appearance, so it contains nothing of the
+(`name_shapes`). Pseudonyms are numbered in order of appearance, so they contain nothing of the
 name.
 """
 
@@ -16,10 +16,10 @@ from tpustarter.machine import frameworks
 from tpustarter.report.clean import name_shapes
 
 KINDS = ("project", "host", "user", "email", "bucket", "address", "path")
-"""The kinds of names; each is the first part of its pseudonyms."""
+"""The kinds of names; each is the prefix of its pseudonyms."""
 ANYWHERE = 6
-"""Characters from which a name is replaced anywhere in a text; a shorter one only as a whole
-word."""
+"""Minimum length of a name that is replaced anywhere in a text; shorter names are replaced only as
+whole words."""
 SHORTEST = 2
 _OURS = re.compile(rf"(?:{'|'.join(KINDS)})-\d+", re.IGNORECASE)
 _COMMON = frozenset(
@@ -31,14 +31,14 @@ _COMMON = frozenset(
         *("ubuntu", "unknown", "vm", "vscode", "worker", *frameworks.DISTRIBUTIONS),
     )
 )
-"""Names that many machines share: they identify none of them, and appear in every log."""
+"""Names that many machines share; they identify no machine, and appear in every log."""
 
 
 class Pseudonyms:
-    """The pseudonyms of one report, and the replacement of names by them."""
+    """The pseudonyms of one report, which replace the names in its texts."""
 
     def __init__(self, saved: Mapping[str, object] | None = None) -> None:
-        """Continue with the pseudonyms of earlier reports, as `list_pseudonyms` returned them."""
+        """Continue with the pseudonyms of earlier reports, as returned by `list_pseudonyms`."""
         self._numbers: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
         for kind, names in (saved or {}).items():
             if kind in KINDS:
@@ -46,10 +46,10 @@ class Pseudonyms:
         self._known: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
         self.counts: Counter[str] = Counter()
-        """Number of names that were replaced, by kind."""
+        """Number of replaced names, by kind."""
 
     def add_names(self, kind: str, names: Iterable[str]) -> None:
-        """Add names that are replaced wherever they occur, not only by their shape."""
+        """Add names that are replaced wherever they occur, even without a recognisable shape."""
         for name in names:
             key = name.strip().casefold()
             if len(key) >= SHORTEST and key not in _COMMON and not _OURS.fullmatch(key):
@@ -74,13 +74,13 @@ class Pseudonyms:
         return name.strip().casefold() in self._known
 
     def list_remaining_kinds(self, text: str) -> list[str]:
-        """Return the kinds of known names that a text still contains, or none for a clean one."""
+        """Return the kinds of known names that a text still contains; empty for a clean text."""
         pattern = self._compiled()
         found = pattern.finditer(text) if pattern else ()
         return sorted({self._known[match[0].casefold()] for match in found})
 
     def list_pseudonyms(self) -> dict[str, dict[str, int]]:
-        """Return the pseudonyms by kind and name, the only thing that leads back to the names."""
+        """Return the pseudonyms by kind and name, which are the only link back to the names."""
         return {kind: dict(names) for kind, names in self._numbers.items() if names}
 
     def _known_one(self, match: re.Match[str]) -> str:
@@ -88,7 +88,7 @@ class Pseudonyms:
 
     def _compiled(self) -> re.Pattern[str] | None:
         if self._pattern is None and self._known:
-            # Longest first: one name may be the beginning of another.
+            # Longest first, because one name may be the beginning of another.
             names = sorted(self._known, key=lambda name: (-len(name), name))
             self._pattern = re.compile("|".join(map(_alone, names)), re.IGNORECASE)
         return self._pattern

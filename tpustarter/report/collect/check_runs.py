@@ -1,6 +1,6 @@
-"""Facts from the self-check: its last run, the host checks now, and changes since a good run.
+"""Facts from the self-check: its last run, fresh host checks, and changes since a good run.
 
-The host checks read files in a process of their own, so a device that hangs doesn't block them.
+The host checks read files in a process of their own, so a hung device does not block them.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ _QUOTING = ("HOST-ENVIRONMENT-",)
 """Prefixes of findings that quote the user's variables, so only their name is reported."""
 _WORTH_TELLING = ("warn", "fail")
 MOST_KEPT = 20
-"""The newest kept reports among which a good one is searched."""
+"""Maximum number of saved reports, newest first, that are searched for a good run."""
 
 
 def collect_last_run(_: ReportContext) -> Fields:
-    """Return the summary of the last run of `tpustarter check`, of all checks or of named ones."""
+    """Return the summary of the last `tpustarter check`, of all checks or of named ones."""
     kept = [lesson_progress.read_last_check(), lesson_progress.read_last_named_check()]
     summary = max(filter(None, kept), key=lambda one: str(one.get("when")), default=None)
     if not summary:
@@ -64,7 +64,7 @@ def collect_last_run(_: ReportContext) -> Fields:
 
 
 def run_host_checks(context: ReportContext) -> Fields:
-    """Run the host checks, return their findings, and keep the document for later collectors."""
+    """Run the host checks and return their findings, keeping the run for later collectors."""
     chosen = context.interpreter
     request = CheckRequest(("host.*",), level="static", python=str(chosen.path) if chosen else None)
     try:
@@ -125,7 +125,7 @@ def _in_words(finding: FindingFields) -> str:
 
 
 def collect_changes(context: ReportContext) -> Fields:
-    """Compare the last good run that was kept with this machine now."""
+    """Compare the last good saved run with this machine's current state."""
     if context.found.checks is None:
         raise CollectorUnanswered("the host checks gave no result to compare with")
     before = _last_good()
@@ -148,12 +148,12 @@ def collect_changes(context: ReportContext) -> Fields:
 
 
 _VERSIONS = dict.fromkeys(("tpustarter", "python", *software.PACKAGES), VERSION)
-# A kept run had a framework on a device and this one had none, so no more is compared.
+# A saved run used a framework on a device and this one did not, so no more is compared.
 _MACHINE = {"chips": r"\d{1,4}", "generation": "|".join(row.name for row in GENERATIONS)}
 
 
 def _told(differences: list[ValueChange], forms: Mapping[str, str]) -> list[Fields]:
-    """Return the differences of known fields; a value of another form is hidden."""
+    """Return the differences of known fields, hiding values that lack the expected form."""
 
     def value(name: str, one: object) -> str:
         if one is None:
@@ -181,23 +181,27 @@ def _last_good() -> SavedReport | None:
 
 
 def list_findings(context: ReportContext) -> tuple[FindingFields, ...]:
-    """Return all findings of the fresh run, or none if there was no run."""
+    """Return all findings of the fresh host checks, or none if there was no run."""
     results = context.found.checks.results if context.found.checks else ()
     return tuple(finding for result in results for finding in result.findings)
 
 
 def has_tpu(context: ReportContext) -> bool:
-    """Return whether the fresh run saw chips."""
+    """Return whether the fresh host checks found chips."""
     return bool(context.found.checks and context.found.checks.host.get("chips"))
 
 
 def read_remembered_names() -> Fields:
-    """Read the pseudonyms of earlier reports."""
+    """Return the pseudonyms of earlier reports."""
     return state.load_state("report-names")
 
 
 def remember_names(names: Mapping[str, object]) -> None:
-    """Save the pseudonyms in the state folder, for this user alone; raise Problem."""
+    """Save the pseudonyms in the state folder, readable only by this user.
+
+    Raises:
+        Problem: The state folder cannot be written to.
+    """
     state.save_state("report-names", {**names})
 
 

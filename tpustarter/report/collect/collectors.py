@@ -1,7 +1,7 @@
-"""The run of one collector for a limited time, so that a report is made whatever hangs.
+"""Runs one collector with a timeout, so that a hung collector cannot block the report.
 
-A collector reads files in this process, in a thread that is abandoned after its limit. One that
-starts a process has to limit and end that by itself.
+A collector runs in a thread of this process, which is abandoned on timeout. A collector that starts
+a process has to time out and end it itself.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ from tpustarter.report.report_document import ReportSection
 
 
 class CollectorUnanswered(Exception):  # noqa: N818  it is an outcome, not an error
-    """A collector has no answer; the message is the reason, and is cleaned like all texts."""
+    """Raised if a collector has no facts; the message, the reason, is cleaned like all texts."""
 
 
 @dataclass
 class FoundFacts:
-    """Uncleaned facts that one collector leaves for later ones; they are never reported as such."""
+    """Uncleaned facts that one collector leaves for later ones; they are not reported directly."""
 
     packages: dict[str, str] | None = None
-    """Versions in the Python under test; None before it was looked at."""
+    """Package versions in the Python under test; None before they were read."""
     checks: Run | None = None
-    """The host checks; None where they gave no result."""
+    """The run of the host checks; None if they gave no result."""
     outputs: dict[str, str] = field(default_factory=dict[str, str])
-    """Output of the frameworks, by their names."""
+    """Output of each framework's process, by framework."""
     hung: dict[str, str] = field(default_factory=dict[str, str])
-    """The step in which a framework did not answer, by its name."""
+    """The step in which a framework hung, by framework."""
     reproduced: list[str] = field(default_factory=list[str])
     """Output of the reproducers."""
 
 
 @dataclass
 class ReportContext:
-    """The machine and the options of a report, and facts that one collector leaves for the next."""
+    """A report's machine and options, and the facts that collectors leave for later ones."""
 
     machine: host.Machine
     folder: Path
     """The user's current folder."""
     interpreter: Interpreter | None
-    """The Python under test; None where there is none."""
+    """The Python under test; None if there is none."""
     log: Path | None = None
     """The log that the user gave with `--log`."""
     wait_s: float = 30.0
-    """Seconds that a process gets before it counts as hanging."""
+    """Seconds that a process may take before it counts as hung."""
     progress: Callable[[str], None] = lambda _: None
     """Called with a sentence about the current step."""
     found: FoundFacts = field(default_factory=FoundFacts)
@@ -62,12 +62,12 @@ class ReportContext:
 
 @dataclass(frozen=True)
 class Collector:
-    """A collector of one section of the report: its function, its fields, and its time limit."""
+    """A collector of one section of the report: its function, fields and timeout."""
 
     name: str
     title: str
     collect: Callable[[ReportContext], Mapping[str, object]]
-    """Returns facts; raises CollectorUnanswered."""
+    """Returns facts, or raises CollectorUnanswered."""
     allowed: Mapping[str, Shape]
     """The shape of each field that the report may contain."""
     limit_s: float = 5.0
@@ -76,7 +76,7 @@ class Collector:
 def run_collector(
     collector: Collector, context: ReportContext, cleaner: Cleaner
 ) -> tuple[ReportSection, list[OmittedFact]]:
-    """Run a collector, and return its section and the fields that were left out."""
+    """Run a collector, and return its section and the omitted fields."""
     started = time.monotonic()
     box: list[Mapping[str, object] | BaseException] = []
     worker = threading.Thread(target=_collect, args=(collector, context, box), daemon=True)

@@ -1,8 +1,8 @@
-"""A script for the Python under test, which asks a framework for its versions and devices in steps.
+"""A script for the Python under test that queries a framework's versions and devices in steps.
 
-It imports nothing of this program, and it may hang or crash at any step. Each step is announced and
-then answered in a file, a JSON object a line, so earlier answers survive. A signal writes the
-stacks of all threads to another file, also while C code runs.
+It imports nothing from this program, and may hang or crash in any step. The start and the result of
+each step are written to a file, one JSON object per line, so earlier results survive. A signal
+writes the stacks of all threads to another file, even while C code is running.
 """
 
 import contextlib
@@ -17,12 +17,12 @@ from collections.abc import Callable, Mapping
 
 STACK_SIGNAL = signal.SIGUSR1
 MOST_ERROR = 8_000
-"""Characters of a traceback that are kept, in its last lines."""
+"""Maximum length of a traceback, of which the end is kept."""
 METRICS = ("ici_link_health", "tpu_throttle_score", "hbm_capacity_usage", "hbm_capacity_total")
-"""Metrics of libtpu's SDK: a host alone cannot see link health and throttling."""
+"""Metrics of libtpu's SDK; a host alone cannot see link health and throttling."""
 
 ASIDE = ("environment of JAX", "environment of PyTorch", "libtpu.sdk")
-"""Steps that may fail without anything being wrong: PyTorch's own looks for pip, for instance."""
+"""Steps that may fail although nothing is wrong; PyTorch's own, for instance, looks for pip."""
 
 Say = Callable[[Mapping[str, object]], None]
 Step = Callable[[], Mapping[str, object]]
@@ -31,7 +31,7 @@ Step = Callable[[], Mapping[str, object]]
 def main(arguments: list[str]) -> int:
     """Run `framework_probe.py ANSWERS STACKS DEVICES STEP...`; DEVICES is `start` or `leave`."""
     answers, stacks, devices, *names = arguments
-    # Both files stay open as long as the process lives, even if it hangs or crashes.
+    # Both files stay open for the life of the process, even if it hangs or crashes.
     stream = open(answers, "a", encoding="utf-8", buffering=1)  # noqa: PTH123, SIM115
     faulthandler.register(STACK_SIGNAL, file=open(stacks, "wb", buffering=0), all_threads=True)  # noqa: PTH123, SIM115
 
@@ -47,20 +47,20 @@ def main(arguments: list[str]) -> int:
         elif not _answered(name, step, say):
             break
     sys.stdout.flush()
-    os._exit(0)  # no framework gets a chance to hang while it closes its devices
+    os._exit(0)  # a framework could hang while closing its devices
 
 
 def _answered(name: str, step: Step, say: Say) -> bool:
-    """Run a step and write its answer; return whether the next one makes sense."""
+    """Run a step and write its result; return whether the next step makes sense."""
     say({"event": "begin", "step": name})
     started = time.monotonic()
     try:
         facts = step()
-    except BaseException as error:  # noqa: BLE001  whatever it raises is the answer
+    except BaseException as error:  # noqa: BLE001  any exception is the step's result
         import traceback
 
         text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        if len(text) > MOST_ERROR:  # from a whole line on: half a secret is not recognised
+        if len(text) > MOST_ERROR:  # from a whole line on, because half a secret is not recognised
             text = text[-MOST_ERROR:].partition("\n")[2]
         say({"event": "failed", "step": name, "seconds": time.monotonic() - started, "error": text})
         return name.startswith("environment")
@@ -102,7 +102,7 @@ def _jax_product() -> dict[str, object]:
 
 
 def _torch_xla_version() -> dict[str, object]:
-    """Include the commits, by which its maintainers name a nightly build."""
+    """Return the version with the commits, by which the maintainers identify a nightly build."""
     facts = _version("torch_xla")
     with contextlib.suppress(Exception):
         built = importlib.import_module("torch_xla.version")
@@ -111,7 +111,7 @@ def _torch_xla_version() -> dict[str, object]:
 
 
 def _tensorflow_version() -> dict[str, object]:
-    """Include the value that the command in its form prints: `tf.version.GIT_VERSION`."""
+    """Return the version with `tf.version.GIT_VERSION`, which TensorFlow's issue form asks for."""
     facts = _version("tensorflow")
     tensorflow: object = sys.modules["tensorflow"]
     with contextlib.suppress(Exception):
@@ -120,7 +120,7 @@ def _tensorflow_version() -> dict[str, object]:
 
 
 def _tensorflow_devices() -> dict[str, object]:
-    """Find the TPU of this VM in the way a training program begins."""
+    """Find this VM's TPU in the way a training program begins."""
     tensorflow = importlib.import_module("tensorflow")
     resolver = tensorflow.distribute.cluster_resolver.TPUClusterResolver("local")
     tensorflow.config.experimental_connect_to_cluster(resolver)
@@ -179,7 +179,7 @@ STEPS: dict[str, tuple[Step, bool]] = {
     "import tensorflow": (_tensorflow_version, False),
     "devices of tensorflow": (_tensorflow_devices, True),
 }
-"""The steps by name: a function, and whether it may start devices."""
+"""The steps by name: a function, and True if it may start devices."""
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -1,7 +1,8 @@
-"""Facts from the frameworks, each asked in a process that is watched and ended if it hangs.
+"""Facts from the frameworks, each queried in a process that is watched, and ended if it hangs.
 
-Nothing is started on a device that is in use, nor on one host of many, which would wait for the
-others. An unanswered step is reported with the seconds, and with the place where the process hung.
+Nothing is started on a device that is in use, or on one host of many, which would wait for the
+others. A step without a result is reported with its duration, and with the place where the process
+hung.
 """
 
 from __future__ import annotations
@@ -50,20 +51,20 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "torch_tpu": ("import torch", "import torch_tpu", "devices of torch_tpu"),
     "tensorflow": ("import tensorflow", "devices of tensorflow"),
 }
-"""The questions to each framework, in order; after one without an answer none follows."""
+"""The steps for each framework, in order; after one without a result, no other is run."""
 IMPORTS = frozenset(step for steps in STEPS.values() for step in steps if step.startswith("import"))
-"""Steps that compute and read files; a busy machine or a slow disk makes them long."""
+"""Steps that compute and read files, and take long on a busy machine or a slow disk."""
 ON_TPU = {"libtpu.sdk": "libtpu", "devices of tensorflow": "tensorflow-tpu"}
-"""Steps for which the plan must be to use a TPU, and this package be installed.
+"""Steps that run only if the plan is to use a TPU and this package is installed.
 
-Many a TPU VM has a TensorFlow for the CPU beside JAX, which would fail to find a TPU.
+Many TPU VMs have a TensorFlow for the CPU next to JAX, which would fail to find a TPU.
 """
 TITLES = {name: row.title for name, row in FRAMEWORKS.items()} | {"torch": "PyTorch"}
 POLL_S = 0.2
 WORK_S = 5.0
-"""The last part of the wait, in which a process is seen to work or to be stuck."""
+"""The last seconds of the wait, which show whether a process is working or stuck."""
 WORKING = 0.02
-"""The share of these seconds that a process which works has a processor, on a busy machine too."""
+"""The share of that time that a working process gets a processor, even on a busy machine."""
 END_S = 60.0
 """Seconds for writing stacks and ending a process, in addition to the wait itself."""
 OUTPUT_LINES = 40
@@ -84,24 +85,24 @@ class ProbeAnswer(msgspec.Struct):
 
 @dataclass
 class FrameworkAnswer:
-    """The answer of one framework, and the end of its process."""
+    """The results from one framework, and the end of its process."""
 
     events: list[ProbeAnswer] = field(default_factory=list[ProbeAnswer])
     output: str = ""
     gone: Event | None = None
-    """How it ended by itself; null where it had to be ended."""
+    """How the process ended by itself; None if it had to be ended."""
     is_working: bool = False
-    """True if it still computed or read from the disk when its time was over."""
+    """True if it was still computing or reading from disk at the timeout."""
     waited_s: float = 0.0
     device_log: str = ""
-    """The last lines that libtpu wrote in this run's own folder."""
+    """The last lines that libtpu wrote to this run's own log folder."""
     python_stack: str = ""
     native_stack: str = ""
     native_why: str = ""
 
 
 def make_framework_collector(framework: str, wait_s: float) -> Collector:
-    """Return the collector for one framework, which waits at most `wait_s` for its answers."""
+    """Return the collector for one framework, which waits at most `wait_s` for its results."""
     title = f"What {TITLES[framework]} says, asked in a process of its own"
     return Collector(
         framework,
@@ -113,7 +114,7 @@ def make_framework_collector(framework: str, wait_s: float) -> Collector:
 
 
 def list_frameworks(context: ReportContext) -> list[str]:
-    """Return the frameworks that are installed in the Python under test."""
+    """Return the frameworks installed in the Python under test."""
     installed = context.found.packages or {}
     named = {"tensorflow": ("tensorflow", "tensorflow-tpu")}
     return [one for one in STEPS if any(name in installed for name in named.get(one, (one,)))]
@@ -177,7 +178,7 @@ def _run(
 ) -> FrameworkAnswer:
     place = folder / "asked"
     place.mkdir()
-    # In a folder of its own: a script's folder is searched for modules first.
+    # In a folder of its own, because Python searches a script's folder for modules first.
     script = Path(shutil.copy(framework_probe.__file__, place / "framework_probe.py"))
     answers, stack_file = place / "answers", place / "stacks"
     for path in (answers, stack_file):
@@ -204,7 +205,7 @@ def _run(
         one.waited_s = time.monotonic() - began
         one.events = list(_events(answers))
         one.is_working = times[-1] - times[0] > WORKING * len(times) * POLL_S if times else False
-        if one.gone is None and one.events:  # before it is ready a signal would end it
+        if one.gone is None and one.events:  # before it is ready, a signal would end it
             one.python_stack = stacks.read_python_stacks(probe.pid, stack_file)
             one.native_stack, one.native_why = stacks.read_native_stacks(probe.pid, python, env)
     finally:
@@ -287,7 +288,7 @@ def _facts(framework: str, one: FrameworkAnswer, platform: str, why: str) -> Fie
 def _allowed_variables(said: str, env: Mapping[str, str]) -> str:
     """Remove values that a report may not contain from a framework's text on its environment.
 
-    Variables that this program set for the process are left out: they are not the user's.
+    Variables that this program set for the process are left out, because they are not the user's.
     """
     lines: list[str] = []
     for line in said.splitlines():
@@ -329,7 +330,7 @@ def _step(
 
 
 def _state(name: str, one: FrameworkAnswer) -> str:
-    """Return the outcome of the step in which the process ended, or was ended."""
+    """Return the state of the step in which the process ended, or was ended."""
     if one.gone is not None:
         return "crashed"
     return "unfinished" if one.is_working and name in IMPORTS else "hung"

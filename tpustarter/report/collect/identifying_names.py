@@ -1,7 +1,7 @@
 """Names of this machine, its users and its project, which a report must not contain.
 
-They only feed the pseudonyms. A source that cannot be read adds nothing, since names are also
-recognised by their shape.
+They are used only for the pseudonyms. A source that cannot be read adds nothing, because names are
+also recognised by their shape.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 _BUCKET = re.compile(r"\b(?:gs|s3)://([A-Za-z0-9][\w.-]{2,})")
 _ADDRESS = re.compile(r"[\d.]+|[\da-fA-F:]+")
 _FIRST_USER = 1000
-"""Users with a smaller number belong to the system, and every machine has them."""
+"""Smaller user ids belong to the system, and every machine has them."""
 
 
 def add_names_of_machine(names: Pseudonyms, machine: host.Machine) -> None:
@@ -82,7 +82,7 @@ def _of_variables(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _host_or_address(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the host of an entry such as `HOST:PORT`; an address is recognised by its shape."""
+    """Yield the host of an entry such as `HOST:PORT`; addresses are recognised by their shape."""
     name = text.strip().rpartition("//")[2].partition(":")[0]
     if name and not _ADDRESS.fullmatch(name):
         yield "host", name

@@ -29,18 +29,17 @@ from tpustarter.report.collect import check_runs
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 
 MOST = 6
-"""Matches of one text that are reported; the root cause is the first."""
+"""Maximum number of reported matches per text; the first is the root cause."""
 LOG_S = 120.0
-"""Seconds that reading a user's log may take."""
+"""Timeout for reading the user's log."""
 FROM_LOG, FROM_LAST, FROM_CHECKS = "the log", "the last error of the log", "failing checks"
 FROM_FILES = "the files that reproduce failures"
 SOURCES = (FROM_LOG, FROM_LAST, FROM_CHECKS, FROM_FILES, *frameworks.FRAMEWORKS, "torch")
-"""The texts in which a known failure is searched; `FROM_LAST` only in a report that is opened
-again."""
+"""The texts that are searched for known failures; `FROM_LAST` only in a reopened report."""
 
 
 def collect_known_failures(context: ReportContext) -> dict[str, object]:
-    """Search all texts for known failures, and confirm them with the findings on this machine."""
+    """Search all texts for known failures, and confirm them with findings from this machine."""
     scanner = log_scanner.FailureScanner(
         known_failures.read_known_failures(), Redactor(context.machine.env).redact_secrets
     )
@@ -83,7 +82,11 @@ def _texts(context: ReportContext) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def open_log(context: ReportContext) -> IO[bytes]:
-    """Open the user's log, or the pipe of `<(command)`; raise Problem where it cannot be read."""
+    """Open the user's log, which may be the pipe of `<(command)`.
+
+    Raises:
+        Problem: The log cannot be read.
+    """
     try:
         if context.log is not None and (context.log.is_file() or context.log.is_fifo()):
             return context.log.open("rb")
@@ -94,7 +97,7 @@ def open_log(context: ReportContext) -> IO[bytes]:
 
 
 def make_known_failure_row(one: failure_ranking.FailureMatch, source: str) -> dict[str, object]:
-    """Return the row of a known failure in a report."""
+    """Return a known failure's row in a report."""
     failure, sign = one.failure, one.signs[0]
     return {
         "id": failure.id,

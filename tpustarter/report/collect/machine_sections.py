@@ -1,6 +1,6 @@
 """Facts about this machine: chips, device nodes, lock, metadata, memory, disk, container, TPU logs.
 
-Collecting them changes nothing: no node is opened, and the lock is never taken.
+Collecting them changes nothing: no device node is opened, and the lock is never taken.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from tpustarter.report.clean.allowed_fields import (
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 
-LOG_FOLDER = "/tmp/tpu_logs"  # noqa: S108 -- where libtpu writes unless told otherwise; only read
+LOG_FOLDER = "/tmp/tpu_logs"  # noqa: S108 -- libtpu's default folder; only read
 LOG_FILES = 12
 LOG_TAILS = 2
-"""Number of the newest logs whose last lines are reported."""
+"""Number of logs, newest first, whose last lines are reported."""
 LOG_LINES = 25
 _TAIL_BYTES = 32 * 1024
 _PROGRAMS = ("python", "python3", "bash", "sh", "zsh", "node", "docker", "jupyter", "java")
@@ -38,7 +38,7 @@ _LOG_NAME = re.compile(
     r"(?P<names>.+)\.log\.(?P<level>INFO|WARNING|ERROR|FATAL)"
     r"(?P<rest>\.\d{8}-\d{6}\.\d{1,10})?"
 )
-"""A log of Google's logging library: program, host, user, level, time and process."""
+"""A log file name of Google's logging library: program, host, user, level, time, process."""
 
 
 def collect_tpu(context: ReportContext) -> dict[str, object]:
@@ -94,7 +94,7 @@ def collect_tpu(context: ReportContext) -> dict[str, object]:
 
 
 def _command(command: str) -> str:
-    """Return the program of a command line, or `another program` for one that is not common."""
+    """Return a command line's program, or `another program` for one that is not common."""
     first = command.partition(" ")[0]
     return first if re.sub(r"[\d.]+$", "", first) in _PROGRAMS else "another program"
 
@@ -104,7 +104,7 @@ def _script(command: str) -> str | None:
 
 
 def collect_metadata(context: ReportContext) -> dict[str, object]:
-    """Return the facts of this TPU from the metadata server."""
+    """Return this TPU's facts from the metadata server."""
     found = host.metadata(context.machine, 2.0)
     if found.state == "not-google":
         raise CollectorUnanswered("this is not a Google Cloud machine")
@@ -127,7 +127,7 @@ def collect_metadata(context: ReportContext) -> dict[str, object]:
 
 
 def collect_resources(context: ReportContext) -> dict[str, object]:
-    """Return processors, memory, disk and the container."""
+    """Return facts about processors, memory, disk and the container."""
     machine = context.machine
     container = host.find_container(machine)
     total = re.search(
@@ -163,7 +163,7 @@ def collect_resources(context: ReportContext) -> dict[str, object]:
 
 
 def collect_logs(context: ReportContext) -> dict[str, object]:
-    """Return the list of libtpu's logs, and the last lines of the newest."""
+    """Return the list of libtpu's logs, and the last lines of the newest ones."""
     machine = context.machine
     folder = machine.env.get("TPU_LOG_DIR") or LOG_FOLDER
     if not folder.startswith("/"):
@@ -189,18 +189,18 @@ def collect_logs(context: ReportContext) -> dict[str, object]:
 
 
 def read_newest_lines(place: Path) -> list[str]:
-    """Return the ends of the newest logs in a folder."""
+    """Return the last lines of the newest logs in a folder."""
     return [_tail(one) for one in _newest(place)[:LOG_TAILS]]
 
 
 def _newest(place: Path) -> list[Path]:
-    """Return the logs in a folder, the newest first; links to the newest count once."""
+    """Return the logs in a folder, newest first; a log and the links to it count once."""
     found = [one for one in place.iterdir() if one.is_file()] if place.is_dir() else []
     return sorted({one.resolve() for one in found}, key=lambda one: -one.stat().st_mtime)
 
 
 def _log_name(name: str) -> dict[str, str | None]:
-    """Return the parts of a log's name; its host and user get pseudonyms later, in `_of`."""
+    """Return the parts of a log's name; `_of` later replaces its host and user by pseudonyms."""
     match = _LOG_NAME.fullmatch(name)
     if not match:
         return {"name": name, "program": None, "level": None, "of": None}
@@ -221,7 +221,7 @@ def _tail(file: Path) -> str:
 
 
 def _of(value: object, cleaner: Cleaner) -> str:
-    """Return the owner of a log: host and user as pseudonyms, then the time and process."""
+    """Return a log's host and user as pseudonyms, followed by its time and process."""
     match = re.fullmatch(r"(.+?)(\.\d{8}-\d{6}\.\d+)?", str(value))
     if match is None:
         raise UncleanText("it is not the name of a log")

@@ -1,6 +1,6 @@
-"""Failed checks, and failed blocks of lessons, which can be reproduced.
+"""Failed checks and failed lesson blocks that can be reproduced.
 
-The code of a block is the one in the lesson: a user's changes of it are not stored.
+A block is reproduced with the lesson's original code, because the user's edits are not stored.
 """
 
 from __future__ import annotations
@@ -21,20 +21,24 @@ from tpustarter.reproducing.reproducer_file import FailurePlace, ReproducedFailu
 
 @dataclass(frozen=True)
 class WantedReproducer:
-    """A check or a block for which a reproducer is made."""
+    """A check or a block for which a reproducer is wanted."""
 
     id: str
     when: str
     failure: ReproducedFailure | None
-    """Its failure; None where no failed run is remembered."""
+    """Its failure; None if no failed run is saved."""
     framework: str
     make: Callable[[ReproducedFailure | None, FailurePlace], ReproducerFile]
     python: str = ""
-    """The redacted path of the Python in which it failed; empty where that is unknown."""
+    """The redacted path of the Python in which it failed; empty if unknown."""
 
 
 def find_reproducer(wanted: str) -> WantedReproducer:
-    """Return the check or block with an id; raise Problem where there is none."""
+    """Return the check or block with this id.
+
+    Raises:
+        Problem: There is none, no block failed, or the check uses no framework.
+    """
     if "/" in wanted:
         lesson_id, _, name = wanted.partition(":")
         return _block_named(lesson_id, name)
@@ -65,7 +69,7 @@ def _block_named(lesson_id: str, name: str) -> WantedReproducer:
 
 
 def list_newest(since: str = "") -> list[WantedReproducer]:
-    """Return the failures remembered since a time in ISO form, the newest first."""
+    """Return the failures saved since a time in ISO format, newest first."""
     known = {one.id: one for one in content.read_checks()}
     found = [
         _of_check(known[one.id], one)

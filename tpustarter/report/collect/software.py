@@ -1,7 +1,7 @@
-"""Facts about what is installed and set: this program, the Python under test, packages, variables.
+"""Facts about software and settings: this program, the Python under test, packages, variables.
 
-Files are read and nothing is started. The value of a variable is reported only if it has the form
-of a word, a number or a flag; for all others the report lists the name.
+Files are read, and nothing is started. A variable's value is reported only if it has the form of a
+word, a number or a flag; of all others, only the name is reported.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ PACKAGES: tuple[str, ...] = (
 """Distributions whose versions are reported."""
 INSTALLERS = ("pip", "uv", "conda", "poetry", "apt")
 OTHER_LIBTPU = ("/lib/libtpu.so", "/usr/lib/libtpu.so", "/usr/local/lib/libtpu.so")
-"""Paths of a libtpu in images of TPU VMs, which some frameworks load."""
+"""Paths of libtpu in images of TPU VMs, from which some frameworks load it."""
 _WORD = r"[A-Za-z0-9_,.:-]{1,40}"
 _SWITCH = r"(?i)[01]|true|false|yes|no|on|off"
 _COUNTS = r"\d{1,5}(,\d{1,5}){0,63}"
@@ -111,9 +111,9 @@ VARIABLES: Mapping[str, str] = {
         _SWITCH,
     ),
 }
-"""Variables by name, and the form of the values that are reported."""
+"""Variables by name, with the form of the values that are reported."""
 FLAGS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
-"""Variables that hold flags: their names are reported, and values that are numbers or switches."""
+"""Variables that contain flags; flag names are reported, and values if numbers or switches."""
 NAMED_ONLY = (
     "TPU_NAME",
     "TPU_WORKER_HOSTNAMES",
@@ -139,7 +139,7 @@ NAMED_ONLY = (
     "VIRTUAL_ENV",
     "CONDA_PREFIX",
 )
-"""Variables that matter and whose values name places: only their names are reported."""
+"""Variables that matter but whose values name places; only their names are reported."""
 _RELEVANT = re.compile(r"(?:TPU|JAX|XLA|PJRT|LIBTPU|MEGASCALE|TORCH_?TPU|PT_?XLA|XRT)_")
 _FLAG = re.compile(
     r"--?(?P<name>(?:xla|tpu|megascale|2a886c8|jax|deepsea)_[a-z0-9_]{2,80})"
@@ -153,7 +153,7 @@ _BUILT = re.compile(
 
 
 def collect_program(_: ReportContext) -> dict[str, object]:
-    """Return the versions of this program and of its system."""
+    """Return the versions of this program and its system."""
     release = dict(platform.freedesktop_os_release()) if sys.platform == "linux" else {}
     return {
         "tpustarter": __version__,
@@ -166,7 +166,7 @@ def collect_program(_: ReportContext) -> dict[str, object]:
 
 
 def collect_python(context: ReportContext) -> dict[str, object]:
-    """Return the Python under test, and the versions of the packages in it."""
+    """Return the Python under test, and the versions of its packages."""
     chosen = context.interpreter
     if chosen is None:
         raise CollectorUnanswered("there is no Python to test on this machine")
@@ -197,12 +197,12 @@ def collect_python(context: ReportContext) -> dict[str, object]:
 
 
 def read_packages(prefix: Path, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the versions of known packages below a prefix, read from the names of folders."""
+    """Return the versions of known packages installed under a prefix, from their folder names."""
     return {name: _version(found[0]) for name, found in list_package_folders(prefix, env).items()}
 
 
 def list_package_folders(prefix: Path, env: Mapping[str, str]) -> dict[str, list[Path]]:
-    """Return the folders that claim each known package; Python takes the first."""
+    """Return the `.dist-info` folders of each known package; Python uses the first."""
     folders = [
         *prefix.glob("lib/python3*/site-packages"),
         *prefix.glob("lib/python3*/dist-packages"),
@@ -224,7 +224,7 @@ def _version(claim: Path) -> str:
 
 
 def _installed(claim: Path) -> tuple[str | None, str | None]:
-    """Return the installer of a package, and its origin where that is no index.
+    """Return a package's installer, and its origin if that is not an index.
 
     Source: packaging.python.org/en/latest/specifications/direct-url-data-structure (read 2026-11).
     """
@@ -244,7 +244,7 @@ def _installed(claim: Path) -> tuple[str | None, str | None]:
 
 
 def python_version(prefix: Path) -> str | None:
-    """Return the version of an environment's Python by its files, or None if it has none."""
+    """Return the version of an environment's Python from its files, or None if it is unknown."""
     try:
         text = (prefix / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -256,7 +256,7 @@ def python_version(prefix: Path) -> str | None:
 
 
 def _built(library: Path) -> str | None:
-    """Return the text in a libtpu that says when it was built, or None if it has none."""
+    """Return the `Built on ...` text in a libtpu, or None if it has none."""
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
         position = data.find(b"Built on ")
         found = _BUILT.match(data[position : position + 80]) if position >= 0 else None
@@ -281,7 +281,7 @@ def collect_variables(context: ReportContext) -> dict[str, object]:
 
 
 def list_flags(text: str) -> list[str]:
-    """Return the flags in a text; a value that is no number or switch is hidden."""
+    """Return the flags in a text, hiding values that are neither numbers nor switches."""
     found: list[str] = []
     for match in _FLAG.finditer(text):
         value = match["value"]
@@ -291,7 +291,7 @@ def list_flags(text: str) -> list[str]:
 
 
 def collect_limits(_: ReportContext) -> dict[str, object]:
-    """Return the limits of a process on this machine."""
+    """Return the resource limits of a process on this machine."""
     import resource
 
     def soft(name: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Stacks of a process that hangs: Python's by a signal, native ones by py-spy if it may look."""
+"""Stacks of a hung process: Python's through a signal, native ones through py-spy if permitted."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from tpustarter.report.collect.framework_probe import STACK_SIGNAL
 
 STACK_S = 2.0
-"""Longest wait for a process to write its Python stack."""
+"""Longest wait for a process to write its Python stacks."""
 LOOK_S = 0.05
 NATIVE_S = 15.0
-"""Longest that py-spy may take; libtpu is a large library."""
+"""Timeout for py-spy; libtpu is a large library."""
 
 
 def read_python_stacks(pid: int, file: Path) -> str:
-    """Make a process write the stacks of its threads; return them, empty where it doesn't."""
+    """Make a process write the stacks of its threads, and return them; empty if it does not."""
     with contextlib.suppress(OSError):
         os.kill(pid, STACK_SIGNAL)
     deadline, size = time.monotonic() + STACK_S, -1
@@ -34,7 +34,7 @@ def read_python_stacks(pid: int, file: Path) -> str:
 
 
 def read_native_stacks(pid: int, python: Path, env: Mapping[str, str]) -> tuple[str, str]:
-    """Return the native stacks of a process, or the reason why there are none."""
+    """Return a process's native stacks, and the reason if there are none."""
     beside = python.parent / "py-spy"
     program = str(beside) if beside.is_file() else shutil.which("py-spy", path=env.get("PATH"))
     if program is None:
@@ -52,6 +52,6 @@ def read_native_stacks(pid: int, python: Path, env: Mapping[str, str]) -> tuple[
     if done.returncode != 0 or not text.strip():
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         return "", f"py-spy may not look at it: {said[-1] if said else 'it said nothing'}"
-    # Its second line is the command line, with every argument.
+    # Its second line is the command line with every argument.
     lines = [line for line in text.splitlines() if not line.startswith("Process ")]
     return "\n".join(lines), ""

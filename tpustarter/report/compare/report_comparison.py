@@ -1,8 +1,8 @@
 """The differences between two reports, the most suspicious first.
 
-It serves for a good and a bad host, or for one host then and now. Both are documents as
-`opened_report` returns them, so every value in them is safe to show. Facts that differ between any
-two reports, such as times and process numbers, are counted and left out.
+The reports may be from a good and a bad host, or from one host at two times. Both are documents as
+returned by `opened_report`, so every value in them is safe to show. Facts that differ between any
+two reports, such as times and process ids, are counted and left out.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tpustarter.report.report_document import ReportSection
 from tpustarter.version import __version__
 
 SCHEMA = "tpustarter.bug-report-comparison/1"
-"""Name of the document; `comparison.schema.json` is its shape."""
+"""Name of the document; its schema is `comparison.schema.json`."""
 MOST_CHARACTERS = 400
-"""Characters of one value in the comparison."""
+"""Maximum length of one value in the comparison."""
 ROWS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "findings": (("code",), ("verdict", "what")),
     "errors": (("check",), ("reason", "what")),
@@ -37,7 +37,7 @@ ROWS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "versions": (("name",), ("before", "now")),
     "machine": (("name",), ("before", "now")),
 }
-"""The fields that identify a row of a list in both reports, and the fields that are compared."""
+"""The fields that identify a row in both reports, and those that are compared, by list."""
 EXPECTED = re.compile(
     r"(.*\.)?(pid|seconds|waited_s|age_s|when|since|started|available_bytes|uptime_s|lines|others|"
     r"environment_info|output|libtpu_log|no_native_stack|metrics\..*)|resources\.free.*|logs\..*|"
@@ -46,7 +46,7 @@ EXPECTED = re.compile(
     r"metadata\.worker|variables\.values\.(TPU_WORKER_ID|CLOUD_TPU_TASK_ID|JAX_PROCESS_ID|"
     r"MEGASCALE_SLICE_ID)"
 )
-"""Facts that differ between any two reports, or that other facts imply."""
+"""Facts that differ between any two reports, or that follow from other facts."""
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
 
@@ -60,17 +60,17 @@ class ComparedReport(msgspec.Struct):
 
 
 class ComparedSection(msgspec.Struct):
-    """A section that one of the reports, or both, has no answer for."""
+    """A section without facts in one of the reports, or in both."""
 
     section: str
     title: str
     without: list[str] = msgspec.field(name="in")
-    """The reports without an answer: `a`, `b`."""
+    """The reports without facts: `a`, `b`."""
     why: list[str]
 
 
 class ReportComparison(msgspec.Struct):
-    """The comparison of two reports; `comparison.schema.json` is its published shape."""
+    """The comparison of two reports; its published schema is `comparison.schema.json`."""
 
     schema: str
     tool: dict[str, str]
@@ -132,7 +132,7 @@ def _answered(sections: Mapping[str, ReportSection], name: str) -> bool:
 
 
 def _flat(value: object, name: str = "") -> dict[str, object]:
-    """Return facts by name; a row is named after its identifying fields, a word after itself."""
+    """Return facts by name; rows are named by their identifying fields, words by themselves."""
     if is_object(value):
         fields = value.items()
         parts = (_flat(one, f"{name}.{part}" if name else part) for part, one in fields)
@@ -177,7 +177,7 @@ def _is_expected(name: str, one: object, other: object) -> bool:
 
 
 def _follows(fact: str, first: dict[str, object], second: dict[str, object]) -> bool:
-    """Return whether a fact is missing because the framework hung or died before it answered."""
+    """Return whether a fact is missing because the framework hung or ended before reporting it."""
     return any(
         (one.get("hung_in") or one.get("unfinished_in") or one.get("ended"))
         and fact not in ("hung_in", "unfinished_in", "ended", "python_stack", "native_stack")
@@ -193,7 +193,7 @@ def _difference(section: str, fact: str, one: object, other: object) -> ReportDi
 
 
 def _first_lines(one: str, other: str) -> tuple[str, str]:
-    """Return the first lines in which two texts differ in more than numbers."""
+    """Return the first pair of lines in which two texts differ in more than numbers."""
     lines, others = one.split("\n"), other.split("\n")
     for number in range(max(len(lines), len(others))):
         pair = ["".join(part[number : number + 1]) for part in (lines, others)]
@@ -203,7 +203,7 @@ def _first_lines(one: str, other: str) -> tuple[str, str]:
 
 
 def _short(fact: str, value: object) -> object:
-    """Return a value in one line: the last line of an error, the first two of another text."""
+    """Return a value on one line: an error's last line, or the first two lines of another text."""
     if not isinstance(value, str):
         return value
     lines = [" ".join(line.split()) for line in value.split("\n") if line.strip()]

@@ -1,4 +1,4 @@
-"""The comparison of two reports as text: a line for each difference, with the reason below."""
+"""The comparison of two reports as text: a line per difference, followed by the reason."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import WIDTH, escape_text, wrap
 
 MOST_SHOWN = 40
-"""Differences in the text; the JSON holds all."""
+"""Maximum number of differences in the text; the JSON document has all of them."""
 _SECTION, _FACT = 11, 31
 _VALUE = (WIDTH - _SECTION - _FACT - 3) // 2
 _BELOW = " " * _SECTION
 _PART = re.compile(r"^(findings|matches|packages|values|flags|errors)\.")
-"""Beginnings of names that repeat the section."""
+"""Prefixes of names that repeat the section."""
 
 
 def render_comparison(compared: ReportComparison) -> str:

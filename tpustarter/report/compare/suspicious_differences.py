@@ -24,7 +24,7 @@ GROUPS = (
     "other",
     "name",
 )
-"""The subjects of differences, the most suspicious first."""
+"""The groups of differences, the most suspicious first."""
 _FRAMEWORK = f"(?:{'|'.join((*frameworks.FRAMEWORKS, 'torch'))})"
 
 
@@ -53,7 +53,7 @@ class SuspicionRule(NamedTuple):
 
 
 def rate_difference(row: ReportDifference, a: ReportView, b: ReportView) -> tuple[int, int]:
-    """Set the group of a difference and why it is suspicious, and return its sort key."""
+    """Set a difference's group and why it is suspicious, and return its sort key."""
     name = f"{row.section}.{row.fact}"
     number, rule = next(
         (number, rule)
@@ -72,7 +72,7 @@ def _same_but_for_names(one: object, other: object) -> bool:
 
 
 def find_only_bad(row: ReportDifference, bad: Callable[[object], bool] = bool) -> str:
-    """Return `A` or `B`, whichever alone has a bad value, or an empty text if both or none has."""
+    """Return `A` or `B` if only that one has a bad value, or else an empty string."""
     found = [key for key, value in (("A", row.a), ("B", row.b)) if bad(value)]
     return found[0] if len(found) == 1 else ""
 
@@ -205,4 +205,4 @@ RULES = (
     SuspicionRule(r"limits\..*|resources\..*|changes\.settings.*", "setting"),
     SuspicionRule(r".*", "other"),
 )
-"""The first match wins; within a group, differences of an earlier rule come first."""
+"""The first match wins; within a group, differences are sorted by the order of the rules."""

@@ -1,1 +1,1 @@
-"""A report as Markdown for a tracker, and as the files of a bundle."""
+"""A report as Markdown for an issue tracker, and as the files of a bundle."""

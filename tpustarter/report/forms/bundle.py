@@ -1,6 +1,6 @@
 """The files of a report: `report.md`, `report.json`, reproducers, a manifest, and an archive.
 
-The archive identifies nobody: it has no owner, no host, and no time but that of the report.
+The archive identifies nobody: it contains no owner, no host, and no time except the report's.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MANIFEST_SCHEMA = "tpustarter.bug-report-manifest/1"
 
 
 def make_bundle_files(report: BugReport) -> dict[str, bytes]:
-    """Return the contents of all files by name; the manifest lists the others."""
+    """Return the contents of all files by name; the manifest lists the other files."""
     document = report.document
     made = {
         "report.md": markdown_form.render_markdown(document).encode(),
@@ -53,13 +53,13 @@ def make_bundle_files(report: BugReport) -> dict[str, bytes]:
 
 
 def make_bundle_name(document: dict[str, object]) -> str:
-    """Return the name of a report's folder, from the time when it was made."""
+    """Return the name of a report's folder, from the time at which the report was made."""
     moment = re.sub(r"[^0-9T]", "", str(document["made"]).partition("+")[0]).replace("T", "-")
     return f"tpustarter-report-{moment}"
 
 
 def make_archive(name: str, made: dict[str, bytes]) -> bytes:
-    """Return a .tar.gz of the files, below a folder with that name."""
+    """Return a .tar.gz of the files, in a folder with this name."""
     inner = io.BytesIO()
     with tarfile.open(fileobj=inner, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for file, data in made.items():
@@ -73,10 +73,10 @@ def make_archive(name: str, made: dict[str, bytes]) -> bytes:
 
 
 def write_bundle(report: BugReport, folder: Path) -> Path:
-    """Write a report below a folder, and save its pseudonyms in the state folder.
+    """Write a report into a folder, and save its pseudonyms in the state folder.
 
     Raises:
-        Problem: A file cannot be written, or the folder exists already.
+        Problem: A file cannot be written, or the report's folder already exists.
     """
     name, made = make_bundle_name(report.document), make_bundle_files(report)
     place = folder / name
@@ -89,7 +89,7 @@ def write_bundle(report: BugReport, folder: Path) -> Path:
     locations.chown_to_caller(place)
     check_runs.remember_names(report.names.list_pseudonyms())
     for file, data in made.items():
-        with contextlib.suppress(OSError):  # where it cannot be made, nothing can be put there
+        with contextlib.suppress(OSError):  # `_put` then raises a Problem
             locations.make_missing_folders((place / file).parent)
         _put(place / file, data)
     packed = folder / f"{name}.tar.gz"

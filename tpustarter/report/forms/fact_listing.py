@@ -1,4 +1,4 @@
-"""All facts of a report in Markdown: a folded block for each section, then the missing ones."""
+"""All facts of a report in Markdown: a folded block per section, then the missing sections."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ ORDER = (
     "program",
     "last_run",
 )
-"""Sections, the most useful for a maintainer first."""
+"""Sections, the most useful to a maintainer first."""
 LONG = 240
-"""Characters of a row; the fields of a longer one have a line each."""
+"""Maximum length of a row; a longer one is split into a line per field."""
 
 
 def format_sections(view: ReportView, *, whole: bool) -> Iterator[str]:
-    """Yield each section as a folded block, then the sections and fields that are missing.
+    """Yield each section as a folded block, then the missing sections and fields.
 
-    The form contains the reproducers already, so they are listed only if `whole` is set.
+    The form already contains the reproducers, so they are listed only if `whole` is set.
     """
     for one in sorted(view.document.sections, key=_place):
         if one.name == reproducer_files.SECTION and not whole:
@@ -68,17 +68,17 @@ def _folded(title: str, inside: str) -> str:
 
 
 def _has(value: object) -> bool:
-    """Return whether a value holds a fact; false, None, zero and empty values don't."""
+    """Return whether a value contains a fact; false, None, zero and empty values do not."""
     return any(map(_has, value.values())) if is_object(value) else bool(value)
 
 
 def _place(section: ReportSection) -> int:
-    """Return the position of a section; one that is not in `ORDER` comes after the others."""
+    """Return a section's position; sections that are not in `ORDER` come last."""
     return ORDER.index(section.name) if section.name in ORDER else len(ORDER)
 
 
 def _lines(value: object, name: str = "") -> Iterator[str]:
-    """Yield facts as `name: value`, one a line; a text of several lines goes below its name."""
+    """Yield facts as `name: value`, one per line; the name precedes a text of several lines."""
     if is_object(value):
         for key, item in value.items():
             yield from _lines(item, f"{name}.{key}" if name else key)

@@ -1,7 +1,7 @@
-"""The forms of the trackers as data: the headings of each, and the functions that fill them in.
+"""The trackers' forms as data: the headings of each, and the functions that fill them in.
 
-Labels are those of the public forms, letter for letter, because the trackers' robots and
-maintainers read them; each form names its source. Forms were read in 2026-11.
+Labels match the public forms letter for letter, because the trackers' bots and maintainers read
+them; each form names its source. The forms were read in 2026-11.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tpustarter.report.report_document import ASKED, FrameworkFacts
 
 YOURS = "<!-- Yours to write: {} -->"
 NO_RESPONSE = "_No response_"
-"""GitHub's text for an optional field that is empty."""
+"""GitHub's text for an empty optional field."""
 FACTS = "\0facts"
-"""The place of all facts."""
+"""Placeholder for all facts."""
 COLUMNS = 100
-"""Width of a fenced line that GitHub shows without a scroll bar."""
+"""Widest fenced line that GitHub shows without a scroll bar."""
 FRAMES = 14
 """Innermost frames of a stack that are shown unfolded."""
 
@@ -33,14 +33,14 @@ Fill = Callable[[ReportView], Iterator[str]]
 
 
 class FormField(NamedTuple):
-    """A heading of a form, and the function that yields the lines below it."""
+    """A form's heading, and the function that yields the lines after it."""
 
     heading: str
     fill: Fill
 
 
 def fill_form(view: ReportView) -> Iterator[str]:
-    """Yield the form of the report's tracker, line by line, with `FACTS` in place of all facts."""
+    """Yield the form of the report's tracker line by line, with `FACTS` for all facts."""
     for field in FORMS[view.first.tracker]:
         yield field.heading
         yield ""
@@ -57,7 +57,7 @@ def _word(text: str) -> Fill:
 
 
 def format_description(view: ReportView) -> Iterator[str]:
-    """Yield the questions for the user's description, then the symptoms."""
+    """Yield the questions for the user's description, followed by the symptoms."""
     yield report_questions.format_prompt(report_questions.list_user_questions(view))
     yield ""
     yield from format_symptoms(view)
@@ -96,7 +96,7 @@ def format_symptoms(view: ReportView) -> Iterator[str]:
 
 
 def _stack(facts: FrameworkFacts) -> Iterator[str]:
-    """Yield the innermost frames of a hang, the native ones where there are any."""
+    """Yield the innermost frames of a hang, from the native stack if there is one."""
     stack = facts.native_stack or facts.python_stack
     frames = [line for line in stack.splitlines() if "<frozen importlib" not in line]
     if frames:
@@ -106,7 +106,7 @@ def _stack(facts: FrameworkFacts) -> Iterator[str]:
 
 
 def format_facts(view: ReportView) -> Iterator[str]:
-    """Yield the summary for maintainers, then the place of all facts."""
+    """Yield the summary for maintainers, followed by the placeholder for all facts."""
     yield "Collected by tpustarter, and in full in the folded parts below:"
     lines = (part for line in report_summary.summarize_report(view) for part in _wrapped(line))
     yield from fence_text("\n".join(lines))
@@ -151,7 +151,7 @@ def _steps(view: ReportView) -> Iterator[str]:
 
 
 def format_reproducer(view: ReportView) -> Iterator[str]:
-    """Yield the code that reproduces the failures; without any, a request to the user."""
+    """Yield the code that reproduces the failures, or a request to the user if there is none."""
     made = [*reproducer_files.format_reproducers(view)]
     yours = YOURS.format("the shortest code that shows it, with data that it makes itself")
     yield from made or [yours]
@@ -193,7 +193,7 @@ def _tensorflow_behavior(view: ReportView) -> Iterator[str]:
 
 
 def _log(view: ReportView) -> Iterator[str]:
-    """Yield the symptoms without their own fences: the form fences them."""
+    """Yield the symptoms without their own fences, because the form fences them."""
     seen = [line for line in format_symptoms(view) if line and not line.startswith("```")]
     yield from fence_text(
         "\n".join(seen) or "no error was seen while this report was made", "shell"
@@ -244,7 +244,7 @@ FORMS: Mapping[str, tuple[FormField, ...]] = {
         FormField("## Environment", _xla_environment),
         FormField("## Additional context", format_facts),
     ),
-    # No form is public: these are the two parts that PyTorch's own form has.
+    # No form is public; these are the two parts of PyTorch's own form.
     # github.com/pytorch/pytorch/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml
     "torchtpu": (
         FormField("### Description", format_description),
@@ -275,7 +275,7 @@ FORMS: Mapping[str, tuple[FormField, ...]] = {
         FormField("### Standalone code to reproduce the issue", format_reproducer),
         FormField("### Relevant log output", _log),
     ),
-    # The parts of a case that Google's support asks for, in its order.
+    # The parts of a case that Google's support asks for, in the same order.
     # cloud.google.com/support/docs/best-practice
     "cloud-tpu": (
         FormField("### Time", _time),

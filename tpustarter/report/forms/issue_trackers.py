@@ -1,4 +1,4 @@
-"""The trackers where bugs are filed, and how their own forms are filled in."""
+"""The trackers where bugs are filed, and the way to fill in their forms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tpustarter.core.problem import ExitCode, Problem
 
 @dataclass(frozen=True)
 class IssueTracker:
-    """A place that takes bug reports, with the form and the questions of its maintainers."""
+    """A place that takes bug reports, with its form and its maintainers' questions."""
 
     id: str
     names: tuple[str, ...]
@@ -19,24 +19,25 @@ class IssueTracker:
     file_at: str
     search_at: str
     form: str
-    """The address of its form; empty where none is public."""
+    """The form's address; empty if none is public."""
     how: str
-    """The way to put a report into its form."""
+    """The way to put a report into the form."""
     packages: tuple[str, ...] = ()
-    """Packages whose versions its maintainers ask for; empty for all."""
+    """Packages whose versions the maintainers ask for; empty for all."""
     note: str = ""
     """A warning to read before filing."""
     asked_in_form: tuple[str, ...] = ()
-    """Questions that its form has as fields, or has no use for."""
+    """Questions that the form has as fields, or does not need."""
     on_cpu: str = ""
     """The setting that runs the same code without a TPU."""
     louder: str = ""
     """Variables for the most verbose log. Sources: docs.jax.dev/en/latest/config_options.html,
-    docs.pytorch.org/xla/master (its page on troubleshooting), read 2026-11."""
+    docs.pytorch.org/xla/master (its troubleshooting page), read 2026-11."""
     dumps: str | None = None
-    """Variables that dump the program as the compiler got it, beside XLA's own dump; None where
-    none are known. Both are named where there are two, because in openxla/xla#23350 XLA's wrote
-    nothing on a TPU. Source: github.com/openxla/xla/blob/main/docs/hlo_dumps.md (read 2026-11)."""
+    """Variables that dump the program as the compiler received it, in addition to XLA's own dump;
+    None if none are known. Both are named if there are two, because in openxla/xla#23350 XLA's
+    wrote nothing on a TPU. Source: github.com/openxla/xla/blob/main/docs/hlo_dumps.md (read
+    2026-11)."""
 
 
 _ONE_TEXT = "The issue is one text, so paste everything below the line."
@@ -121,20 +122,24 @@ NEWEST = {
     "torch_tpu": "0.2.0",
     "tensorflow": "2.21.0",
 }
-"""The newest releases of 2026-11. A newer one may be out: nothing is asked online."""
+"""The newest releases as of 2026-11. There may be newer ones: nothing is looked up online."""
 NEWEST_FOR = {
     ("jax", "3.10"): "0.6.2",
     ("jaxlib", "3.10"): "0.6.2",
     ("jax", "3.11"): "0.10.2",
     ("jaxlib", "3.11"): "0.10.2",
 }
-"""The newest releases for an older Python."""
+"""The newest releases for older Pythons."""
 PINNED = {"torch": "torch_xla"}
-"""Packages whose version another one decides: beside that one they don't count as stale."""
+"""Packages whose version another package decides; with that one, they never count as stale."""
 
 
 def find_tracker(text: str) -> IssueTracker:
-    """Return the tracker with an id or a product's name; raise Problem where there is none."""
+    """Return the tracker with this id or product name.
+
+    Raises:
+        Problem: There is no such tracker.
+    """
     key = text.strip().casefold().replace(" ", "-")
     for one in TRACKERS:
         if key in (one.id, one.title.casefold().replace(" ", "-"), *one.names):
@@ -146,7 +151,7 @@ def find_tracker(text: str) -> IssueTracker:
 
 
 def choose_tracker(installed: Sequence[str]) -> IssueTracker:
-    """Return the tracker of the installed framework; that of JAX where there is none."""
+    """Return the tracker of the installed framework, or JAX's if there is none."""
     for package, tracker in (
         ("torch_tpu", "torchtpu"),
         ("torch_xla", "pytorch-xla"),

@@ -1,8 +1,8 @@
 """The report as Markdown: notes for the user before filing, then a tracker's form with all facts.
 
-Facts are in fenced blocks, so nothing in them is markup. The first part is for the user, stays out
-of the issue, and fits a terminal. Text of the issue itself is not wrapped, because GitHub shows the
-end of a line as a break.
+Facts are in fenced blocks, so nothing in them is markup. The first part is for the user: it stays
+out of the issue, and fits a terminal. The text of the issue itself is not wrapped, because GitHub
+renders the end of a line as a break.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tpustarter.report.report_document import ASKED
 from tpustarter.text import phrases
 
 LONGEST = 60_000
-"""Characters of an issue, fewer than GitHub's limit: facts beyond are in report.json."""
+"""Maximum length of an issue, below GitHub's limit; further facts are in report.json."""
 WIDTH = 79
 """Columns of the notes for the user."""
 SHORT = 160
-"""Characters of an error in one line."""
+"""Maximum length of an error on one line."""
 
 
 def render_markdown(document: dict[str, object], limit: int = LONGEST) -> str:
-    """Return the report in the form of its tracker, cut to about `limit` characters."""
+    """Return the report in its tracker's form, cut to about `limit` characters."""
     view = ReportView(document)
     before, _, after = "\n".join([*_before(view), *form_headings.fill_form(view)]).partition(
         form_headings.FACTS
@@ -48,7 +48,7 @@ def render_markdown(document: dict[str, object], limit: int = LONGEST) -> str:
 
 
 def _before(view: ReportView) -> Iterator[str]:
-    """Yield the notes for the user, which do not belong to the issue."""
+    """Yield the notes for the user, which are not part of the issue."""
     tracker = issue_trackers.find_tracker(view.first.tracker)
     yield "## Before you file"
     yield ""
@@ -76,7 +76,7 @@ def _before(view: ReportView) -> Iterator[str]:
 
 
 def _happens(view: ReportView) -> Iterator[str]:
-    """Yield the hangs of frameworks; without any, the first error."""
+    """Yield the hangs of frameworks, or the first error if there are none."""
     told: set[str] = set()
     for one in view.first.hung:
         likely = f", and {one.likely}" if one.likely else ""
@@ -91,14 +91,14 @@ def _happens(view: ReportView) -> Iterator[str]:
     slow = list(
         filter(None, (report_summary.describe_unfinished_import(view, name) for name in ASKED))
     )
-    if slow:  # torch_xla imports torch first, so one of them tells it
+    if slow:  # torch_xla imports torch first, so one sentence is enough
         yield f"**Slow**: {slow[0]}. `tpustarter report --wait 300` waits longer."
     if not view.first.hung:
         yield f"**What happens**: {next(_errors(view))}"
 
 
 def _errors(view: ReportView) -> Iterator[str]:
-    """Yield the errors, the most telling first; then a sentence for a report without any."""
+    """Yield the errors, the most telling first, and at the end a sentence that there are none."""
     if last := view.facts.known.last_error:
         yield f"the log ends in {_short(last)}"
     for name in ASKED:
@@ -138,7 +138,7 @@ def _known(view: ReportView) -> Iterator[str]:
 
 
 def _stale(view: ReportView) -> str:
-    """Return the sentence on stale versions; packages of one release are named together."""
+    """Return the sentence on stale versions, naming packages of one release together."""
     together: dict[tuple[str, str], list[str]] = {}
     for one in report_questions.list_stale_packages(view):
         together.setdefault((one.found, one.newest), []).append(one.name)

@@ -1,6 +1,6 @@
 """Questions that a report cannot answer: the user's part of a form, and commands for the rest.
 
-Maintainers ask them again and again. Each question appears only where the facts leave it open.
+Maintainers ask them often. Each question appears only if the facts leave it open.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DUMP = 'XLA_FLAGS="$XLA_FLAGS --xla_dump_to=/tmp/hlo"'
 
 
 def list_user_questions(view: ReportView) -> list[str]:
-    """Return the report's questions that only the user can answer."""
+    """Return the questions about a report that only the user can answer."""
     tracker, facts = issue_trackers.find_tracker(view.first.tracker), view.facts
     hosts = facts.metadata.hosts or 1
     has_tpu = bool(facts.tpu.chips)
@@ -59,13 +59,13 @@ def list_stale_packages(view: ReportView) -> list[StalePackage]:
 
 
 def format_prompt(asked: list[str]) -> str:
-    """Return a comment with the questions; it is visible while writing, and not in the issue."""
+    """Return an HTML comment with the questions, visible while writing but not in the issue."""
     rows = "\n".join(f"- {one}" for one in asked)
     return f"<!-- Yours to write, because no file tells it:\n{rows}\n-->"
 
 
 def format_next_steps(view: ReportView) -> Iterator[str]:
-    """Yield a maintainer's likely next questions, with commands for them; none was run."""
+    """Yield a maintainer's likely next questions, with commands for them, none of which was run."""
     tracker, hung = issue_trackers.find_tracker(view.first.tracker), view.first.hung
     if any(one.confidence == "confirmed" for one in view.first.known):
         return  # its fix comes first, and there may be nothing to ask then

@@ -1,8 +1,8 @@
-"""A summary of a dozen lines with the facts that maintainers ask for first.
+"""A summary of about a dozen lines, with the facts that maintainers ask for first.
 
-A line is there only where something is known. The questions were counted in closed threads of the
-trackers: versions, kind of TPU, how many hosts, runtime version, who holds the device, the
-framework's answer, how it was installed, and whether the host ran out of memory.
+A line is present only if its fact is known. The questions were counted in closed threads of the
+trackers: versions, kind of TPU, number of hosts, runtime version, the process that holds the
+device, the framework's response, its installer, and whether the host ran out of memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HOUR_S = 3600.0
 
 
 def summarize_report(view: ReportView) -> Iterator[str]:
-    """Yield the summary, a line for each question with an answer."""
+    """Yield the summary, a line for each question that has an answer."""
     yield f"device: {describe_chips(view)}"
     for name, told in (
         ("slice", _slice(view)),
@@ -39,7 +39,7 @@ def summarize_report(view: ReportView) -> Iterator[str]:
 
 
 def describe_chips(view: ReportView) -> str:
-    """Return the number and the kind of the chips on the PCI bus."""
+    """Return the number and kind of the chips on the PCI bus."""
     facts = view.facts.tpu
     if not facts.chips:
         return "no TPU chip on PCI"
@@ -59,7 +59,7 @@ def _slice(view: ReportView) -> str:
 
 
 def _users(view: ReportView) -> str:
-    """Return the holders of the device, or an empty text if there is no TPU and no lock."""
+    """Return the holders of the device, or an empty string if there is no TPU and no lock."""
     facts = view.facts.tpu
     if facts.lock.state == "absent" and not facts.chips:
         return ""
@@ -78,7 +78,7 @@ def _libtpu(view: ReportView) -> str:
 
 
 def _installed(view: ReportView) -> str:
-    """Return the installers of the frameworks, origins outside an index, and duplicates."""
+    """Return the frameworks' installers, origins other than an index, and duplicates."""
     facts = view.facts.python
     ways = set(facts.installed_by.values())
     parts = [f"by {phrases.join_words(sorted(ways))}"] if ways else []
@@ -88,7 +88,7 @@ def _installed(view: ReportView) -> str:
 
 
 def describe_unfinished_import(view: ReportView, name: str) -> str:
-    """Return that a framework was still being imported, and how busy the machine was, or ""."""
+    """Describe an import that did not finish and the machine's load, or return "" if it did."""
     facts = view.facts.framework(name)
     if not facts.unfinished_in:
         return ""
@@ -104,7 +104,7 @@ _STATES = {
     "crashed": "crashed in",
     "unfinished": "did not finish",
 }
-"""How a step that gave no answer is told, by its state."""
+"""Words for a step without a result, by its state."""
 
 
 def _asked(view: ReportView) -> Iterator[tuple[str, str]]:

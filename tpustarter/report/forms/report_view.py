@@ -1,4 +1,4 @@
-"""A view of a report's document, and functions that quote text so that nothing in it is markup."""
+"""A view of a report's document, and functions that quote text so that none of it is markup."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def escape_text(text: str) -> str:
 
 
 def fence_text(text: str, language: str = "text") -> Iterator[str]:
-    """Yield a block whose fence is longer than any row of backticks in it."""
+    """Yield a fenced block whose fence is longer than any run of backticks in the text."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     yield f"{fence}{language}"

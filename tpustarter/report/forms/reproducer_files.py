@@ -1,4 +1,4 @@
-"""The reproducers of a report: in the form, and as files of the bundle."""
+"""The reproducers of a report, in the tracker's form and as files of the bundle."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tpustarter.report.report_document import ReportFacts, Reproducer
 
 SECTION = FOLDER = "reproducers"
 _FAILS = ("fails", "raises", "crashes")
-"""Beginnings of the outcome of a run that failed."""
+"""Prefixes of the outcomes of failed runs."""
 SHORT = 150
-"""Lines of a file up to which it is in the issue too; a longer one is only in the bundle."""
+"""Maximum number of lines of a file in the issue; a longer one is only in the bundle."""
 
 
 def make_reproducer_files(facts: ReportFacts) -> dict[str, bytes]:
-    """Return the reproducers and their output, by their names in the bundle."""
+    """Return the reproducers and their output, by file name in the bundle."""
     made: dict[str, bytes] = {}
     for one in facts.reproducers.files:
         if _is_told(one):
@@ -29,7 +29,7 @@ def make_reproducer_files(facts: ReportFacts) -> dict[str, bytes]:
 def format_reproducers(view: ReportView) -> Iterator[str]:
     """Yield the part of an issue that reproduces the failures."""
     for one in view.facts.reproducers.files:
-        claim = "Claim: " if "." in one.id else ""  # of a check, which did not hold
+        claim = "Claim: " if "." in one.id else ""  # a check's title is the claim that did not hold
         yield from (f"**`{one.id}`**: {claim}{escape_text(one.title)}. {escape_text(one.says)}", "")
         if one.variants:
             yield from ("| variant | outcome |", "|---|---|")

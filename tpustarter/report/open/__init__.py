@@ -1,1 +1,1 @@
-"""A report from another machine: read without trust, and judged by today's rules."""
+"""A report from another machine: read without trust, and assessed by today's rules."""

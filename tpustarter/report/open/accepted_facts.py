@@ -1,8 +1,7 @@
-"""The facts of a foreign report that are accepted: those that a report made here could contain.
+"""The accepted facts of a foreign report: those that a report of this version could contain.
 
-Every fact passes through the shape of its field again, and through the search for names and
-secrets. So control characters, markup outside of a fence, or a value of another type never get any
-further.
+Every fact passes through its field's shape again, and through the search for names and secrets.
+Control characters, markup outside of a fence, and values of another type are therefore rejected.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from tpustarter.report.collect.collectors import Collector
 from tpustarter.report.report_document import ReportSection, State
 
 LONGEST_TEXT = 100_000
-"""Characters of one text; a report made here has at most half of that."""
+"""Maximum length of one text; in a report of this version it is at most half of that."""
 ALL_TEXT = 1_000_000
-"""Characters of all texts together, which takes seconds to search for names."""
+"""Maximum length of all texts together, which take seconds to search for names."""
 MOST_SECTIONS = 100
 NOT_ASKED = "the report was made before this was asked"
 _STATES: tuple[State, ...] = ("answered", "unanswered", "left out")
@@ -33,7 +32,7 @@ _NUMBERED = re.compile(rf"\b({'|'.join(KINDS)})-(\d{{1,4}})\b")
 
 
 class _Kept(Pseudonyms):
-    """Pseudonyms that keep those of the report; a name that is still found gets the next number."""
+    """Pseudonyms that keep the report's own; a name that is still found gets the next number."""
 
     def __init__(self, text: str) -> None:
         last = dict.fromkeys(KINDS, 0)
@@ -47,7 +46,7 @@ class _Kept(Pseudonyms):
 
 
 class ForeignText(Cleaner):
-    """A cleaner for texts of another machine, which doesn't look for this one's environment."""
+    """Cleans texts from another machine, without searching for this machine's environment."""
 
     def __init__(self, text: str) -> None:
         """Collect the pseudonyms in the whole text of a report."""
@@ -55,15 +54,27 @@ class ForeignText(Cleaner):
         self._left = ALL_TEXT
 
     def clean_text(self, text: str, lines: int = LINES) -> str:
-        """Return the last lines of a text, cleaned; raise UncleanText."""
+        """Return the last lines of a text, cleaned.
+
+        Raises:
+            UncleanText: A name or a secret remains in it, or it is too long.
+        """
         return super().clean_text(self._bounded(text), lines)
 
     def clean_path(self, value: str) -> str:
-        """Return a path, with pseudonyms unless it is public; raise UncleanText."""
+        """Return a path, with pseudonyms unless it is public.
+
+        Raises:
+            UncleanText: A name or a secret remains in it, or it is too long.
+        """
         return super().clean_path(self._bounded(value, 1_000))
 
     def require_clean(self, text: str) -> str:
-        """Return a text unchanged; raise UncleanText for control characters or secrets."""
+        """Return a text unchanged.
+
+        Raises:
+            UncleanText: It contains control characters, secrets or known names, or it is too long.
+        """
         if not all(line.isprintable() for line in text.split("\n")):
             raise UncleanText("it holds control characters")
         return super().require_clean(self._bounded(text))
@@ -87,7 +98,7 @@ def list_collectors() -> dict[str, Collector]:
 def accept_sections(
     given: object, reader: ForeignText
 ) -> tuple[list[ReportSection], list[OmittedFact], list[str]]:
-    """Return the sections of a report, the fields that were left out, and unknown sections."""
+    """Return the sections of a report, the omitted fields, and the names of unknown sections."""
     asked = list_collectors()
     made: dict[str, ReportSection] = {}
     left_out: list[OmittedFact] = []
@@ -123,7 +134,7 @@ def _section(
 
 
 def clean_sentence(value: object, reader: ForeignText, lines: int = 3) -> str:
-    """Return a sentence, cleaned, or an empty text if there is none or it is unclean."""
+    """Return a sentence, cleaned, or an empty string if there is none or it is unclean."""
     try:
         return reader.clean_text(value, lines) if isinstance(value, str) else ""
     except UncleanText:
@@ -138,7 +149,7 @@ def parse_seconds(value: object) -> float:
 
 
 def read_replacements(given: object) -> dict[str, int]:
-    """Return the number of replaced names by kind, or 0 for a kind that the report doesn't have."""
+    """Return the number of replaced names by kind, with 0 for a kind that the report lacks."""
     sound = {
         kind: count for kind, count in entries_of_type(given, int).items() if 0 <= count < 10**9
     }
@@ -146,7 +157,7 @@ def read_replacements(given: object) -> dict[str, int]:
 
 
 def read_left_out(given: object, reader: ForeignText) -> Iterator[OmittedFact]:
-    """Yield the fields that were left out when the report was made."""
+    """Yield the fields that were omitted when the report was made."""
     for fields in items_of_type(given, dict[str, object], MOST_SECTIONS):
         what = fields.get("what")
         if isinstance(what, str) and re.fullmatch(r"[a-z][a-z0-9_]{0,40}(\.[a-z_ ]{1,40})?", what):

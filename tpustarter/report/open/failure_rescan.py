@@ -1,7 +1,8 @@
 """A second search of a report's texts, for the failures that are known today.
 
-A report doesn't contain the whole log, only the lines that showed a failure. So a failure is kept
-while one of its patterns still matches them, together with the evidence of that machine.
+A report does not contain the whole log, only the lines that showed a failure. A failure is
+therefore kept while one of its patterns still matches them, together with the evidence from that
+machine.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ _SURENESS: tuple[failure_ranking.Confidence, ...] = ("possible", "likely", "conf
 
 @dataclass(frozen=True)
 class _ScannedText:
-    """A text of a report, with the failures that were found in it then."""
+    """A text of a report, with the failures that were originally found in it."""
 
     source: str
     lines: tuple[str, ...]
     then: Mapping[str, KnownFailureRow]
-    """By the id that the failure has today."""
+    """By the failure's current id."""
     numbers: tuple[int, ...] = ()
-    """The original numbers of the lines; empty where they count from 1."""
+    """The original line numbers; empty if they count from 1."""
 
     def number(self, line: int) -> int:
         return self.numbers[line - 1] if self.numbers else line
 
 
 def rescan_failures(facts: ReportFacts) -> dict[str, object] | None:
-    """Return the facts of the section `known` as of today, or None without a text to search."""
+    """Return the current facts for the section `known`, or None if there is no text to search."""
     scanner = log_scanner.FailureScanner(failures.read_known_failures())
     findings = tuple(_findings(facts.checks))
     rows: list[dict[str, object]] = []
@@ -58,7 +59,7 @@ def rescan_failures(facts: ReportFacts) -> dict[str, object] | None:
 
 
 def find_current_id(name: str) -> str:
-    """Return the current id of a known failure, or the given id if it is not known."""
+    """Return a known failure's current id, or the given id if it is unknown."""
     return next(
         (one.id for one in failures.read_known_failures() if name in (one.id, *one.aliases)), name
     )
@@ -98,7 +99,7 @@ def _texts(facts: ReportFacts) -> Iterator[_ScannedText]:
 def _whole(
     source: str, parts: Iterable[str], then: Mapping[str, KnownFailureRow]
 ) -> Iterator[_ScannedText]:
-    """Yield a text of the report, extended by the quotes that it lacks."""
+    """Yield a text of the report, extended by the quotes that are missing from it."""
     text = "\n".join(parts)
     more = (one.quote for one in then.values())
     lines = [*text.split("\n"), *(one for one in more if one not in text)]
@@ -107,7 +108,7 @@ def _whole(
 
 
 def _with_then(scan: LogScan, text: _ScannedText) -> list[failure_ranking.FailureMatch]:
-    """Return today's matches of a text, and those of then that still have a sign."""
+    """Return today's matches of a text, and the original ones that still have a sign."""
     found = {
         one.failure.id: one
         for one in failure_ranking.rank_failures(scan, failures.read_known_failures())
@@ -118,7 +119,7 @@ def _with_then(scan: LogScan, text: _ScannedText) -> list[failure_ranking.Failur
             continue
         shown = [*signs.get("shows", ()), *signs.get("suggests", ())]
         if not shown and name_shapes.PSEUDONYM.search(row.quote):
-            # The text that matched may be behind a pseudonym, so nothing speaks against it.
+            # The matching text may be behind a pseudonym, so nothing contradicts the match.
             shown = [FailureSign("", _line(row), row.quote)]
         if not shown:
             continue
@@ -131,13 +132,13 @@ def _with_then(scan: LogScan, text: _ScannedText) -> list[failure_ranking.Failur
 
 
 def _sure(one: failure_ranking.FailureMatch, row: KnownFailureRow) -> failure_ranking.Confidence:
-    """Return the confidence of then if its machine was looked at, else the higher one."""
+    """Return the original confidence if that machine was examined, or else the higher one."""
     place = _SURENESS.index(row.confidence) if row.confidence in _SURENESS else 0
     return _SURENESS[place if row.here else max(place, _SURENESS.index(one.confidence))]
 
 
 def _fields(one: failure_ranking.FailureMatch, text: _ScannedText) -> dict[str, object]:
-    """Return the row of a failure, with the line and the quote that it had then."""
+    """Return a failure's row, with its original line and quote."""
     fields = reported_failures.make_known_failure_row(one, text.source)
     row = text.then.get(one.failure.id)
     line = _line(row) if row else text.number(one.signs[0].line)

@@ -1,7 +1,8 @@
-"""A foreign report, opened and judged again by today's rules.
+"""A foreign report, opened and assessed again by today's rules.
 
-The result is a document as `make_report` makes it, so the form, the comparison and every reader of
-`report.json` can use it. Its field `opened` lists changes in the judgement, and what is not shown.
+The result is a document like that of `make_report`, so the form, the comparison and every reader of
+`report.json` can use it. Its `opened` field lists the changes in the assessment, and the parts that
+are not shown.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ _ID = re.compile(r"[a-z0-9][a-z0-9._-]{1,80}")
 
 
 def open_report(path: Path) -> Fields:
-    """Open a report and judge it again; raise Problem for a file that is no report."""
+    """Open a report and assess it again.
+
+    Raises:
+        Problem: The file is not a report.
+    """
     bundle = unpack.read_bundle(path)
     try:
         given = unpack.parse_object(bundle.files[unpack.REPORT], unpack.REPORT)
@@ -50,7 +55,7 @@ def open_report(path: Path) -> Fields:
 
 
 def render_report(document: Fields, limit: int) -> str:
-    """Return an opened report for the terminal: the changes of the judgement, then the report."""
+    """Return an opened report for the terminal: the changed assessment, then the report."""
     opened = msgspec.convert(document["opened"], OpenedReportNotes)
     said = opened.differs or ["Today's rules come to the judgement that it had then."]
     made = (
@@ -62,7 +67,7 @@ def render_report(document: Fields, limit: int) -> str:
 
 
 def format_time(document: Fields) -> str:
-    """Return the time when a report was made, for people."""
+    """Return the time at which a report was made, for display."""
     return re.sub(r"(T[\d:]{5})[\d:.]*(Z|\+00:00)$", r"\1 UTC", str(document["made"])).replace(
         "T", " ", 1
     )
@@ -121,7 +126,7 @@ def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
 
 
 def _known_again(sections: Sequence[ReportSection]) -> ReportSection:
-    """Return the section on known failures, made again from the texts of the others."""
+    """Return the section on known failures, made again from the texts of the other sections."""
     one = next(one for one in sections if one.name == "known")
     made = failure_rescan.rescan_failures(read_facts(sections))
     if made is None:
@@ -137,7 +142,7 @@ def _told(shape: allowed_fields.Shape, value: object, reader: ForeignText) -> st
 
 @dataclass(frozen=True)
 class _EarlierJudgement:
-    """The judgement in a report, as far as it is compared."""
+    """The assessment in a report, as far as it is compared."""
 
     stale: set[str]
     known: set[str]
@@ -170,7 +175,7 @@ def _each(first: Fields, name: str, key: str) -> Iterator[str]:
 
 
 def _differs(then: _EarlierJudgement | None, now: ReportTriage) -> Iterator[str]:
-    """Yield the changes of the judgement: a sentence for today's, and one for what it was then."""
+    """Yield the changes in the assessment: a sentence for today's, and one for the original."""
     if then is None:
         yield "The report does not say how it was judged when it was made."
         return

@@ -1,7 +1,7 @@
-"""The files of a foreign bundle, read in memory: nothing is extracted, and everything is bounded.
+"""The files of a foreign bundle, read in memory: nothing is extracted, and all sizes are limited.
 
-A bundle is an archive, its unpacked folder, or its report.json alone. Sentences compare its files
-with the manifest; a file that was changed is shown all the same.
+A bundle is an archive, its unpacked folder, or its report.json alone. Notes describe the
+differences from the manifest; a changed file is shown anyway.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text
 
 MOST_JSON_BYTES = 4_000_000
-"""Bytes of one JSON file; that of a report made here has a tenth of it."""
+"""Maximum size of one JSON file; a report of this version has a tenth of that."""
 REPORT, MANIFEST = "report.json", "manifest.json"
 _HINT = "give the .tar.gz that `tpustarter report` wrote, its folder, or its report.json"
 
@@ -42,13 +42,17 @@ class Bundle:
     name: str
     """The file's name without folders, safe to show."""
     files: dict[str, bytes]
-    """By their names below the report's folder."""
+    """By their names in the report's folder."""
     notes: tuple[str, ...] = ()
     """Sentences that compare the files with the manifest."""
 
 
 def read_bundle(path: Path) -> Bundle:
-    """Read the files of a report; raise Problem for a path that is none."""
+    """Read the files of a report.
+
+    Raises:
+        Problem: The path is not a report.
+    """
     shown = escape_text(Redactor(os.environ).redact_text(path.name or str(path)))
     try:
         found = _folder(path) if path.is_dir() else _file(path)
@@ -64,7 +68,11 @@ def read_bundle(path: Path) -> Bundle:
 
 
 def parse_object(data: bytes, name: str) -> dict[str, object]:
-    """Parse a JSON object; raise ValueError with a message that is safe to show."""
+    """Parse a JSON object.
+
+    Raises:
+        ValueError: The data are invalid or too large; the message is safe to show.
+    """
     if len(data) > MOST_JSON_BYTES:
         raise ValueError(f"{name} has {len(data):,} bytes, expected {MOST_JSON_BYTES:,} at most")
     try:
@@ -88,7 +96,7 @@ def _file(path: Path) -> dict[str, bytes]:
 
 
 def _bytes(path: Path, most: int = MOST_BYTES) -> bytes:
-    """Read a file; never a pipe or a device, which may have no end."""
+    """Read a regular file, but no pipe or device, which may have no end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as stream:
         status = os.fstat(descriptor)
@@ -100,7 +108,7 @@ def _bytes(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def _below_one_folder(archive: Iterator[tuple[tuple[str, ...], bytes]]) -> dict[str, bytes]:
-    """Return the files of the folder that has the report, by their names below it."""
+    """Return the files of the folder that contains the report, by their names in it."""
     given: dict[tuple[str, ...], bytes] = {}
     for parts, data in archive:
         if parts in given:
@@ -118,7 +126,7 @@ def _below_one_folder(archive: Iterator[tuple[tuple[str, ...], bytes]]) -> dict[
 
 
 def _folder(path: Path) -> dict[str, bytes]:
-    """Return the report and the files in its manifest; never a link."""
+    """Return the report and the files in its manifest, refusing links."""
     found: dict[str, bytes] = {}
     names, left = [REPORT, MANIFEST], MOST_BYTES
     while names:

@@ -1,9 +1,9 @@
-"""A reader of archives in memory, which trusts no size in them and uses no name as a path.
+"""An in-memory reader of archives, which trusts no size in them and uses no name as a path.
 
-It reads plain files and folders, as `bundle` and the common programs write them, and refuses the
-rest. So there is nothing to follow, to fill with zeros or to extract. The standard library's
-`tarfile` reads much more, and in older versions of Python that are supported here it never comes
-back from a header with a negative offset (CVE-2025-8194).
+It reads plain files and folders, as written by `bundle` and common programs, and refuses the rest.
+There is therefore nothing to follow, to fill with zeros or to extract. The standard library's
+`tarfile` reads much more, and in older supported versions of Python it never returns from a header
+with a negative offset (CVE-2025-8194).
 """
 
 from __future__ import annotations
@@ -15,24 +15,28 @@ from collections.abc import Iterator
 from tpustarter.text.terminal import cut_text, escape_text
 
 MOST_BYTES = 20_000_000
-"""Bytes of an archive, packed and unpacked, and of the files of a folder together."""
+"""Maximum size of an archive, packed and unpacked, and of a folder's files together."""
 MOST_MEMBERS = 200
-"""Files and folders in an archive; a report made here has a dozen files."""
+"""Maximum number of members in an archive; a report of this version has a dozen files."""
 DEEPEST = 4
-"""Parts of a name in an archive."""
+"""Maximum number of parts of a name in an archive."""
 _BLOCK = 512
 _FILE, _SKIPPED = (b"0", b"\0"), (b"5", b"x", b"g")
-"""Types of members: files, and those that are skipped, which are folders and metadata of a file."""
+"""Member types: files, and those that are skipped, which are folders and file metadata."""
 _PART = re.compile(r"[\w][\w .@+=~-]{0,120}", re.ASCII)
 _OCTAL = re.compile(rb"[0-7]{1,12}")
 
 
 class RefusedArchive(Exception):  # noqa: N818  it names a kind of file
-    """An archive that holds no report; the message is the reason, and is safe to show."""
+    """Raised for an archive without a report; the message is the reason, and is safe to show."""
 
 
 def decompress(data: bytes) -> bytes:
-    """Unpack gzip data of at most `MOST_BYTES`; raise RefusedArchive."""
+    """Unpack gzip data.
+
+    Raises:
+        RefusedArchive: The data are damaged, or unpack to more than `MOST_BYTES`.
+    """
     one = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         made = one.decompress(data, MOST_BYTES + 1)
@@ -48,7 +52,11 @@ def decompress(data: bytes) -> bytes:
 
 
 def read_members(data: bytes) -> Iterator[tuple[tuple[str, ...], bytes]]:
-    """Yield the files of an archive, each with the parts of its name; raise RefusedArchive."""
+    """Yield the files of an archive, each with the parts of its name.
+
+    Raises:
+        RefusedArchive: The archive is damaged, or has something that no report has.
+    """
     position, count = 0, 0
     while position + _BLOCK <= len(data):
         header = data[position : position + _BLOCK]
@@ -72,7 +80,11 @@ def read_members(data: bytes) -> Iterator[tuple[tuple[str, ...], bytes]]:
 
 
 def _named(header: bytes) -> tuple[str, ...]:
-    """Return the parts of a member's name; raise RefusedArchive for a name that leads elsewhere."""
+    """Return the parts of a member's name.
+
+    Raises:
+        RefusedArchive: A file of a report may not have this name.
+    """
     name = _text(header[:100])
     if header[257:265] == b"ustar\x0000" and header[345]:
         name = f"{_text(header[345:500])}/{name}"
@@ -85,7 +97,7 @@ def _named(header: bytes) -> tuple[str, ...]:
 
 
 def is_allowed_name(parts: tuple[str, ...]) -> bool:
-    """Return whether parts make a name that a file of a report may have."""
+    """Return whether these parts form a name that a file of a report may have."""
     return len(parts) <= DEEPEST and all(map(_PART.fullmatch, parts))
 
 
@@ -99,7 +111,11 @@ def _text(field: bytes) -> str:
 
 
 def _size(header: bytes) -> int:
-    """Return the size in a header; raise RefusedArchive if the checksum doesn't match."""
+    """Return the size in a header.
+
+    Raises:
+        RefusedArchive: The checksum does not match.
+    """
     field = header[124:136].strip(b" \0")
     told = header[148:156].strip(b" \0")
     spaces = sum(header[:148]) + sum(header[156:]) + 8 * ord(" ")

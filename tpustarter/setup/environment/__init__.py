@@ -1,1 +1,1 @@
-"""Environments with a framework: their steps, run and proof."""
+"""Environments with a framework: their steps, their set-up and their proof."""

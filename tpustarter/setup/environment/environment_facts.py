@@ -1,6 +1,6 @@
-"""Facts about the place where set-up is to make an environment.
+"""Facts about the machine and the folder in which set-up creates an environment.
 
-Nothing is started and nothing is written here.
+Nothing is started, and nothing is written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tpustarter.setup.environment.setup_profiles import SetupProfile
 
 @dataclass(frozen=True)
 class EnvironmentFacts:
-    """The facts about this machine that decide which steps are left."""
+    """The facts about this machine that determine the remaining steps."""
 
     profile: SetupProfile
     folder: Path
@@ -33,24 +33,24 @@ class EnvironmentFacts:
     system: str
     """System and processor, as `uname -sm` prints them."""
     generation: Generation | None
-    """Generation of the TPU in this machine."""
+    """The TPU generation of this machine."""
     occupied: str | None
-    """Why the environment may not be made there; None where it may."""
+    """Why the environment may not be created in the folder; None if it may."""
     half_made: bool
-    """True if an environment of set-up is there without a Python that could be started."""
+    """True if the folder contains an environment that set-up has not completed."""
     uv: Path | None
     python: Path | None
-    """A Python on this machine that the profile can be made with."""
+    """A Python on this machine that can create the profile's environment."""
     unfit: tuple[str, ...]
     """Other Pythons on PATH, such as `3.14`."""
     version: str | None
-    """Version of the Python in the environment; None while there is no complete one."""
+    """Version of the environment's Python; None if there is no complete environment."""
     installed: tuple[str, ...]
-    """Frameworks in the environment, and other packages the profile needs, as `name version`."""
+    """Frameworks and other needed packages in the environment, as `name version`."""
     done: tuple[str, ...]
-    """Steps whose command ended well, according to the folder's marker."""
+    """Steps whose command succeeded, according to the folder's marker."""
     wheel_inside: str
-    """The packages whose installation the marker records."""
+    """The packages that the marker records as installed."""
     proof: RecordedProof | None
     """The proof that the marker records."""
     remembered: bool
@@ -63,14 +63,14 @@ class EnvironmentFacts:
 
     @property
     def needed_versions(self) -> list[str]:
-        """Name and version of the packages the profile needs, or none unless all are installed."""
+        """Names and versions of the packages the profile needs; empty unless all are installed."""
         by_name = {package.split()[0]: package for package in self.installed}
         names = self.profile.packages
         return [by_name[name] for name in names] if by_name.keys() >= set(names) else []
 
     @property
     def site(self) -> Path:
-        """Folder of the environment's packages, whether it exists or not."""
+        """The environment's folder of packages, which may not exist."""
         first = self.python.name if self.python else f"python{self.profile.versions[0]}"
         libraries = self.folder / "lib"
         there = [path.name for path in _list_folder(libraries) if path.name.startswith("python3")]
@@ -82,7 +82,7 @@ class EnvironmentFacts:
         return self.shorten_path(self.folder)
 
     def shorten_path(self, path: Path) -> str:
-        """Return a path as a person would type it."""
+        """Return a path in the form that a person would type."""
         return interpreters.format_path(path, {"HOME": str(self.home)})
 
     def format_command(self, command: Sequence[str]) -> str:
@@ -102,7 +102,7 @@ class EnvironmentFacts:
 
     @property
     def is_half_installed(self) -> bool:
-        """Return whether an installation was interrupted, and left packages that may lack files."""
+        """True if an interrupted installation left packages that may lack files."""
         if not self.version or "install" in self.done:
             return False
         return any(
@@ -113,10 +113,10 @@ class EnvironmentFacts:
 def collect_facts(
     profile: SetupProfile, folder: Path, machine: host.Machine, own: Sequence[Path] | None = None
 ) -> EnvironmentFacts:
-    """Return the facts; `own` are folders of programs of the Python this program runs in.
+    """Return the facts; `own` are the program folders of the Python that runs this program.
 
     Raises:
-        Problem: the folder holds the environment of another profile.
+        Problem: The folder contains the environment of another profile.
     """
     home = find_home(machine)
     marker = made_environment.read_marker(folder)
@@ -154,12 +154,12 @@ def collect_facts(
 
 
 def find_home(machine: host.Machine) -> Path:
-    """Return the home of the user; under sudo, that of the user who called it."""
+    """Return the user's home folder; under sudo, that of the calling user."""
     return locations.sudo_caller_home() or Path(machine.env.get("HOME") or Path.home())
 
 
 def find_uv(env: Mapping[str, str], home: Path, own: Sequence[Path] | None = None) -> Path | None:
-    """Return uv: the one that runs this program, on PATH, beside this Python, or in the home."""
+    """Return uv's path, from the `UV` variable, PATH, this Python's folders or the home folder."""
     if own is None:
         own = (Path(sys.prefix, "bin"), Path(sys.base_prefix, "bin"))
     folders = [*_path_folders(env), *own, home / ".local/bin", home / ".cargo/bin"]
@@ -170,9 +170,9 @@ def find_uv(env: Mapping[str, str], home: Path, own: Sequence[Path] | None = Non
 def find_python(
     env: Mapping[str, str], home: Path, folder: Path, versions: Sequence[str]
 ) -> Path | None:
-    """Return a Python of one of these versions: on PATH, of pyenv, or one that uv keeps.
+    """Return a Python of one of these versions, from PATH, pyenv or uv.
 
-    One inside `folder` does not count, because it is removed when the environment is made again.
+    A Python inside `folder` does not count, because recreating the environment removes it.
     """
     path_folders = [path for path in _path_folders(env) if not path.is_relative_to(folder)]
     pyenv = Path(env.get("PYENV_ROOT") or home / ".pyenv") / "versions"
@@ -199,7 +199,7 @@ def _unfit_pythons(env: Mapping[str, str], versions: Sequence[str]) -> tuple[str
 
 
 def _path_folders(env: Mapping[str, str]) -> list[Path]:
-    # Programs in the shims folder of pyenv may lead nowhere.
+    # Programs in pyenv's shims folder may not lead to a Python.
     folders = [Path(name) for name in env.get("PATH", "").split(os.pathsep) if name.startswith("/")]
     return [folder for folder in folders if folder.name != "shims"]
 
@@ -212,7 +212,7 @@ def _list_folder(folder: Path) -> list[Path]:
 
 
 def _first_executable(paths: Sequence[Path]) -> Path | None:
-    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)  # noqa: PTH113  answers for what this user may not look at
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)  # noqa: PTH113  does not raise for paths that this user may not read
 
 
 def _find_packages(folder: Path, profile: SetupProfile) -> tuple[str, ...]:

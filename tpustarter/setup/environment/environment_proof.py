@@ -1,7 +1,7 @@
-"""Proofs of an environment: a check that passes in it, a program that it compiles, or its server.
+"""Proofs of an environment: a check that passes, a program that compiles, or its server.
 
-Each is run once and can be stopped from anywhere; `lines` yields its progress, and sets `outcome`
-at the end.
+Each proof is run once and can be stopped from anywhere; `lines` yields its progress and sets
+`outcome` at the end.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from tpustarter.setup.environment.environment_facts import EnvironmentFacts
 from tpustarter.setup.environment.steps import SetupStep, State
 
 RELEASE_S = 15.0
-"""Longest wait until the TPU of a kernel that has ended is free again."""
+"""Longest wait for the TPU to be free again after a notebook kernel has ended."""
 TPU = "v5e-1"
-"""The TPU that an environment compiles for in its proof: the smallest."""
+"""The TPU that a proof compiles for: the smallest."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ProofOutcome:
 
 
 class StepProof(Protocol):
-    """The run that shows whether a step of set-up works, by a check, a compilation or a server."""
+    """The run that shows that a step of set-up works: a check, a compilation or a server."""
 
     outcome: ProofOutcome
 
@@ -57,12 +57,12 @@ class StepProof(Protocol):
         ...
 
     def lines(self) -> Iterator[str]:
-        """Run the proof, and yield lines about it; `outcome` is complete afterwards."""
+        """Run the proof and yield lines about it; `outcome` is complete afterwards."""
         ...
 
 
 class CheckProof:
-    """Runs a check in the environment, on this host alone where it is one of many."""
+    """Runs a check in the environment, only on this host if it is one of many."""
 
     def __init__(
         self, step: SetupStep, facts: EnvironmentFacts, machine: host.Machine, checks: Path | None
@@ -114,14 +114,14 @@ class CheckProof:
                 "failed",
                 _join_lines(f"found it on {headline.describe_devices(run)}, expected a TPU", hint),
             )
-        # Without a TPU, TorchTPU has no device at all: that it loads beside its torch is enough.
+        # Without a TPU, TorchTPU has no device, so it is enough that it loads with its torch.
         place = headline.describe_devices(run)
         note = f"{' with '.join(facts.installed)} {f'computes on {place}' if place else 'loads'}"
         return ProofOutcome("done", note + ("" if platform == "tpu" else "; no TPU was tested"))
 
 
 class CompileProof:
-    """Compiles a check with the environment; on a TPU machine only while nothing uses the chips."""
+    """Compiles a check with the environment; on a TPU machine, only while the chips are unused."""
 
     def __init__(
         self, step: SetupStep, facts: EnvironmentFacts, machine: host.Machine, checks: Path | None
@@ -180,7 +180,7 @@ class CompileProof:
 
 
 class ServerProof:
-    """Runs the program of the step, which starts the server and sends it a browser's requests."""
+    """Runs the step's program, which starts the server and sends it a browser's requests."""
 
     def __init__(
         self, step: SetupStep, facts: EnvironmentFacts, machine: host.Machine, checks: Path | None
@@ -259,7 +259,7 @@ PROOFS: dict[str, Callable[[SetupStep, EnvironmentFacts, host.Machine, Path | No
     "rehearse": CompileProof,
     "serve": ServerProof,
 }
-"""Proof of a profile, by its `command`."""
+"""Proof class for each `command` of a profile."""
 
 
 def _why_not_on_tpu(machine: host.Machine) -> str | None:

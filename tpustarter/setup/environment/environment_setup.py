@@ -1,9 +1,9 @@
-"""Set-up of an environment: makes one with a framework, proves it, remembers it, and can undo it.
+"""Set-up of an environment: creates one with a framework, proves it, records it, can undo it.
 
-The steps that are left are determined from the machine, so a run that was interrupted anywhere
+The remaining steps are determined from the machine, so a run that was interrupted anywhere
 continues where it stopped. Steps are data in a lesson's header; this module runs them. No command
-gets administrator rights here (`machine_setup` asks for them), nothing that a person typed goes
-through a shell, and no command outlives this program.
+gets administrator rights in this module (`machine_setup` asks for them), no user input goes through
+a shell, and no command outlives this program.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _UNSET_ENV = (
     "UV_PYTHON",
     "UV_VENV_CLEAR",
 )
-"""Variables that would lead an installation into another place."""
+"""Variables that would make an installation go to another folder."""
 _SET_ENV = {
     "UV_NO_PROGRESS": "1",
     "UV_NO_PROJECT": "1",
@@ -74,12 +74,12 @@ class StepOutput:
 
 @dataclass(frozen=True)
 class StepEnded:
-    """A step ended: `step.state` and `step.note` have the result and the reason."""
+    """A step ended; `step.state` and `step.note` have the result and the reason."""
 
     step: SetupStep
     seconds: float
     tail: tuple[str, ...]
-    """The last lines of its output when it failed."""
+    """The last lines of its output if it failed."""
     log: Path
 
 
@@ -88,9 +88,9 @@ _End = tuple[State, str]
 
 
 class EnvironmentSetup:
-    """The plan for a profile on this machine. `run` carries it out, `stop` ends it from anywhere.
+    """The plan for a profile on this machine; `run` carries it out, `stop` ends it from anywhere.
 
-    A stopped set-up can't be run again: make another one to continue.
+    A stopped set-up cannot be run again; create another one to continue.
     """
 
     def __init__(
@@ -103,23 +103,24 @@ class EnvironmentSetup:
         checks: Path | None = None,
         own: Sequence[Path] | None = None,
     ) -> None:
-        """Work out the steps that are left; nothing is started, and only a state folder is made.
+        """Determine the remaining steps; nothing is started, and only a state folder is created.
 
         Args:
             profile: A name in `profiles`.
             machine: The machine; None for this one.
-            folder: Where the environment is made; None for the profile's own, such as `~/tpu`.
-            lessons: Folder of lessons; None for those that ship.
-            checks: Folder of checks; None for those that ship.
-            own: Folders of programs in which uv is looked for; None for those of this Python.
+            folder: The environment's folder; None for the profile's own, such as `~/tpu`.
+            lessons: Folder of lessons; None for the built-in ones.
+            checks: Folder of checks; None for the built-in ones.
+            own: Folders to search for uv; None for those of this Python.
 
         Raises:
-            Problem: there is no such profile, no state folder, or another profile's environment.
+            Problem: The profile is unknown, there is no state folder, or the folder contains
+                another profile's environment.
         """
         self._machine = machine or host.Machine()
         home = find_home(self._machine)
         self.profile = setup_profiles.find_profile(profile)
-        # abspath: `..` is removed and links are kept, as in the path a person typed.
+        # abspath removes `..` but keeps links, as in the path that the user typed.
         self.folder = Path(os.path.abspath(folder or home / self.profile.folder))  # noqa: PTH100
         if not str(self.folder).isprintable():
             raise Problem(
@@ -150,7 +151,7 @@ class EnvironmentSetup:
 
     @property
     def exit_code(self) -> int:
-        """Exit code: 0 for done or a shown plan, 1 for a failed step, 3 for stopped or blocked."""
+        """Exit code: 0 if done or only planned, 1 for a failed step, 3 if stopped or blocked."""
         states = {step.state for step in self.steps}
         if not self._has_run:
             return int(ExitCode.OK)
@@ -159,7 +160,7 @@ class EnvironmentSetup:
         return int(ExitCode.OK if states <= {"done", "undone", "manual"} else ExitCode.INCONCLUSIVE)
 
     def fields(self) -> dict[str, object]:
-        """Return the document `tpustarter.setup/1`, redacted."""
+        """Return the `tpustarter.setup/1` document, redacted."""
         document: dict[str, object] = {
             "schema": SCHEMA,
             "profile": self.profile.name,
@@ -171,10 +172,10 @@ class EnvironmentSetup:
         return {**self._redact.redact_value(document), "exit_code": self.exit_code}
 
     def run(self) -> Iterator[Event]:
-        """Run the steps that are left, up to the first that does not end well.
+        """Run the remaining steps, stopping at the first that fails.
 
         Raises:
-            Problem: another set-up runs, or there is no room for a log.
+            Problem: Another set-up is running, or the log cannot be written.
         """
         self._has_run = True
         with folders.hold_setup_lock() as lock:
@@ -195,22 +196,22 @@ class EnvironmentSetup:
                 log.close()
 
     def undo(self) -> Iterator[Event]:
-        """Remove the environment that set-up made, and forget it.
+        """Remove the environment that set-up created, and its record.
 
         Raises:
-            Problem: at once, when the folder is not set-up's, or holds other files.
+            Problem: Immediately, if the folder is not set-up's or contains other files.
         """
         folders.require_removable(self.folder)
         return self._undo()
 
     @property
     def sizes(self) -> tuple[str, str] | None:
-        """Sizes of the remaining download and installation, or None if nothing is left."""
+        """Sizes of the remaining download and installation, or None if nothing remains."""
         is_left = any(step.id == "install" and step.state != "done" for step in self.steps)
         return setup_profiles.SIZES.get(self._facts.wheel) if is_left else None
 
     def shorten_path(self, path: Path) -> str:
-        """Return a path as a person would type it."""
+        """Return a path in the form that a person would type."""
         return self._facts.shorten_path(path)
 
     def format_command(self, command: Sequence[str]) -> str:
@@ -218,7 +219,11 @@ class EnvironmentSetup:
         return self._facts.format_command(command)
 
     def removed_by_undo(self) -> list[str]:
-        """Return the things that `undo` removes, in words; raises Problem where it refuses."""
+        """Return descriptions of everything that `undo` removes.
+
+        Raises:
+            Problem: `undo` would refuse to remove it.
+        """
         marker = folders.require_removable(self.folder)
         what = "the folder" if marker.made_folder else "what is in the folder"
         removals = [f"{what} {self._facts.folder_text}"]
@@ -237,7 +242,7 @@ class EnvironmentSetup:
             folders.remove_environment(self.folder)
         self._refresh()
         for index, step in reversed(list(enumerate(self.steps))):
-            if step.id != "python":  # other programs may use that Python: it stays
+            if step.id != "python":  # other programs may use that Python, so it stays
                 ended = self._update_step(index, "undone", "")
                 yield StepEnded(ended, time.monotonic() - started_at, (), self.log)
 
@@ -295,7 +300,7 @@ class EnvironmentSetup:
             return (yield from self._prove(step, log))
         if step.id == "environment":
             folders.prepare_folder(self.folder, self.profile.name)
-        if "install" in self._facts.done:  # until it has run, packages may lack files
+        if "install" in self._facts.done:  # until it succeeds, packages may lack files
             folders.write_marker(self.folder, done=["environment"])
         failure = yield from self._run_command(step, log, lock)
         return failure or self._record(step)
@@ -314,7 +319,7 @@ class EnvironmentSetup:
             as_root="root" in step.needs,
         )
         self._running = command
-        if self._stopped:  # stop() came while there was none to reach
+        if self._stopped:  # stop() was called before there was a command
             command.stop()
         lines = command.lines()
         try:
@@ -336,7 +341,7 @@ class EnvironmentSetup:
         )
 
     def _record(self, step: SetupStep) -> _End:
-        # The result of a command is verified on the disk before the marker records it.
+        # The result of a command is verified on disk before the marker records it.
         if step.id == "python":
             python = collect_facts(self.profile, self.folder, self._machine, self._own).python
             return "done", f"uv keeps it at {python}" if python else "uv keeps it"

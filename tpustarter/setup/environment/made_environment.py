@@ -1,6 +1,6 @@
-"""The environment that set-up makes: its folder, its marker, and its removal.
+"""The environment that set-up creates: its folder, its marker, and its removal.
 
-A folder belongs to set-up when the marker in it names it. No other folder is ever cleared or
+A folder belongs to set-up if it contains a marker that names it. No other folder is ever cleared or
 removed.
 """
 
@@ -24,20 +24,20 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
 
 MARKER = ".tpustarter-setup.json"
-"""File in a folder that set-up made: its folder and profile, and the steps that are done."""
+"""File in a folder that set-up created: folder, profile, and the completed steps."""
 MARKED = "tpustarter.marker/1"
 LOCK_WAIT_S = 20.0
-"""Longest wait for the last command of a set-up that was killed: more than its TERM and KILL."""
+"""Longest wait for the last command of a killed set-up; longer than its TERM and KILL take."""
 
 _KNOWN_NAMES = re.compile(
     r"bin|include|lib|lib64|share|etc|man|pyvenv\.cfg|\.gitignore|CACHEDIR\.TAG|\.lock"
     r"|\.tpustarter-.*"
 )
-"""Names that venv, uv and the installation of packages put into an environment's folder."""
+"""Names that venv, uv and package installations create in an environment's folder."""
 
 
 class RecordedProof(msgspec.Struct):
-    """The proof of an environment, with the versions of that time."""
+    """The recorded proof of an environment, with the versions at that time."""
 
     text: str = ""
     on_tpu: bool | None = None
@@ -45,24 +45,24 @@ class RecordedProof(msgspec.Struct):
 
 
 class SetupMarker(msgspec.Struct):
-    """The marker of a folder that set-up made."""
+    """The marker in a folder that set-up created."""
 
     schema: str
     folder: str
     done: list[str]
-    """Steps whose command ended well."""
+    """Steps whose command succeeded."""
     profile: str | None = None
     made_folder: bool = False
-    """True if the folder itself was not there before."""
+    """True if set-up created the folder itself."""
     wheel: str | None = None
     packages: list[str] | None = None
     proof: RecordedProof | None = None
 
 
 def read_marker(folder: Path) -> SetupMarker | None:
-    """Return the marker of a folder, or None for a folder without one, or with a copied one.
+    """Return a folder's marker, or None if it has none of its own.
 
-    A marker that is damaged, or of another version, counts as none.
+    A marker that was copied from another folder, is damaged, or has another version counts as none.
     """
     try:
         marker = msgspec.convert(_fields(folder), SetupMarker)
@@ -77,10 +77,10 @@ def _fields(folder: Path) -> dict[str, object]:
 
 
 def write_marker(folder: Path, **fields: object) -> None:
-    """Write the marker with these fields changed, all of it or nothing.
+    """Change these fields of the marker, all of them or none.
 
     Raises:
-        Problem: the folder cannot be written to.
+        Problem: The folder cannot be written to.
     """
     try:
         stored = _fields(folder) if read_marker(folder) else {}
@@ -97,7 +97,11 @@ def write_marker(folder: Path, **fields: object) -> None:
 
 
 def prepare_folder(folder: Path, profile: str) -> None:
-    """Mark the folder as set-up's, or empty a half-made one of set-up; raises Problem."""
+    """Mark the folder as set-up's, or empty an incomplete environment of set-up's.
+
+    Raises:
+        Problem: The folder cannot be written to, contains other files, or runs this program.
+    """
     if read_marker(folder) is not None:
         _refuse_unknown_files(folder)
         _refuse_own_environment(folder)
@@ -105,8 +109,8 @@ def prepare_folder(folder: Path, profile: str) -> None:
         write_marker(folder, done=[], proof=None)
         return
     stored = state.load_state(environments.STATE)
-    # Saved beforehand, so that a folder made just before a kill still counts as set-up's.
-    made_folder = not os.path.exists(folder) or stored.get("making") == str(folder)  # noqa: PTH110  answers for a name that is too long
+    # Saved first, so that a folder created just before a kill still counts as set-up's.
+    made_folder = not os.path.exists(folder) or stored.get("making") == str(folder)  # noqa: PTH110  does not raise for a name that is too long
     state.save_state(environments.STATE, {**stored, "making": str(folder) if made_folder else None})
     try:
         folder.mkdir(exist_ok=True)
@@ -117,11 +121,11 @@ def prepare_folder(folder: Path, profile: str) -> None:
 
 
 def explain_occupied(folder: Path, display: Callable[[Path], str] = str) -> str | None:
-    """Return why set-up may not make its environment in this folder, or None if it may."""
+    """Return why set-up may not create its environment in this folder, or None if it may."""
     quoted = f"`{display(folder)}`"
     if not os.path.lexists(folder):
         parent = folder.parent
-        if not os.path.isdir(parent):  # noqa: PTH112  answers for what this user may not look at
+        if not os.path.isdir(parent):  # noqa: PTH112  does not raise for paths that this user may not read
             return f"the folder `{display(parent)}` does not exist"
         may_write = os.access(parent, os.W_OK)
         return None if may_write else f"you may not write to `{display(parent)}`"
@@ -148,24 +152,25 @@ def _is_partial_marker(path: Path) -> bool:
 
 
 def list_unknown_files(folder: Path) -> list[str]:
-    """Return the names in the folder that neither set-up nor an installation put there."""
+    """Return the names in the folder that neither set-up nor an installation created."""
     return sorted(path.name for path in folder.iterdir() if not _KNOWN_NAMES.fullmatch(path.name))
 
 
 def list_packages(folder: Path) -> list[str]:
-    """Return name and version of every package in the environment, from folder names."""
+    """Return the name and version of every package in the environment, from its folder names."""
     paths = folder.glob("lib/python3*/site-packages/*.dist-info")
     return sorted(path.name.removesuffix(".dist-info").replace("-", " ", 1) for path in paths)
 
 
 def remove_environment(folder: Path) -> None:
-    """Remove the environment, and its folder if set-up made that.
+    """Remove the environment, and its folder if set-up created it.
 
-    Its Python goes first, so that the environment stops counting, and the marker last, so that an
-    interrupted removal can be repeated. Nothing is written before, because the disk may be full.
+    Its Python is removed first, so that the environment no longer counts, and the marker last, so
+    that an interrupted removal can be repeated. Nothing is written first, because the disk may be
+    full.
 
     Raises:
-        Problem: the folder is not set-up's, holds other files, or cannot be removed.
+        Problem: The folder is not set-up's, contains other files, or cannot be removed.
     """
     marker = require_removable(folder)
     try:
@@ -181,10 +186,14 @@ def remove_environment(folder: Path) -> None:
 
 
 def require_removable(folder: Path) -> SetupMarker:
-    """Return the marker of a folder that may be removed; raises Problem for any other."""
+    """Return the marker of a folder that may be removed.
+
+    Raises:
+        Problem: The folder may not be removed.
+    """
     found = read_marker(folder)
     if found is None:
-        exists = os.path.exists(folder)  # noqa: PTH110  answers for a name that is too long
+        exists = os.path.exists(folder)  # noqa: PTH110  does not raise for a name that is too long
         reason = "is not a folder that set-up made" if exists else "does not exist"
         raise Problem(
             f"`{folder}` {reason}, so there is nothing to undo",
@@ -260,12 +269,12 @@ def _unwritable(folder: Path, error: OSError) -> Problem:
 
 @contextlib.contextmanager
 def hold_setup_lock() -> Generator[int]:
-    """Hold the lock that lets only one set-up of this user run; yield its file descriptor.
+    """Hold the lock that allows only one set-up per user; yield its file descriptor.
 
     Commands inherit it, so that after a kill the next set-up waits for those still ending.
 
     Raises:
-        Problem: another set-up runs.
+        Problem: Another set-up is running.
     """
     busy = Problem(
         "another `tpustarter setup` is running",

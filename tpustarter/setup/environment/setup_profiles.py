@@ -1,6 +1,6 @@
-"""The environments that set-up can make: the purpose of each, and the settings that follow from it.
+"""The environments that set-up can create, with each one's purpose and settings.
 
-The steps of a profile are in the header of a lesson; its proof is in `environment_proof`.
+A profile's steps are in a lesson's header; its proof is in `environment_proof`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from tpustarter.text import phrases
 
 @dataclass(frozen=True)
 class SetupProfile:
-    """A kind of environment that set-up can make: purpose, packages, folder, first command."""
+    """A kind of environment that set-up can create: purpose, packages, folder, first command."""
 
     name: str
     title: str
-    """Its subject in a few words: `notebooks with JAX`."""
+    """Its subject in a few words, such as `notebooks with JAX`."""
     purpose: str
-    """What is said about that after a comma; empty where the title says it all."""
+    """The words that follow the title after a comma; empty if the title is enough."""
     folder: str
-    """Its default folder, below home."""
+    """Its default folder, relative to the home folder."""
     command: str
-    """The command of tpustarter that uses the environment, and that proves it: `check` runs in it,
-    `rehearse` compiles with it, `serve` starts its server."""
+    """The tpustarter command that uses and proves the environment: `check` runs in it, `rehearse`
+    compiles with it, `serve` starts its server."""
     key: str
     """The key of its folder in the state file."""
     wheel: str
@@ -35,21 +35,21 @@ class SetupProfile:
     tpu_wheel: str
     """Packages to install on a machine with a TPU."""
     packages: tuple[str, ...]
-    """Packages that must be there after the installation."""
+    """Packages that the installation must provide."""
     remembered: str
-    """The effect of remembering it, as a sentence."""
+    """The effect of remembering the environment, as a sentence."""
     activated: bool
     """True if people activate it in their own shell."""
     supports: str
-    """The purpose of the Pythons in `versions`, in a few words."""
+    """The software that needs one of `versions`, in a few words."""
     versions: tuple[str, ...] = ("3.12", "3.13")
-    """Pythons it can be made with, the preferred one first."""
+    """Python versions that it can be created with, the preferred one first."""
     system: str | None = None
-    """The one system it can be made on, as `uname -sm` prints it."""
+    """The only system that it can be created on, as `uname -sm` prints it; None for any."""
     not_on: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Generations of TPUs it does not support, each with what to do instead."""
+    """TPU generations that it does not support, each with what to do instead."""
     framework: str | None = None
-    """The framework for `--framework`; None where the option isn't needed."""
+    """The framework for `--framework`; None if the option is not needed."""
 
     @property
     def meaning(self) -> str:
@@ -222,7 +222,7 @@ MACHINE = {
         _of_machine("docker", "containers that reach the TPU", "with Docker"),
     )
 }
-"""Set-ups that make no environment, and change the machine itself; see `machine_setup`."""
+"""Set-ups that create no environment but change the machine itself; see `machine_setup`."""
 
 SIZES = {
     "jax": ("150 MB", "1 GB"),
@@ -239,15 +239,19 @@ SIZES = {
     "notebook matplotlib jax": ("250 MB", "1 GB"),
     "notebook matplotlib jax[tpu]": ("500 MB", "2 GB"),
 }
-"""Size of the download, and of the installation with the download cache; rounded up."""
+"""Sizes of the download, and of the installation with the download cache, rounded up."""
 
 
 _SHORTEST = 3
-"""Letters of the shortest piece of a name that is suggested for it."""
+"""Minimum length of a name for which profiles that contain it are suggested."""
 
 
 def find_profile(name: str) -> SetupProfile:
-    """Return the profile of a name, or of the framework it installs; raises Problem for none."""
+    """Return the profile with this name, or the one that installs this framework.
+
+    Raises:
+        Problem: There is no such profile.
+    """
     for profile in PROFILES.values():
         if name == profile.framework:
             return profile

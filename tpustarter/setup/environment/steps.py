@@ -20,7 +20,7 @@ from tpustarter.setup.environment.setup_profiles import SIZES, SetupProfile
 from tpustarter.text import phrases
 
 State = Literal["todo", "done", "running", "failed", "blocked", "undone", "manual"]
-"""The state of a step; one that is `manual` is for a person to do, in another place."""
+"""The state of a step; the user does `manual` steps, in another place."""
 
 ELSEWHERE = "`tpustarter setup {} --folder PATH` makes one in another folder"
 HOW_TO_GET_A_PYTHON = """\
@@ -39,19 +39,18 @@ class SetupStep:
     title: str
     why: str
     command: tuple[str, ...]
-    """Program and arguments; empty for a step that runs none."""
+    """Program and arguments; empty for a step without a command."""
     changes: str
     needs: tuple[str, ...]
     proof: str | None
-    """The check that proves the step done."""
+    """The check that proves that the step is done."""
     state: State = "todo"
     note: str = ""
-    """The reason for the state done, blocked or failed: a sentence, and below it what can be
-    done."""
+    """The reason for the state done, blocked or failed, then on further lines what can be done."""
     file: str = ""
-    """The file into which tpustarter itself writes."""
+    """The file that tpustarter itself writes."""
     writes: tuple[str, ...] = ()
-    """The lines that it writes there."""
+    """The lines that it writes to the file."""
 
 
 class _StepFields(msgspec.Struct, forbid_unknown_fields=True):
@@ -68,7 +67,11 @@ class _StepFields(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def find_setup_lesson(profile: SetupProfile, lessons: Path | None = None) -> Lesson:
-    """Return the lesson whose header holds the steps of a profile; raises Problem for none."""
+    """Return the lesson whose header contains a profile's steps.
+
+    Raises:
+        Problem: No lesson contains them.
+    """
     for lesson in content.read_lessons(lessons):
         if profile.name in as_object(lesson.header.get("setups")):
             return lesson
@@ -76,7 +79,11 @@ def find_setup_lesson(profile: SetupProfile, lessons: Path | None = None) -> Les
 
 
 def list_steps(lesson: Lesson, facts: EnvironmentFacts) -> list[SetupStep]:
-    """Return the steps in a lesson's header with their states on this machine; raises Problem."""
+    """Return the steps in a lesson's header, with their states on this machine.
+
+    Raises:
+        Problem: The header is invalid.
+    """
     try:
         return [
             _make_step(fields, facts)
@@ -220,4 +227,4 @@ _STATE_FUNCTIONS = {
     "prove": _proof_state,
     "remember": _remember_state,
 }
-"""Functions that determine the state of each step from the facts."""
+"""The functions that determine each step's state from the facts."""

@@ -1,1 +1,1 @@
-"""Set-up of the machine itself: steps that look, change and undo."""
+"""Set-up of the machine itself: steps that inspect, change and undo."""

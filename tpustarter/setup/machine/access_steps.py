@@ -1,4 +1,4 @@
-"""Steps about access: a user in a group of the system, and gcloud for a registry of images."""
+"""Steps for access: a user's system groups, and gcloud sign-in to an image registry."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MAX_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True)
 class GroupMember(StepKind):
-    """A user in a group of the system, by /etc/group alone."""
+    """A user's membership in a system group, according to /etc/group alone."""
 
     machine: host.Machine
     user: str
     group: str
 
     def read_state(self) -> StepState:
-        """Return the state by the group's line; root needs no group."""
+        """Return the state from the group's line; root needs no group."""
         lines = (self.machine.read_text("/etc/group", MAX_BYTES) or "").splitlines()
         members = [line.split(":")[-1] for line in lines if line.startswith(f"{self.group}:")]
         if self.user == "root":
@@ -37,7 +37,7 @@ class GroupMember(StepKind):
         return StepState("todo", "", "outside")
 
     def command(self) -> tuple[str, ...]:
-        """Return the command that adds the user, and keeps the user's other groups."""
+        """Return the command that adds the user, keeping the user's other groups."""
         return ("usermod", "--append", "--groups", self.group, self.user)
 
     def undo(self, before: Before) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ class GroupMember(StepKind):
 
 @dataclass(frozen=True)
 class RegistryStep(StepKind):
-    """A registry to which Docker signs in by gcloud."""
+    """A registry that Docker signs in to with gcloud."""
 
     machine: host.Machine
     name: str
@@ -59,7 +59,7 @@ class RegistryStep(StepKind):
         return f"{self.home}/.docker/config.json"
 
     def read_state(self) -> StepState:
-        """Return the state by Docker's configuration."""
+        """Return the state from Docker's configuration."""
         try:
             seen = registry_sign_in.read_helper(
                 self.machine.read_text(self._path, MAX_BYTES), self.name

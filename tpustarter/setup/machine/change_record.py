@@ -1,8 +1,8 @@
 """The changes that set-up made to this machine, with the settings before them, kept between runs.
 
-One state file holds them for every profile: by profile, and below `values` and `proved` by profile
-again. Where it cannot be read, nothing is changed and nothing undone, because the present setting
-would be recorded as the one before.
+One state file holds them for all profiles: at the top level by profile, and under `values` and
+`proved` by profile again. If it cannot be read, nothing is changed or undone, because the current
+setting would be recorded as the earlier one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tpustarter.setup.machine.step_kind import Before
 STATE = "setup-machine"
 """Name of the state file."""
 VALUES, PROVED = "values", "proved"
-"""Keys for the values given to a profile, and for its proofs that ended well."""
+"""Keys for the values given to a profile, and for its successful proofs."""
 
 Circumstances = tuple[list[str], list[list[str]]]
-"""The command of a proof, and each step above it with its state."""
+"""The command of a proof, and each step before it with its state."""
 
 
 class ProvedStep(msgspec.Struct):
@@ -66,7 +66,7 @@ class RecordedChanges:
     profile: str
 
     def read_earlier_settings(self) -> dict[str, Before]:
-        """Return the steps that were carried out here, each with the setting before it."""
+        """Return the steps carried out on this machine, each with the setting before it."""
         return msgspec.convert(_stored().get(self.profile) or {}, dict[str, Before])
 
     def remember(self, step_id: str, before: Before, *, anew: bool = False) -> None:
@@ -83,29 +83,29 @@ class RecordedChanges:
         state.save_state(STATE, {**_stored(), self.profile: befores})
 
     def forget_all(self) -> None:
-        """Delete all records of this profile, after all of it was undone."""
+        """Delete all records of this profile, after everything was undone."""
         for part in (VALUES, PROVED):
             self.store(part, {})
         state.save_state(STATE, {**_stored(), self.profile: {}})
 
     def values(self) -> dict[str, str]:
-        """Return the values that were given to this profile."""
+        """Return the values given to this profile."""
         return msgspec.convert(self._part(VALUES), dict[str, str])
 
     def proved(self) -> dict[str, ProvedStep]:
-        """Return the proofs of this profile that ended well, by step."""
+        """Return this profile's successful proofs, by step."""
         return msgspec.convert(self._part(PROVED), dict[str, ProvedStep])
 
     def _part(self, name: str) -> dict[str, object]:
         return as_object(_stored().get(name, {}).get(self.profile))
 
     def store_proof(self, step: SetupStep, above: Sequence[SetupStep], said: str) -> None:
-        """Record a proof that ended well."""
+        """Record a successful proof."""
         proved = {"of": list_circumstances(step, above), "said": said}
         self.store(PROVED, {**self._part(PROVED), step.id: proved})
 
     def store(self, part: str, value: Mapping[str, object]) -> None:
-        """Save a part of this profile; an empty one is left out."""
+        """Save a part of this profile's record; an empty part is removed."""
         stored = _stored()
         every = stored.get(part) or {}
         others = {name: one for name, one in every.items() if name != self.profile}
@@ -114,5 +114,5 @@ class RecordedChanges:
 
 
 def list_circumstances(step: SetupStep, above: Sequence[SetupStep]) -> Circumstances:
-    """Return the state a proof depends on: its command, and the states of the steps above it."""
+    """Return the circumstances of a proof: its command, and the states of the steps before it."""
     return list(step.command), [[one.id, one.state] for one in above]

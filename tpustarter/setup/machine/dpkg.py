@@ -1,4 +1,4 @@
-"""Packages of dpkg and apt on this machine, read from their files; nothing is started.
+"""The dpkg and apt packages on this machine, read from their files; no command is run.
 
 Source: deb-control(5) and dpkg(1), https://manpages.debian.org/dpkg (read 2026-11).
 """
@@ -14,11 +14,11 @@ from tpustarter.machine import host
 
 _STATUS, _MARKED_BY_APT = "/var/lib/dpkg/status", "/var/lib/apt/extended_states"
 _JOURNAL = "/var/lib/dpkg/updates"
-"""Folder of dpkg's journal; empty once dpkg has ended."""
+"""Folder of dpkg's journal; empty once dpkg has finished."""
 _MAX_BYTES = 64 * 1024 * 1024
 _FIELDS = re.compile(r"(?m)^(Package|Status|Depends|Pre-Depends|Provides): (.*)$")
 _NAME = re.compile(r"(?:^|\|)\s*([a-z0-9][a-z0-9+.-]+)")
-"""Names of packages in a need such as `perl:any | awk (>= 2)`, of which one is enough."""
+"""Package names in a dependency such as `perl:any | awk (>= 2)`, any one of which is enough."""
 
 
 @dataclass(frozen=True)
@@ -26,30 +26,30 @@ class DpkgPackages:
     """The packages that dpkg has a record of."""
 
     states: Mapping[str, str]
-    """State by package, such as `ok installed`, or `reinstreq half-installed`."""
+    """State of each package, such as `ok installed`, or `reinstreq half-installed`."""
     needs: Mapping[str, tuple[frozenset[str], ...]]
-    """Needs by package: of every need, the names of which one is enough."""
+    """Dependencies of each package; each is a set of names, any one of which is enough."""
     provided_by: Mapping[str, frozenset[str]]
-    """Present packages by each name they satisfy: their own, and those they provide."""
+    """Present packages by each name that they satisfy: their own, and those they provide."""
     by_apt: frozenset[str]
-    """Packages that apt installed only because others need them."""
+    """Packages that apt installed only as dependencies."""
     was_killed: bool
     """True if an installation was interrupted."""
 
     @property
     def installed(self) -> list[str]:
-        """Names of the completely installed packages."""
+        """Names of the fully installed packages."""
         return sorted(name for name, state in self.states.items() if state == "ok installed")
 
     @property
     def present_names(self) -> list[str]:
-        """Names of the packages of which anything is there, including interrupted installations."""
+        """Names of the packages that are at least partly installed."""
         return sorted(name for name, state in self.states.items() if _is_there(state))
 
     def list_added(self, names: Collection[str], before: Collection[str]) -> list[str]:
         """Return the packages added since `before`: those in `names`, and those apt added for them.
 
-        Other packages installed in the meantime are not among them.
+        Other packages that were installed in the meantime are not included.
         """
         found, left = set[str](), [*names]
         while left:
@@ -60,7 +60,7 @@ class DpkgPackages:
         return sorted(({*self.present_names} - {*before}) & found & {*names, *self.by_apt})
 
     def list_removable(self, came: Collection[str], names: Collection[str]) -> list[str]:
-        """Return these without the packages that another one now needs; `names` stay in."""
+        """Return those of `came` that no other package now needs; `names` are always included."""
         left = {*came} & {*self.present_names}
         while True:
             others = [name for name in self.installed if name not in left]

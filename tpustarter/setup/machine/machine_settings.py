@@ -1,6 +1,6 @@
-"""Settings of a machine that are no file and no package: a function for each reads its state.
+"""States of machine settings that are neither files nor packages, with a function for each.
 
-A function returns None where it has no answer, and the rest of the step's `look` decides.
+A function returns None if it cannot decide, and the rest of the step's `look` decides.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tpustarter.setup.machine import marked_lines
 from tpustarter.setup.machine.step_kind import StepState
 
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
-LOGS = "/tmp/tpu_logs"  # noqa: S108 -- where libtpu writes unless told otherwise
+LOGS = "/tmp/tpu_logs"  # noqa: S108 -- libtpu's default folder
 TCMALLOC = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"
 EXPORTS, EXPORT_MARK = "/etc/exports", "nfs-server export"
-"""The list of folders that this machine shares, and the name of set-up's marks in it."""
+"""The list of folders that this machine exports, and the name of set-up's marks in it."""
 DOCKERD = ("/usr/bin/dockerd", "/usr/sbin/dockerd")
-"""Paths of the server in the packages docker-ce and docker.io."""
+"""Paths of the Docker daemon in the packages docker-ce and docker.io."""
 GCSFUSE = "https://docs.cloud.google.com/storage/docs/cloud-storage-fuse/install"
 _ALL_MAY_WRITE = 0o1777
 _RAISES_LIMITS = 1 << 24
@@ -91,7 +91,7 @@ def _nfs_client(machine: host.Machine) -> StepState | None:
 
 
 def _nfs_shared(machine: host.Machine) -> StepState:
-    # The kernel's threads show the server, and the list of `exportfs` the folder.
+    # `threads` shows whether the server runs, and `etab` whether the folder is exported.
     lines = _shared_lines(machine)
     if not lines:
         return StepState("todo", "", "not shared")

@@ -1,10 +1,10 @@
-"""Set-up of the machine itself: packages, files and settings, each with its own way back.
+"""Set-up of the machine itself: packages, files and settings, each with its own undo.
 
-The steps are read and their states determined in `machine_steps`; here they are run and undone. A
-step has in `look` how its state is seen, and in `after` the steps that have to be done before it. A
-step that cannot be done on this machine is blocked with the reason, and the others run. The
-settings before are recorded, so that undo restores them, and settings that set-up did not change
-are left alone. A step runs as root only where it needs that, and where `root` allows it.
+`machine_steps` reads the steps and determines their states; this module runs and undoes them. A
+step's `look` describes how its state is determined, and its `after` lists the steps that have to be
+done before it. A step that cannot be done on this machine is blocked with the reason, and the
+others run. Earlier settings are recorded so that undo restores them, and settings that set-up did
+not change are left alone. A step runs as root only if it needs to and `root` allows it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tpustarter.setup.machine.machine_steps import MachineSteps
 
 
 class MachineSetup(EnvironmentSetup):
-    """The set-up of this machine by one profile: its steps, their run, and their undo."""
+    """A profile's set-up of this machine: its steps, their run, and their undo."""
 
     def __init__(
         self,
@@ -39,18 +39,18 @@ class MachineSetup(EnvironmentSetup):
         told: Mapping[str, str] | None = None,
         only: Sequence[str] = (),
     ) -> None:
-        """Work out the steps that are left.
+        """Determine the remaining steps.
 
         Args:
             profile: A name in `profiles.MACHINE`.
             machine: The machine; None for this one.
-            lessons: Folder of lessons; None for those that ship.
-            root: Whether steps that need root may run, or with which commands they may.
-            told: Values by name, as `--set` gives them.
+            lessons: Folder of lessons; None for the built-in ones.
+            root: True if steps that need root may run, or the commands that may.
+            told: Values by name, as given with `--set`.
             only: Steps to show and run, with those that have to come before; empty for all.
 
         Raises:
-            Problem: there is no such profile or step, or a value is invalid.
+            Problem: The profile or a step does not exist, or a value is invalid.
         """
         self._root = root
         self._refused = ""
@@ -68,7 +68,7 @@ class MachineSetup(EnvironmentSetup):
 
     @property
     def exit_code(self) -> int:
-        """Exit code: 0 for done, undone or a plan, 1 for a failed step, 3 for one not done."""
+        """Exit code: 0 if done, undone or only planned, 1 for a failed step, 3 for one not done."""
         if not self._is_undo or any(step.state == "failed" for step in self.steps):
             return super().exit_code
         is_left = self._stopped and self._to_put_back()
@@ -81,11 +81,11 @@ class MachineSetup(EnvironmentSetup):
 
     @property
     def chosen_values(self) -> dict[step_values.StepValue, str | None]:
-        """Values that the steps are filled with: as given, as recorded, or None."""
+        """Values for the steps: as given, as recorded, or None."""
         return self._declared.values
 
     def fields(self) -> dict[str, object]:
-        """Return the document of `Setup.fields`, with the values that the steps are filled with."""
+        """Return the document of `EnvironmentSetup.fields`, with the values for the steps."""
         told = [
             {"name": one.name, "meaning": one.meaning, "value": text}
             for one, text in self.chosen_values.items()
@@ -93,14 +93,18 @@ class MachineSetup(EnvironmentSetup):
         return {**super().fields(), "values": self._redact.redact_value(told)}
 
     def needs_root(self, *, undo: bool = False) -> bool:
-        """Return whether the steps that are left, or those to undo, need root."""
+        """Return whether the remaining steps, or those to undo, need root."""
         if undo:
             ids = self._to_put_back()
             return any("root" in step.needs for step in self.steps if step.id in ids)
         return any("root" in step.needs for step in self.steps if step.state == "todo")
 
     def run(self) -> Iterator[Event]:
-        """Run every step that is left and can be done here; raises Problem as `Setup.run` does."""
+        """Run every remaining step that can be done on this machine.
+
+        Raises:
+            Problem: A value is missing, another set-up is running, or the log cannot be written.
+        """
         if self.missing_values:
             raise step_values.make_missing_problem(self.missing_values, self.profile.name)
         return self._run()
@@ -133,7 +137,7 @@ class MachineSetup(EnvironmentSetup):
                     log.close()
 
     def _settle(self) -> None:
-        # The run of a step may have been killed before its packages were recorded.
+        # A killed run may not have recorded the packages of its step.
         changed = self._changes.read_earlier_settings()
         for step in self.steps:
             kind = self._declared.kinds[step.id]
@@ -148,13 +152,13 @@ class MachineSetup(EnvironmentSetup):
         return f"`{waiting[0]}` comes first, and it is not done" if waiting else ""
 
     def can_start(self, step_id: str) -> bool:
-        """Return whether a step is left, and all steps that have to come before it are done."""
+        """Return whether a step remains, and all steps that have to come before it are done."""
         by_id = {step.id: step.state for step in self.steps}
         before = [by_id[name] for name in self._declared.after[step_id]]
         return by_id[step_id] == "todo" and {*before} <= {"done"}
 
     def list_rootless_steps(self) -> list[SetupStep]:
-        """Return the steps that are left and can be done while no command runs as root."""
+        """Return the remaining steps that can be done without root."""
         done = {step.id for step in self.steps if step.state == "done"}
         able: list[SetupStep] = []
         for step in self.steps:
@@ -176,10 +180,10 @@ class MachineSetup(EnvironmentSetup):
         return ("blocked", refused) if refused else None
 
     def list_undo_steps(self) -> list[SetupStep]:
-        """Return the steps that undo reverts, each with the command for that, the last first.
+        """Return the steps to undo in reverse order, each with its undo command.
 
         Raises:
-            Problem: set-up changed nothing.
+            Problem: Set-up has changed nothing.
         """
         changed = self._to_put_back()
         if not changed:
@@ -194,7 +198,11 @@ class MachineSetup(EnvironmentSetup):
         ]
 
     def removed_by_undo(self) -> list[str]:
-        """Return the changes that undo reverts, in words; raises Problem where there are none."""
+        """Return descriptions of the changes that undo reverts.
+
+        Raises:
+            Problem: There are none.
+        """
         return [f"{step.title}:{self._way_back(step)}" for step in self.list_undo_steps()]
 
     def _way_back(self, step: SetupStep) -> str:
@@ -204,7 +212,11 @@ class MachineSetup(EnvironmentSetup):
         return f"\n  $ {self.format_command(step.command)}"
 
     def undo(self) -> Iterator[Event]:
-        """Undo the changes of set-up, the last first; raises Problem as `list_undo_steps` does."""
+        """Undo set-up's changes in reverse order.
+
+        Raises:
+            Problem: There are none, or undoing them needs root.
+        """
         if any(self._forbidden(step) for step in self.list_undo_steps()):
             raise Problem(
                 "to put it back needs root",
@@ -219,7 +231,7 @@ class MachineSetup(EnvironmentSetup):
             log = self._open_log()
             self._changes.store(PROVED, {})
             try:
-                needed: dict[str, str] = {}  # by the step that could not be undone
+                needed: dict[str, str] = {}  # steps needed by one that could not be undone
                 for index, step in reversed(list(enumerate(self.steps))):
                     if step.id not in self._to_put_back() or self._stopped:
                         continue
@@ -262,7 +274,7 @@ class MachineSetup(EnvironmentSetup):
         self, step: SetupStep, log: LineLog, lock: int
     ) -> Generator[Event, None, tuple[State, str]]:
         kind = self._declared.kinds[step.id]
-        if kind:  # Recorded beforehand, so that the changes of a killed run can be undone as well.
+        if kind:  # Recorded first, so that the changes of a killed run can be undone.
             self._changes.remember(step.id, kind.read_state().before)
         if failure := (yield from self._run_command(step, log, lock)):
             return self._refusal(step, log) or failure

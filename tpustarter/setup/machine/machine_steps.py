@@ -1,6 +1,6 @@
 """The steps of a machine's set-up, read from a lesson's header, with their values and states.
 
-Nothing is started and nothing is written here.
+Nothing is started, and nothing is written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _StepFields(msgspec.Struct, forbid_unknown_fields=True):
     needs: list[str] = []
     after: list[str] = []
     where: str = ""
-    """The place where a person does it."""
+    """Where the user does the step."""
     proof: str | None = None
 
 
@@ -56,24 +56,24 @@ class MachineSteps:
 
         Args:
             lesson: The lesson whose header has the steps.
-            profile: Their name there.
-            machine: The machine whose state they have.
-            told: Values by name, as they were given.
-            only: Selected steps, which bring those that come before; empty for all.
+            profile: The profile's name in the header.
+            machine: The machine that the states are for.
+            told: Values by name, as given by the user.
+            only: Selected steps, which include those that come before them; empty for all.
 
         Raises:
-            Problem: the header is broken, or there is no such step, or a value does not fit.
+            Problem: The header is invalid, a step does not exist, or a value does not fit.
         """
         self._profile = profile
         self._machine = machine
         self._changes = RecordedChanges(profile)
         self.steps: list[SetupStep] = []
         self.kinds: dict[str, StepKind | None] = {}
-        """The kind of each step; None for a proof, and for a step that is done elsewhere."""
+        """The kind of each step; None for a proof, and for a step that the user does elsewhere."""
         self.after: dict[str, list[str]] = {}
-        """Steps that have to be done before each."""
+        """The steps that have to be done before each step."""
         self._undo: dict[str, list[str]] = {}
-        """The header's own commands that undo a step."""
+        """The header's own undo commands, by step."""
         try:
             declared = select_steps(
                 msgspec.convert(
@@ -166,7 +166,7 @@ class MachineSteps:
         )
 
     def _look_for_proof(self, step: SetupStep) -> StepState:
-        # A proof counts as long as its command and the steps above it are unchanged.
+        # A proof counts while its command and the steps before it are unchanged.
         proved = self._changes.proved().get(step.id)
         if proved and proved.of == list_circumstances(step, self.steps):
             return StepState("done", proved.said)
@@ -182,7 +182,7 @@ class MachineSteps:
             return "todo", ""  # those steps may remove what blocks this one
         if seen.state == "todo" and never:
             return "blocked", f"`{never[0]}` comes first, and cannot be done here"
-        if seen.state == "todo" and step.command[:1] == ("sudo",):  # it was not found
+        if seen.state == "todo" and step.command[:1] == ("sudo",):  # sudo was not found
             return "blocked", "you are not root here, and there is no `sudo`"
         return seen.state, seen.note
 
@@ -202,12 +202,12 @@ def select_steps(
     """Return the selected steps and those that come before them, in their order.
 
     Args:
-        declared: All steps, as a lesson's header has them.
-        only: The ids that were asked for; none for all.
+        declared: All steps in a lesson's header.
+        only: The requested ids; empty for all.
         profile: The name of the set-up, for the error.
 
     Raises:
-        Problem: there is no step of such an id.
+        Problem: There is no step with a requested id.
     """
     by_id = {str(fields["id"]): fields for fields in declared}
     if unknown := [name for name in only if name not in by_id]:

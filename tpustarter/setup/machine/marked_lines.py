@@ -1,12 +1,13 @@
-"""Lines of set-up in a user's or the system's file, between two marks; and files of set-up alone.
+"""Set-up's lines between two marks in a user's or system file; and files that are set-up's alone.
 
     python -IB marked_lines.py add PATH NAME LINE ...   put the lines between the marks of NAME
-    python -IB marked_lines.py take PATH NAME BEFORE    take them out; the file is as it was before
-    python -IB marked_lines.py make PATH LINE ...       make a file that has these lines
+    python -IB marked_lines.py take PATH NAME BEFORE    remove them; the file is as it was before
+    python -IB marked_lines.py make PATH LINE ...       create a file with these lines
     python -IB marked_lines.py remove PATH LINE ...     remove it, if it has no other text
 
-It is a program so that root can run it, and needs the standard library alone. A file is replaced
-as a whole, with its owner and permissions, and where the path is a link its target is changed.
+This is a program so that root can run it, and it needs only the standard library. A file is
+replaced as a whole, keeping its owner and permissions; if the path is a link, its target is
+changed.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ABSENT, ENDED, UNENDED = "absent", "ended", "unended"
-"""States of a file before: absent; empty or with a last line end; or without a last line end."""
+"""Earlier states of a file: absent; empty or with a final newline; without a final newline."""
 _MAX_BYTES = 4 * 1024 * 1024
 
 
 class UnchangeableFileError(Exception):
-    """A file that cannot be changed, with the reason."""
+    """Raised for a file that cannot be changed, with the reason."""
 
 
 @dataclass(frozen=True)
 class MarkedParts:
-    """A file with the lines between the marks set apart."""
+    """A file's text, with the lines between the marks kept apart."""
 
     before: str
     ours: tuple[str, ...] | None
@@ -40,7 +41,7 @@ class MarkedParts:
 
     @property
     def kind(self) -> str:
-        """The state of a file without marks, `ENDED` or `UNENDED`."""
+        """The state of a file without marks: `ENDED` or `UNENDED`."""
         return ENDED if self.before.endswith("\n") or not self.before else UNENDED
 
 
@@ -50,7 +51,11 @@ def format_marks(name: str) -> tuple[str, str]:
 
 
 def read_parts(path: Path, name: str) -> MarkedParts | None:
-    """Return the parts of a file, or None where it does not exist; raises UnchangeableFileError."""
+    """Return the parts of a file, or None if it does not exist.
+
+    Raises:
+        UnchangeableFileError: The file cannot be read, or its marks are damaged.
+    """
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
@@ -82,7 +87,7 @@ def read_parts(path: Path, name: str) -> MarkedParts | None:
 
 
 def add_lines(path: Path, name: str, lines: Sequence[str]) -> None:
-    """Write lines between marks called `name`, at the end of a file that has no such marks yet."""
+    """Write lines between the marks of `name`, adding marks at the file's end if it has none."""
     parts = read_parts(path, name) or MarkedParts("", None, "")
     begin, end = format_marks(name)
     ours = "".join(f"{line}\n" for line in (begin, *lines, end))
@@ -94,9 +99,9 @@ def remove_lines(path: Path, name: str, before: str) -> None:
     """Remove the lines that `add_lines` wrote, with their marks.
 
     Args:
-        path: The file; it is deleted if nothing else is in it and it did not exist before.
+        path: The file; it is deleted if it is then empty and did not exist before.
         name: The name in the marks.
-        before: The kind of the file before lines were added, such as `ABSENT`.
+        before: The file's state before lines were added, such as `ABSENT`.
     """
     parts = read_parts(path, name)
     if parts is None or parts.ours is None:
@@ -111,7 +116,11 @@ def remove_lines(path: Path, name: str, before: str) -> None:
 
 
 def make_file(path: Path, lines: Sequence[str]) -> None:
-    """Make a file; an existing one with other text is kept, and raises UnchangeableFileError."""
+    """Create a file.
+
+    Raises:
+        UnchangeableFileError: A file with other text exists; it is kept.
+    """
     text = join_lines(lines)
     found = _text(path)
     if found not in (None, text):
@@ -121,7 +130,11 @@ def make_file(path: Path, lines: Sequence[str]) -> None:
 
 
 def remove_file(path: Path, lines: Sequence[str]) -> None:
-    """Remove a file with set-up's text; a changed one is kept, and raises UnchangeableFileError."""
+    """Remove a file that set-up wrote.
+
+    Raises:
+        UnchangeableFileError: The file was changed since; it is kept.
+    """
     found = _text(path)
     if found is None:
         return
@@ -160,7 +173,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def main(words: Sequence[str]) -> None:
-    """Run the command in `words`; raises SystemExit with a line of text where that fails."""
+    """Run the command in `words`; exit with a line of text if it fails."""
     verb, path, *others = words
     try:
         if verb == "add":

@@ -1,9 +1,10 @@
-"""The entry by which gcloud signs Docker in to a registry, in ~/.docker/config.json.
+"""gcloud's entry for a registry in Docker's configuration, ~/.docker/config.json.
 
     python -IB registry_sign_in.py take PATH HOST BEFORE    restore the host's entry
 
-`gcloud auth configure-docker` makes the entry and has no way back, so this program has one. Other
-entries of the file are kept. It holds no secret: Docker asks gcloud for one whenever it needs it.
+`gcloud auth configure-docker` creates the entry but cannot remove it, so this program does. Other
+entries of the file are kept. The file holds no secret: Docker requests one from gcloud whenever it
+needs it.
 """
 
 from __future__ import annotations
@@ -16,18 +17,22 @@ import tempfile
 from pathlib import Path
 
 GCLOUD, NONE, ABSENT = "gcloud", "none", "absent"
-"""The sign-in of a host: by gcloud, by nothing, or by nothing because there is no such file."""
+"""A host's credential helper: gcloud, none, or none because the file is absent."""
 
 
 def read_helper(text: str | None, host: str) -> str:
-    """Return the credential helper of a host; raises ValueError for a broken file."""
+    """Return the credential helper of a host.
+
+    Raises:
+        ValueError: The file is invalid.
+    """
     if text is None:
         return ABSENT
     return str(_helpers(_fields(text)).get(host, NONE))
 
 
 def remove_helper(path: Path, host: str, before: str) -> None:
-    """Restore the credential helper of a host; a file that was absent goes, if it is empty."""
+    """Restore a host's earlier credential helper; delete the file if it was absent and is empty."""
     if not path.exists():
         return
     fields = _fields(path.read_text(encoding="utf-8"))
@@ -45,7 +50,7 @@ def remove_helper(path: Path, host: str, before: str) -> None:
         _write(path, json.dumps(fields, indent=2) + "\n")
     else:
         path.unlink()
-        with contextlib.suppress(OSError):  # Docker keeps more there once it has been used
+        with contextlib.suppress(OSError):  # Docker keeps more in it once it has been used
             path.parent.rmdir()
 
 

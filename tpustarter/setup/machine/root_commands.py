@@ -1,7 +1,7 @@
-"""Commands as root: how a step's command becomes root, and the advice where sudo refuses.
+"""Commands as root: the prefix that makes a step's command run as root, and advice if sudo refuses.
 
-sudo is never asked for a password: it would prompt at a terminal that is not there. Where it needs
-one, `sudo tpustarter setup ...` does the same, because then this program is root already.
+sudo never prompts for a password, because there is no terminal for the prompt. If it needs one, run
+`sudo tpustarter setup ...` instead, because then this program is root already.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pathlib import Path
 from tpustarter.core import locations
 
 NEED = "root"
-"""The word in a step's `needs` for root."""
+"""The word for root in a step's `needs`."""
 SUDO = ("sudo", "-n")
 NOT_ALLOWED = "it needs root, which `--root` allows once you have read its command"
 NOT_SEEN = "it needs root, and its command is not the one that you said yes to"
 
 Leave = bool | Collection[tuple[str, ...]]
-"""True if commands may run as root; or the commands that may, each word for word."""
+"""True if commands may run as root, or exactly the commands that may."""
 
 
 def find_user() -> dict[str, str]:
-    """Return name and numbers of the user; under sudo, those of the user who called it."""
+    """Return the user's name and ids; under sudo, those of the calling user."""
     if caller := locations.find_sudo_caller():
         import pwd
 
@@ -36,12 +36,12 @@ def find_user() -> dict[str, str]:
 
 
 def sudo_prefix(needs: Sequence[str]) -> tuple[str, ...]:
-    """Return the words before a command that make it run as root, if it needs that."""
+    """Return the words that make a command run as root, if it needs root."""
     return SUDO if NEED in needs and os.geteuid() != 0 else ()
 
 
 def explain_obstacle(command: tuple[str, ...], needs: Sequence[str], leave: Leave) -> str:
-    """Return why a command may not run, or an empty text if it may."""
+    """Return why a command may not run, or an empty string if it may."""
     if NEED not in needs or leave is True:
         return ""
     if not leave:
@@ -50,11 +50,11 @@ def explain_obstacle(command: tuple[str, ...], needs: Sequence[str], leave: Leav
 
 
 def explain_refusal(command: Sequence[str], output: Sequence[str], options: str) -> str:
-    """Return advice where sudo itself ended a command, or an empty text if it did not.
+    """Return advice if sudo itself refused a command, or an empty string if it did not.
 
     Args:
         command: The command that was run.
-        output: Its last lines.
+        output: The last lines of its output.
         options: Arguments of `tpustarter setup` for the same set-up.
     """
     said = output[-1] if output else ""
@@ -68,6 +68,6 @@ def explain_refusal(command: Sequence[str], output: Sequence[str], options: str)
 
 def _in_terminal(options: str) -> str:
     program = Path(sys.prefix, "bin/tpustarter")
-    # As a whole path: sudo looks for programs in folders of its own.
+    # The absolute path, because sudo searches folders of its own.
     start = [str(program)] if program.is_file() else [sys.executable, "-m", "tpustarter"]
     return f"{shlex.join(['sudo', *start, 'setup'])} {options}"

@@ -11,13 +11,12 @@ import msgspec
 from tpustarter.setup.environment.steps import State
 
 Before = str | list[str] | Annotated[dict[str, list[str]], msgspec.Meta(min_length=1)]
-"""A setting before its change, in the form in which it is recorded: a text, names, or names by
-their kind."""
+"""A setting before its change, as it is recorded: a text, names, or names by kind."""
 
 
 @dataclass(frozen=True)
 class StepState:
-    """The state of a step, its reason, and the present setting, which undo restores."""
+    """A step's state, the reason for it, and the current setting, which undo restores."""
 
     state: State
     note: str = ""
@@ -25,7 +24,7 @@ class StepState:
 
 
 class StepKind(ABC):
-    """A kind of set-up step; the step's header supplies the command or undo that a kind lacks."""
+    """A kind of set-up step; the header supplies a command or undo that the kind lacks."""
 
     @abstractmethod
     def read_state(self) -> StepState:
@@ -36,14 +35,14 @@ class StepKind(ABC):
         return "", ()
 
     def command(self) -> tuple[str, ...]:
-        """Return the command that carries out the step, or an empty tuple if the header has it."""
+        """Return the command for the step, or an empty tuple if the header has it."""
         return ()
 
     def undo(self, before: Before) -> tuple[str, ...]:
-        """Return the command that restores the earlier setting, or none if the header has it."""
+        """Return the command that restores the earlier setting; empty if the header has it."""
         del before
         return ()
 
     def make_undo_record(self, before: Before) -> Before:
-        """Return the record for undo once the step is done."""
+        """Return the record that undo needs, once the step is done."""
         return before

@@ -1,18 +1,18 @@
-"""The kinds of `look` in a machine's set-up, each with its own change and way back.
+"""The kinds of `look` in a machine's set-up, each with its own command and undo.
 
-    look: {package: [tmux, mosh]}                      packages of Debian or Ubuntu
+    look: {package: [tmux, mosh]}                      Debian or Ubuntu packages
     look: {command: docker}                            a program on PATH
-    look: {lines: ~/.tmux.conf, text: set -g mouse on} lines of set-up between marks
-    look: {file: /etc/tpu.conf, text: ...}             a file of set-up alone
+    look: {lines: ~/.tmux.conf, text: set -g mouse on} set-up's lines between marks
+    look: {file: /etc/tpu.conf, text: ...}             a file that is set-up's alone
     look: {folder: ~/bucket}                           a folder
-    look: {mounted: ~/bucket}                          a file system that is mounted there
-    look: {member: [alice, docker]}                    a user in a group of the system
-    look: {registry: us-docker.pkg.dev}                Docker signs in there by gcloud
+    look: {mounted: ~/bucket}                          a file system mounted on a folder
+    look: {member: [alice, docker]}                    a user in a system group
+    look: {registry: us-docker.pkg.dev}                Docker signs in to it with gcloud
     look: {setting: huge-pages}                        a function in `machine_settings`
-    look: proof                                        its command ended well
+    look: proof                                        its command has succeeded
 
-A setting may be combined with another kind, which decides where the setting has no answer.
-Looking starts nothing and writes nothing.
+A setting may be combined with another kind, which decides if the setting's function cannot. Reading
+a state starts nothing and writes nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tpustarter.setup.machine.step_kind import Before, StepKind, StepState
 from tpustarter.text import phrases
 
 Look = dict[str, str | list[str]]
-"""A `look` of a lesson's header."""
+"""A `look` in a lesson's header."""
 
 _INSTALL = (
     "apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "
@@ -44,7 +44,7 @@ _PURGE = (
     'for n in $(seq 60); do dpkg --purge --force-remove-reinstreq "$@"; code=$?; '
     "[ $code = 2 ] || exit $code; sleep 5; done; exit 2"
 )
-"""Script that removes packages. dpkg refuses, with 1, where another package now needs one of these;
+"""Script that removes packages. dpkg exits with 1 if another package now needs one of these;
 apt-get would remove that package as well. Exit code 2 means that another program holds the lock.
 Packages that a kill left half unpacked are removed only with that option."""
 _MAX_BYTES = 64 * 1024 * 1024
@@ -52,13 +52,13 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class PackageStep(StepKind):
-    """Packages of Debian or Ubuntu; undo removes exactly those that were added."""
+    """Debian or Ubuntu packages; undo removes exactly those that were added."""
 
     machine: host.Machine
     names: tuple[str, ...]
 
     def read_state(self) -> StepState:
-        """Return the state by dpkg's own list; the packages present before are recorded."""
+        """Return the state from dpkg's own list, recording the packages present before."""
         packages = dpkg.read_packages(self.machine)
         apt = shutil.which("apt-get", path=self.machine.env.get("PATH", os.defpath))
         if not packages.states or apt is None:
@@ -69,19 +69,19 @@ class PackageStep(StepKind):
         return StepState("todo", "", {"installed": packages.present_names})
 
     def command(self) -> tuple[str, ...]:
-        """Return the command that installs the packages; it first completes an interrupted one."""
+        """Return the install command, which first completes an interrupted installation."""
         if dpkg.read_packages(self.machine).was_killed:
             script = f"dpkg --configure -a; {_INSTALL}"
             return ("sh", "-c", script, "apt-get", "--reinstall", *self.names)
         return ("sh", "-c", _INSTALL, "apt-get", *self.names)
 
     def undo(self, before: Before) -> tuple[str, ...]:
-        """Return the removal of the added packages that no other package now needs."""
+        """Return the command that removes the added packages that no other package needs."""
         words = dpkg.read_packages(self.machine).list_removable(self._came(before), self.names)
         return ("sh", "-c", _PURGE, "dpkg", *words) if words else ()
 
     def make_undo_record(self, before: Before) -> Before:
-        """Return the packages that were added: those named, and those apt installed for them."""
+        """Return the added packages: the named ones, and those that apt installed for them."""
         return {"came": self._came(before)}
 
     def _came(self, before: Before) -> list[str]:
@@ -99,14 +99,14 @@ class ProgramStep(StepKind):
     name: str
 
     def read_state(self) -> StepState:
-        """Return whether the program is on PATH, as the state of the step."""
+        """Return the state, which is done if the program is on PATH."""
         found = shutil.which(self.name, path=self.machine.env.get("PATH", os.defpath))
         return StepState("done", f"`{self.name}` found at {found}") if found else StepState("todo")
 
 
 @dataclass(frozen=True)
 class MarkedLinesStep(StepKind):
-    """Lines of set-up between marks in a user's or the system's file."""
+    """Set-up's lines between marks in a user's or system file."""
 
     machine: host.Machine
     path: str
@@ -119,7 +119,7 @@ class MarkedLinesStep(StepKind):
         return self.path, (begin, *self.lines, end)
 
     def read_state(self) -> StepState:
-        """Return the state by the lines between the marks."""
+        """Return the state from the lines between the marks."""
         folder = self.path.rpartition("/")[0]
         if self.machine.read_status(folder or "/") is None:
             return StepState("blocked", f"there is no folder `{_short(self.machine, folder)}`")
@@ -144,13 +144,13 @@ class MarkedLinesStep(StepKind):
         return _program("add", self.machine, self.path, self.name, *self.lines)
 
     def undo(self, before: Before) -> tuple[str, ...]:
-        """Return the command that removes the lines that this step added to its file."""
+        """Return the command that removes the lines that this step added."""
         return _program("take", self.machine, self.path, self.name, str(before))
 
 
 @dataclass(frozen=True)
 class FileStep(StepKind):
-    """A file of set-up alone; an existing one with other text is not touched."""
+    """A file that is set-up's alone; an existing file with other text is not touched."""
 
     machine: host.Machine
     path: str
@@ -161,7 +161,7 @@ class FileStep(StepKind):
         return self.path, self.lines
 
     def read_state(self) -> StepState:
-        """Return the state by the file's text."""
+        """Return the state from the file's text."""
         text = self.machine.read_text(self.path)
         if text is None:
             folder = self.path.rpartition("/")[0]
@@ -178,7 +178,7 @@ class FileStep(StepKind):
         )
 
     def command(self) -> tuple[str, ...]:
-        """Return the command that makes the file."""
+        """Return the command that creates the file."""
         return _program("make", self.machine, self.path, *self.lines)
 
     def undo(self, before: Before) -> tuple[str, ...]:
@@ -189,13 +189,13 @@ class FileStep(StepKind):
 
 @dataclass(frozen=True)
 class FolderStep(StepKind):
-    """A folder with its missing parents; undo removes those that are empty."""
+    """A folder and its missing parents; undo removes those that are empty."""
 
     machine: host.Machine
     path: str
 
     def read_state(self) -> StepState:
-        """Return the state by whether the folder exists; a mounted one is not opened."""
+        """Return the state, which is done if the folder exists; a mounted folder is not opened."""
         if _mounted_at(self.machine, self.path):
             return StepState("done", f"`{_short(self.machine, self.path)}` is there")
         path = self.machine.path(self.path)
@@ -206,7 +206,7 @@ class FolderStep(StepKind):
         )
 
     def command(self) -> tuple[str, ...]:
-        """Return the command that makes the folder."""
+        """Return the command that creates the folder."""
         return ("mkdir", "-p", str(self.machine.path(self.path)))
 
     def undo(self, before: Before) -> tuple[str, ...]:
@@ -216,13 +216,13 @@ class FolderStep(StepKind):
 
 @dataclass(frozen=True)
 class MountStep(StepKind):
-    """A file system that is mounted on a folder."""
+    """A file system mounted on a folder."""
 
     machine: host.Machine
     path: str
 
     def read_state(self) -> StepState:
-        """Return the state by the kernel's list of mounts."""
+        """Return the state from the kernel's list of mounts."""
         if not (found := _mounted_at(self.machine, self.path)):
             return StepState("todo", "", "not mounted")
         source, kind = found
@@ -231,18 +231,18 @@ class MountStep(StepKind):
 
 @dataclass(frozen=True)
 class SettingStep(StepKind):
-    """A function in `machine_settings`, with another kind for where the function has no answer."""
+    """A function in `machine_settings`, with another kind in case the function cannot decide."""
 
     machine: host.Machine
     name: str
     other: StepKind | None
 
     def writes(self) -> tuple[str, tuple[str, ...]]:
-        """Return the file and lines of the other kind."""
+        """Return the other kind's file and lines."""
         return self.other.writes() if self.other else ("", ())
 
     def read_state(self) -> StepState:
-        """Return the state from the function, else from the other kind."""
+        """Return the state from the function, or else from the other kind."""
         seen = SETTINGS[self.name](self.machine)
         if seen is None and self.other is not None:
             return self.other.read_state()
@@ -262,13 +262,16 @@ class SettingStep(StepKind):
 
 
 def make_step_kind(look: Look, name: str, machine: host.Machine, home: str) -> StepKind:
-    """Return the kind for a header's `look`; raises ValueError for an unknown one.
+    """Return the kind of step for a header's `look`.
 
     Args:
         look: The header's mapping, with its values filled in.
-        name: Name of the profile and the step, for the marks.
+        name: The names of the profile and the step, for the marks.
         machine: The machine whose state is read.
-        home: The folder for `~`.
+        home: The home folder, for `~`.
+
+    Raises:
+        ValueError: The `look` is unknown or empty.
     """
     look = dict(look)
     setting = look.pop("setting", None)
@@ -316,7 +319,7 @@ def _short(machine: host.Machine, path: str) -> str:
 
 
 def _mounted_at(machine: host.Machine, folder: str) -> tuple[str, str] | None:
-    # Opening a mount may wait for ever, or fail where the program behind it has ended.
+    # Opening a mount may block forever, or fail if the program behind it has ended.
     for line in (machine.read_text("/proc/self/mounts", _MAX_BYTES) or "").splitlines():
         source, path, kind = (*line.split(" "), "", "", "")[:3]
         if path.encode().decode("unicode_escape") == folder:

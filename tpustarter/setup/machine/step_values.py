@@ -1,12 +1,12 @@
-r"""Values a person gives to a set-up, such as a bucket's name: declared in a lesson's header.
+r"""Values that the user gives to a set-up, such as a bucket's name, declared in a lesson's header.
 
     values:
       bucket: {meaning: the bucket that is mounted, matches: "[a-z0-9][a-z0-9._-]+"}
       folder: {meaning: where it is mounted, matches: "/[\\w./-]+", default: /mnt/bucket}
       clients: {meaning: the subnet of your machines, is: private-subnet}
 
-A value is an argument of a command or a part of a line, and never a part of a script: text that a
-person typed does not go through a shell.
+A value is an argument of a command or part of a line, and never part of a script: user input does
+not go through a shell.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PRIVATE = [*map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168
 
 
 def _is_private_subnet(text: str) -> bool:
-    # Addresses and a prefix length, and no address in it is public.
+    # An address range with a prefix length, and without public addresses.
     try:
         subnet = ipaddress.IPv4Network(text)
     except ValueError:
@@ -72,13 +72,13 @@ class StepValue:
     name: str
     meaning: str
     matches: str
-    """A regular expression for the whole value; empty where `kind` decides."""
+    """A regular expression for the whole value; empty if `kind` decides."""
     default: str | None
     kind: ValueKind | None = None
 
     @property
     def placeholder(self) -> str:
-        """The text that stands for the value in a plan, until the value is given."""
+        """The text that stands for the value in a plan until it is given."""
         return self.name.upper().replace("-", "_")
 
 
@@ -94,7 +94,7 @@ class _ValueFields(msgspec.Struct):
 
 
 def read_declared_values(header: Mapping[str, object], steps: object) -> list[StepValue]:
-    """Return the values in a lesson's header that these steps, or their defaults, use."""
+    """Return the values in a lesson's header that these steps use."""
     every = msgspec.convert(header.get("values") or {}, dict[str, _ValueFields])
     used = set(_NAME.findall(repr(steps)))
     return [
@@ -111,7 +111,11 @@ def read_declared_values(header: Mapping[str, object], steps: object) -> list[St
 
 
 def parse_pairs(words: Sequence[str]) -> dict[str, str]:
-    """Return the values given with `--set NAME=VALUE`; raises Problem for other words."""
+    """Return the values given with `--set NAME=VALUE`.
+
+    Raises:
+        Problem: A word has no `=`.
+    """
     for word in words:
         if "=" not in word:
             raise Problem(
@@ -125,10 +129,10 @@ def parse_pairs(words: Sequence[str]) -> dict[str, str]:
 def choose_values(
     values: Sequence[StepValue], given: Mapping[str, str], before: Mapping[str, str], profile: str
 ) -> dict[str, str | None]:
-    """Return each value: as given, as in an earlier set-up, or its default, or None if it has none.
+    """Return each value: as given, as in an earlier set-up, its default, or None.
 
     Raises:
-        Problem: a given value is unknown or invalid.
+        Problem: A given value is unknown or invalid.
     """
     by_name = {one.name: one for one in values}
     for name, text in given.items():
@@ -156,7 +160,7 @@ def choose_values(
 
 
 def make_missing_problem(missing: Sequence[StepValue], profile: str) -> Problem:
-    """Return the Problem for values that were not given."""
+    """Return the Problem for missing values."""
     meanings = "; ".join(f"{one.name}: {one.meaning}" for one in missing)
     typed = " ".join(f"--set {one.name}={one.placeholder}" for one in missing)
     return Problem(
@@ -167,10 +171,10 @@ def make_missing_problem(missing: Sequence[StepValue], profile: str) -> Problem:
 
 
 def fill_in_values(part: object, texts: Mapping[str, str]) -> object:
-    """Return a part of a header with these texts in the place of their names in braces.
+    """Return a part of a header, with names in braces replaced by these texts.
 
     Raises:
-        ValueError: one would become a part of a script.
+        ValueError: A text would become part of a script.
     """
     if is_object(part):
         return {name: fill_in_values(value, texts) for name, value in part.items()}

@@ -1,4 +1,4 @@
-"""The common parts of every proof of a server: start, wait, request, claim, end."""
+"""The common parts of all server proofs: start, wait, request, claim, end."""
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from email.message import Message
 import psutil
 
 START_S, END_S = 120, 30
-"""Longest wait for a server to answer, and to end."""
+"""Longest wait for a server to respond, and to exit."""
 
 
 def require_claim(holds: object, text: str) -> None:
-    """Print a claim that holds; exit with one that does not."""
+    """Print a claim that holds; exit with an error for one that does not."""
     if not holds:
         sys.exit(f"not so: {text}")
     print(text, flush=True)
@@ -30,7 +30,7 @@ def require_claim(holds: object, text: str) -> None:
 
 @contextlib.contextmanager
 def start_server(command: list[str]) -> Generator[tuple[psutil.Process, int]]:
-    """Start the server, yield its process and port once it answers, and end it afterwards."""
+    """Start the server, yield its process and port once it responds, and end it afterwards."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
         try:
@@ -48,7 +48,7 @@ def start_server(command: list[str]) -> Generator[tuple[psutil.Process, int]]:
 
 
 def wait_until_it_answers(process: subprocess.Popen[bytes]) -> int:
-    """Return the port that a server listens on, once it answers there."""
+    """Wait until a server responds, and return the port that it listens on."""
     server, deadline = psutil.Process(process.pid), time.monotonic() + START_S
     while not (ports := {port for _, port in find_listening_ports(server)}) or not is_answering(
         min(ports)
@@ -71,7 +71,7 @@ def find_listening_ports(server: psutil.Process) -> set[tuple[str, int]]:
 
 
 def is_answering(port: int) -> bool:
-    """Return whether a server answers at all."""
+    """Return whether a server responds at all."""
     try:
         send_request(port, "GET", "/")
     except OSError:
@@ -82,7 +82,7 @@ def is_answering(port: int) -> bool:
 def send_request(
     port: int, method: str, path: str, headers: Mapping[str, str] | None = None, body: object = None
 ) -> tuple[int, Message, bytes]:
-    """Send one request; return status, headers and body."""
+    """Send one request, and return the response's status, headers and body."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(
         f"http://127.0.0.1:{port}{path}", data, dict(headers or {}), method=method

@@ -1,9 +1,9 @@
-"""Proves that containers start: `prove_docker.py`, as root, with the standard library alone.
+"""Proves that containers start: `prove_docker.py`, run as root, with the standard library alone.
 
-It makes an empty image and starts it with the programs of this machine inside, so it needs no other
-image and no network. Where there are TPU chips it is started with the flags for programs that use
-them, and no program opens them. Each line that it prints is a claim that held; the first that does
-not ends it, with exit code 1. Neither the container nor the image stays.
+It creates an empty image and starts it with this machine's programs inside, so it needs no other
+image and no network. If there are TPU chips, it is started with the flags for programs that use
+them, but no program opens them. Each printed line is a claim that held; the first that does not
+ends the program with exit code 1. The container and the image are removed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TypedDict
 
 NAME = "tpustarter-proof"
-"""Name of the image and of the container, including those left by an interrupted proof."""
+"""Name of the image and the container, including those left by an interrupted proof."""
 SHM_MIB = 16 * 1024
 FLAGS = ("--net=host", "--shm-size=16g")
 TPU_FLAGS = ("--privileged",)
@@ -29,7 +29,7 @@ START_S = 60
 
 
 def main() -> None:
-    """Start a container, check each claim inside, and remove it; raises SystemExit on failure."""
+    """Start a container, check each claim inside, and remove it; exit if a claim fails."""
     signal.signal(signal.SIGTERM, exit_on_signal)
     here = collect_facts()
     version = run_docker("version", "--format", "{{.Server.Version}}").strip()
@@ -62,19 +62,19 @@ def main() -> None:
 
 
 def exit_on_signal(*_: object) -> None:
-    """Exit on a signal, after the `finally` blocks."""
+    """Exit on a signal, running the `finally` blocks."""
     sys.exit(143)
 
 
 def require_claim(holds: object, text: str) -> None:
-    """Print a claim that holds; exit with one that does not."""
+    """Print a claim that holds; exit with an error for one that does not."""
     if not holds:
         sys.exit(f"not so: {text}")
     print(text, flush=True)
 
 
 class SeenDevices(TypedDict):
-    """The device nodes of chips, the network and the shared memory that a program sees."""
+    """The chips' device nodes, the network and the shared memory that a program sees."""
 
     nodes: list[str]
     network: str
@@ -83,7 +83,7 @@ class SeenDevices(TypedDict):
 
 
 def collect_facts() -> SeenDevices:
-    """Return the device nodes of chips, the network and the shared memory that a program sees."""
+    """Return the chips' device nodes, the network and the shared memory that a program sees."""
     folders = [Path("/dev"), Path("/dev/vfio")]
     paths = [str(path) for folder in folders if folder.is_dir() for path in folder.iterdir()]
     memory = os.statvfs("/dev/shm")  # noqa: S108 -- what is looked at
@@ -96,8 +96,8 @@ def collect_facts() -> SeenDevices:
 
 
 def collect_facts_inside(*flags: str) -> SeenDevices:
-    """Return the result of `collect_facts` in a container that is started with these flags."""
-    python = os.path.realpath(sys.executable)  # in a virtual environment, the one it was made with
+    """Return the result of `collect_facts` in a container started with these flags."""
+    python = os.path.realpath(sys.executable)  # the base Python of a virtual environment
     folders = ["/usr", "/bin", "/lib", "/lib64", sys.base_prefix, str(Path(__file__).parent)]
     mounts = [f"--volume={folder}:{folder}:ro" for folder in folders if Path(folder).is_dir()]
     told = run_docker(
@@ -107,7 +107,7 @@ def collect_facts_inside(*flags: str) -> SeenDevices:
 
 
 def run_docker(*words: str, data: bytes | None = None) -> str:
-    """Run Docker to its end and return its output; raises SystemExit with its last line."""
+    """Run Docker and return its output; exit with the last line of its errors if it fails."""
     program = shutil.which("docker")
     if program is None:
         sys.exit("there is no `run_docker` on PATH")

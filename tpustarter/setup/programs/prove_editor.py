@@ -1,9 +1,9 @@
-"""Proves `tpustarter setup editor`: a session outlives its terminal, zsh and mosh answer.
+"""Proves `tpustarter setup editor`: a session outlives its terminal, and zsh and mosh work.
 
     python -IB prove_editor.py HOME
 
 The user's own sessions and files are not touched: sockets and copies are in a folder of their own,
-and everything that is started here ends here. Standard library only.
+and every process that is started is ended. Only the standard library is needed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 WAIT_S = 10.0
-"""Longest wait for a program that answers at once."""
+"""Longest wait for a program that should respond at once."""
 ENVIRONMENT = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
 
 
 @contextlib.contextmanager
 def open_terminal(words: list[str], env: dict[str, str]) -> Generator[int]:
-    """Run a program in a terminal of its own; yields the other end of it, and hangs up."""
+    """Run a program in a terminal of its own; yield the terminal's other end, then hang up."""
     pid, descriptor = pty.fork()
     if pid == 0:
         os.execvpe(words[0], words, env)  # noqa: S606 -- nothing of it goes through a shell
@@ -40,7 +40,7 @@ def open_terminal(words: list[str], env: dict[str, str]) -> Generator[int]:
     try:
         yield descriptor
     finally:
-        os.close(descriptor)  # which sends SIGHUP, as a line that drops
+        os.close(descriptor)  # sends SIGHUP, as a dropped connection does
         deadline = time.monotonic() + WAIT_S
         while os.waitpid(pid, os.WNOHANG) == (0, 0):
             if time.monotonic() > deadline:
@@ -49,7 +49,7 @@ def open_terminal(words: list[str], env: dict[str, str]) -> Generator[int]:
 
 
 def run(*words: str, env: dict[str, str] | None = None) -> str:
-    """Return the output of a program; exits where that fails, or writes to stderr."""
+    """Return a program's output; exit if it fails or writes to stderr."""
     ended = subprocess.run(
         words,
         capture_output=True,
@@ -75,7 +75,7 @@ def wait_until(what: str, is_so: Callable[[], bool]) -> None:
 
 
 def prove_tmux(home: Path, work: Path) -> None:
-    """Hang up on a session of a separate server that has the user's configuration."""
+    """Hang up on a session of a separate tmux server that has the user's configuration."""
     tmux = ["tmux", "-S", str(work / "tmux"), "-f", str(home / ".tmux.conf")]
     run(*tmux, "new-session", "-d", "-s", "train", "sleep", "60")
     try:
@@ -91,7 +91,7 @@ def prove_tmux(home: Path, work: Path) -> None:
 
 
 def prove_zsh(home: Path, work: Path) -> None:
-    """Start zsh interactively, with a copy of the configuration: it writes files beside that."""
+    """Start interactive zsh with a copy of the configuration, as it writes files next to it."""
     shutil.copy(home / ".zshrc", work)
     env = {**ENVIRONMENT, "HOME": str(home), "ZDOTDIR": str(work)}
     lines = run("zsh", "-i", "-c", "print $SAVEHIST; whence compdef >/dev/null", env=env)
@@ -99,7 +99,7 @@ def prove_zsh(home: Path, work: Path) -> None:
 
 
 def prove_mosh() -> None:
-    """Connect to a server on this machine, and read the output of a program behind it."""
+    """Connect to a mosh server on this machine, and read the output of a program on it."""
     env = {**ENVIRONMENT, "MOSH_SERVER_NETWORK_TMOUT": "20", "MOSH_SERVER_SIGNAL_TMOUT": "20"}
     words = ["mosh-server", "new", "-i", "127.0.0.1", "--", "sh", "-c", "echo arrived; sleep 20"]
     said = subprocess.run(

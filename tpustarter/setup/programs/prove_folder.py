@@ -1,7 +1,7 @@
 """Proves that a mounted folder keeps files: `prove_folder.py FOLDER`, as the user who will use it.
 
-It writes a small file, reads it back and removes it. Each line that it prints is a claim that held;
-the first that does not ends it, with exit code 1. No other file there is opened.
+It writes a small file, reads it back and removes it. Each printed line is a claim that held; the
+first that does not ends the program with exit code 1. No other file in the folder is opened.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SIZE = 1024
 
 
 def main(folder: Path) -> None:
-    """Write, read and remove a file; raises SystemExit for a claim that fails."""
+    """Write, read and remove a file; exit if a claim fails."""
     require_claim(folder.is_mount(), f"a file system is mounted on {folder}")
     data = os.urandom(SIZE)
     path = folder / f"tpustarter-proof-{secrets.token_hex(8)}"
@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
 
 
 def require_claim(holds: object, text: str) -> None:
-    """Print a claim that holds; exit with one that does not."""
+    """Print a claim that holds; exit with an error for one that does not."""
     if not holds:
         sys.exit(f"not so: {text}")
     print(text, flush=True)

@@ -1,9 +1,9 @@
 """Proves that Jupyter serves: `prove_jupyter.py PLATFORM ORIGIN COMMAND...`, in its environment.
 
 It starts the command, which is the one that `tpustarter serve` starts, and sends it a browser's
-requests. Each line that it prints is a claim that held; the first that does not ends it, with exit
-code 1. PLATFORM is the required platform of a kernel's devices, such as `tpu`. ORIGIN is the page
-elsewhere that may use the server, or `-`.
+requests. Each printed line is a claim that held; the first that does not ends the program with exit
+code 1. PLATFORM is the required platform of a kernel's devices, such as `tpu`. ORIGIN is the
+external page that may use the server, or `-`.
 """
 # pyright: basic, reportMissingImports=false
 
@@ -25,7 +25,7 @@ import websocket
 from _server import find_listening_ports, is_answering, require_claim, send_request, start_server
 
 KERNEL_S, END_S = 300, 30
-"""Longest wait for a cell that starts the TPU, and for its process to end."""
+"""Longest wait for a cell that starts the TPU, and for its process to exit."""
 STRANGER = "http://page-of-a-stranger.example"
 CELL = """\
 import os, sys, jax
@@ -37,7 +37,7 @@ print(len(devices), devices[0].device_kind, sep="|")
 
 
 def main(platform: str, origin: str, command: list[str]) -> None:
-    """Start the server, check each claim, and end it; raises SystemExit for a claim that fails."""
+    """Start the server, check each claim, and end it; exit if a claim fails."""
     token = os.environ.setdefault("JUPYTER_TOKEN", secrets.token_urlsafe(24))
     with start_server(command) as (server, port):
         own = f"http://127.0.0.1:{port}"
@@ -49,7 +49,7 @@ def main(platform: str, origin: str, command: list[str]) -> None:
 
 
 def prove_closed(port: int, token: str, server: psutil.Process) -> None:
-    """Check that the server listens on 127.0.0.1 alone, and rejects requests without the token."""
+    """Check that the server listens only on 127.0.0.1, and rejects requests without the token."""
     require_claim(
         find_listening_ports(server) == {("127.0.0.1", port)}, "it listens on 127.0.0.1 alone"
     )
@@ -62,16 +62,16 @@ def prove_closed(port: int, token: str, server: psutil.Process) -> None:
 
 
 def prove_origins(port: int, auth: Mapping[str, str], origin: str) -> None:
-    """Check that the server accepts requests of web pages from the intended origin alone."""
+    """Check that the server accepts requests from web pages of the intended origin only."""
     require_claim(not is_allowed(port, auth, STRANGER), "a page of a stranger may not talk to it")
     if origin != "-":
         require_claim(is_allowed(port, auth, origin), f"a page of {origin} may")
 
 
 def is_allowed(port: int, auth: Mapping[str, str], origin: str) -> bool:
-    """Return whether a browser would let a page send a request with a token and read the answer.
+    """Return whether a browser would let a page send a request with a token and read the response.
 
-    Both the answer to the CORS preflight and the answer itself have to name the page. Where
+    Both the CORS preflight response and the response itself have to name the page. If
     `allow_origin` is set, jupyter_server 2.21.1 grants every page the first. Source:
     https://github.com/jupyter-server/jupyter_server/blob/main/jupyter_server/base/handlers.py (read
     2026-11).
@@ -88,7 +88,7 @@ def is_allowed(port: int, auth: Mapping[str, str], origin: str) -> bool:
 
 
 def prove_kernel(port: int, token: str, origin: str, platform: str) -> str:
-    """Start a kernel, compute on its devices, and verify its end; return a line on the result."""
+    """Start a kernel, compute on its devices, and verify its end; return a one-line result."""
     auth = {"Authorization": f"token {token}"}
     status, _, told = send_request(port, "POST", "/api/kernels", auth, {"name": "python3"})
     require_claim(status == 201, "a kernel has started")
@@ -129,7 +129,7 @@ def log_in(port: int, token: str) -> str:
 
 
 def is_refused(url: str, **options: object) -> bool:
-    """Return whether the server answers a websocket with 403."""
+    """Return whether the server rejects a websocket with status 403."""
     try:
         websocket.create_connection(url, timeout=30, **options).close()
     except websocket.WebSocketBadStatusException as error:

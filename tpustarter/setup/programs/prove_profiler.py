@@ -1,8 +1,8 @@
-"""Proves that a trace can be seen: `prove_profiler.py PLATFORM COMMAND...`, in its environment.
+"""Proves that a trace can be viewed: `prove_profiler.py PLATFORM COMMAND...`, in its environment.
 
-It traces a program of JAX into the folder that the command names with `--logdir=`, starts the
-command, which is the one that `tpustarter serve` starts, and requests the trace as the page would.
-Each line that it prints is a claim that held; the first that does not ends it, with exit code 1.
+It traces a JAX program into the folder that the command names with `--logdir=`, starts the command,
+which is the one that `tpustarter serve` starts, and requests the trace as the page would. Each
+printed line is a claim that held; the first that does not ends the program with exit code 1.
 """
 # pyright: basic, reportMissingImports=false
 
@@ -19,7 +19,7 @@ from urllib.parse import quote
 from _server import find_listening_ports, is_answering, require_claim, send_request, start_server
 
 PROFILE = "/data/plugin/profile"
-"""Path of the plug-in of XProf. Source: https://github.com/openxla/xprof (read 2026-11)."""
+"""Path of XProf's plug-in. Source: https://github.com/openxla/xprof (read 2026-11)."""
 NAME = "traced-by-tpustarter"
 PROGRAM = """\
 import sys, jax
@@ -30,7 +30,7 @@ print(jax.__version__, jax.default_backend())
 
 
 def main(platform: str, command: list[str]) -> None:
-    """Trace, serve, request the trace, and end; raises SystemExit for a claim that fails."""
+    """Trace, serve, request the trace, and end; exit if a claim fails."""
     folder = Path(next(word for word in command if "--logdir=" in word).partition("=")[2])
     shutil.rmtree(folder, ignore_errors=True)
     version, found = trace_program(folder)
@@ -56,7 +56,7 @@ def main(platform: str, command: list[str]) -> None:
 
 
 def trace_program(folder: Path) -> tuple[str, str]:
-    """Trace a small program, in a process that ends; return JAX's version and platform."""
+    """Trace a small program in a process of its own; return JAX's version and platform."""
     words = [sys.executable, "-c", PROGRAM, str(folder), NAME]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     require_claim(done.returncode == 0, "it traces a program")
@@ -65,7 +65,7 @@ def trace_program(folder: Path) -> tuple[str, str]:
 
 
 def fetch_json(port: int, what: str) -> Any:
-    """Return the JSON answer of the plug-in."""
+    """Return a JSON response of the plug-in."""
     status, _, text = send_request(port, "GET", f"{PROFILE}/{what}")
     require_claim(status == 200, f"it answers {what.partition('?')[0]}")
     return json.loads(text)

@@ -1,8 +1,8 @@
-"""Proves a folder that another machine shares: files that this user writes there are read back.
+"""Proves a folder that another machine shares: files that this user writes to it are read back.
 
     python -IB prove_shared_folder.py FOLDER SOURCE
 
-It needs the standard library alone, and leaves no file behind, not even when it is killed.
+It needs only the standard library, and leaves no file behind, even if it is killed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SMALL = 50
 
 
 def read_mount(folder: str) -> tuple[str, str]:
-    """Return source and kind of the mount on a folder, by the kernel's list."""
+    """Return the source and type of the mount on a folder, from the kernel's list."""
     with open("/proc/self/mounts", encoding="utf-8") as lines:  # noqa: PTH123
         mounts = [line.split() for line in lines]
     on_it = [(source, kind) for source, place, kind, *_ in mounts if place == folder]
@@ -25,7 +25,7 @@ def read_mount(folder: str) -> tuple[str, str]:
 
 
 def prove_large(folder: str) -> str:
-    """Write one large file, read it over the network, and return both rates as text."""
+    """Write one large file, read it back over the network, and return both rates as text."""
     block = os.urandom(1_000_000)
     with tempfile.TemporaryFile(dir=folder) as file:
         began = time.perf_counter()
@@ -34,7 +34,7 @@ def prove_large(folder: str) -> str:
         file.flush()
         os.fsync(file.fileno())
         written = time.perf_counter()
-        # The cached pages of this machine are dropped, so that they come from the server.
+        # This machine's cached pages are dropped, so that the data come from the server.
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         file.seek(0)
         began_reading = time.perf_counter()
@@ -47,7 +47,7 @@ def prove_large(folder: str) -> str:
 
 
 def prove_small(folder: str) -> str:
-    """Write small files, each flushed to the server, and return the time of one as text."""
+    """Write small files, each flushed to the server, and return the time per file as text."""
     began = time.perf_counter()
     for _ in range(SMALL):
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -59,7 +59,7 @@ def prove_small(folder: str) -> str:
 
 
 def main(folder: str, source: str) -> None:
-    """Print a line for each proof; raises SystemExit where one fails."""
+    """Print a line for each proof; exit if one fails."""
     found, kind = read_mount(folder)
     if found != source or kind not in ("nfs", "nfs4"):
         sys.exit(f"{folder} shows {found}{kind and f' as {kind}'}, expected {source} as nfs4")

@@ -1,13 +1,13 @@
 """One `gcloud compute tpus tpu-vm ssh --worker=N` per host of a TPU.
 
 gcloud can run one command on all workers (`--worker=all`), but then the hosts share one stdin and
-one stdout: no line says from which worker it came, no host can be given the probe or a lifeline,
-`--output-directory` writes nothing (528.0.0 leaves its path out), and the key has to be in an
-ssh-agent. For a single worker gcloud gives ssh its own stdin and stdout, ends it when it gets TERM,
-and ends with its exit code. Where ssh ends with 255, gcloud tries again up to ten times, 5 s apart:
-good for a key that is on its way to the host, useless for a run whose connection was lost.
+one stdout: no line shows which worker it came from, no host can be sent the probe or a lifeline,
+`--output-directory` writes nothing (528.0.0 omits its path), and the key has to be in an ssh-agent.
+For a single worker, gcloud gives ssh its own stdin and stdout, ends it on SIGTERM, and exits with
+its exit code. If ssh exits with 255, gcloud retries up to ten times, 5 s apart. That helps while a
+key is still on its way to the host, but not after a run has lost its connection.
 
-Hosts find each other themselves, by the metadata of the TPU.
+The hosts find each other through the TPU's metadata.
 
 Options of the request: `tpu`, `zone`, `project`, `user`; `internal-ip` and `iap` with any value.
 Source: googlecloudsdk/command_lib/compute/tpus/tpu_vm/ssh.py of gcloud 528.0.0 (read 2026-11).
@@ -26,11 +26,11 @@ from tpustarter.slices.starting.ssh_launcher import OPTIONS
 from tpustarter.slices.starting.start_request import HostCommand, StartRequest
 
 KEY = "~/.ssh/google_compute_engine"
-"""Private key that gcloud makes where there is none: two of them at a time would mix theirs up."""
+"""Private key that gcloud creates if it is missing; two runs at once would mix up their keys."""
 
 
 def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
-    """Return a command for each worker; nothing is run."""
+    """Return one command per worker; nothing is run."""
     if not request.count:
         raise Problem("the number of the TPU's hosts is not known", code=ExitCode.USAGE)
     name = request.options["tpu"]
@@ -73,7 +73,7 @@ class _Node(msgspec.Struct, rename="camel"):
 
 
 def count_tpu_hosts(document: bytes) -> int | None:
-    """Return the number of a TPU's hosts, which have an endpoint in each of its networks."""
+    """Return a TPU's number of hosts, each with one endpoint per network; None if unknown."""
     try:
         node = msgspec.json.decode(document, type=_Node)
     except ValueError:

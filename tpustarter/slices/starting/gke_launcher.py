@@ -1,12 +1,13 @@
-"""A JobSet for Google Kubernetes Engine, to be created with kubectl: nothing is started from here.
+"""A JobSet for Google Kubernetes Engine, to be created with kubectl; nothing is started.
 
-The probe is in a ConfigMap of the same manifest, because a container has nothing of ours and often
-no way to a package index. A ConfigMap takes 1 MiB, so the zip is packed again, compressed and
-without bytecode. `kubectl apply` would keep a second copy in an annotation, which takes 256 KiB, so
-it is `kubectl create`. GKE names the hosts of a slice in variables that JAX reads by itself.
+The probe is in a ConfigMap of the same manifest, because a container does not have it and often
+cannot reach a package index. A ConfigMap holds at most 1 MiB, so the zip is repacked, compressed
+and without bytecode. `kubectl apply` would keep a second copy in an annotation, which holds at most
+256 KiB, so the command is `kubectl create`. GKE names the hosts of a slice in environment variables
+that JAX reads by itself.
 
 Options of the request: `image`, with the Python under test; `accelerator`, such as tpu-v6e-slice;
-`topology`, such as 4x4; `chips` of one host (4); `name` and `namespace`.
+`topology`, such as 4x4; `chips` per host (4); `name` and `namespace`.
 
 Source: https://jobset.sigs.k8s.io/docs/overview/ and
 https://cloud.google.com/kubernetes-engine/docs/how-to/tpus (read 2026-11).
@@ -30,18 +31,18 @@ NAME = "tpustarter-check"
 PLACE = "/tpustarter"
 FILE = "probe.pyz"
 MAX_BYTES = 1024 * 1024
-"""Size that Kubernetes takes. Source: https://kubernetes.io/docs/concepts/configuration/configmap/"""
+"""Largest ConfigMap. Source: https://kubernetes.io/docs/concepts/configuration/configmap/"""
 DEADLINE_S = 3600
-"""A run that waits for a host is ended by Kubernetes, too: these chips cost money."""
+"""Kubernetes ends even a run that is waiting for a host after this time: the chips cost money."""
 CHIPS_PER_HOST = 4
 DATE = (2026, 1, 1, 0, 0, 0)
 
 
 def format_manifest(request: StartRequest) -> str:
-    """Return the JobSet and its ConfigMap as YAML, below the commands that use them.
+    """Return the JobSet and its ConfigMap as YAML, after comments with the commands that use them.
 
     Raises:
-        Problem: an option is missing or has another form, or the probe is too large.
+        Problem: An option is missing or malformed, or the probe is too large.
     """
     import yaml
 
@@ -63,12 +64,12 @@ def format_manifest(request: StartRequest) -> str:
 
 
 def build_commands(request: StartRequest) -> str:
-    """Return the manifest in place of commands: nothing is run from here."""
+    """Return the manifest instead of commands; nothing is run."""
     return format_manifest(request)
 
 
 def make_job_set(request: StartRequest) -> dict[str, object]:
-    """Return the JobSet: one job with a pod for each host, which is never repeated."""
+    """Return the JobSet: one job with one pod per host, which is never retried."""
     options = request.options
     missing = [key for key in ("image", "accelerator", "topology") if not options.get(key)]
     if missing:
@@ -144,7 +145,7 @@ def make_config_map(request: StartRequest) -> dict[str, object]:
 
 
 def compress_archive(archive: Path) -> bytes:
-    """Return the probe's zip without bytecode, and compressed."""
+    """Return the probe's zip, compressed and without bytecode."""
     stream = io.BytesIO()
     with zipfile.ZipFile(archive) as old, zipfile.ZipFile(stream, "w") as new:
         for name in old.namelist():

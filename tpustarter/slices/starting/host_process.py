@@ -29,18 +29,18 @@ from tpustarter.slices.starting.start_request import (
 )
 
 CONNECTED_AFTER_S = 5.0
-"""Seconds after which the next one is begun, although this one was not reached."""
+"""Seconds after which the next command starts even if this one has not reached its host."""
 LOST_S = 8.0
-"""Seconds that a program has to end after the one that was connected for it."""
+"""Seconds that a command has to exit once the child that held its connection is gone."""
 FINISH_S = 10.0
-"""Seconds that the hosts have to end by themselves, once their lifeline has ended."""
+"""Seconds that the hosts have to exit by themselves after their lifeline has ended."""
 STDERR_S = 0.5
-"""Seconds in which the last lines of a host's stderr arrive behind its exit code on stdout."""
+"""Seconds for a host's last stderr lines to arrive after its exit code on stdout."""
 TAIL_LINES = 12
 MAX_EVENTS = 4
-"""Pieces of output, of 64 KiB at most, that are read from one host at a time."""
+"""Maximum number of output pieces, of up to 64 KiB, read from one command at a time."""
 MAX_LINE_BYTES = 1024 * 1024
-"""Longest line that is passed on whole; an event is never cut."""
+"""Longest line that is passed on whole; an event is never split."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class _HostState:
 
 
 class HostProcess:
-    """One command that runs."""
+    """One running command."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class HostProcess:
         self._end_by: float | None = None
         self._stops = 0
         self.has_more = False
-        """True if `read` left something."""
+        """True if `read` left output unread."""
         self._connector = frozenset[int]()
         self._lost_at: float | None = None
 
@@ -109,32 +109,32 @@ class HostProcess:
 
     @property
     def _stage(self) -> HostStage:
-        """The stage of the host that got furthest."""
+        """The stage of the most advanced host."""
         return max(host.stage for host in self._hosts.values())
 
     @property
     def connecting(self) -> bool:
-        """True if the command is still connecting, which only so many commands do at a time."""
+        """True if the command is still connecting, which only a limited number do at a time."""
         young = time.monotonic() - self._began < CONNECTED_AFTER_S
         return young and self._command.marks and self._stage is HostStage.STARTED
 
     @property
     def leads(self) -> bool:
-        """True if the other commands wait until this command has reached its host."""
+        """True if the other commands wait until this one has reached its host."""
         return self._command.leads and self._stage is HostStage.STARTED
 
     @property
     def sending(self) -> bool:
-        """True if a part of the probe is still to be sent."""
+        """True if part of the probe remains to be sent."""
         return self._may_send and len(self._unsent) > 0 and self._end_by is None
 
     @property
     def _may_send(self) -> bool:
-        # A program here that reads its stdin before there is a connection would take the probe.
+        # A local program that reads its stdin before it is connected would swallow the probe.
         return self._stage >= HostStage.REACHED or not self._command.marks
 
     def read(self) -> Generator[StartEvent, None, None]:
-        """Yield lines that have arrived, but only so many that other commands get their turn."""
+        """Yield lines that have arrived, up to a limit that gives other commands their turn."""
         self.has_more = False
         for count in itertools.count():
             if self._gone is not None or not (event := self.probe.read(0)):
@@ -164,7 +164,7 @@ class HostProcess:
             self._mark(state, mark)
             text = text.removesuffix(mark)
             if not text:
-                return  # else its shell wrote something without a line end before
+                return  # otherwise its shell had written an unterminated line
         elif self._command.labels and (match := _ENDED.search(text)):
             if text := text[: match.start()]:
                 yield HostLine(host, text, is_error)
@@ -184,7 +184,7 @@ class HostProcess:
             self._end(EndReason.LOST)
 
     def _host_ends(self, ending: EndReason | None = None) -> Generator[HostEnded, None, None]:
-        """Yield the ends of hosts that reported an exit code; with `ending`, of all others too."""
+        """Yield the ends of hosts that printed an exit code; with `ending`, of all others too."""
         late = time.monotonic() - STDERR_S
         for host, state in self._hosts.items():
             has_exited = state.code is not None
@@ -197,18 +197,18 @@ class HostProcess:
                 yield HostEnded(self._command, state.stage, end, state.code, tail, host)
 
     def tell(self, line: bytes) -> None:
-        """Queue a line for the stdin of the command, if the command has one."""
+        """Queue a line for the command's stdin, if it has one."""
         if self._command.archive is not None:
             self._unsent = memoryview(bytes(self._unsent) + line)
 
     def act(self, stops: int) -> None:
-        """Send the probe, heartbeats and, when the time comes, the signals that end the process."""
+        """Send the probe, heartbeats and, when it is time, the signals that end the process."""
         now = time.monotonic()
         if stops > self._stops:
             self._stops = stops
             self._ending = self._ending or EndReason.STOPPED
             self.probe.close_stdin()
-            # Without a lifeline, or a second time: at once.
+            # Without a lifeline, or at the second stop, end at once.
             waits = self._command.archive is not None and stops == 1
             self._end_by = now + FINISH_S if waits else now
         if self._end_by is not None:
@@ -223,7 +223,7 @@ class HostProcess:
             self._send(now)
 
     def _has_lost(self, now: float) -> bool:
-        """Return whether the child with the connection is gone while the command still runs."""
+        """Return whether the child that held the connection is gone, but not the command."""
         children = self.probe.children()
         if self._stage >= HostStage.REACHED and not self._connector:
             self._connector = children
@@ -247,7 +247,7 @@ class HostProcess:
         self.probe.begin_end()
 
     def close(self) -> Generator[HostEnded, None, None]:
-        """Wait for the end in bounded time, and yield the ends of the hosts and of the command."""
+        """Wait for the process to end, with a timeout; yield the ends of its hosts and its own."""
         gone = self._gone or self.probe.end()
         self.probe.close()
         self._log.close()
@@ -262,7 +262,7 @@ _ENDED = re.compile(f"{ENDED}([0-9]+)$")
 
 
 class _OwnLines:
-    """The lines of a command of one host."""
+    """The lines of a command for one host."""
 
     def __init__(self, host: int | None) -> None:
         self._host = host

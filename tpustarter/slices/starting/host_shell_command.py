@@ -1,8 +1,8 @@
-"""The shell text that runs the probe on one host: the zip comes on stdin, and is deleted again.
+"""The shell text that runs the probe on one host, from a zip on stdin that it deletes again.
 
-A host has nothing but a POSIX shell, coreutils and the Python under test. `trap :` keeps the shell
-alive until it has removed its folder, when its session is hung up or its output is closed; what it
-starts gets the usual signals back. The probe's temporary files are in that folder, too.
+A host needs only a POSIX shell, coreutils and the Python under test. `trap :` keeps the shell alive
+until it has removed its folder, even if its session hangs up or its output is closed; its child
+processes get the default signals back. The probe's temporary files are in that folder, too.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tpustarter.slices.starting.start_request import (
 
 
 def make_remote_command(request: StartRequest, options: Sequence[str]) -> str:
-    """Return the command line that ssh hands to a host's login shell, whichever shell that is.
+    """Return the command line that ssh passes to a host's login shell; it works in any shell.
 
     Args:
-        request: The run.
-        options: Options of `slice`, behind those of the lifeline.
+        request: The run to start.
+        options: Options of `slice`, after those of the lifeline.
     """
     receive = f"head -c {request.archive.stat().st_size}"
     words = shlex.join(["slice", "--lifeline-s", str(LIFELINE_S), *options])
@@ -34,14 +34,14 @@ def make_remote_command(request: StartRequest, options: Sequence[str]) -> str:
 def make_task_script(
     request: StartRequest, options: str = "", *, shared: bool = False, exits: bool = True
 ) -> str:
-    """Return the script of `sh -c` that `srun` or `mpirun` runs as a task on every host.
+    """Return the `sh -c` script that `srun` or `mpirun` runs as a task on every host.
 
     Args:
-        request: The run.
-        options: Options of `slice` as a shell reads them, which may name variables of the engine.
-        shared: Whether the hosts see the zip where it is, and the engine gives them no stdin.
-        exits: Whether it exits as the probe does; else with 0, for an engine that ends all hosts
-            when one of them exits otherwise.
+        request: The run to start.
+        options: Options of `slice` in shell syntax, which may use the engine's variables.
+        shared: True if the hosts read the zip in place, because the engine gives them no stdin.
+        exits: True to exit with the probe's exit code; False to exit with 0, for an engine that
+            ends all hosts when one fails.
     """
     lifeline = "--no-lifeline" if shared else f"--lifeline-s {LIFELINE_S}"
     receive = f"head -c {request.archive.stat().st_size}"
@@ -61,7 +61,7 @@ def _script(request: StartRequest, receive: str, words: str, last: str) -> str:
 
 
 def _python(typed: str) -> str:
-    """Return the Python under test for a shell, which puts the user's home in place of a `~`."""
+    """Return the Python under test, quoted for a shell that expands a leading `~/`."""
     if typed.startswith("~/"):
         return f"~/{shlex.quote(typed[2:])}"
     return shlex.quote(typed)

@@ -1,8 +1,8 @@
 """The lines of each host, split from the labelled output of one command that runs all of them.
 
-Engines do not label lines but pieces. `srun --label` cuts a line after 1024 bytes, and begins the
-rest on a line of its own with the label again. Open MPI puts a label in front of each piece that it
-has read, also in the middle of a line, so that one line may have pieces of several hosts.
+Engines label pieces, not lines. `srun --label` cuts a line after 1024 bytes, and continues it on a
+new line with the same label. Open MPI labels each piece that it has read, even in the middle of a
+line, so one line may contain pieces from several hosts.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from tpustarter.running.line_splitter import LineSplitter
 
 @dataclass(frozen=True)
 class LabelFormat:
-    """The labels of an engine."""
+    """The format of an engine's labels."""
 
     pattern: re.Pattern[bytes]
     """A label; its first group is the host's number."""
     within: bool = False
-    """True if one may stand in the middle of a line, too."""
+    """True if a label may also be in the middle of a line."""
     wrap: int | None = None
-    """Bytes behind the label after which a line is cut and goes on in the next one."""
+    """Bytes after the label at which a line is cut and continued on the next one."""
 
 
 class HostLineSplitter:
-    """The lines of one stream, by host."""
+    """Splits one stream into lines by host."""
 
     def __init__(self, labels: LabelFormat, limit: int) -> None:
-        """Begin with the labels, and a limit for the bytes of one line."""
+        """Take the label format, and the maximum length of a line in bytes."""
         self._labels = labels
         self._limit = limit
         self._pending = b""
         self._lines: dict[int | None, LineSplitter] = {}
 
     def feed(self, data: bytes) -> Generator[tuple[int | None, str], None, None]:
-        """Yield the lines that are complete now; those without a label have None for a host."""
+        """Yield the lines that are now complete; the host is None for lines without a label."""
         *whole, self._pending = (self._pending + data).split(b"\n")
         for line in whole:
             yield from self._split(line, b"\n")
@@ -48,7 +48,7 @@ class HostLineSplitter:
             yield from self._split(pending, b"")
 
     def take_rest(self) -> Generator[tuple[int | None, str], None, None]:
-        """Yield the texts after the last line end of each host."""
+        """Yield each host's text after its last newline."""
         pending, self._pending = self._pending, b""
         yield from self._split(pending, b"")
         for host, lines in self._lines.items():
@@ -62,7 +62,7 @@ class HostLineSplitter:
             match = self._labels.pattern.match(line)
             matches = [match] if match else []
         if not matches or matches[0].start():
-            last = end if not matches else b"\n"  # what no host wrote is no part of a host's line
+            last = end if not matches else b"\n"  # unlabelled text is no part of a host's line
             yield from self._add(None, line[: matches[0].start() if matches else None] + last)
         for match, following in zip_longest(matches, matches[1:]):
             piece = line[match.end() : following.start() if following else None]
@@ -79,7 +79,7 @@ class HostLineSplitter:
 
 
 def _is_whole(piece: bytes) -> bool:
-    """Return whether a line at the length limit is complete, and was not cut there."""
+    """Return whether a line of the maximum length is complete rather than cut."""
     try:
         json.loads(piece)
     except ValueError:

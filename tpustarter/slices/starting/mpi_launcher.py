@@ -1,16 +1,16 @@
-"""One `mpirun` of Open MPI for all hosts, with a process on each.
+"""One Open MPI `mpirun` for all hosts, with one process per host.
 
-Open MPI 4 gives its stdin to every process with `--stdin all`, so the probe and the lifeline come
-that way, and JAX finds out from it who is there. Open MPI 5 does neither. It loses what is more
-than a few KiB on its way to another host (5.0.11), and with `--preload-files` it starts nothing, so
-the probe has to be in a folder that all hosts share; and JAX is given the place of each host.
+Open MPI 4 passes its stdin to every process with `--stdin all`, which carries the probe and the
+lifeline, and JAX detects the hosts by itself. Open MPI 5 offers neither. It loses anything beyond a
+few KiB on the way to another host (5.0.11), and starts nothing with `--preload-files`, so the probe
+has to be in a folder that all hosts share, and JAX has to be given each host's number.
 
 Open MPI ends all hosts as soon as one exits with an error, and its options against that differ by
-version, so the shell line on a host tells the exit code, and exits with 0.
+version, so the shell command on a host prints the exit code and exits with 0.
 
-Options of the request: `version`, as `find_version` returns it; `shared`, not empty where the zip
-is in a shared folder; `coordinator`, the first host as the others reach it; `mpi`, more options of
-mpirun as typed in a shell (`--hostfile hosts`).
+Options of the request: `version`, as `find_version` returns it; `shared`, not empty if the zip is
+in a shared folder; `coordinator`, the first host as the others reach it; `mpi`, extra mpirun
+options as typed in a shell (`--hostfile hosts`).
 
 Source: https://docs.open-mpi.org/en/v5.0.x/man-openmpi/man1/mpirun.1.html (read 2026-11).
 """
@@ -29,7 +29,7 @@ from tpustarter.slices.starting.ssh_launcher import strip_user_and_port
 from tpustarter.slices.starting.start_request import HostCommand, StartRequest
 
 TOLD_SINCE = 5
-"""First version that JAX does not recognise, and that gives no host but the first a stdin."""
+"""First version that JAX does not recognise, and that gives only the first host a stdin."""
 LABELS = LabelFormat(re.compile(rb"\[\d+,(\d+)\]<std(?:out|err)>:"), within=True)
 LABELS_5 = LabelFormat(
     re.compile(rb"\[(?:[^\s\[\]@]+@)?\d+,(\d+)\]<std(?:out|err)>: ?"), within=True
@@ -41,7 +41,7 @@ def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
     """Return the command for all hosts; nothing is run.
 
     Raises:
-        Problem: this version needs something that is not in the request.
+        Problem: This version needs an option that the request lacks.
     """
     version = int(request.options.get("version") or TOLD_SINCE - 1)
     shared = bool(request.options.get("shared"))
@@ -59,7 +59,7 @@ def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
         *(["-n", str(count)] if count else []),
         "--map-by",
         "ppr:1:node",
-        # Else the process of a host has one core of it.
+        # Otherwise a host's process is bound to one core.
         "--bind-to",
         "none",
         *(["--output", "tag"] if version >= TOLD_SINCE else ["--tag-output"]),
@@ -81,7 +81,7 @@ def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
 
 
 def _place(request: StartRequest, version: int) -> str:
-    """Return the options of `slice` where JAX finds nothing out, or not the right coordinator."""
+    """Return the options of `slice` if JAX detects no hosts, or not the right coordinator."""
     coordinator = request.options.get("coordinator")
     if version < TOLD_SINCE and not coordinator:
         return ""
@@ -96,7 +96,7 @@ def _place(request: StartRequest, version: int) -> str:
 
 
 def find_version() -> str:
-    """Return the first number of the version of this machine's mpirun, or "" if it is not known."""
+    """Return the major version of this machine's mpirun, or "" if it is unknown."""
     try:
         done = subprocess.run(
             ["mpirun", "--version"],  # noqa: S607  the same one that the command starts

@@ -1,10 +1,10 @@
 """One driver for all hosts of a Ray cluster, run by the Python under test, which has Ray.
 
-The driver, `programs/ray_driver.py`, starts an actor on each host, and that the probe. JAX learns
-nothing from Ray, so each host is given its place.
+The driver, `programs/ray_driver.py`, starts an actor on each host, which starts the probe. JAX
+detects nothing from Ray, so each host is given its number.
 
-Options of the request: `address`, of the cluster as Ray takes it; `python-there`, a Python on the
-hosts that is not the one of Ray's workers.
+Options of the request: `address`, the cluster's address as Ray takes it; `python-there`, a Python
+on the hosts other than that of Ray's workers.
 
 Source: https://docs.ray.io/en/latest/ray-core/actors.html (read 2026-11).
 """
@@ -29,7 +29,7 @@ DRIVER = Path(__file__).with_name("programs") / "ray_driver.py"
 
 
 def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
-    """Return the command of the driver; nothing is run."""
+    """Return the driver's command; nothing is run."""
     options = {
         "--address": request.options.get("address"),
         "--count": str(request.count) if request.count else None,

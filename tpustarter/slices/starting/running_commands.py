@@ -1,7 +1,7 @@
-"""The commands that start a run on many hosts: all of them are watched, and ended.
+"""Starts the commands of a run on many hosts, watches them, and ends them.
 
-One thread waits for all of them at once. Output is passed on as it came: whoever shows it escapes
-and redacts it.
+One thread waits for all of them at once. Output is passed on unchanged; the code that shows it
+escapes and redacts it.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from tpustarter.slices.starting.start_request import (
 )
 
 CONNECTING = 8
-"""Hosts that are being connected at a time: gcloud takes two seconds of a core for each."""
+"""Hosts that may be connecting at a time; gcloud takes two seconds of CPU time for each."""
 REACH_S = 120.0
-"""Longest wait for a host that marks its stages. gcloud repeats ssh ten times, so that a key that
+"""Longest wait for a host that marks its stages. gcloud retries ssh ten times, so that a key that
 it has just added has time to arrive."""
 LOOK_S = 1.0
 SEND_S = 0.01
-"""Seconds between two looks at a stdin that had no room, for 64 KiB each."""
+"""Seconds between attempts to write to a full stdin, 64 KiB each."""
 
 
 class RunningCommands:
-    """The commands of one start; `stop` ends all of them from anywhere."""
+    """The commands of one run; `stop` ends all of them from anywhere."""
 
     def __init__(
         self,
@@ -49,16 +49,16 @@ class RunningCommands:
         env: Mapping[str, str] | None = None,
         reach_s: float = REACH_S,
     ) -> None:
-        """Prepare it; nothing is started before `events` is read.
+        """Prepare the commands; nothing is started before `events` is read.
 
         Args:
-            commands: At least one, as an engine made them.
-            folder: The run's folder, for a log per command.
-            env: Variables of the commands; those of this program if None.
+            commands: At least one command, as built by an engine.
+            folder: The run's folder, for one log per command.
+            env: Environment variables of the commands; None for those of this program.
             reach_s: Seconds after which a host that was not reached is given up.
 
         Raises:
-            Problem: a program is not on PATH.
+            Problem: A program is not on PATH.
         """
         self._env = dict(os.environ if env is None else env)
         path = self._env.get("PATH")
@@ -69,7 +69,7 @@ class RunningCommands:
         self._folder = folder
         self._reach_s = reach_s
         self._running: dict[int, HostProcess] = {}
-        """By the descriptor that is readable when there is output."""
+        """The running commands, by the descriptor that is readable when there is output."""
         self._stops = 0
         self._wake, self._waker = os.pipe()
         for descriptor in (self._wake, self._waker):
@@ -78,15 +78,15 @@ class RunningCommands:
     def stop(self) -> None:
         """End every host; safe in any thread and signal handler.
 
-        The lifelines end first, so that the hosts end by themselves and say so. After `FINISH_S`
-        seconds, or at the next call, what is left here is ended: TERM, 5 s, KILL.
+        The lifelines end first, so that the hosts end by themselves and report it. After `FINISH_S`
+        seconds, or at the next call, the remaining local processes are ended: TERM, 5 s, KILL.
         """
         self._stops += 1
         with contextlib.suppress(OSError):
             os.write(self._waker, b"!")
 
     def tell(self, host: int, line: bytes) -> None:
-        """Write a line to the stdin of a host; where one command starts all, each host gets it."""
+        """Write a line to a host's stdin; if one command starts all hosts, each of them gets it."""
         for running in self._running.values():
             if running.host in (host, None):
                 running.tell(line)
@@ -94,12 +94,12 @@ class RunningCommands:
     def events(self) -> Generator[StartEvent | None]:
         """Yield the lines of all hosts, and the end of each command once.
 
-        A command whose hosts are labelled and marked has the end of each, as it comes, and its own.
-        About once a second without either it yields None, so that the reader can see to its own
-        deadlines.
+        A command whose hosts are labelled and marked yields the end of each host as it happens, and
+        its own. After about a second without either, None is yielded, so that the caller can check
+        its own deadlines.
 
-        It also sends the heartbeats: a host whose events are not read for `LIFELINE_S` seconds
-        ends.
+        This also sends the heartbeats: a host ends if its events are not read for `LIFELINE_S`
+        seconds.
         """
         allow_descriptors(len(self._waiting))
         turn_at = time.monotonic() + LOOK_S
@@ -114,7 +114,7 @@ class RunningCommands:
                         os.read(self._wake, 512)
                     if ready:
                         turn_at = time.monotonic() + LOOK_S
-                    elif time.monotonic() >= turn_at:  # it looks more often while it sends
+                    elif time.monotonic() >= turn_at:  # select() returns more often while sending
                         turn_at = time.monotonic() + LOOK_S
                         yield None
                     for descriptor, running in list(self._running.items()):
@@ -158,7 +158,7 @@ class RunningCommands:
         return LOOK_S / 5 if self._waiting else LOOK_S
 
     def _end_all(self) -> None:
-        """End the commands that still run, all at the same time."""
+        """End the commands that are still running, all at the same time."""
         for running in self._running.values():
             running.probe.begin_end()
         for running in self._running.values():
@@ -166,13 +166,17 @@ class RunningCommands:
                 pass
         self._running.clear()
         self._waiting.clear()
-        pipe, self._waker = (self._wake, self._waker), -1  # a later stop writes to no other file
+        pipe, self._waker = (self._wake, self._waker), -1  # so stop() writes to no reused file
         for descriptor in pipe:
             os.close(descriptor)
 
 
 def _find_program(name: str, path: str | None) -> str:
-    """Return the absolute path of a program; raises Problem for one that is not on PATH."""
+    """Return the absolute path of a program.
+
+    Raises:
+        Problem: The program is not on PATH.
+    """
     if found := shutil.which(name, path=path):
         return str(Path(found).absolute())
     raise Problem(f"`{name}` is not installed on this machine, or not on PATH", code=ExitCode.USAGE)

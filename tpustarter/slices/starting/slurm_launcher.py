@@ -1,8 +1,8 @@
-"""One `srun` for all hosts, a task on each; JAX reads the number of a task and of all from Slurm.
+"""One `srun` with a task on each host; JAX reads the tasks' numbers and their count from Slurm.
 
-srun gives its stdin to every task, so the probe and the lifeline come that way. Without `--nodes`
-it takes those of the allocation it stands in (`salloc`, `sbatch`). Options of the request: `slurm`,
-more options of srun as typed in a shell (`--partition=tpu --time=10`).
+srun passes its stdin to every task, which carries the probe and the lifeline. Without `--nodes`, it
+uses the nodes of the allocation that it runs in (`salloc`, `sbatch`). Options of the request:
+`slurm`, extra options of srun as typed in a shell (`--partition=tpu --time=10`).
 
 Source: https://slurm.schedmd.com/srun.html (read 2026-11).
 """
@@ -17,11 +17,11 @@ from tpustarter.slices.starting.labelled_output import LabelFormat
 from tpustarter.slices.starting.start_request import HostCommand, StartRequest
 
 LABELS = LabelFormat(re.compile(rb" *(\d+): "), wrap=1024)
-"""SLURM_IO_MAX_MSG_LEN: srun cuts longer lines, and labels each part."""
+"""SLURM_IO_MAX_MSG_LEN: srun splits longer lines, and labels each part."""
 OPTIONS = (
     "--ntasks-per-node=1",
     "--label",
-    # A host that fails must not end the others, whatever slurm.conf says: they have to name it.
+    # A failed host must not end the others, even if slurm.conf says so: they have to name it.
     "--kill-on-bad-exit=0",
     "--wait=0",
 )

@@ -1,6 +1,6 @@
-"""One ssh process per host, as in a loop of ssh; the user's own configuration of ssh holds.
+"""One ssh process per host, as in a shell loop; the user's own ssh configuration applies.
 
-Options of the request: `coordinator`, the first host as the others reach it; `ssh`, more options
+Options of the request: `coordinator`, the first host as the others reach it; `ssh`, extra options
 of ssh as typed in a shell (`-i key -p 2222`).
 
 Source: https://man.openbsd.org/ssh_config (read 2026-11).
@@ -17,33 +17,33 @@ from tpustarter.slices.starting.start_request import HostCommand, StartRequest
 
 CONNECT_S = 20
 ALIVE_S = 15
-"""Seconds of silence after which ssh asks whether the host is still there; three times at most."""
+"""Seconds of silence after which ssh checks that the host is still alive, at most three times."""
 OPTIONS = (
     "-T",
     "-oBatchMode=yes",
     f"-oConnectTimeout={CONNECT_S}",
     f"-oServerAliveInterval={ALIVE_S}",
     "-oServerAliveCountMax=3",
-    # A master of other connections would live longer than this one. One that runs is used.
+    # A new master connection would outlive this one; an existing master is used.
     "-oControlMaster=no",
-    # Ports that are forwarded for a person are taken as long as that person is logged in.
+    # The user's forwarded ports are taken while the user is logged in.
     "-oClearAllForwardings=yes",
 )
-"""Options that keep ssh from asking, from waiting for a dead host, and from leaving anything."""
+"""Options that keep ssh from prompting, waiting for a dead host, or leaving anything behind."""
 ASK_S = 10.0
 
 
 def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
-    """Return a command for each host, in the order of the hosts; nothing is run.
+    """Return one command per host, in the order of the hosts; nothing is run.
 
-    The user's options of ssh come first, because ssh takes the first value of each.
+    The user's ssh options come first, because ssh uses the first value of each option.
     """
     for name in request.hosts:
         if not name or name.startswith("-"):
             raise Problem(f"`{name}` cannot be the name of a host", code=ExitCode.USAGE)
     coordinator = request.options.get("coordinator") or strip_user_and_port(request.hosts[0])
     if ":" in coordinator and not coordinator.startswith("["):
-        coordinator = f"[{coordinator}]"  # an address of IPv6
+        coordinator = f"[{coordinator}]"  # an IPv6 address
     more = shlex.split(request.options.get("ssh", ""))
     place = ("--coordinator", f"{coordinator}:{request.port}", "--hosts", str(len(request.hosts)))
     return tuple(
@@ -66,15 +66,15 @@ def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
 
 
 def strip_user_and_port(host: str) -> str:
-    """Return a host without the user, and without the scheme and the port of `ssh://`."""
+    """Return a host without its user and, for an `ssh://` URL, without the scheme and the port."""
     name = host.removeprefix("ssh://").rpartition("@")[2]
     return name.partition(":")[0] if host.startswith("ssh://") else name
 
 
 def find_coordinator(host: str, options: str = "") -> str:
-    """Return a host as ssh's configuration names it, because the others do not have that file.
+    """Return a host's name from ssh's configuration, because the other hosts lack that file.
 
-    Without ssh, or where ssh refuses its configuration, it is the host as typed.
+    If ssh is missing or rejects its configuration, this is the host as typed.
     """
     words = ["ssh", "-G", *shlex.split(options), host]
     try:

@@ -1,4 +1,4 @@
-"""A run that is started on many hosts: the request, the commands, and what comes back."""
+"""A run that is started on many hosts: the request, the commands, and their output."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from pathlib import Path
 from tpustarter.slices.starting.labelled_output import LabelFormat
 
 PORT = 8476
-"""Port of the coordinator where none is given; JAX's own on Cloud TPU."""
+"""Default port of the coordinator, which is JAX's own on Cloud TPU."""
 LIFELINE_S = 60
 """Seconds without a byte on its stdin after which a host ends its run."""
 HEARTBEAT_S = 10
 REACHED = "tpustarter-reached"
-"""Line that a host prints first, on stdout, where the engine runs a shell line on it."""
+"""First stdout line of a host on which the engine runs a shell command."""
 PLACED = "tpustarter-placed"
-"""Line that it prints when it has the probe, just before it starts it."""
+"""Line that a host prints once it has the probe, just before starting it."""
 ENDED = "tpustarter-ended "
-"""Beginning of a host's last line, with its exit code, where one command starts all hosts."""
+"""Prefix of a host's last line, with its exit code, if one command starts all hosts."""
 EVENT = '{"event":'
-"""Beginning of a line that is an event of the probe."""
+"""Prefix of a line that is an event of the probe."""
 NOT_CONNECTED = 255
-"""Exit code of ssh for a connection that failed or was lost; the probe never ends with it."""
+"""Exit code of ssh for a failed or lost connection; the probe never exits with it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,14 +35,14 @@ class StartRequest:
     archive: Path
     """The probe's zip, on this machine."""
     python: str = "python3"
-    """Python under test on the hosts, as typed there."""
+    """Python under test, as typed on the hosts."""
     hosts: tuple[str, ...] = ()
-    """Names of the hosts, where the engine does not know them."""
+    """Names of the hosts, if the engine does not know them."""
     count: int | None = None
-    """Number of hosts, where the engine needs it."""
+    """Number of hosts, if the engine needs it."""
     port: int = PORT
     options: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The engine's own, such as the zone."""
+    """The engine's own options, such as the zone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,24 +51,24 @@ class HostCommand:
 
     words: tuple[str, ...]
     host: int | None = None
-    """The host's number; None where the command starts all of them."""
+    """The host's number; None if the command starts all hosts."""
     name: str = ""
-    """The host as a person calls it."""
+    """The host's name for display."""
     archive: Path | None = None
     """File that its stdin begins with, before the lifeline; None for a command without stdin."""
     marks: bool = False
     """True if the host prints `REACHED` and `PLACED`."""
     reconnects: bool = False
-    """True if its program starts another one that connects, and starts that again where the
+    """True if its program starts another one that connects, and restarts that one when the
     connection is lost."""
     leads: bool = False
-    """True if the others wait until its host was reached: it may make a key that they need."""
+    """True if the others wait until its host is reached; it may create a key that they need."""
     labels: LabelFormat | None = None
-    """The labels of a command that starts all hosts."""
+    """The labels in the output of a command that starts all hosts."""
 
     @property
     def text(self) -> str:
-        """The command as a person can paste it into a shell."""
+        """The command in a form that can be pasted into a shell."""
         command = " ".join(quote_word(word) for word in self.words)
         if self.archive is None:
             return command
@@ -77,14 +77,14 @@ class HostCommand:
 
 
 def quote_word(word: str) -> str:
-    """Quote a word for a POSIX shell; a word with single quotes is put in double quotes."""
+    """Quote a word for a POSIX shell, with double quotes if it contains single quotes."""
     if "'" not in word or "!" in word:
         return shlex.quote(word)
     return '"' + re.sub(r'([\\"$`])', r"\\\1", word) + '"'
 
 
 def format_script(commands: Sequence[HostCommand]) -> str:
-    """Return all commands as a person can paste them into a shell, a line each."""
+    """Return all commands in a form that can be pasted into a shell, one per line."""
     if len(commands) == 1:
         return commands[0].text
     return "".join(f"{command.text} &\n" for command in commands) + "wait"
@@ -94,11 +94,11 @@ class HostStage(enum.IntEnum):
     """The last stage that a host reached."""
 
     STARTED = 0
-    """The command was started here; without marks nothing more is known until the first event."""
+    """The command was started; without marks, nothing more is known until the first event."""
     REACHED = 1
     """A shell runs on the host."""
     PLACED = 2
-    """It has the probe, and Python is being started."""
+    """The host has the probe, and Python is being started."""
     RUNNING = 3
     """The probe has sent its first event."""
 
@@ -108,14 +108,14 @@ class EndReason(enum.Enum):
 
     EXITED = "exited"
     SIGNALLED = "signalled"
-    """A signal ended it, here."""
+    """A signal ended the local command."""
     STOPPED = "stopped"
     """`stop` was called."""
     LATE = "late"
     """This program ended it, because the host was not reached in time."""
     LOST = "lost"
-    """This program ended it, because its connection was lost and it was about to make another one:
-    the probe cannot be sent again."""
+    """This program ended it, because its connection was lost and it was about to reconnect; the
+    probe cannot be sent again."""
     NOT_STARTED = "not started"
     """This machine could not start it."""
 
@@ -125,40 +125,40 @@ class HostLine:
     """A line of a host's output, without the engine's label."""
 
     host: int | None
-    """None where it is the engine's own, or the host is not known."""
+    """None for a line of the engine itself, or if the host is unknown."""
     text: str
     is_error: bool
-    """True if it came on stderr."""
+    """True if it came from stderr."""
 
     @property
     def is_event(self) -> bool:
-        """True if it is an event of the probe, and not log."""
+        """True if it is an event of the probe rather than log output."""
         return not self.is_error and self.text.startswith(EVENT)
 
 
 @dataclass(frozen=True)
 class HostEnded:
-    """The end of a command, or of one of its hosts where it labels them."""
+    """The end of a command, or of one host of a command that labels its hosts."""
 
     command: HostCommand
     stage: HostStage
     ending: EndReason
     code: int | None
-    """Exit code of ssh, gcloud and so on, or the one that the host has printed. None where it has
-    none; after a stop that means that the host may still be ending."""
+    """Exit code of ssh, gcloud and so on, or the one that the host printed; None if there is none.
+    After a stop, None means that the host may still be ending."""
     tail: tuple[str, ...]
-    """Last lines of stderr, in the words of the programs that wrote them."""
+    """Last lines of stderr, as the programs wrote them."""
     labelled: int | None = None
-    """Number of the host in the labels of the command."""
+    """Number of the host in the command's labels."""
 
     @property
     def host(self) -> int | None:
-        """The host's number, or None for the end of a command that started all of them."""
+        """The host's number, or None for the end of a command that started all hosts."""
         return self.command.host if self.labelled is None else self.labelled
 
     @property
     def is_unreached(self) -> bool:
-        """True if no shell ran on the host, as far as the engine tells."""
+        """True if no shell ran on the host, as far as the engine reports."""
         return self.command.marks and self.stage is HostStage.STARTED
 
     @property
@@ -170,7 +170,7 @@ class HostEnded:
 
     @property
     def what(self) -> str:
-        """The end in words that follow the host's name."""
+        """A description of the end, to follow the host's name."""
         code = "" if self.code is None else f" (exit code {self.code})"
         if self.ending is EndReason.STOPPED:
             return f"was stopped{code}" if code else "was stopped, and may still be ending"

@@ -1,1 +1,1 @@
-"""The application: session, navigation, command palette, theme, settings."""
+"""The application: session, navigation, command palette, themes and settings."""

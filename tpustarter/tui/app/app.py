@@ -1,4 +1,4 @@
-"""The Textual app: it wires the screens together, and has the keys that work on all of them."""
+"""The Textual app, which connects the screens and defines the keys that work on all of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def _commands() -> type[Provider]:
     from tpustarter.tui.app.palette_commands import (
-        PaletteCommands,  # not needed for the first paint
+        PaletteCommands,  # imported late, because the first paint does not need it
     )
 
     return PaletteCommands
@@ -47,9 +47,9 @@ COPIED = (
 
 
 class TpustarterApp(AppSession, inherit_bindings=False):
-    """The app. Machine and content are arguments, so that tests bring their own."""
+    """The app; machine and content are arguments, so that tests can replace them."""
 
-    CSS_PATH = [  # noqa: RUF012  as below; of equal selectors the later one wins
+    CSS_PATH = [  # noqa: RUF012  as below; the later one of two equal selectors wins
         "../kit/kit.tcss",
         "app.tcss",
         "../home/home.tcss",
@@ -109,7 +109,7 @@ class TpustarterApp(AppSession, inherit_bindings=False):
         return palette_commands.available_commands(self, screen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `release` only while a device is held, and nothing else in front of a dialog."""
+        """Allow `release` only while a device is held, and search, help and palette on pages."""
         if action == "release":
             return self.holder is not None
         if action in ("search", "help", "command_palette"):
@@ -125,13 +125,13 @@ class TpustarterApp(AppSession, inherit_bindings=False):
             self.notify(COPIED, markup=False)
 
     def action_release(self) -> None:
-        """End the process of the lesson or of the checks that holds the device.
+        """End the lesson's or the checks' process that holds the device.
 
-        A TPU or GPU is released at once. Otherwise the key may have been a letter meant for an
-        editor, so the user is asked first if something would be lost.
+        A TPU or GPU is released immediately. Otherwise, if something would be lost, the user has to
+        confirm, because the key may have been a letter meant for an editor.
         """
         if isinstance(self.screen, ConfirmEndProcess):
-            return  # the same stray letter, typed again
+            return  # the stray letter was typed again
         pages = (screen for screen in reversed(self.screen_stack) if isinstance(screen, Page))
         lost = next((page.LOST_WITH_PROCESS for page in pages), "")
         if lost and not self.live.owns_accelerator:
@@ -139,7 +139,7 @@ class TpustarterApp(AppSession, inherit_bindings=False):
         else:
             self._release(yes=True)
 
-    def _release(self, yes: bool | None) -> None:  # noqa: FBT001  the signature of Textual
+    def _release(self, yes: bool | None) -> None:  # noqa: FBT001  Textual's signature
         if yes:
             self.live.stop_checks()
             self.release_lesson()
@@ -154,7 +154,7 @@ class TpustarterApp(AppSession, inherit_bindings=False):
         self.go.open_help()
 
     def action_interrupt(self) -> None:
-        """Stop the running work, else copy the selection of an editor, else ask whether to quit."""
+        """Stop the running work, else copy an editor's selection, else ask whether to quit."""
         if isinstance(self.screen, ConfirmQuit):
             self.screen.action_answer(yes=True)
             return
@@ -168,12 +168,12 @@ class TpustarterApp(AppSession, inherit_bindings=False):
         is_typing = self.focused is not None and self.focused.check_consume_key("y", "y")
         self.push_screen(ConfirmQuitWhileTyping() if is_typing else ConfirmQuit(), self._quit)
 
-    def _quit(self, yes: bool | None) -> None:  # noqa: FBT001  the signature of Textual
+    def _quit(self, yes: bool | None) -> None:  # noqa: FBT001  Textual's signature
         if yes:
             self.action_leave(ExitCode.INTERRUPTED)
 
     def action_leave(self, code: int) -> None:
-        """Stop running work and quit; `run_app` waits for its end in the restored terminal."""
+        """Stop running work and quit; `run_app` waits for the lesson's process to end."""
         for screen in self.screen_stack:
             if isinstance(screen, Page):
                 screen.stop_work()

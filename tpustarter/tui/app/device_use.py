@@ -1,9 +1,7 @@
-"""The use of this machine's devices by the app: by its one lesson process, or by a run of checks.
+"""The app's use of this machine's devices, by a lesson's process or by a run of checks.
 
-At most one lesson process lives, and it ends when it is not needed.
-
-`run` and `release` block, so they are called in workers; `stop` returns at once and may be called
-anywhere.
+There is at most one lesson process, and it is ended when it is no longer needed. `run` and
+`release` block, so call them in workers; `stop` does not block and may be called from any thread.
 """
 
 from __future__ import annotations
@@ -28,17 +26,18 @@ if TYPE_CHECKING:
 
 
 IDLE_S = 60.0
-"""How long a process that may own an accelerator is kept without a running block."""
+"""Idle timeout, in seconds, of a process that may own an accelerator."""
 OPEN_S = 1800.0
-"""How long a process that keeps nobody else off a device is kept while its lesson is open."""
+"""Idle timeout, in seconds, of a process that does not block a device for others."""
 
 Tell = Callable[[DeviceHolder | None], object]
 
 
 class DeviceUse:
-    """The owner of the lesson session.
+    """The owner of the lesson's session.
 
-    `notify` gets the process that holds the device each time that may have changed; None for none.
+    `notify` is called with the process that holds the device, or None, whenever it may have
+    changed.
     """
 
     def __init__(self, notify: Tell) -> None:
@@ -46,17 +45,17 @@ class DeviceUse:
         self._session: LessonSession | None = None
         self._lesson: str | None = None
         self._check_holder: tuple[DeviceHolder, Callable[[], object]] | None = None
-        """The process of the checks that hold the device, and the function that stops them."""
+        """The process of the checks that hold the device, and a function that stops them."""
         self._busy = False
         self._keep_running = True
         """False once the running block has been asked to stop."""
         self.lacks_tpu = False
-        """True if the process asks for a TPU that this machine lacks, so that it holds none."""
+        """True if a TPU is requested that this machine does not have, so no process can hold it."""
         self._condition = threading.Condition()
 
     @property
     def session(self) -> LessonSession | None:
-        """The lesson's session, or None while there is none."""
+        """The lesson's session, or None."""
         return self._session
 
     @property
@@ -66,19 +65,19 @@ class DeviceUse:
 
     @property
     def is_warm(self) -> bool:
-        """True if a process has been started and waits for a block."""
+        """True if a process has been started and is waiting for a block."""
         session = self._session
         return session is not None and session.is_warm
 
     @property
     def idle_s(self) -> float:
-        """Seconds after which a process without a running block is ended."""
+        """The idle timeout of the lesson's process, in seconds."""
         session = self._session
         return IDLE_S if session is not None and _may_own_accelerator(session) else OPEN_S
 
     @property
     def holder(self) -> DeviceHolder | None:
-        """The process that runs on the devices, or None while there is none."""
+        """The process that uses the devices, or None."""
         session, holder = self._session, None
         if self._check_holder:
             holder, _ = self._check_holder
@@ -90,25 +89,25 @@ class DeviceUse:
 
     @property
     def owns_accelerator(self) -> bool:
-        """True if a process of this app may hold the TPU or GPU."""
+        """True if one of the app's processes may hold the TPU or GPU."""
         holder = self.holder
         return holder is not None and holder.accelerator is not None
 
     def choose_place(self, machine: MachineLabel) -> MachineLabel:
-        """Return the label for all headings: the machine, or the process that holds its device."""
+        """Return the label for all headings, with the process that holds the device, if any."""
         return machine if self.holder is None else machine.add_holder(self.holder)
 
     def is_warm_for_other(self, lesson: str) -> bool:
-        """Return whether the idle process of another lesson is still holding the device."""
+        """Return whether another lesson's idle process still exists."""
         return self.is_warm and self._lesson != lesson
 
     def has_run(self, block: str) -> bool:
-        """Return whether the process has run a block, so that its variables exist."""
+        """Return whether the current process has run a block, so that its variables exist."""
         session = self._session
         return session is not None and session.has_run(block)
 
     def record_holder(self, holder: DeviceHolder, stop: Callable[[], object]) -> None:
-        """Record that checks hold the device, and the function that stops them."""
+        """Record that checks hold the device, and a function that stops them."""
         self._check_holder = (holder, stop)
         self._notify(self.holder)
 
@@ -119,7 +118,7 @@ class DeviceUse:
             self._notify(self.holder)
 
     def stop_checks(self) -> None:
-        """Stop the checks that hold the device, and return at once."""
+        """Stop the checks that hold the device, without waiting for their end."""
         if self._check_holder:
             self._check_holder[1]()
 
@@ -147,7 +146,7 @@ class DeviceUse:
                 return
             for event in self._session.run(block, code, above=above):
                 if not (self._keep_running or self._session.is_stopping):
-                    self._session.stop()  # `stop` came before the session was there
+                    self._session.stop()  # `stop` was called before the session existed
                 self._notify(self.holder)
                 yield event
         finally:
@@ -157,7 +156,7 @@ class DeviceUse:
             self._notify(self.holder)
 
     def stop(self, *, names_stay: bool = False) -> None:
-        """Stop the running block and return at once; its result is then `interrupted`.
+        """Stop the running block without waiting; its result is then `interrupted`.
 
         See `LessonSession.stop` for `names_stay`.
         """
@@ -167,7 +166,7 @@ class DeviceUse:
             session.stop(names_stay=names_stay)
 
     def release(self) -> None:
-        """End the process and wait for its end, in bounded time."""
+        """End the lesson's process and wait, for a bounded time, until it has ended."""
         self.stop()
         with self._condition:
             self._condition.wait_for(lambda: not self._busy)
@@ -178,7 +177,7 @@ class DeviceUse:
 
 
 def _may_own_accelerator(session: LessonSession) -> bool:
-    # A process without a framework gets the environment unchanged, so it may use any chip.
+    # A process without a framework inherits the environment unchanged, so it may use any chip.
     return session.target.get("platform") != "cpu" or bool(
         session.host.get("chips") and not session.lesson.framework
     )

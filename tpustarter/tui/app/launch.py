@@ -1,4 +1,4 @@
-"""The start of the app on this terminal or in a browser; every way out restores the terminal."""
+"""Running the app in a terminal or a browser, and restoring the terminal however it ends."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tpustarter.tui.app.settings import Settings
 from tpustarter.tui.terminal.driver import TerminalDriver
 
 GIVE_UP_S = 15.0
-"""The longest that the program lives after a signal, even if the terminal takes no more output."""
+"""Maximum time from a signal to the program's exit, even if the terminal accepts no output."""
 RARELY = 100
-"""Collections of the middle generation before a full one.
+"""Garbage collections of the middle generation before a full collection.
 
-A full one takes 30 to 80 ms, in which no key is answered; with this value it comes after about
-700,000 more objects, those of some ten lessons.
+A full collection blocks all keys for 30 to 80 ms. With this value, it runs after about 700,000 new
+objects, which is about ten lessons.
 """
 _CODES = {
     signal.SIGINT: ExitCode.INTERRUPTED,
@@ -32,18 +32,21 @@ _CODES = {
 
 
 def run_app(app: TerminalApp | None = None, *, mouse: bool | None = None) -> int:
-    """Run the app and return its exit code; raise the exception that ended it, if there was one.
+    """Run the app, return its exit code, and restore the terminal.
 
-    The terminal is restored in either case. `mouse` says whether the app gets mouse clicks; None
-    follows the user's settings.
+    The exception that ended the app, if any, is raised again.
+
+    Args:
+        app: The app to run; None creates a `TerminalApp`.
+        mouse: Whether the app receives mouse clicks; None follows the user's settings.
     """
     app = app or TerminalApp()
     handlers = {number: signal.getsignal(number) for number in _CODES}
     for number, handler in handlers.items():
-        if handler is not signal.SIG_IGN:  # ignored under nohup, or in the background
+        if handler is not signal.SIG_IGN:  # signals are ignored under nohup or in the background
             signal.signal(number, app.leave_by_signal)
     threading.excepthook = lambda broken: app.end_as_bug(broken.exc_value or Exception("unknown"))
-    gc.disable()  # until the first screen is there: collections would delay it
+    gc.disable()  # until the first screen is shown, because collections would delay it
     try:
         app.run(mouse=app.choices.mouse if mouse is None else mouse)
     finally:
@@ -58,52 +61,52 @@ def run_app(app: TerminalApp | None = None, *, mouse: bool | None = None) -> int
 
 
 def run_in_browser() -> int:
-    """Run the app as `run_app` does, for `tpustarter serve`, which talks to it through a pipe."""
+    """Run the app for `tpustarter serve`, which communicates with it through a pipe."""
     return run_app(BrowserApp(), mouse=True)
 
 
 class TerminalApp(TpustarterApp):
-    """The app in a process of its own: it follows signals, and passes bugs on to `run_app`."""
+    """The app in its own process: it handles signals, and `run_app` raises its bugs."""
 
     _code: ExitCode | None = None
-    """The exit code of a signal or a lost terminal; None while the app stays."""
+    """The exit code after a signal or a lost terminal, or None."""
     _is_ready = False
 
     def get_driver_class(self) -> type[Driver]:
         return TerminalDriver
 
     def choose(self, choices: Settings) -> None:
-        """Apply the user's settings, that of the mouse at once."""
+        """Apply the user's settings, including the mouse setting."""
         super().choose(choices)
         if isinstance(self.driver, TerminalDriver):
             self.driver.use_mouse(on=choices.mouse)
 
     def on_load(self) -> None:
-        """Catch the exceptions of tasks that run beside the message loop."""
+        """Handle exceptions of tasks outside the message loop."""
         asyncio.get_running_loop().set_exception_handler(self._end_task)
 
     def on_mount(self) -> None:
-        """Wait for the first screen, because the app cannot be left before it is there."""
+        """Wait for the first screen, because the app cannot exit before it is shown."""
         self.screen.call_after_refresh(self._get_ready)
 
     def _get_ready(self) -> None:
         self._is_ready = True
-        gc.freeze()  # else a full collection of 30 to 70 ms comes between key and paint
+        gc.freeze()  # otherwise a full collection of 30 to 70 ms would delay a key
         gc.set_threshold(*gc.get_threshold()[:2], RARELY)
         gc.enable()
         if self._code is not None:
             self.action_leave(self._code)
 
     def hang_up(self) -> None:
-        """Leave because the terminal is gone."""
+        """Exit because the terminal is gone."""
         self._leave(ExitCode.TERMINATED)
 
     def leave_by_signal(self, number: int, _: object) -> None:
-        """Leave in bounded time; Python calls this between any two steps of the event loop."""
+        """Exit within `GIVE_UP_S`; Python may call this at any point of the event loop."""
         code = _CODES[signal.Signals(number)]
         try:
             loop = asyncio.get_running_loop()
-        except RuntimeError:  # the app does not have the terminal at this time
+        except RuntimeError:  # the app does not control the terminal now
             os._exit(code)
         _run_later(GIVE_UP_S, lambda: self._give_up(code))
         loop.call_soon_threadsafe(self._leave, code)
@@ -119,7 +122,7 @@ class TerminalApp(TpustarterApp):
         os._exit(code)
 
     def end_as_bug(self, error: BaseException) -> None:
-        """Close the app and keep the bug for `run_app` to raise once the terminal is restored."""
+        """Close the app; `run_app` raises the error once the terminal is restored."""
         self.broke = self.broke or error
         self.call_in_loop(self.exit, None, ExitCode.BUG)
 
@@ -129,7 +132,7 @@ class TerminalApp(TpustarterApp):
 
 
 class BrowserApp(TerminalApp):
-    """The app, shown in a browser."""
+    """The app shown in a browser."""
 
     def get_driver_class(self) -> type[Driver]:
         from tpustarter.tui.terminal.browser_driver import BrowserDriver

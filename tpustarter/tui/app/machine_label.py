@@ -1,4 +1,4 @@
-"""The right part of every heading: the machine, or the process that holds its device."""
+"""The right part of every heading: the machine or the process that holds its device."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from tpustarter.running.device_holder import DeviceHolder
 
 @dataclass(frozen=True)
 class MachineLabel:
-    """The label of a machine or of a process on its device, whose last words may be left out."""
+    """The label of a machine, or of a process on its device, which can be shortened."""
 
     name: str = ""
-    """The words that are shown where there is little room: `TPU v5e`, `no TPU`."""
+    """The shortest form, such as `TPU v5e` or `no TPU`."""
     detail: str = ""
-    """What is said about the name where there is room: `8 virtual CPU devices`."""
+    """A detail shown after the name if it fits, such as `8 virtual CPU devices`."""
     parts: tuple[str, ...] = ()
-    """The rest, such as `8 chips`."""
+    """Further details, such as `8 chips`."""
     is_tpu: bool = False
-    """True if it is a TPU, or a process that holds one."""
+    """True for a TPU or a process that holds one."""
 
     def texts(self) -> list[str]:
-        """Return the label and shorter forms of it for narrow screens, the longest first."""
+        """Return the label and its shorter forms for narrow screens, the longest first."""
         whole = f"{self.name}: {self.detail}" if self.detail else self.name
         parts = [whole, *self.parts]
         fewer = [", ".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
         return [", ".join(parts), ", ".join([self.name, *self.parts]), *fewer, self.name]
 
     def add_holder(self, holder: DeviceHolder) -> MachineLabel:
-        """Return the label with a process added, or of the process alone if it holds a device."""
+        """Return this label with a process added, or only the process if it holds a TPU or GPU."""
         if holder.accelerator is None:
             return (
                 replace(self, parts=(*self.parts, str(holder)))
@@ -39,7 +39,7 @@ class MachineLabel:
 
 
 def make_machine_label(holder: DeviceHolder) -> MachineLabel:
-    """Return the place of a process that holds a device."""
+    """Return the label of a process that holds a device."""
     if holder.accelerator is None:
         return MachineLabel(str(holder))
     return MachineLabel(

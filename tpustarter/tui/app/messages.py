@@ -1,7 +1,7 @@
 """The messages that workers post to screens, and the names of the worker groups.
 
-A worker may see thousands of events a second. It puts them into an inbox and posts one message
-for all events that wait there, so that the screen keeps up and paints once per batch.
+A worker may produce thousands of events per second. It adds them to an inbox and posts one message
+for all pending events, so that the screen keeps up and is painted once per batch.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from textual.message import Message
 from tpustarter.running.device_holder import DeviceHolder
 
 LOOK = "look"
-"""Reads facts about this machine, lessons and progress."""
+"""Reads lessons, progress, and facts about this machine."""
 SEARCH = "search"
 BLOCK = "block"
 CHECKS = "checks"
 SETUP = "setup"
 """Plans, runs and undoes set-up steps."""
 REHEARSE = "rehearse"
-"""Compiles for TPUs that are not there."""
+"""Compiles for TPUs that this machine does not have."""
 TPUS = "tpus"
-"""Lists the TPUs of Google Cloud."""
+"""Lists Google Cloud TPUs."""
 TPU_WORK = "tpu-work"
-"""Creates, follows or deletes a TPU of Google Cloud."""
+"""Creates, follows or deletes a Google Cloud TPU."""
 TPU_RUN = "tpu-run"
-"""Runs a command on the workers of a TPU."""
+"""Runs a command on a TPU's workers."""
 TPU_CALL = "tpu-call"
 """Stops a job on the workers of a TPU, or fetches its results, while it is followed."""
 SLICE = "slice"
 """Runs the checks on all hosts of a slice."""
 EXPLAIN = "explain"
-"""Searches the log of a failure, and looks at this machine."""
+"""Searches a failure's log, and examines this machine."""
 TYPED = "typed"
-"""Saves the code that the user typed into blocks."""
+"""Saves the user's edited block code."""
 RELEASE = "release"
 """Ends the lesson's process."""
 
@@ -46,14 +46,14 @@ Facts = TypeVar("Facts")
 
 
 class EventInbox(Generic[Event]):
-    """Events on their way from a worker to a screen, in order."""
+    """A queue of events from a worker to a screen."""
 
     def __init__(self) -> None:
         self._events: deque[Event] = deque()
         self._lock = threading.Lock()
 
     def add_event(self, event: Event) -> bool:
-        """Add an event, and return whether a message must be posted for it."""
+        """Add an event; return whether a message must be posted for it."""
         with self._lock:
             self._events.append(event)
             return len(self._events) == 1
@@ -68,7 +68,7 @@ class EventInbox(Generic[Event]):
 
 @dataclass
 class EventsArrived(Message, bubble=False):
-    """Notice that events wait in an inbox."""
+    """Sent when events have arrived in an inbox."""
 
     inbox: EventInbox[Any]
 
@@ -78,14 +78,14 @@ class EventsArrived(Message, bubble=False):
 
 @dataclass
 class FactsLoaded(Message, Generic[Facts], bubble=False):
-    """Facts that a worker has read or computed for its screen, which knows their type."""
+    """Facts that a worker has read or computed for its screen."""
 
     facts: Facts
 
 
 @dataclass
 class ProgressSaved(Message, bubble=False):
-    """Notice that a block, an answer or an exercise of the lesson was saved."""
+    """Sent when progress in a lesson's block, question or exercise has been saved."""
 
     def can_replace(self, message: Message) -> bool:
         return isinstance(message, ProgressSaved)
@@ -98,13 +98,13 @@ class PageReady(Message):
 
 @dataclass
 class BackgroundColour(Message, bubble=False):
-    """The terminal's answer about its background colour."""
+    """The terminal's reported background colour."""
 
     is_light: bool
 
 
 @dataclass
 class DeviceHeld(Message):
-    """The process that holds the device now, after the lesson's process started or ended."""
+    """The process that holds the device, sent whenever it may have changed."""
 
     holder: DeviceHolder | None

@@ -1,6 +1,6 @@
-"""The ways from screen to screen.
+"""Navigation between screens.
 
-Each screen is imported when the user opens it, so that the first one is painted at once.
+Each screen is imported when the user opens it, so that the first screen appears quickly.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Navigation:
-    """The one object that opens screens; other screens know it as `session.Routes`."""
+    """The implementation of `session.Routes`, which opens all screens."""
 
     def __init__(self, app: AppSession) -> None:
         self._app = app
 
     def open_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
-        """Run checks on a screen of their own; the lesson's process ends first."""
+        """Open a screen that ends the lesson's process and runs checks."""
         from tpustarter.checking.machine_check import CheckRequest
         from tpustarter.tui.checks.screen import ChecksScreen
 
@@ -37,7 +37,7 @@ class Navigation:
         self._app.push_screen(LessonListScreen())
 
     def open_lesson(self, lesson: str, *, at: str = "") -> None:
-        """Open a lesson, at the place of one of its lines if one is given."""
+        """Open a lesson, scrolled to the line `at` if it is given."""
         from tpustarter.tui.lesson.screen import LessonRunScreen
 
         self._app.push_screen(LessonRunScreen(lesson, at=at))
@@ -49,9 +49,10 @@ class Navigation:
         self._app.push_screen(ExerciseScreen(exercise))
 
     def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
-        """Return to the open lesson below the current screen; return False if there is none.
+        """Go back to the lesson under the current screen, scrolled to the line `at` if given.
 
-        With `at`, the lesson scrolls to that line.
+        Returns:
+            False if the lesson is not open.
         """
         from tpustarter.tui.lesson.screen import LessonRunScreen
 
@@ -67,7 +68,7 @@ class Navigation:
         return bool(readers)
 
     def replace_with_lesson(self, lesson: str) -> None:
-        """Open a lesson in place of the open one and of the screens in front of it."""
+        """Open a lesson in place of the open one, and close the screens in front of it."""
         from tpustarter.tui.lesson.screen import LessonRunScreen
 
         if any(isinstance(screen, LessonRunScreen) for screen in self._app.screen_stack):
@@ -82,21 +83,21 @@ class Navigation:
         self._app.push_screen(ExerciseListScreen())
 
     def replace_with_exercise(self, exercise: str) -> None:
-        """Open an exercise in place of the screen in front."""
+        """Replace the current screen with an exercise."""
         from tpustarter.tui.exercise.screen import ExerciseScreen
 
         self._app.replace_screen(ExerciseScreen(exercise))
 
     def open_setups(self) -> None:
-        """Open the list of set-ups: environments, and this machine."""
+        """Open the list of set-ups for environments and this machine."""
         from tpustarter.tui.setup.list_screen import SetupListScreen
 
         self._app.push_screen(SetupListScreen())
 
     def open_setup(self, *profiles: str) -> None:
-        """Open the plan of a set-up, or for several the list with the first of them marked.
+        """Open a set-up's plan, or for several profiles the list with the first one highlighted.
 
-        That runs nothing. Without a name it is the plan for JAX.
+        Nothing is run. Without a profile, this opens the plan for JAX.
         """
         from tpustarter.setup.environment.setup_profiles import MACHINE
         from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen
@@ -112,10 +113,10 @@ class Navigation:
             )
 
     def open_rehearsal(self) -> None:
-        """Open the choice of programs and TPUs; the app keeps that screen and the choices on it."""
+        """Open the choice of programs and TPUs; the app keeps this screen and its choices."""
         from tpustarter.tui.rehearse.choice_screen import NAME, RehearsalChoiceScreen
 
-        app: Any = self._app  # its methods for installed screens have no types
+        app: Any = self._app  # Textual's methods for installed screens are not typed
         if not app.is_screen_installed(NAME):
             app.install_screen(RehearsalChoiceScreen(), NAME)
         screen = app.get_screen(NAME)
@@ -125,7 +126,7 @@ class Navigation:
             app.pop_screen()
 
     def open_explanation(self, failed: FailedRun, *, why_no_look: str = "") -> None:
-        """Open the explanation of a failure; that disturbs nothing that runs."""
+        """Open the explanation of a failure, without disturbing running work."""
         from tpustarter.tui.explain.screen import ExplanationScreen
 
         if not why_no_look and self._app.live.owns_accelerator:
@@ -133,19 +134,19 @@ class Navigation:
         self._app.push_screen(ExplanationScreen(failed, why_no_look=why_no_look))
 
     def open_explain(self) -> None:
-        """Open the screen where the user pastes an error or the path of a log."""
+        """Open the screen for pasting an error or the path of a log."""
         from tpustarter.tui.explain.input_screen import ExplainInput
 
         self._app.push_screen(ExplainInput())
 
     def open_tpus(self) -> None:
-        """Open the list of a project's TPUs, which asks Google Cloud."""
+        """Open the list of a project's TPUs, which queries Google Cloud."""
         from tpustarter.tui.tpus.screen import TpuListScreen
 
         self._app.push_screen(TpuListScreen())
 
     def open_slice(self, options: StartOptions) -> None:
-        """Open the screen of a slice, which shows the commands before it starts anything."""
+        """Open a slice's screen, which shows the commands before it starts anything."""
         from tpustarter.tui.slices.screen import SliceScreen
 
         self._app.push_screen(SliceScreen(options))
@@ -157,7 +158,7 @@ class Navigation:
         self._app.push_screen(SettingsScreen())
 
     def open_search(self, text: str = "") -> None:
-        """Open the lessons with the search line; a text is searched for at once."""
+        """Open the list of lessons with its search field, and search for a text if given."""
         from tpustarter.tui.library.screen import LessonListScreen
 
         if isinstance(self._app.screen, LessonListScreen):
@@ -172,7 +173,7 @@ class Navigation:
         self._app.push_screen(Palette(id="--command-palette"))
 
     def open_help(self) -> None:
-        """Open the help of the screen in front, or of the field in which the user types."""
+        """Open the help of the focused editor, if it has one, or of the current screen."""
         if isinstance(screen := self._app.screen, Page):
             typed = screen.focused.HELP if screen.focused else None
             self._app.push_screen(HelpSheet(screen, typed or screen.HELP or ""))

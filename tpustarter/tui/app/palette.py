@@ -1,4 +1,4 @@
-"""The command palette, with its keys below as on every other screen."""
+"""The command palette, with a key line like every other screen."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 FRAMED, CHROME = 14, 8
-"""Lines from which the list has a frame, as in `app.VERTICAL_BREAKPOINTS`, and lines around it."""
+"""Minimum height for a frame, as in `app.VERTICAL_BREAKPOINTS`, and the lines around the list."""
 GAP, LEAST_TITLE = 2, 40
-"""Columns between an action and its command, and the fewest to which an action is cut for it."""
+"""Columns between an action and its command, and the minimum width of a truncated action."""
 WIDEST, SIDES = 102, 4
-"""Columns of the widest palette, as in `app.tcss`, and those of its frame and padding."""
+"""The palette's maximum width, as in `app.tcss`, and the width of its frame and padding."""
 
 
 class ActionList(CommandList):
-    """The list of actions, each in one line with the command that does the same."""
+    """The list of actions, each on one line with its equivalent shell command."""
 
     def add_options(self, new_options: Iterable[OptionListContent]) -> Self:
-        """Add actions in one line each, where Textual (8.2.8) has two."""
+        """Add actions with one line each instead of Textual's (8.2.8) two."""
         return super().add_options(
             Command(ActionLine(option.prompt), option.hit, option.id)
             if isinstance(option, Command) and isinstance(option.prompt, Content)
@@ -48,12 +48,12 @@ class ActionList(CommandList):
         )
 
     def render_line(self, y: int) -> Strip:
-        """Render a line, marking the highlighted action for terminals without colours too."""
+        """Render a line, marking the highlighted action even on terminals without colours."""
         return mark_row(self, super().render_line(y), is_in_use=True)
 
 
 class ActionLine(LaidOutLines):
-    """An action with its command at the right; without it where too little of the action fits."""
+    """An action with its command at the right, unless too little of the action would fit."""
 
     def __init__(self, prompt: Content) -> None:
         title, *command = prompt.split("\n")
@@ -68,7 +68,7 @@ class ActionLine(LaidOutLines):
 
 
 class _Note(LaidOutLines):
-    """A note on how to type the commands at the right, unless they are typed as shown."""
+    """A note on how to type the commands at the right, unless they work as shown."""
 
     def lines(self, width: int) -> list[Content]:
         said = describe_shell()
@@ -76,10 +76,10 @@ class _Note(LaidOutLines):
 
 
 class Palette(SearchedPalette):
-    """Every action, found by typing; Textual's own palette shows no keys."""
+    """A searchable list of all actions, with the keys that Textual's palette does not show."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        # With priority only to be shown: the input line binds both without showing them.
+        # Priority only makes them visible: the input field binds both without showing them.
         Binding("down", "cursor_down", "choose", key_display="Down", priority=True),
         Binding("enter", "submit", "do it", key_display="Enter", priority=True),
         Binding("escape", "escape", "close", key_display="Esc"),
@@ -87,7 +87,7 @@ class Palette(SearchedPalette):
     ]
 
     def compose(self) -> ComposeResult:
-        """Yield the widgets of Textual's palette (8.2.8), and the key line."""
+        """Yield the widgets of Textual's palette (8.2.8) and the key line."""
         with Vertical(id="--container"):
             with Horizontal(id="--input"):
                 line = CommandInput(placeholder="type a word of it", select_on_focus=False)
@@ -105,7 +105,7 @@ class Palette(SearchedPalette):
         frame.border_subtitle = "at the right, the command that does the same"
 
     def on_resize(self) -> None:
-        """Leave the list the lines that the window has; with fewer actions it is less high."""
+        """Limit the list's height to the window; it is lower if there are fewer actions."""
         chrome, note = 3, self.query_one("#in-shell")
         note.display = self.size.height >= FRAMED and bool(describe_shell())
         if self.size.height >= FRAMED:
@@ -114,9 +114,9 @@ class Palette(SearchedPalette):
 
     @work(exclusive=True, group="submit")
     async def action_submit(self) -> None:
-        """Run the marked action, once the list matches the typed text."""
+        """Run the highlighted action, once the list matches the typed text."""
         searches = self.unfinished_searches()
-        with contextlib.suppress(WorkerCancelled):  # the user typed something else meanwhile
+        with contextlib.suppress(WorkerCancelled):  # the user has typed something else
             for one in searches:
                 await one.wait()
             await self.query_one(Input).action_submit()

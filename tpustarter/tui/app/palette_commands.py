@@ -1,4 +1,4 @@
-"""The entries of the command palette: every action, and the plain command that does the same."""
+"""The command palette's entries: every action, with the equivalent shell command."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ _TITLES = {
     "tpus": "List, create and delete cloud TPUs",
     "settings": "Settings: Python, devices and colours",
 }
-"""Titles for the keys of the first screen; at 80 columns their command fits beside them."""
+"""Titles for the home screen's keys, short enough for their commands to fit in 80 columns."""
 LEAST_TO_FIND, MOST_TITLES = 3, 5
-"""Letters from which lessons and exercises are found by their titles, and how many of them."""
+"""Minimum query length for finding lessons and exercises, and maximum number of them."""
 WHICH = "pytorch/which-library"
-"""The lesson that says which library fits; `tpustarter learn --which` asks for it in a shell."""
+"""The lesson on choosing a library; the shell command is `tpustarter learn --which`."""
 _LAST = 0.001
-"""The score of an entry that comes last."""
+"""The score of the last entry."""
 
 
 class PaletteCommands(SystemCommandsProvider):
-    """The palette's entries, in the order of `available_commands`: first those of this screen."""
+    """The palette's entries, in the order of `available_commands`."""
 
     async def startup(self) -> None:
-        """Begin to read the titles of lessons and exercises, so that no key waits for them."""
+        """Start reading the titles of lessons and exercises, so that no key waits for them."""
         self._titles = asyncio.create_task(asyncio.to_thread(_titled, find_session(self.screen)))
 
     async def shutdown(self) -> None:
@@ -60,11 +60,10 @@ class PaletteCommands(SystemCommandsProvider):
             yield DiscoveryHit(name, run, help=help_text)
 
     async def search(self, query: str) -> Hits:
-        """Yield the actions with words that begin as the typed ones do, the shortest first.
+        """Yield the actions whose words start with the typed words, the shortest first.
 
-        Textual's own matcher accepts scattered letters: by those alone, `theme` is in
-        `Check this machine`. After the actions come lessons and exercises by their titles, and last
-        a search of the lessons for the text.
+        Lessons and exercises with a matching title follow, and finally a search of the lessons.
+        Textual's own matcher accepts scattered letters: it finds `theme` in `Check this machine`.
         """
         tutor, matcher = find_session(self.screen), self.matcher(query)
         for name, help_text, run, _ in available_commands(tutor, self.screen):
@@ -73,7 +72,7 @@ class PaletteCommands(SystemCommandsProvider):
                 yield Hit(score, matcher.highlight(name), run, help=help_text)
         text, more = query.strip(), 0
         if len(text) >= LEAST_TO_FIND:
-            known = await asyncio.shield(self._titles)  # another letter cancels only this search
+            known = await asyncio.shield(self._titles)  # the next letter cancels only this search
             fitting = [one for one in known if _rank(text, one[0], _id_in(one[1])) > 1]
             fitting = sorted(fitting, key=lambda one: -_rank(text, one[0], ""))
             for number, (name, help_text, run) in enumerate(fitting[:MOST_TITLES], 1):
@@ -85,9 +84,9 @@ class PaletteCommands(SystemCommandsProvider):
 
 
 def _titled(tutor: AppSession) -> tuple[tuple[str, str, Callable[[], None]], ...]:
-    """Return title, plain command and opening function of each lesson and exercise.
+    """Return the title, shell command and opening function of each lesson and exercise.
 
-    Empty where the lessons cannot be read.
+    Nothing is returned if the lessons cannot be read.
     """
     from tpustarter.core import content
     from tpustarter.learning.content import exercises
@@ -106,14 +105,15 @@ def _titled(tutor: AppSession) -> tuple[tuple[str, str, Callable[[], None]], ...
 
 
 def _id_in(command: str) -> str:
-    """Return the id at the end of a command, which names a lesson in other words than its title."""
+    """Return the id at the end of a command, to search it as well as the title."""
     return command.rpartition(" ")[2]
 
 
 def _rank(query: str, title: str, help_text: str) -> int:
-    """Return how well a query fits: 4 as typed in the title, 3 and 2 by the beginnings of words.
+    """Return how well a query matches.
 
-    1 where it is inside words of the title, 0 where it does not fit.
+    4 if the title contains it at the start of a word; 3 if its words start words of the title; 2 if
+    they start words of the title or the help; 1 if words of the title contain them; otherwise 0.
     """
     typed, words, more = (re.findall(r"\w+", text.casefold()) for text in (query, title, help_text))
     if typed and f" {' '.join(typed)}" in f" {' '.join(words)}":
@@ -125,7 +125,7 @@ def _rank(query: str, title: str, help_text: str) -> int:
 
 
 def available_commands(app: AppSession, screen: Screen[Any]) -> Iterator[SystemCommand]:
-    """Yield the actions of this screen, then those that work anywhere."""
+    """Yield the screen's actions, then those that are available everywhere."""
     home = app.screen_stack[0]
     keys = [binding for binding in HomeScreen.BINDINGS if isinstance(binding, Binding)]
     does = {binding.action: binding.description for binding in keys}
@@ -142,7 +142,7 @@ def available_commands(app: AppSession, screen: Screen[Any]) -> Iterator[SystemC
         title = f"{title} ({app.get_key_display(binding)})"
         yield SystemCommand(title, binding.tooltip, run)
     for binding in keys:
-        if binding.action in _TITLES.keys() - listed:  # the others are of use only there
+        if binding.action in _TITLES.keys() - listed:  # others are useful only on the home screen
             title = f"{_TITLES[binding.action]} ({app.get_key_display(binding)} at home)"
             run = partial(app.run_action, binding.action, home)
             yield SystemCommand(title, binding.tooltip, run)
@@ -153,7 +153,7 @@ def available_commands(app: AppSession, screen: Screen[Any]) -> Iterator[SystemC
 
 
 def _anywhere(app: AppSession) -> Iterator[tuple[str, str, Callable[[], object]]]:
-    """Yield title, plain command and function of the actions that have no key."""
+    """Yield the title, shell command and function of the actions that have no key."""
     from tpustarter.checking.machine_check import CheckRequest
 
     go = app.go

@@ -1,7 +1,7 @@
-"""The app as its screens know it: content, machine, settings, holder of the device, navigation.
+"""The app's shared state: content, machine, settings, device holder and navigation.
 
-Screens import this module and never one another: `navigation.py` knows every screen, and the app
-hands it to them.
+Screens import this module and never one another. They open other screens through the app's
+`Routes`, which `navigation.py` implements.
 """
 
 from __future__ import annotations
@@ -43,24 +43,25 @@ if TYPE_CHECKING:
 
 
 class Routes(Protocol):
-    """The methods that open each screen, as other screens call them."""
+    """The methods with which screens open other screens."""
 
     def open_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
-        """Run checks on a screen of their own; the lesson's process ends first."""
+        """Open a screen that ends the lesson's process and runs checks."""
 
     def open_lessons(self) -> None:
         """Open the list of lessons."""
 
     def open_lesson(self, lesson: str, *, at: str = "") -> None:
-        """Open a lesson, at the place of one of its lines if one is given."""
+        """Open a lesson, scrolled to the line `at` if it is given."""
 
     def replace_with_lesson(self, lesson: str) -> None:
-        """Open a lesson in place of the open one and of the screens in front of it."""
+        """Open a lesson in place of the open one, and close the screens in front of it."""
 
     def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
-        """Return to the open lesson below the current screen; return False if there is none.
+        """Go back to the lesson under the current screen, scrolled to the line `at` if given.
 
-        With `at`, the lesson scrolls to that line.
+        Returns:
+            False if the lesson is not open.
         """
         ...
 
@@ -71,44 +72,44 @@ class Routes(Protocol):
         """Open the list of exercises."""
 
     def replace_with_exercise(self, exercise: str) -> None:
-        """Open an exercise in place of the screen in front."""
+        """Replace the current screen with an exercise."""
 
     def open_setups(self) -> None:
-        """Open the list of set-ups: environments, and this machine."""
+        """Open the list of set-ups for environments and this machine."""
 
     def open_setup(self, *profiles: str) -> None:
-        """Open the plan of a set-up; for several set-ups, open the list with the first marked."""
+        """Open a set-up's plan, or for several profiles the list with the first one highlighted."""
 
     def open_rehearsal(self) -> None:
-        """Open the choice of programs and TPUs; the app keeps that screen and the choices on it."""
+        """Open the choice of programs and TPUs; the app keeps this screen and its choices."""
 
     def open_explanation(self, failed: FailedRun, *, why_no_look: str = "") -> None:
-        """Open the explanation of a failure; that disturbs nothing that runs."""
+        """Open the explanation of a failure, without disturbing running work."""
 
     def open_explain(self) -> None:
-        """Open the screen where the user pastes an error or the path of a log."""
+        """Open the screen for pasting an error or the path of a log."""
 
     def open_tpus(self) -> None:
-        """Open the list of a project's TPUs, which asks Google Cloud."""
+        """Open the list of a project's TPUs, which queries Google Cloud."""
 
     def open_slice(self, options: StartOptions) -> None:
-        """Open the screen of a slice, which shows the commands before it starts anything."""
+        """Open a slice's screen, which shows the commands before it starts anything."""
 
     def open_settings(self) -> None:
         """Open the settings."""
 
     def open_search(self, text: str = "") -> None:
-        """Open the lessons with the search line; a text is searched for at once."""
+        """Open the list of lessons with its search field, and search for a text if given."""
 
     def open_palette(self) -> None:
         """Open the command palette."""
 
     def open_help(self) -> None:
-        """Open the help of the screen in front."""
+        """Open the help of the focused editor, if it has one, or of the current screen."""
 
 
 def find_session(node: MessagePump) -> AppSession:
-    """Return the app of a widget or screen."""
+    """Return the app session of a widget or screen."""
     app = get_app(node)
     if not isinstance(app, AppSession):
         raise TypeError(f"{node!r} belongs to another app")
@@ -116,20 +117,20 @@ def find_session(node: MessagePump) -> AppSession:
 
 
 def find_worker_error(event: Worker.StateChanged) -> BaseException | None:
-    """Return the error of a worker that has failed, or None."""
+    """Return the error of a failed worker, or None."""
     if event.state != WorkerState.ERROR:
         return None
     return event.worker.error  # pyright: ignore[reportUnknownMemberType]
 
 
 class AppSession(AppInternals, inherit_bindings=False):
-    """The state of the app that all screens share."""
+    """The app state shared by all screens."""
 
     place: reactive[MachineLabel] = reactive(MachineLabel())
-    """The right part of each screen's heading: the machine, or the holder of its device."""
+    """The right part of each screen's heading: the machine or the holder of its device."""
     go: Routes
     broke: BaseException | None = None
-    """The program's first bug; whatever ends the app after it, the app ends with that bug."""
+    """The first unexpected exception, which `run_app` raises when the app has ended."""
 
     def __init__(
         self,
@@ -143,26 +144,26 @@ class AppSession(AppInternals, inherit_bindings=False):
         super().__init__(ansi_color=True)
         self.machine = machine or Machine()
         self.connect = connect
-        """The function that makes the client of a Google Cloud project; None for Google's own."""
+        """The function that creates a Google Cloud project's client; None for Google's client."""
         self.clock = clock
         """The clock for TPUs; None for the wall clock."""
         self.lessons, self.checks = lessons, checks
         self.live = DeviceUse(lambda holder: self.post_message(messages.DeviceHeld(holder)))
         self.edits: dict[tuple[str, str], BlockDraft | None] = {}
-        """Code typed since the start, by lesson and block; None for the lesson's own code."""
+        """Code edited since the start, by lesson and block id; None for the lesson's own code."""
         self.titles: dict[str, str] = {}
         """The titles of the lessons read so far, by id."""
         self.setup_values: dict[str, dict[str, str]] = {}
-        """Values typed for the steps of a set-up, by profile."""
+        """Values entered for a set-up's steps, by profile."""
         self.tpu_draft: TpuDraft | None = None
-        """Values typed into the form for a TPU that has not been requested yet."""
+        """Values entered for a TPU that has not been requested yet."""
         self.where = MachineLabel()
         self.holder: DeviceHolder | None = None
         self.on_tpu: bool | None = None
-        """True if lessons and checks run on a TPU; None until the machine was looked at."""
+        """True if lessons and checks run on a TPU; None until the machine has been examined."""
         self._idle_timer: Timer | None = None
         self._on_light: bool | None = None
-        """True if the terminal's background is light; None while the terminal has not answered."""
+        """True if the terminal's background is light; None until the terminal responds."""
         for known in theme.CHOICES.values():
             self.register_theme(known)
         self.choose(settings.read_settings())
@@ -175,11 +176,11 @@ class AppSession(AppInternals, inherit_bindings=False):
 
     @property
     def has_colours(self) -> bool:
-        """True if colours are shown: the terminal has some, and the user did not turn them off."""
+        """True if the terminal has colours and the user has not turned them off."""
         return bool(self.console.color_system) and not (self.choices.plain or self.no_color)
 
     def _choose_theme(self) -> None:
-        """Use the theme that was chosen, else the one that suits the terminal."""
+        """Use the chosen theme, else the one that suits the terminal."""
         choices, colors = self.choices, self.console.color_system
         if choices.plain or self.no_color:
             chosen = theme.TERMINAL
@@ -188,10 +189,10 @@ class AppSession(AppInternals, inherit_bindings=False):
             chosen = theme.CHOICES.get(choices.theme or "", suitable)
         self.theme = chosen.name
 
-    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002  as Textual has it
-        """Apply a changed theme; before the first screen, without parsing all style sheets again.
+    def refresh_css(self, animate: bool = True) -> None:  # noqa: FBT001, FBT002  Textual's
+        """Apply a changed theme, without parsing all style sheets again before the first screen.
 
-        Textual (8.2.8) would do that here: a tenth of the time to the first paint.
+        Textual (8.2.8) would parse them, which takes a tenth of the time to the first paint.
         """
         if self.screen_stack:
             super().refresh_css(animate)
@@ -211,29 +212,29 @@ class AppSession(AppInternals, inherit_bindings=False):
         self._choose_theme()
 
     def get_key_display(self, binding: Binding) -> str:
-        """Return a key's name; the space bar is `Space`, as in every text of the program."""
+        """Return a key's name, with `Space` capitalized as in all texts of the program."""
         shown = super().get_key_display(binding)
         return "Space" if shown == "space" else shown
 
     def find_path(self, paths: Iterable[LessonPath]) -> LessonPath | None:
-        """Return the path that the user has chosen, or else the path for this kind of machine."""
+        """Return the user's chosen learning path, or else the one that suits the machine."""
         on_tpu = self.on_tpu is not False
         return course.find_path_to_follow(paths, on_tpu=on_tpu, chosen=self.choices.path)
 
     def on_notify(self, event: Notify) -> None:
-        """Replace a toast that has the same text: the message stays longer, and is shown once.
+        """Replace a notification that has the same text, so that it is shown only once.
 
-        Of keys that arrive together, each is acted on before the toast of the first one is shown.
+        Keys that arrive together are all handled before the first one's notification is shown.
         """
         self.remove_toasts(event.notification.message)
 
     def show_place(self, where: MachineLabel, *, on_tpu: bool, lacks_tpu: bool) -> None:
-        """Show the machine in the heading, once the facts about it are known."""
+        """Show the machine in the heading, once facts about it are available."""
         self.where, self.on_tpu, self.live.lacks_tpu = where, on_tpu, lacks_tpu
         self.place = self.live.choose_place(where)
 
     def on_device_held(self, message: messages.DeviceHeld) -> None:
-        """Show the holder of the device, and release the device once it is idle for a while."""
+        """Show the device's holder, and schedule the release of an idle process."""
         if self._idle_timer:
             self._idle_timer.stop()
         idle = self.live.is_warm and not self.live.is_running
@@ -245,11 +246,11 @@ class AppSession(AppInternals, inherit_bindings=False):
                 self.screen.refresh_bindings()
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Raise the error of a worker that belongs to no screen."""
+        """Raise the error of a worker that does not belong to a screen."""
         if error := find_worker_error(event):
             raise error
 
     @work(thread=True, exit_on_error=False, group=messages.RELEASE)
     def release_lesson(self) -> None:
-        """End the lesson's process, in a worker."""
+        """End the lesson's process in a worker."""
         self.live.release()

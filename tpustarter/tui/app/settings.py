@@ -1,4 +1,4 @@
-"""The user's settings of the app, saved between runs."""
+"""The user's settings, saved between runs."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ NAME = "settings"
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings; `tpustarter check` follows `python` too."""
+    """The settings; `tpustarter check` uses `python`, too."""
 
     python: str | None = None
-    """The Python under test; None for the first that is found."""
+    """The Python under test; None for the first one found."""
     devices: int | None = None
-    """Virtual CPU devices to use, even beside a TPU; None for what the machine has."""
+    """Number of virtual CPU devices to use, even on a TPU machine; None to choose by machine."""
     plain: bool = False
     """True if the app shows no colours."""
     path: str | None = None
-    """The path shown on the home screen; None for the one that suits the machine."""
+    """The learning path on the home screen; None for the one that suits the machine."""
     theme: str | None = None
-    """The colours, a name of `theme.CHOICES`; None for those that suit the terminal."""
+    """A key of `theme.CHOICES`; None for the theme that suits the terminal."""
     mouse: bool = True
-    """True if the app gets the mouse's clicks; otherwise the terminal selects text with it."""
+    """True if the app receives mouse clicks; otherwise the terminal uses them to select text."""
 
 
 def read_settings() -> Settings:
-    """Return the saved settings; a value of the wrong kind counts as none."""
+    """Return the saved settings, ignoring invalid values."""
     saved = state.load_state(NAME)
     python, devices = saved.get("python"), saved.get("devices")
     path, theme = saved.get("path"), saved.get("theme")
@@ -43,5 +43,9 @@ def read_settings() -> Settings:
 
 
 def save_settings(settings: Settings) -> None:
-    """Save the settings; raise Problem on a full disk."""
+    """Save the settings.
+
+    Raises:
+        Problem: The disk is full.
+    """
     state.save_state(NAME, {**state.load_state(NAME), **asdict(settings)})

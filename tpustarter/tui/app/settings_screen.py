@@ -1,4 +1,4 @@
-"""The settings screen: the Python under test, virtual devices, colours, and the mouse."""
+"""The settings screen: the Python under test, virtual devices, colours and the mouse."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DEVICES = (None, 1, 2, 4, 8, 16)
 
 
 BESIDE = 120
-"""Columns from which a panel beside the list explains the settings."""
+"""Minimum screen width, in columns, for explaining the settings next to the list."""
 PYTHON = (
     "The Python that you choose runs lessons and checks. With `automatic`, tpustarter takes the "
     "first that it finds of the active environment, `./.venv`, what set-up made for JAX, the "
@@ -57,13 +57,13 @@ MOUSE = (
     "terminal itself selects. Choose `off` to leave the mouse to the terminal."
 )
 ABOUT = {"python": PYTHON, "devices": VIRTUAL, "theme": SEEN, "mouse": MOUSE}
-"""The explanation of each setting, by the first half of the ids of its rows."""
+"""The explanations of the settings, by the part of their row ids before the colon."""
 TITLES = ("Python", "Virtual CPU devices", "Colours", "Mouse")
-"""The titles of `ABOUT`, in its order."""
+"""The titles of the explanations in `ABOUT`, in the same order."""
 
 
 class SettingList(RowList):
-    """The list of settings, of which Enter chooses the marked one."""
+    """The list of settings; Enter chooses the highlighted one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "choose", key_display="Enter"),
@@ -71,7 +71,7 @@ class SettingList(RowList):
 
 
 class PythonPathInput(Input):
-    """The line for the path of a Python."""
+    """The input field for a Python's path."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "choose it", key_display="Enter", tooltip="the Python typed"),
@@ -79,7 +79,7 @@ class PythonPathInput(Input):
 
 
 class SettingsScreen(Page):
-    """The list of settings; every choice is saved at once."""
+    """The list of settings; every choice is saved immediately."""
 
     HELP = f"""
 Enter chooses the marked line, and a star marks what is chosen. Each choice is kept at once.
@@ -200,7 +200,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
     @work(thread=True, exit_on_error=False, group="remember")
     def _remember(self, choices: Settings) -> None:
         settings.save_settings(choices)
-        # The running process may use another Python than the one chosen.
+        # The running process may use a different Python from the chosen one.
         self.tutor.live.release()
         self._look()
 
@@ -222,7 +222,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
         self._choose(replace(self.tutor.choices, python=str(chosen.path)))
 
     def action_back(self) -> None:
-        """Leave the line first, then the screen."""
+        """Close the input field if it is open, else the screen."""
         path = self.query_one(Input)
         if path.display:
             path.display = False

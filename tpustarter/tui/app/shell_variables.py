@@ -1,6 +1,6 @@
-"""Hints about the shell's variables, as the app shows them.
+"""Hints about shell variables, adapted to the app.
 
-The app gets the variables when it starts, so a change in the shell does not reach it.
+The app reads the environment when it starts, so later changes in the shell do not affect it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from tpustarter.probe.finding import Hint
 
 
 def format_hint(hint: Hint) -> str:
-    """Rewrite a hint about shell variables for a user who is in the app."""
+    """Extend a hint to unset a shell variable, because the app must be restarted."""
     if (hint.command or "").startswith("unset "):
         return f"{hint}; leave tpustarter with q for that, and start it again"
     return hint

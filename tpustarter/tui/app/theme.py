@@ -1,8 +1,8 @@
-"""The colours: one theme for dark and one for light terminals, and the terminal's own.
+"""The themes: one for dark terminals, one for light ones, and one with the terminal's colours.
 
-Everything that a colour shows is said in words too. The two themes paint their own background, so
-that they look right on every terminal with 256 colours; with fewer, or with none, the terminal's
-own are used.
+Colours never carry information that the text does not. The dark and the light theme paint their own
+background, so they look right on every terminal with 256 colours. On a terminal with fewer colours
+the terminal's own are used.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ TERMINAL = Theme(
         "scrollbar-background-active": _DEFAULT,
         "scrollbar-corner-color": _DEFAULT,
         "muted": "$muted",
-        "muted-colour": "ansi_bright_black",  # for style sheets, which take a colour and no style
+        "muted-colour": "ansi_bright_black",  # for style sheets, which need a colour, not a style
         "key": _DEFAULT,
         "code": "ansi_cyan",
         "label": "ansi_cyan",
@@ -123,10 +123,10 @@ def _painted(name: str, *, dark: bool, colours: Mapping[str, str]) -> Theme:
 
 
 _OURS = ("accent", "text", "ground", "surface", "panel", "border", "marked", "marked-text")
-"""Names above that Textual has names of its own for."""
+"""Names above for which Textual has its own names."""
 
-# With 256 colours Rich takes the nearest grey for a colour of low saturation, else the nearest of
-# the cube of 6 x 6 x 6. With these values the marked row is navy then, and no warning is on red.
+# With 256 colours, Rich maps a colour of low saturation to the nearest grey, and others to the
+# nearest of the 6 x 6 x 6 cube. These values keep the highlighted row navy and warnings off red.
 DARK = _painted(
     "tpustarter-dark",
     dark=True,
@@ -183,7 +183,7 @@ LIGHT = _painted(
 )
 
 CHOICES = {"dark": DARK, "light": LIGHT, "terminal": TERMINAL}
-"""The themes that can be chosen in the settings."""
+"""The themes offered in the settings."""
 NO_COLOURS = "none"
 COLOURS = {
     "": "automatic: dark or light, as your terminal reports it",
@@ -191,18 +191,18 @@ COLOURS = {
     "light": "light",
     "terminal": "the terminal's own 16 colours",
 }
-"""The choices in words; the empty name lets the terminal decide. `NO_COLOURS` is not among them."""
+"""The descriptions of the choices except `NO_COLOURS`; "" chooses by the terminal."""
 
 
 def choose_theme(
     color_system: str | None, env: Mapping[str, str], *, on_light: bool | None
 ) -> Theme:
-    """Return the theme for a terminal.
+    """Choose the theme for a terminal.
 
     Args:
-        color_system: As Rich names it: `truecolor`, `256`, `standard`, or None without colours.
+        color_system: Rich's name, such as `truecolor`, `256` or `standard`, or None for no colours.
         env: The environment; `COLORFGBG` ends with the number of the background colour.
-        on_light: Whether the terminal's background is light; None without an answer.
+        on_light: Whether the terminal's background is light, or None if it is not known.
     """
     if color_system not in ("truecolor", "256"):
         return TERMINAL

@@ -1,1 +1,1 @@
-"""The screen of checks, while they run and afterwards."""
+"""The checks screen, during a run and after it."""

@@ -1,4 +1,4 @@
-"""The details of a check: its findings, its method, its lesson, its log and its code."""
+"""A check's details: its findings, method, lesson, log and code."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from tpustarter.tui.kit.text_layout import (
 
 
 def describe_result(result: Result, source: str = "") -> Iterator[LaidOutLines | Content]:
-    """Yield the details of a result: the claim, the findings, and the devices.
+    """Yield a result's details: the claim, the findings and the devices.
 
     Args:
-        result: The result of the check.
-        source: The address of the page that documents the claim, if known.
+        result: The check's result.
+        source: The address of the page that documents the claim, or "".
     """
     title = result.title if result.status == "pass" else f"Claim: {result.title}"
     yield Content.styled(escape_text(title), "bold")
@@ -51,7 +51,7 @@ def describe_result(result: Result, source: str = "") -> Iterator[LaidOutLines |
         yield HangingText(label, style_sentence(results_text.finding_line(finding)))
         if filled := bars.draw_peak_bar(finding.get("share")):
             yield Content("      ") + painted_drawings.colour_bar(filled)
-        if finding["hint"] and verdict != "ok":  # a hint on a claim that holds is of no use
+        if finding["hint"] and verdict != "ok":  # a hint is useless if the claim holds
             yield HangingText(
                 "      ", style_sentence(format_commands(format_hint(read_hint(finding))))
             )
@@ -68,7 +68,7 @@ def describe_result(result: Result, source: str = "") -> Iterator[LaidOutLines |
 
 
 def describe_claim(check: Check) -> Iterator[LaidOutLines | Content]:
-    """Yield the claim of a check without a result, and its sources."""
+    """Yield the claim, lesson and source of a check that has no result."""
     yield Content.styled(escape_text(f"Claim: {check.title}"), "bold")
     if check.lesson:
         yield HangingText("read  ", f"{escape_text(check.lesson)} (o)")
@@ -78,7 +78,7 @@ def describe_claim(check: Check) -> Iterator[LaidOutLines | Content]:
 def describe_check(
     check: Check, found: Iterable[LaidOutLines | Content], about: CheckExplanation
 ) -> Iterator[LaidOutLines | Content]:
-    """Yield the findings of a check or its claim, then its method and its reason."""
+    """Yield a check's findings or claim, then its method and the opening of its lesson."""
     yield from found
     yield from _facts(check, about)
     if about.why:
@@ -90,13 +90,13 @@ def describe_check(
 def format_check_details(
     check: Check, found: Iterable[LaidOutLines | Content], about: CheckExplanation, log: str
 ) -> LaidOutLines:
-    """Return the full text of a check: findings, method and reason, log, and code.
+    """Return a check's full details: findings, method, reason, log and code.
 
     Args:
         check: The check.
-        found: Its findings, or its claim.
-        about: The texts of its file and its lesson.
-        log: The last lines of its log; empty for none.
+        found: The check's findings or claim.
+        about: The texts from its file and its lesson.
+        log: The last lines of its log, or "".
     """
     left = [*describe_check(check, found, about)]
     if log:
@@ -118,7 +118,7 @@ def _facts(check: Check, about: CheckExplanation) -> Iterator[LaidOutLines]:
 
 
 class AddressLine(HangingText):
-    """An address behind its label, or on a line below if it fits there; else broken at a slash."""
+    """A web address after its label, or on its own line if it fits, or else broken at slashes."""
 
     def __init__(self, label: str, address: str) -> None:
         super().__init__(label, address, is_typed=False)
@@ -145,12 +145,12 @@ class AddressLine(HangingText):
 
 
 class TextBesideCode(LaidOutLines):
-    """A text with code beside it, or below it if the screen is too narrow."""
+    """A text with code next to it, or below it if the screen is too narrow."""
 
     CODE = 100
-    """Columns of the longest line of code."""
+    """The width of the code, in columns."""
     LEAST = 56
-    """Columns that a text needs beside code."""
+    """Minimum width of a text next to code, in columns."""
     GAP = 3
 
     def __init__(self, text: LaidOutLines, code: Sequence[LaidOutLines | Content]) -> None:

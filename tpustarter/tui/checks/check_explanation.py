@@ -1,4 +1,4 @@
-"""The explanation of a check from its file and its lesson: method, reason and code."""
+"""A check's explanation from its file and its lesson: method, reason and code."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tpustarter.tui.library.lesson_details import find_first_paragraph
 
 @dataclass(frozen=True)
 class CheckExplanation:
-    """Texts about a check, each of which is empty if its file can't be read."""
+    """Texts about a check, which are empty if they cannot be read."""
 
     how: str = ""
-    """Its method: the first paragraph of the docstring of its `run`."""
+    """The check's method, the first paragraph of its `run` function's docstring."""
     code: str = ""
     lesson: str = ""
-    """The title of the lesson that explains it."""
+    """The title of the check's lesson."""
     why: str = ""
-    """The opening of that lesson."""
+    """The opening of the lesson."""
 
 
 def read_explanation(check: Check, lessons: Path | None) -> CheckExplanation:
-    """Read the file of a check, and the opening of its lesson."""
+    """Read a check's file and the opening of its lesson."""
     code, title, why = "", "", ""
     with contextlib.suppress(OSError):
         code = check.path.read_text(errors="replace")

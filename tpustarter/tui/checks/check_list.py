@@ -1,4 +1,4 @@
-"""The checks of a run with their states, their rows on the screen, and the row that is marked."""
+"""A run's checks with their states and rows, and the highlighted row."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import status_word
 
 NARROW = 70
-"""Columns below which the names of checks don't have a column of their own."""
+"""Minimum screen width, in columns, for aligning the checks' names in a column."""
 SEEN_S = 0.3
-"""Seconds after the mark has moved during which a key acts on the row that was marked before."""
+"""Seconds during which a key acts on the previous row after the program has moved the highlight."""
 
 
 class CheckList(RunProgress):
@@ -30,28 +30,28 @@ class CheckList(RunProgress):
     def __init__(self) -> None:
         super().__init__()
         self.run: Run | None = None
-        """The run that is over; None during a run."""
+        """The completed run, or None during a run."""
         self.lists_all = False
         """True if folded checks are listed one by one."""
 
     def begin(self) -> None:
-        """Prepare for a run, and keep the results of the last run."""
+        """Prepare for a run, keeping the last run's results."""
         self._began, self.running, self.run = time.monotonic(), None, None
 
     def add(self, checks: Iterable[Check]) -> None:
-        """Add the checks that are to run."""
+        """Add the checks that will run."""
         self.checks |= {check.id: check for check in checks}
 
     def end(self, run: Run) -> None:
-        """Keep the finished run, and mark no check as running."""
+        """Store the completed run."""
         self.running, self.run = None, run
         self.warm.clear()
 
     @property
     def setup(self) -> str:
-        """The first set-up that a result or a blocked run names, or "" without one."""
+        """The first set-up named by a result or a blocked run, or ""."""
         first = [self.results[name] for name in self.ids() if name in self.results]
-        results = [*first, *self.results.values()]  # a folded check may name a set-up too
+        results = [*first, *self.results.values()]  # folded checks may name a set-up as well
         hints = [next_step.choose_hint(result) for result in results]
         hints += [read_hint(finding) for result in results for finding in result.findings]
         if self.run and self.run.results and self.run.blocked:
@@ -59,7 +59,7 @@ class CheckList(RunProgress):
         return next((hint.setup for hint in hints if hint.setup), "")
 
     def find_folds(self) -> check_rows.Folds:
-        """Return the checks that share a row: those that hold, don't apply or have not run."""
+        """Return the checks that share a row because they hold, do not apply or have not run."""
         if not self.checks:
             return {}
         waiting = [
@@ -70,7 +70,7 @@ class CheckList(RunProgress):
         return check_rows.fold_checks(self.results.values(), [] if self.run else waiting)
 
     def ids(self) -> list[str]:
-        """Return the ids of the rows in order: worst first, then the running check, then others."""
+        """Return the row ids in order, the worst first and the running check after those."""
         if self.lists_all and not self.run:
             return list(self.checks)
         raised = known_causes.rank_causes(self.results.values(), check_rows.check_sort_key)
@@ -88,9 +88,9 @@ class CheckList(RunProgress):
         """Return the row of a check or a fold.
 
         Args:
-            check: The id of the row.
-            width: The columns of the screen.
-            has_names: Whether there is room for the names of folded checks.
+            check: The row's id.
+            width: The screen's width in columns.
+            has_names: Whether to list the names of folded checks.
         """
         if group := self.find_folds().get(check):
             return check_rows.make_folded_row(check, group, has_names=has_names)
@@ -115,29 +115,29 @@ class CheckList(RunProgress):
 
 
 class MarkedCheck:
-    """The marked row, which follows the run until the user moves it, and the one a moment ago."""
+    """The highlighted row, which follows the run until the user moves it, and the previous row."""
 
     def __init__(self) -> None:
         self._marked: str | None = None
-        """The row that was marked by the program."""
+        """The row highlighted by the program."""
         self._left, self._left_at = "", 0.0
-        """The row marked before that, and the time at which it was left."""
+        """The previously highlighted row, and the time at which the highlight left it."""
 
     def is_following(self, chosen: str | None) -> bool:
-        """Return whether the mark follows the run, until the user moves it."""
+        """Return whether the highlight follows the run, because the user has not moved it."""
         return chosen in (None, self._marked)
 
     def find_row(self, known: CheckList, ids: Sequence[str]) -> str | None:
-        """Return the row to mark: the check that runs, and after the run the first one."""
+        """Return the row to highlight: the running check, or the first row after the run."""
         return ids[0] if known.run and ids else known.running
 
     def record_row(self, chosen: str | None) -> None:
-        """Record the row that is marked now."""
+        """Record the row that the program has highlighted."""
         if chosen != self._marked:
             self._left, self._left_at = self._marked or "", time.monotonic()
             self._marked = chosen
 
     @property
     def seen_row(self) -> str:
-        """The row that was marked until a moment ago, or an empty text."""
+        """The row that was highlighted less than `SEEN_S` seconds ago, or ""."""
         return self._left if time.monotonic() - self._left_at < SEEN_S else ""

@@ -1,7 +1,7 @@
-"""The rows of the list of checks; those that need no attention are folded.
+"""The rows of the check list, in which checks that need no attention are folded.
 
-As on the command line, many claims that hold are one row, and so are many checks that do not apply
-or have not run yet.
+As on the command line, several claims that hold share one row, and so do several checks that do not
+apply or have not run yet.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ WORDS = {
 }
 PASSED, SKIPPED, WAITING, STOPPED = "passed", "skipped", "waiting", "stopped"
 BLOCKED = "blocked"
-"""The ids of rows that represent several checks; the id of a check always has a dot in it."""
+"""The ids of rows that represent several checks; the id of a check always contains a dot."""
 RUNNING = WORST_FIRST.index("warn"), True
-"""The rank of the running check: below those that need attention, above those that hold."""
+"""The sort key of the running check: after those that need attention, before those that hold."""
 
 _WORDS_OF_MANY = {
     PASSED: ("pass", "claims hold"),
@@ -48,18 +48,18 @@ _WORDS_OF_MANY = {
     BLOCKED: ("skip", "checks are blocked by what failed"),
 }
 Folds = dict[str, list[Result] | list[Check]]
-"""The checks that share a row, by the id of that row: results, or checks that have not run."""
+"""The checks that share a row, by row id: results, or checks that have not run."""
 
 
 def check_sort_key(result: Result | None) -> known_causes.Rank:
-    """Return the sort key of a check: worst status first, then checks without a verdict."""
+    """Return a check's sort key: the worst status first, and missing verdicts first in each."""
     if result is None:
         return len(WORST_FIRST), False
     return WORST_FIRST.index(result.status), not is_verdict_missing(result)
 
 
 def format_tally(results: Collection[Result], total: int) -> str:
-    """Return the number of checks by status, the worst first."""
+    """Return the number of checks with each status, the worst status first."""
     counts = Counter(result.status for result in results)
     parts = [
         f"{counts[status]} {WORDS[status].lower()}" for status in WORST_FIRST if counts[status]
@@ -69,10 +69,13 @@ def format_tally(results: Collection[Result], total: int) -> str:
 
 
 def make_result_row(result: Result, name: str, *, has_room: bool) -> Row:
-    """Return the list row of a check that has run, its name padded to the width of the others.
+    """Return the row of a check that has run.
 
-    On a wide screen the summary is wrapped below itself; on a narrow one a claim that holds has
-    none.
+    Args:
+        result: The check's result.
+        name: The check's name, padded to the width of the longest name.
+        has_room: Whether the screen is wide. On a narrow screen, the summary of a claim that holds
+            is shown only if it fits.
     """
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
     label = status_word(result.status, WORDS[result.status], 8) + name
@@ -83,7 +86,7 @@ def make_result_row(result: Result, name: str, *, has_room: bool) -> Row:
 
 
 def guess_activity(framework: str, platform: str, *, is_warm: bool) -> str:
-    """Return the probable activity of a running check, for one that reports none."""
+    """Return the probable activity of a running check that does not report one."""
     if framework == "host":
         return "looking"
     if is_warm:
@@ -94,7 +97,7 @@ def guess_activity(framework: str, platform: str, *, is_warm: bool) -> str:
 
 
 def fold_checks(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
-    """Return the checks that share a row, by the id of that row; a few are not folded."""
+    """Return the checks that share a row, by row id; small groups are not folded."""
     passed: list[Result] = []
     skipped: list[Result] = []
     stopped: list[Result] = []
@@ -119,13 +122,16 @@ def fold_checks(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
 
 
 def replace_folded(ids: Iterable[str], folds: Folds) -> list[str]:
-    """Replace the first check of each fold by the id of the fold, and leave out the others."""
+    """Replace the first check of each fold with the fold's id, and omit the others."""
     rows = {one.id: name for name, group in folds.items() for one in group}
     return list(dict.fromkeys(rows.get(check, check) for check in ids))
 
 
 def find_counterpart(chosen: str, folds: Folds) -> str | None:
-    """Return the row to mark after a fold or unfold: the fold of a check, or its first check."""
+    """Return the row to highlight after folding or unfolding `chosen`.
+
+    This is the first check of a fold, or the fold of a check. None if the row does not change.
+    """
     for name, group in folds.items():
         if chosen == name:
             return group[0].id
@@ -138,7 +144,7 @@ _LISTS = ", Enter or p lists them"
 
 
 def make_folded_row(name: str, group: Sequence[Result | Check], *, has_names: bool) -> Row:
-    """Return the row of several checks, with their names if there is room for them."""
+    """Return the row of several checks, with their names if `has_names` is True."""
     status, text_of_all = _WORDS_OF_MANY[name]
     label = status_word(status, WORDS.get(status, status), 8) + f"{len(group)} {text_of_all}"
     seconds = sum(one.seconds for one in group if isinstance(one, Result))
@@ -149,7 +155,7 @@ def make_folded_row(name: str, group: Sequence[Result | Check], *, has_names: bo
 
 
 def describe_folded(name: str, group: Sequence[Result | Check]) -> Iterator[LaidOutLines | Content]:
-    """Yield the claims of folded checks, or the reasons why they do not apply."""
+    """Yield the claims or results of folded checks."""
     yield Content.styled(f"{len(group)} {_WORDS_OF_MANY[name][1]}", "bold")
     width = max(len(one.id) for one in group) + 2
     for one in group:

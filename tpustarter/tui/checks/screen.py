@@ -1,4 +1,4 @@
-"""The screen of checks: live during a run, then worst first, with keys to lesson and reason."""
+"""The checks screen, which shows a run's progress and then its results, the worst first."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import StackedText
 
 LISTED_BESIDE = 150
-"""Columns from which a list of all claims leaves room for the details beside it."""
+"""Minimum screen width, in columns, for showing the details next to a list of all claims."""
 _HELP = """
 Each line is one claim about this machine. What was found for the marked claim stands below the
 list, or beside it in a wide window.
@@ -83,12 +83,12 @@ class ChecksScreen(ListWithDetails):
         self._selfcheck: MachineCheck | None = None
         self.live_run = self._run = LiveRun[Event | Run | list[Check]](self, CHECKS, self._tick)
         self._about: dict[str, CheckExplanation] = {}
-        """The texts about the checks that were marked, by id."""
+        """The explanations read so far, by check id."""
         self._log_of: str | None = None
-        """The check whose log is shown; marking another one closes the log."""
+        """The check whose log is shown; highlighting another check closes the log."""
         self._mark = MarkedCheck()
         self._opened = ""
-        """The check on the whole screen; its row may be folded meanwhile."""
+        """The check shown on the whole screen, whose row may have been folded since."""
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -100,7 +100,7 @@ class ChecksScreen(ListWithDetails):
         self.refresh_bindings()
 
     def _play(self, request: CheckRequest) -> Iterator[Event | Run | list[Check]]:
-        """Run checks, in the worker."""
+        """Run the checks; called in the worker thread."""
         app = self.tutor
         app.live.release()
         selfcheck = MachineCheck(request, machine=app.machine, checks=app.checks)
@@ -114,7 +114,7 @@ class ChecksScreen(ListWithDetails):
         yield selfcheck.run
 
     def _events(self, selfcheck: MachineCheck) -> Iterator[Event]:
-        """Yield the events of a run; headings show the holder of the device meanwhile."""
+        """Yield a run's events, and record the device holder during the run."""
         live = self.tutor.live
         try:
             for event in selfcheck.events():
@@ -129,7 +129,7 @@ class ChecksScreen(ListWithDetails):
             live.record_release(self.stop_work)
 
     def show_error(self, error: BaseException) -> None:
-        """Show why nothing was run; a stop by the user is no error."""
+        """Show why nothing was run; a stop by the user is not an error."""
         if isinstance(error, Problem) and self._run.is_stopped:
             self.show_text("Stopped before anything was run. Press Esc to go back.")
         else:
@@ -158,14 +158,14 @@ class ChecksScreen(ListWithDetails):
                 self.show_text(check_end_line.format_run_target(event.run), where="opening")
 
     def _finish(self) -> None:
-        if self._list.run is None:  # it broke, or its request was refused
+        if self._list.run is None:  # it failed, or its request was rejected
             self._list.end(Run("", "", self._request.level))
         self._selfcheck = None
         self.show_text("")
         self._say_the_end()
 
     def _say_the_end(self) -> None:
-        """Show the headline of a run and, if there is room, the next key."""
+        """Show the run's headline and, if it fits, the next key."""
         run = self._list.run
         if not run or not run.results:
             return
@@ -205,7 +205,7 @@ class ChecksScreen(ListWithDetails):
 
     @on(RowList.OptionHighlighted)
     def show_marked_details(self) -> None:
-        """Show the details of the marked check, and close the log of another one."""
+        """Show the highlighted check's details, and close another check's log."""
         if self._log_of not in (None, self._chosen):
             self._log_of = None
             self._say_the_end()
@@ -229,7 +229,7 @@ class ChecksScreen(ListWithDetails):
             if self.has_class("-details"):
                 log = clean_text(result.log.rstrip("\n")) if result else ""
                 self.show_details(format_check_details(check, found, about, log))
-            elif self.size.width >= self.BESIDE:  # there is room for it
+            elif self.size.width >= self.BESIDE:  # the explanation fits as well
                 self.show_details(StackedText(describe_check(check, found, about)))
                 if chosen not in self._about:
                     self._look(check)
@@ -250,12 +250,12 @@ class ChecksScreen(ListWithDetails):
 
     @property
     def _chosen(self) -> str:
-        """The id of the opened row, else of the marked one."""
+        """The id of the opened row, else of the highlighted one."""
         return self._opened or self.query_one(RowList).highlighted_id or ""
 
     @property
     def _meant(self) -> str:
-        """The id that a key acts on: the user may not have seen yet that the mark has moved."""
+        """The id that a key acts on; the user may not have noticed yet that the highlight moved."""
         seen = self._mark.seen_row if self._run.is_busy else ""
         return self._opened or (seen if seen in self._list.checks else self._chosen)
 
@@ -283,7 +283,7 @@ class ChecksScreen(ListWithDetails):
         self._show()
         if marked := check_rows.find_counterpart(chosen, folds):
             rows.highlighted = rows.get_option_index(marked)
-        if follows:  # this key did not move the mark
+        if follows:  # the user has not moved the highlight
             self._mark.record_row(rows.highlighted_id)
         self.refresh_bindings()
 
@@ -327,7 +327,7 @@ class ChecksScreen(ListWithDetails):
             self.tutor.go.open_lesson(lesson)
 
     def action_setup(self) -> None:
-        """Show the plan of the set-up that the marked check names, else of the first named."""
+        """Open the set-up named by the highlighted check, else the first one named."""
         marked = self._marked_result()
         self.tutor.go.open_setup((marked and next_step.find_setup(marked)) or self._list.setup)
 
@@ -340,14 +340,14 @@ class ChecksScreen(ListWithDetails):
             self._start(CheckRequest(ids=ids, devices=self._request.devices))
 
     def _again(self) -> tuple[str, ...]:
-        """Return the ids to run again; empty while checks run."""
+        """Return the ids of the checks to run again; none while checks are running."""
         chosen = self._chosen
         stopped = self._list.find_folds().get(STOPPED, ()) if chosen == STOPPED else ()
         ids = [chosen] if chosen in self._list.checks else [one.id for one in stopped]
         return () if self._run.is_busy else tuple(ids)
 
     def on_unmount(self) -> None:
-        """Stop the run a second time, which ends a check that would end by itself later."""
+        """Stop the run a second time, to end a check that would end by itself later."""
         if self._selfcheck:
             self._selfcheck.stop()
 

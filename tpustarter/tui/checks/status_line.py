@@ -1,4 +1,4 @@
-"""The last line of a run of checks: its progress, its headline, and the next key."""
+"""The status line of a run of checks: its progress, its headline, and the next key."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ _KEYS = {
     NextAction.REPEAT: "Press a on a line to run that again.",
     NextAction.GO_ON: "Press Esc to go on where you were.",
 }
-"""The next key after a run."""
+"""The sentence about the next key after a run."""
 _KEYS_ON_PAGE = {
     NextAction.SET_UP: "Press s for a set-up that mends this, or o for its lesson.",
     NextAction.EXPLAIN: "Press f to see why it has failed.",
     NextAction.READ: "Press o for its lesson.",
 }
-"""The next key on the page of one check."""
+"""The sentence about the next key on a check's page."""
 
 
 def format_run_target(run: Run) -> str:
-    """Return the target of a run as the command line shows it, one sentence a line."""
+    """Return a run's target as shown on the command line, with one sentence per line."""
     return "\n".join(line for line, _ in results_text.opening_lines(run))
 
 
 def format_progress(known: RunProgress, width: int = 0) -> str:
-    """Return the progress of a run as a bar and in numbers, with the failures so far.
+    """Return a run's progress as a bar and in numbers, with the failures so far.
 
-    The bar takes a third of the screen's columns (`width`), and at least 20.
+    The bar takes a third of the screen's `width`, and at least `BAR_WIDTH` columns.
     """
     filled = bars.draw_bar(known.share, max(BAR_WIDTH, width // 3))
     return f"{filled}  {known.numbers(' done')}"
 
 
 def format_headline(run: Run, request: CheckRequest) -> str:
-    """Return the headline of a run; if not all requested checks ran, with the names of those."""
+    """Return a run's headline, with the names of its checks if they are not the requested ones."""
     if not run.results or request.ids == tuple(run.ids):
         return headline.format_headline(run) if run.results else ""
     which = ", ".join(run.ids) if len(run.ids) < 4 else f"{len(run.ids)} checks"
@@ -54,14 +54,14 @@ def format_headline(run: Run, request: CheckRequest) -> str:
 
 
 def format_next_key(run: Run) -> str:
-    """Return a sentence with the next key after a run."""
+    """Return a sentence about the next key after a run."""
     action, result = next_step.suggest_after_run(run)
     cause = escape_text(result.cause.check) if result.cause else ""
     return _KEYS[action].format(name=escape_text(result.id), cause=cause)
 
 
 def format_help_key(opened: Result | None) -> str:
-    """Return a sentence with the next key on the page of a check, or "" if there is none."""
+    """Return a sentence about the next key on a check's page, or ""."""
     if opened is None:
         return ""
     # The page names the cause itself, so a set-up comes before it.

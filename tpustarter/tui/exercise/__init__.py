@@ -1,1 +1,1 @@
-"""Exercises: the list, the task, the editor and the verdict."""
+"""The exercise screens, with the list, the task, the editor and the verdict."""

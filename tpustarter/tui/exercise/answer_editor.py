@@ -1,4 +1,4 @@
-"""The learner's part of an exercise, below or beside the task: the code and its editor."""
+"""The learner's part of an exercise: the code and its editor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tpustarter.tui.kit.wrapped_code import WrappedCode
 
 
 class AnswerEditor(CodeEditor):
-    """The editor of an exercise; Ctrl+R has the answer judged, not only run."""
+    """The editor of an exercise, in which Ctrl+R judges the answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+r", "screen.run", "judge", key_display="Ctrl+R", tooltip="what is typed"),
@@ -28,16 +28,16 @@ class AnswerEditor(CodeEditor):
 
 
 class LearnerCode(Vertical):
-    """The learner's part of the file, as it was saved last, or as it is typed."""
+    """The learner's part of the file, as saved or while it is edited."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id)
         self.border_title = "Your file"
         self._code, self._first_line = "", 1
         self._marked: frozenset[int] = frozenset()
-        """The lines of the file that a verdict is about."""
+        """The lines of the file that a verdict refers to."""
         self._typed_at: Selection | None = None
-        """The place where the learner typed last."""
+        """The editor's selection when it was last closed."""
 
     def compose(self) -> Iterable[Widget]:
         yield Static("", classes="path")
@@ -45,9 +45,9 @@ class LearnerCode(Vertical):
         yield Static("", classes="code")
 
     def show(self, code: str, path: str | None = None, *, first_line: int = 1) -> None:
-        """Show code in colours, the path of its file, and the number of its first line.
+        """Show highlighted code with its file's path and with the file's line numbers.
 
-        Errors name the lines of the file.
+        The line numbers are those that error messages use.
         """
         if code.strip() != self._code.strip():
             self._typed_at = None
@@ -58,7 +58,7 @@ class LearnerCode(Vertical):
         self._say_above()
 
     def _say_above(self) -> None:
-        """Name the code that typing replaces, else the lines of the file above the code shown."""
+        """Show which code typing replaces, else which lines of the file are above the code."""
         offered = self.editor.offered if self.editor else ""
         above = exercise_status.format_replaced_note(offered) or exercise_status.format_lines_above(
             self._first_line
@@ -69,14 +69,14 @@ class LearnerCode(Vertical):
         self._say_above()
 
     def mark(self, numbers: Iterable[int]) -> None:
-        """Mark lines of the file, and no others."""
+        """Mark these lines of the file, and clear all other marks."""
         if self._marked != (chosen := frozenset(numbers)):
             self._marked = chosen
             self._paint()
 
     @property
     def last_marked_row(self) -> int:
-        """The row of the screen behind the last line that is marked, or 0 if none is."""
+        """The screen row after the last marked line, or 0 if no line is marked."""
         if not self._marked:
             return 0
         region = self.query_one(".code").region
@@ -89,16 +89,16 @@ class LearnerCode(Vertical):
         code = mark_rows(colour_code(clean_text(self._code)), rows)
         self.query_one(".code", Static).update(WrappedCode(code, first_line=self._first_line))
         if editor := self.editor:
-            above = len(editor.text) - len(editor.text.lstrip("\n"))  # lines that are not kept
+            above = len(editor.text) - len(editor.text.lstrip("\n"))  # lines that are not saved
             editor.mark(row + above for row in rows)
 
     @property
     def editor(self) -> CodeEditor | None:
-        """The open editor, or None while nothing is typed."""
+        """The open editor, or None."""
         return next(iter(self.query(CodeEditor)), None)
 
     async def edit(self, code: str) -> None:
-        """Open the editor; `_place` chooses where its cursor is."""
+        """Open the editor with the selection that `_place` returns."""
         editor = AnswerEditor(plain_source(code), first_line=self._first_line)
         editor.preselect(self._place(editor.text))
         self.query_one(".code").display = False
@@ -109,9 +109,9 @@ class LearnerCode(Vertical):
         self.screen.set_focus(editor)
 
     def _place(self, code: str) -> Selection:
-        """Return the selection in a line that a verdict names, or where the learner typed last.
+        """Return the initial selection: the last one, else the gap, else the end of the code.
 
-        Without either it is the gap.
+        If the verdict refers to lines outside the selection, return a cursor at the first of them.
         """
         lines = code.split("\n")
         last = len(lines) - 1
@@ -126,7 +126,7 @@ class LearnerCode(Vertical):
         return Selection.cursor((named[0], len(line) - len(line.lstrip())))
 
     def remember(self, editor: CodeEditor) -> None:
-        """Copy text and selection of an editor, which may be in the file's other view."""
+        """Store the text and selection of an editor, which may be in the file's other view."""
         self._code, self._typed_at = editor.text, editor.selection
 
     async def end_edit(self) -> None:

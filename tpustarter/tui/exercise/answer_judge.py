@@ -1,4 +1,4 @@
-"""The judge of an exercise's answers, which starts, follows and stops them, and their end."""
+"""Running and judging an exercise's answers, and the next steps after a right answer."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ JUDGED_NEXT = "What you typed is judged next. Ctrl+C stops the answer that runs 
 
 
 class AnswerJudge:
-    """A judge of one answer at a time; it keeps the verdict of the last one."""
+    """A judge of one answer at a time, which keeps the last verdict."""
 
     def __init__(self, screen: Page) -> None:
         self._screen = screen
         self._run = LiveRun[OutputChunk | AnswerVerdict](screen, BLOCK)
         self._path = ""
-        """The learner's file, as tracebacks name it."""
+        """The learner's file as named in tracebacks."""
         self._tail = OutputTail()
         self.judged: AnswerVerdict | None = None
-        """The verdict on the last answer; None before there is one."""
+        """The verdict on the last answer, or None."""
         self.has_process = False
-        """True if an answer ran: its process is up until the page is left."""
+        """True once an answer has run; its process stays until the screen is closed."""
         self._is_next = False
-        """True if the file is judged again when the running answer has ended."""
+        """True if the file will be judged again when the running answer has ended."""
 
     @property
     def is_busy(self) -> bool:
@@ -64,11 +64,11 @@ class AnswerJudge:
 
     @property
     def is_due(self) -> bool:
-        """True if the file is to be judged again, because no answer runs any more."""
+        """True if the file should be judged again now."""
         return self._is_next and not self.is_busy
 
     def comes_next(self) -> bool:
-        """Return whether an answer is running; if so, judge the file again afterwards."""
+        """Return whether an answer is running; if so, schedule another judgement after it."""
         if self.is_busy:
             self._is_next = True
             self._screen.notify(JUDGED_NEXT, markup=False)
@@ -85,11 +85,11 @@ class AnswerJudge:
         self._run.begin(partial(self._judge, exercise))
 
     def forget(self) -> None:
-        """Drop the verdict and the output of the last answer."""
+        """Clear the last answer's verdict and output."""
         self.judged, self._tail = None, OutputTail()
 
     def _judge(self, exercise: Exercise) -> Iterator[OutputChunk | AnswerVerdict]:
-        """Run the answer, in the worker."""
+        """Run and judge the answer; called in the worker thread."""
         app = self._screen.tutor
 
         def make() -> LessonSession:
@@ -101,18 +101,18 @@ class AnswerJudge:
         return exercises.judge_answer(exercise, play)
 
     def take_events(self, message: EventsArrived) -> AnswerVerdict | None:
-        """Handle the events of the answer, and return the verdict if it has arrived."""
+        """Handle the answer's events; return the verdict if it has arrived."""
         verdict = None
         for event in self._run.take_events(message):
             if isinstance(event, OutputChunk):
-                name = self._path.rpartition("/")[2]  # the whole path is shown above
+                name = self._path.rpartition("/")[2]  # the full path is shown above
                 self._tail.add(event.text.replace(f'File "{self._path}"', f'File "{name}"'))
             else:
                 self.judged = verdict = event
         return verdict
 
     def stop(self) -> bool:
-        """Stop the running answer, and return whether an answer was running."""
+        """Stop the running answer; return whether one was running."""
         self._is_next = False
         if self.is_busy:
             self._screen.tutor.live.stop()
@@ -126,24 +126,24 @@ def _name(exercise: Exercise) -> str:
 
 @dataclass(frozen=True)
 class AnswerEnd:
-    """The lines below a right answer."""
+    """The facts shown below a right answer."""
 
     end: ExerciseEnd
     back: str
-    """The screen to which Esc leads, in words."""
+    """The description of the screen to which Esc leads."""
 
 
 def read_answer_end(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerEnd:
-    """Return the lines below a right answer, after reading the next step from files.
+    """Read the achievements and the next step after a right answer.
 
     Args:
-        tutor: The app, with the path and the folder of the lessons.
+        tutor: The app session.
         exercise: The solved exercise.
         below: The screen from which the exercise was opened.
     """
     path, lessons = tutor.find_path(read_paths(tutor.lessons)), content.read_lessons(tutor.lessons)
     end, back = lesson_end.read_exercise_end(exercise, path, lessons), below.CALLED
-    if isinstance(below, LessonScreen):  # maybe not the lesson of this exercise
+    if isinstance(below, LessonScreen):  # not necessarily this exercise's lesson
         lesson = next(one for one in lessons if one.id == below.lesson)
         mark = lesson_progress.format_lesson_mark(
             lesson, lesson_progress.read_progress().lessons.get(lesson.id)

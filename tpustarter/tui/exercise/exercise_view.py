@@ -1,4 +1,4 @@
-"""The view of an exercise: the task, the verdict, the learner's file, the hints."""
+"""An exercise's view: the task, the verdict, the learner's file and the hints."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tpustarter.tui.kit.wrapped_code import WrappedCode
 from tpustarter.tui.lesson.page.outline import BESIDE
 
 ENDS = ("pass", "fail", "error")
-"""The statuses of an answer that have a frame of their own colour."""
+"""The statuses of an answer with their own border colour."""
 COMPARED = 120
-"""Columns from which the solution and the learner's file are side by side."""
+"""Minimum screen width, in columns, for showing the solution and the file side by side."""
 
 
 class ExerciseView(Horizontal):
-    """All parts of an exercise; the file is beside the others where there is room."""
+    """All parts of an exercise, with the learner's file next to the other parts if it fits."""
 
     def __init__(self) -> None:
         super().__init__(id="reading")
@@ -41,26 +41,26 @@ class ExerciseView(Horizontal):
         yield LearnerCode(id="own-beside")
 
     def fits_side_by_side(self, width: int) -> bool:
-        """Return whether a screen is wide enough to show the file beside the task."""
+        """Return whether a screen is wide enough to show the file next to the task."""
         return width >= (COMPARED if self.query_one("#solution").display else BESIDE)
 
     def show_task(self, title: str, task: str, place: str) -> None:
-        """Show the task, and its place among the lesson's exercises."""
+        """Show the task; `place` is the exercise's position in its lesson, or ""."""
         self.query_one(LessonText).update(plain_source(f"# {title}\n\n{task}\n"))
         title = f"Your answer to exercise {place}" if place else "Your answer"
         self._answer_title = title
 
     def show_file(self, path: str, code: str, *, first_line: int) -> None:
-        """Show the learner's file from a line on."""
+        """Show the learner's part of the file, which begins at `first_line`."""
         for view in self.query(LearnerCode):
             view.show(code, path, first_line=first_line)
 
     def show_below(self, code: str) -> None:
-        """Show the code below the learner's part that the task names, if there is any."""
+        """Show the judging code that the task mentions, or hide it if there is none."""
         self._show("below", [WrappedCode(colour_code(clean_text(code)))] if code else [])
 
     def mark_lines(self, numbers: Iterable[int]) -> None:
-        """Mark the lines of the learner's file that the verdict is about."""
+        """Mark the lines of the learner's file that the verdict refers to."""
         for view in self.query(LearnerCode):
             view.mark(numbers)
 
@@ -70,9 +70,9 @@ class ExerciseView(Horizontal):
         """Show the verdict.
 
         Args:
-            ended: The status of the answer; a frame has a colour for those of `ENDS`.
+            ended: The answer's status, which determines the border's colour.
             pieces: The verdict, the output, and the next steps after a right answer.
-            is_old: Whether something was typed since, so that lines may have moved.
+            is_old: Whether the user has typed since, so that lines may have moved.
         """
         answer = self._show("answer", pieces)
         answer.border_title = self._answer_title + ", before your change" * is_old
@@ -80,14 +80,14 @@ class ExerciseView(Horizontal):
             answer.set_class(end == ended, f"-{end}")
 
     def keep_in_sight(self, verdict: Content | str) -> None:
-        """Show the verdict in the line that does not scroll, unless the layout is wide."""
+        """Show the verdict on the line that does not scroll, unless the layout is wide."""
         is_said = bool(verdict) and not self.screen.has_class("-beside")
         line = self.screen.query_one("#headline", Static)
         line.update(verdict)
         line.set_class(not is_said, "-silent")
 
     def show_hints(self, hints: Sequence[str], count: int) -> None:
-        """Show the hints that the learner has asked for; `count` is the number of all."""
+        """Show the revealed hints; `count` is the number of all hints."""
         pieces = [
             HangingText(f"Hint {number} of {count}  ", style_sentence(hint))
             for number, hint in enumerate(hints, 1)
@@ -95,7 +95,7 @@ class ExerciseView(Horizontal):
         self._show("hints", pieces)
 
     def show_solution(self, code: str, numbers: Collection[int]) -> None:
-        """Show the solution with some lines in bold, or hide it if the code is empty."""
+        """Show the solution with the given lines in bold, or hide it if the code is empty."""
         rows = [number - 1 for number in numbers]
         shown = WrappedCode(mark_rows(colour_code(clean_text(code)), rows, "bold"))
         panel = self._show("solution", [shown] if code else [])
@@ -108,10 +108,10 @@ class ExerciseView(Horizontal):
         return panel
 
     def show_more_of_answer(self) -> None:
-        """Scroll the verdict into sight, from the task or the hints.
+        """Scroll the verdict into view.
 
-        While one types below it stands on top, which leaves room for the line that is typed. Else
-        the line that it is about comes into sight with it, where both have room.
+        While the user types, it is scrolled to the top, to leave space for the typed line.
+        Otherwise the line that it refers to is scrolled into view with it, if both fit.
         """
         answer = self.query_one("#answer")
         if self.editor is not None:
@@ -137,7 +137,7 @@ class ExerciseView(Horizontal):
         self.call_after_refresh(self.query_one("#page").scroll_end, animate=False)
 
     def follow(self, editor: TextArea) -> None:
-        """Scroll the line that is typed into sight."""
+        """Scroll the line that the user is typing into view."""
         page = self.query_one("#page")
         line = editor.cursor_screen_offset.y - page.region.y
         if editor.has_focus and editor in page.query(TextArea) and not 0 <= line < page.size.height:
@@ -154,11 +154,11 @@ class ExerciseView(Horizontal):
 
     @property
     def editor(self) -> CodeEditor | None:
-        """The open editor, or None while nothing is typed."""
+        """The open editor, or None."""
         return next((view.editor for view in self.query(LearnerCode) if view.editor), None)
 
     async def edit(self, code: str) -> None:
-        """Open the editor in the file's view that is in sight."""
+        """Open the editor in the visible view of the file."""
         shown = next(view for view in self.query(LearnerCode) if view.display)
         await shown.edit(code)
         shown.scroll_visible(animate=False)
@@ -175,7 +175,7 @@ class ExerciseView(Horizontal):
 
 
 def _panel(name: str, title: str) -> Static:
-    """Return a part with a title, hidden while it is empty."""
+    """Create a titled part, which is hidden until it is filled."""
     panel = Static("", id=name, classes="part")
     panel.border_title, panel.display = title, False
     return panel

@@ -1,4 +1,4 @@
-"""The list of all exercises, with the state and the task of each."""
+"""The list of all exercises, with each one's state and task."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STATES: dict[str, Collection[State]] = {
     "open": ("new", "begun", "fail", "shown"),
     "solved": ("pass",),
 }
-"""The states of the exercises that each filter shows."""
+"""The states shown by each filter."""
 _STYLES: dict[State, str] = {"pass": "pass", "fail": "warn", "shown": "warn"}
 
 
@@ -51,23 +51,23 @@ class _Listed:
 
 @dataclass(frozen=True)
 class _Found:
-    """The facts that the worker has read."""
+    """The facts read by the worker."""
 
     listed: list[_Listed]
     following: str | None
-    """The next open exercise of the lessons already read; None without any."""
+    """The id of the next open exercise of lessons already read, or None."""
     trouble: str
-    """The reasons why some exercises cannot be read; empty if all can."""
+    """The reasons why some exercises cannot be read, or ""."""
 
     @property
     def next(self) -> str | None:
-        """The exercise to begin with: the following one, else the first that is not solved."""
+        """The id of the exercise to start with: `following`, else the first unsolved one."""
         left = (one.exercise.id for one in self.listed if one.state != "pass")
         return self.following or next(left, None)
 
 
 class ExerciseListScreen(ListWithDetails):
-    """The list of exercises, those of the path first."""
+    """The list of exercises, those on the path first."""
 
     CALLED = "the list of exercises"
     HELP = """
@@ -126,7 +126,7 @@ those that are solved, then all of them.
         self.take_keys()
 
     def _entitle(self) -> None:
-        """Show how many exercises of the path are solved, and how many there are in all."""
+        """Show the number of solved exercises on the path, and the number of all exercises."""
         listed = [*self._listed.values()]
         on_path = [one for one in listed if one.is_on_path] or listed
         count = sum(one.state == "pass" for one in on_path)
@@ -149,7 +149,7 @@ those that are solved, then all of them.
     def _to_mark(
         self, marked: str | None, before: Mapping[str, _Listed], found: _Found
     ) -> str | None:
-        """Return the row to mark: the next exercise at first, or when the marked one is solved."""
+        """Return the row to highlight: the same one, or the next exercise if that was solved."""
         if marked is None or marked not in self._listed:
             return found.next
         was_open = marked in before and before[marked].state != "pass"
@@ -194,7 +194,7 @@ those that are solved, then all of them.
         self.set_area_title("details", escape_text(one.exercise.title) if one else "")
         pieces = [*search_details.describe_exercise(one.exercise, " (l)")][:-1] if one else []
         self.show_details(StackedText(pieces) if one else "")
-        # The command has a line of its own, where it is whole, and seen at every height.
+        # The command has its own line, so that it is complete, and visible at every height.
         command = f"`tpustarter learn --exercise {one.exercise.id}`" if one else ""
         if one and cell_len(format_commands(f"In a shell: {command}")) <= self.size.width:
             command = f"In a shell: {command}"
@@ -215,7 +215,7 @@ those that are solved, then all of them.
         return one.exercise.lesson.id if one else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `lesson` where a row is marked, and the filter that follows the current one."""
+        """Allow `lesson` if an exercise is highlighted, and `filter` for the next filter only."""
         if action == "lesson":
             return bool(self._lesson())
         if action == "filter":
@@ -225,7 +225,7 @@ those that are solved, then all of them.
 
 
 def _of(lesson: Lesson, trouble: list[str], *, is_on_path: bool) -> list[_Listed]:
-    """Return the exercises of a lesson; add a lesson's Problem to `trouble` and return none."""
+    """Return a lesson's exercises; on a Problem, add it to `trouble` and return none."""
     try:
         return [
             _Listed(one, exercises.read_exercise_state(one), is_on_path)

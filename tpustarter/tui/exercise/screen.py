@@ -1,4 +1,4 @@
-"""The screen of one exercise: the task, the learner's file, and a verdict at each save."""
+"""The exercise screen: the task, the learner's file, and a verdict after each save."""
 
 from __future__ import annotations
 
@@ -31,14 +31,13 @@ from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_wor
 from tpustarter.tui.lesson.block.printed_output import Printout
 
 WAIT_S = 0.2
-"""From a key to the file."""
+"""Seconds from a key press until the file is written."""
 LESS_THAN_HELP = ("judge", "open", "anew")
-"""Actions that a wrong answer needs less than its hints and the solution: who edits it has it
-judged there."""
+"""Actions listed late after a wrong answer, because hints and the solution help more."""
 
 
 class ExerciseScreen(Page):
-    """The screen of one exercise."""
+    """The screen for one exercise."""
 
     HELP = """
 Fill the gap in the file that is named here.
@@ -82,18 +81,18 @@ The lines below `# Judged below` are written again each time, so changing them h
         self._saved: tuple[int, int] | None = None
         self._judging = AnswerJudge(self)
         self._is_typed = False
-        """True if something was typed since the last verdict, so that its lines may be others."""
+        """True if the user has typed since the last verdict, so that lines may have moved."""
         self._clock: Timer | None = None
         self._writing: Timer | None = None
-        """The timer that writes the typed text, with any keys that follow until then."""
+        """The timer that writes the typed text, including text typed until it fires."""
         self._hints: list[str] = []
         self._solution = ""
         self._way: NextLearningStep | None = None
-        """The next step; None until an answer is right."""
+        """The next step, or None until an answer is right."""
         self._back = "the lesson of this exercise"
-        """The screen to which Esc leads, in words."""
+        """The description of the screen to which Esc leads."""
         self._achieved = ""
-        """The count of solved exercises, in words."""
+        """A description of the number of solved exercises."""
 
     def body(self) -> Iterable[Widget]:
         return (self._view, Static("", id="headline", classes="-silent"))
@@ -120,12 +119,12 @@ The lines below `# Judged below` are written again each time, so changing them h
 
     @property
     def _below(self) -> Page:
-        """The screen from which the exercise was opened, to which Esc leads."""
+        """The screen from which the exercise was opened."""
         pages = [screen for screen in self.tutor.screen_stack if isinstance(screen, Page)]
         return pages[pages.index(self) - 1]
 
     def on_facts_loaded(self, message: FactsLoaded[AnswerEnd | Problem | Exercise]) -> None:
-        """Show the task or its Problem; after a right answer, the next step."""
+        """Show the task or its Problem, or after a right answer the next step."""
         if isinstance(message.facts, AnswerEnd):
             end, self._back = message.facts.end, message.facts.back
             self._way, self._achieved = end.next_step, end.achieved
@@ -149,7 +148,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         self.refresh_bindings()
 
     def _look(self) -> None:
-        """Judge the file when it was saved; while an answer runs, show its time."""
+        """Judge the file if it has been saved; while an answer runs, update the elapsed time."""
         if self._judging.is_busy:
             self._show()
             return
@@ -171,10 +170,10 @@ The lines below `# Judged below` are written again each time, so changing them h
         self._view.show_file(path, code, first_line=first_line)
 
     def on_resize(self) -> None:
-        """Show the file beside the task where there is room, else below it."""
+        """Show the file next to the task if it fits, else below it."""
         is_beside = self._view.fits_side_by_side(self.size.width)
         if self.has_class("-beside") != is_beside and self._view.editor:
-            self.call_next(self._end_edit)  # the editor would be out of sight then
+            self.call_next(self._end_edit)  # the editor would no longer be visible
         self.set_class(is_beside, "-beside")
 
     def action_judge(self) -> None:
@@ -188,8 +187,8 @@ The lines below `# Judged below` are written again each time, so changing them h
     async def on_events_arrived(self, message: EventsArrived) -> None:
         judged = self._judging.take_events(message)
         if judged and judged.is_right and self._exercise:
-            if not self._is_typed:  # a user who has typed on is not interrupted
-                await self._end_edit()  # else Enter would be typed
+            if not self._is_typed:  # do not interrupt a user who is still typing
+                await self._end_edit()  # otherwise Enter would type a line break
             self._look_on(self._exercise)
         if judged:
             self._view.show_more_of_answer()
@@ -243,11 +242,11 @@ The lines below `# Judged below` are written again each time, so changing them h
         )
 
     async def action_edit(self) -> None:
-        """Open the editor; the typed text goes into the file."""
+        """Open the editor, whose text is written to the file."""
         if self._exercise and self._view.editor is None:
             known = exercises.read_save_stamp(self._path) if self._path else None
             await self._view.edit(exercises.read_learner_code(self._exercise)[0])
-            self._saved = known  # the state of the edited text, whatever was saved meanwhile
+            self._saved = known  # the stamp of the edited text, even if the file was saved since
             self._show()
             self.refresh_bindings()
 
@@ -258,11 +257,11 @@ The lines below `# Judged below` are written again each time, so changing them h
             self._show()
 
     def on_text_area_selection_changed(self, message: TextArea.SelectionChanged) -> None:
-        """Scroll the line that is typed into sight: a verdict may have pushed it away."""
+        """Scroll the typed line into view, because a verdict may have moved it."""
         self._view.follow(message.text_area)
 
     def _keep(self) -> None:
-        """Write the typed text; it is judged when the user asks for that, not at every letter."""
+        """Write the typed text to the file without judging it."""
         editor, self._writing = self._view.editor, None
         if editor and self._exercise and self._path:
             try:
@@ -277,7 +276,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         self.action_judge()
 
     def action_back(self) -> None:
-        """End typing, else stop what runs, else leave."""
+        """Close the editor if it is open, else stop a running answer, else leave."""
         if self._view.editor is None:
             super().action_back()
         else:
@@ -292,7 +291,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         self.refresh_bindings()
 
     def action_open(self) -> None:
-        """Ask for confirmation, naming the editor and how to leave it, then open the exercise."""
+        """Ask whether to open the file in another editor, and explain how to leave it."""
         command = external_editor.find_editor()
         if self._path is None or command is None:
             self.notify("No editor was found, but e edits the file here.", markup=False)
@@ -324,12 +323,12 @@ The lines below `# Judged below` are written again each time, so changing them h
             self._view.show_end()
 
     def action_solution(self) -> None:
-        """Show the solution; ask first unless an answer has passed."""
+        """Show the solution, after confirmation unless the exercise is solved or it was shown."""
         exercise = self._exercise
         if exercise is None:
             return
         if exercises.read_exercise_state(exercise) in ("pass", "shown"):
-            self._answered_solution(True)  # noqa: FBT003  as if asked
+            self._answered_solution(True)  # noqa: FBT003  as if confirmed
             return
         unseen = len(exercise.hints) - len(self._hints)
         note = f" {unseen} of its hints you have not seen." if unseen else ""
@@ -376,7 +375,7 @@ The lines below `# Judged below` are written again each time, so changing them h
 
     @property
     def late(self) -> Collection[str]:
-        """Return the actions listed after help: all editing ones once the answer is right."""
+        """The actions whose keys are listed late, which include editing after a right answer."""
         judged = self._judging.judged
         if judged is None:
             return ()
@@ -391,7 +390,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         return self._judging.stop()
 
     def on_unmount(self) -> None:
-        """Save the typed text, and end the process that judged it."""
+        """Save the typed text and end the judging process."""
         self._keep()
         self.stop_work()
         if self.tutor.is_running and self._judging.has_process:
@@ -403,11 +402,11 @@ The lines below `# Judged below` are written again each time, so changing them h
             return True
         if action in ("judge", "anew", "open"):
             return exercise is not None and not self._judging.is_busy
-        # Even while an answer is judged, so that a letter is typed and not taken for a key.
+        # Allowed even while an answer is judged, so that letters typed after `e` are not commands.
         if action in ("edit", "run"):
             return exercise is not None
         if action == "leave_done":
-            return False  # a right answer ends typing by itself
+            return False  # a right answer closes the editor
         if action == "explain":
             judged = self._judging.judged
             return judged is not None and judged.result.status == "error"

@@ -1,4 +1,4 @@
-"""The learner's progress with an exercise, in words."""
+"""Texts about an exercise: the verdict, notes about the file, and the next steps."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ STATES = {
 def format_verdict(
     judged: AnswerVerdict | None, state: State, *, is_typing: bool, achieved: str = ""
 ) -> Content:
-    """Return the verdict on the answer, or the state that was kept of an earlier one.
+    """Return the verdict on the answer, or the exercise's state if it has not been judged.
 
     Args:
-        judged: The verdict; None for an answer that was not judged yet.
-        state: The state of the exercise.
-        is_typing: Whether keys are letters now.
-        achieved: The count of solved exercises, shown with a right answer.
+        judged: The verdict, or None.
+        state: The exercise's state.
+        is_typing: Whether the editor is open.
+        achieved: A description of the solved exercises, shown with a right answer.
     """
     if judged is None:
         edits = "Ctrl+R judges what you type, and Esc ends typing."
@@ -58,13 +58,13 @@ def format_verdict(
 def format_brief_verdict(
     judged: AnswerVerdict | None, verdict: Content, way: NextLearningStep | None, *, is_old: bool
 ) -> Content:
-    """Return the verdict in one line, for below the editor: the panel with it may be out of sight.
+    """Return the verdict on one line, for while the user types and its panel may be out of view.
 
     Args:
-        judged: The verdict; None while the answer runs.
-        verdict: The verdict in words.
-        way: The next step; None until it is known.
-        is_old: Whether something was typed since.
+        judged: The verdict, or None while the answer runs.
+        verdict: The result of `format_verdict`.
+        way: The next step, or None until it is known.
+        is_old: Whether the user has typed since.
     """
     if judged and judged.is_right:
         then = "Esc, Enter goes on." if way and (way.exercise or way.lesson) else "Esc ends typing."
@@ -73,7 +73,7 @@ def format_brief_verdict(
 
 
 def format_help_hint(judged: AnswerVerdict | None, *, hints: int, is_typing: bool) -> str:
-    """Return a hint at the help for an answer that is not right, or "" if none is wanted."""
+    """Return a sentence about getting help after a wrong answer, or ""."""
     if judged is None or judged.is_right:
         return ""
     first = "To see a hint, press Esc and then h." if is_typing else "Press h for a hint."
@@ -82,7 +82,7 @@ def format_help_hint(judged: AnswerVerdict | None, *, hints: int, is_typing: boo
 
 
 def format_lines_above(first_line: int) -> Content:
-    """Return a note on the lines of the file above the first one shown."""
+    """Return a note about the lines of the file above the learner's part, if there are any."""
     if first_line == 1:
         return Content("")
     what = phrases.choose_plural(first_line - 1, "Line 1 is", f"Lines 1 to {first_line - 1} are")
@@ -90,7 +90,7 @@ def format_lines_above(first_line: int) -> Content:
 
 
 def format_replaced_note(offered: str) -> Content:
-    """Return a note on the code that typing replaces, or nothing if it replaces none."""
+    """Return a note about the code that typing replaces, if there is any."""
     if not offered:
         return Content("")
     count = offered.count("\n") + 1
@@ -101,13 +101,13 @@ def format_replaced_note(offered: str) -> Content:
 def lay_out_end(
     exercise: Exercise, way: NextLearningStep | None, back: str, *, is_typing: bool, has_seen: bool
 ) -> Iterator[LaidOutLines | Content]:
-    """Yield the end of a right answer: the lesson learned, and the next steps.
+    """Yield the texts below a right answer: the lesson learned, and the next steps.
 
     Args:
         exercise: The solved exercise.
-        way: The next step; None until it is known.
-        back: The screen to which Esc leads, in words.
-        is_typing: Whether keys are letters, so that Esc ends typing first.
+        way: The next step, or None until it is known.
+        back: The description of the screen to which Esc leads.
+        is_typing: Whether the editor is open, so that Esc closes it first.
         has_seen: Whether the shipped solution is shown.
     """
     if exercise.learned:
@@ -126,7 +126,7 @@ def lay_out_end(
 
 
 def format_editor_question(editor: str, file: str, leaving: str) -> str:
-    """Return the question before an editor opens a file; `leaving` explains how to come back."""
+    """Return the question before a file is opened in an editor; `leaving` explains how to leave."""
     return (
         f"{editor} opens {file}, and tpustarter waits until you close it. {leaving}\n\n"
         f"Press y to open {editor}, or n to stay here, where e edits the file without it."
@@ -134,7 +134,7 @@ def format_editor_question(editor: str, file: str, leaving: str) -> str:
 
 
 def short_path(path: Path | None) -> str:
-    """Return a path as the user types it: `~` for the home folder."""
+    """Return a path with `~` for the home folder."""
     if path and path.is_relative_to(Path.home()):
         return f"~/{path.relative_to(Path.home())}"
     return str(path)

@@ -1,1 +1,1 @@
-"""Failures explained: from a run, a paste or a log."""
+"""The screens that explain a failure from a run, pasted text or a log."""

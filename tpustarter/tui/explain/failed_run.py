@@ -1,4 +1,4 @@
-"""The data of a failure to explain: its output, its end, and where it ran."""
+"""The data of a failure: the output, how it ended, and where it ran."""
 
 from __future__ import annotations
 
@@ -28,55 +28,55 @@ if TYPE_CHECKING:
 
 _SIGNAL = re.compile(rf"\b({'|'.join(one.name for one in signal.Signals)})\b")
 KEPT = 1 << 16
-"""Bytes at the end of a log that are read to be shown."""
+"""Number of bytes at the end of a log that are shown."""
 BLOCK, ANSWER, CHECK, STEP, PROGRAM = "block", "answer", "check", "step", "program"
 PASTED, LOG = "text", "log"
 OWN = {PASTED: "The end of what you pasted", LOG: "The end of the log"}
-"""The titles of the output of the user's own programs, by kind."""
+"""The output's title by kind, for the kinds that are the user's own programs."""
 
 MOST_SHOWN = 60
-"""Characters of a path that messages repeat."""
+"""Maximum length of a path in messages."""
 _PATH = re.compile(r"[^\s:]*/[^\s:]*")
-"""One word that looks more like a path than like an error."""
+"""A word that looks more like a path than an error."""
 _NAME = re.compile(r"[^\s:]+\.(?P<ending>[^\s:.]{2,5})")
 _ENDINGS = ("log", "txt", "out", "err")
 
 
 @dataclass(frozen=True)
 class FailedRun:
-    """A check, block, answer or step that failed, or a program of the user's own."""
+    """A failed check, block, answer, set-up step or program."""
 
     kind: str
-    """One of the kinds above: `BLOCK`, `ANSWER`, `CHECK`, `STEP`, `PROGRAM`, `PASTED` or `LOG`."""
+    """`BLOCK`, `ANSWER`, `CHECK`, `STEP`, `PROGRAM`, `PASTED` or `LOG`."""
     name: str
     log: str = ""
-    """The output, as far as it was kept."""
+    """The stored output."""
     file: Path | None = None
-    """The file with all of the output; None where `log` has it."""
+    """The file with the complete output, or None if `log` has it."""
     ended: tuple[str, ...] = ()
-    """The end of the run, in lines."""
+    """The lines that describe how the run ended."""
     advice: tuple[str, ...] = ()
-    """The hints of a check's own findings."""
+    """The hints of a check's findings."""
     lesson: str = ""
-    """The lesson that explains the failure, or in which it happened; empty where none is named."""
+    """The id of the lesson that explains the failure or in which it happened, or ""."""
     is_in_lesson: bool = False
-    """True if that lesson is open, and has a section on failures."""
+    """True if that lesson is open and has a section on failures."""
     is_crash: bool = False
-    """True if `ended` says how a process ended."""
+    """True if `ended` describes how a process ended."""
     words: str = ""
-    """The framework and the platform, which a log often leaves out."""
+    """The framework and the platform, which logs often omit."""
 
     @property
     def code(self) -> int:
-        """The exit code as in a shell, or 0 if none is known."""
+        """The exit code that a shell reports for the signal in `ended`, or 0."""
         found = _SIGNAL.search("\n".join(self.ended)) if self.is_crash else None
         return 128 + signal.Signals[found[1]] if found else 0
 
     def last_words(self) -> str:
-        """Return the end of the output, as plain text.
+        """Return the end of the output as plain text.
 
         Raises:
-            OSError: its file is gone.
+            OSError: The file cannot be read.
         """
         tail = OutputTail()
         if self.file:
@@ -88,10 +88,10 @@ class FailedRun:
         return tail.text
 
     def scan(self) -> LogScan:
-        """Return the scan of the whole output; `ended`, `advice` and `words` are lines after it.
+        """Scan the whole output, followed by `ended`, `advice` and `words`.
 
         Raises:
-            OSError: its file is gone.
+            OSError: The file cannot be read.
         """
         from tpustarter.explain import known_failures, log_scanner
 
@@ -111,24 +111,24 @@ class FailedRun:
 
 
 def find_file(text: str) -> Path | None:
-    """Return the file if a text is the path of an existing file, or None."""
+    """Return the path if the text names an existing file, or None."""
     name = text.strip()
     if not name or "\n" in name or len(name) > 4096 or "\0" in name:
         return None
     try:
         path = locations.expand_path(name)
         return path if path.is_file() else None
-    except (OSError, RuntimeError):  # the name is too long, or `~name` has no home
+    except (OSError, RuntimeError):  # the name is too long, or `~name` has no home directory
         return None
 
 
 def is_log_path(text: str) -> bool:
-    """Return whether a text is the path of a log, or looks like a mistyped one."""
+    """Return whether a text is the path of a log or looks like a mistyped one."""
     return bool(find_file(text)) or _is_like_a_path(text.strip())
 
 
 def _is_like_a_path(word: str) -> bool:
-    """Return whether a word has a slash, or ends as a log does, up to a typing mistake."""
+    """Return whether a word has a slash or a log's extension, allowing for a typing mistake."""
     if _PATH.fullmatch(word):
         return True
     ending = found["ending"] if (found := _NAME.fullmatch(word)) else ""
@@ -136,10 +136,10 @@ def _is_like_a_path(word: str) -> bool:
 
 
 def read_failure(text: str) -> FailedRun:
-    """Return the failure in a pasted or typed text, or in the log file that the text names.
+    """Return the failure described by a text, or by the log file that the text names.
 
     Raises:
-        Problem: the text names a file that does not exist or cannot be read.
+        Problem: The text names a file that does not exist or cannot be read.
     """
     name = text.strip()
     path = find_file(name)
@@ -158,7 +158,7 @@ def read_failure(text: str) -> FailedRun:
 
 
 def make_check_failure(result: Result, platform: object) -> FailedRun:
-    """Return the failure of a check."""
+    """Return a check's failure."""
     wrong = [one for one in result.findings if one["verdict"] in ("warn", "fail")]
     ended = [results_text.finding_line(one) for one in wrong]
     if result.status != "fail" and not (result.detail and result.detail in result.log):
@@ -178,7 +178,7 @@ def make_check_failure(result: Result, platform: object) -> FailedRun:
 def make_block_failure(
     name: str, result: BlockResult, lesson: Lesson, session: LessonSession | None
 ) -> FailedRun:
-    """Return the failure of a block; `name` is the name that its reader knows."""
+    """Return a block's failure; `name` is the block's displayed name."""
     from tpustarter.explain import lesson_failures
 
     reason = (result.reason or "").replace("-", " ")
@@ -208,7 +208,7 @@ def make_answer_failure(
 
 
 def make_step_failure(name: str, ended: StepEnded) -> FailedRun:
-    """Return the failure of a set-up step."""
+    """Return a set-up step's failure."""
     log = "\n".join(ended.tail)
     file = ended.log if ended.log.is_file() else None
     return FailedRun(STEP, name, log, file, tuple(ended.step.note.splitlines()), is_crash=True)
@@ -218,9 +218,9 @@ def make_program_failure(name: str, said: str, ended: str = "") -> FailedRun:
     """Return the failure of a program that could not be compiled for a TPU.
 
     Args:
-        name: The name of the program.
-        said: Its output, or the message of the compiler.
-        ended: The end of the run; it is left out if the output has it.
+        name: The program's name.
+        said: The program's output or the compiler's message.
+        ended: How the run ended; left out if the output contains it.
     """
     told = (ended,) if ended and ended not in said else ()
     return FailedRun(PROGRAM, name, said, ended=told, words=_words("jax", "tpu"))

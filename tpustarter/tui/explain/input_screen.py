@@ -1,4 +1,4 @@
-"""The screen where the user pastes an error, or types the path of a log, to have it explained."""
+"""The screen for pasting an error, or typing the path of a log, to have it explained."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING_YET = "Paste an error first, or type the path of a log."
 
 
 class ErrorText(TextArea):
-    """The field for an error; a paste is explained at once, because all of it is there."""
+    """The field for an error, which is explained as soon as it is pasted."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -55,12 +55,12 @@ class ErrorText(TextArea):
         self.border_subtitle = "what you paste now replaces it"
 
     def on_text_area_changed(self) -> None:
-        """Remove the note once the explained text has changed."""
+        """Remove the note if the explained text has changed."""
         if self.text != self._explained:
             self.border_subtitle = ""
 
     async def on_paste(self, event: events.Paste) -> None:
-        """Explain a paste, once it is in the field, if it is more than a part of a line."""
+        """Explain pasted text once it is in the field, unless it is only a part of a line."""
         is_alone = self.text in ("", self._explained) and len(event.text.split()) > 1
         if is_alone or "\n" in event.text.strip():
             if self.text == self._explained:
@@ -68,7 +68,7 @@ class ErrorText(TextArea):
             self.call_later(self.run_action, "screen.explain")
 
     async def on_key(self, event: events.Key) -> None:
-        """Explain a log when Enter is pressed after its path."""
+        """Explain a log if Enter is pressed after its path."""
         if event.key == "enter" and is_log_path(self.text):
             event.stop()
             event.prevent_default()
@@ -76,7 +76,7 @@ class ErrorText(TextArea):
 
 
 class ExplainInput(Page):
-    """The screen for an error, or the path of a log."""
+    """The screen for an error or the path of a log."""
 
     HELP = """
 An error that you paste here is searched for failures that are known, and so is a log whose path you
@@ -104,7 +104,7 @@ read files look at this machine.
         self.set_focus(self.query_one(ErrorText))
 
     def action_explain(self) -> None:
-        """Explain the text, or show why that cannot be done."""
+        """Explain the text, or show why this is not possible."""
         text = self.query_one(ErrorText).text
         try:
             what = read_failure(text) if text.strip() else None

@@ -1,4 +1,4 @@
-"""The explanation of a failure: the most likely cause, the line that shows it, and the remedy."""
+"""The explanation of a failure: the most likely cause, the evidence, and the remedy."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from tpustarter.explain.program_mistakes import FoundMistake as MistakeFound
 
 LABEL = 8
-"""Columns of the label before a text."""
+"""The width of the label before a text, in columns."""
 OUTPUT = "output"
-"""The label of a line that a block has written."""
+"""The label of a line from a block's output."""
 IN_LESSON = "the section “If it fails” of this lesson"
 BESIDE = 150
-"""Columns from which the output is beside the explanation."""
+"""Minimum screen width, in columns, for showing the output next to the explanation."""
 OF_LESSONS = {
     BLOCK: (
         "A block of a lesson runs as it comes. If you changed it, look first at the line of yours "
@@ -43,13 +43,13 @@ OF_LESSONS = {
         "and `s` shows a solution."
     ),
 }
-"""The advice for code of a learner, before the machine is suspected."""
+"""The advice for a learner's code, before suspecting the machine."""
 OTHERWISE = "If it fails unchanged, `tpustarter check` tells whether this machine is sound."
 SURE = {"confirmed": "bold $fail", "likely": "bold $warn", "possible": "$code"}
 
 
 class ExplanationScreen(Page):
-    """The explanation of a failure, from its output and from checks of this machine."""
+    """A screen that explains a failure from its output and from checks of this machine."""
 
     HELP = """
 The output of what failed was searched for failures that are known. The most likely cause comes
@@ -75,7 +75,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
         Args:
             failed: The failure.
-            why_no_look: The reason not to look at this machine now; empty where there is none.
+            why_no_look: The reason not to check this machine now, or "".
         """
         name = escape_text(failed.name)
         super().__init__(f"What {name} means" if failed.kind in OWN else f"Why it failed: {name}")
@@ -101,7 +101,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         self._run.begin(self._explanations)
 
     def _explanations(self) -> Iterator[tuple[Explanation, str]]:
-        """Yield the explanation of the output, then with the evidence of this machine."""
+        """Yield the explanation from the output, and then one with evidence from this machine."""
         from tpustarter.explain import explain_output, machine_evidence
 
         app = self.tutor
@@ -143,7 +143,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         self._show_written()
 
     def _show_written(self) -> None:
-        """Show the output with its signs marked, where there is room beside the explanation."""
+        """Show the output, with the evidence marked, if it fits next to the explanation."""
         is_beside = self.size.width >= BESIDE and bool(self._written)
         self.set_class(is_beside, "-beside")
         title = OWN.get(self._failed.kind, f"What this {self._failed.kind} wrote last")
@@ -208,9 +208,9 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             yield HangingText(_label("log"), escape_text(shown))
 
     def _told(self, part: ExplanationPart) -> ExplanationPart:
-        """Return a part of an explanation with the label and the key that it has on this screen.
+        """Return a part of an explanation with this screen's label and key.
 
-        The line number is left out where it would read as that of the block.
+        A block's output gets a label without its line number, which would look like a code line.
         """
         if part.lesson:
             where = IN_LESSON if self._is_section else part.lesson
@@ -219,7 +219,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         return replace(part, label=OUTPUT) if is_block_line else part
 
     def _mistake(self, found: Explanation) -> MistakeFound | None:
-        """Return the mistake in the user's own program, or None for a check or a step."""
+        """Return the mistake in the user's own program, or None, as for a check or a step."""
         return found.mistake if self._failed.kind in (BLOCK, ANSWER, PROGRAM, *OWN) else None
 
     def _what_is_there(self, last_error: str) -> Iterator[LaidOutLines | Content]:
@@ -232,7 +232,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             yield HangingText(_label("ended"), escape_text(line))
 
     def _what_it_says(self) -> Iterator[LaidOutLines | Content]:
-        """Yield the check's own findings and hints: there is nothing else to explain."""
+        """Yield the check's own findings and hints, because they are the explanation."""
         from tpustarter.explain import explanation_text
 
         failed = self._failed
@@ -249,7 +249,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             yield HangingText(_label("read"), f"{escape_text(failed.lesson)} (o)")
 
     def action_section(self) -> None:
-        """Go back to the lesson, to its section on failures."""
+        """Go back to the open lesson's section on failures."""
         from tpustarter.explain import lesson_failures
 
         self.tutor.go.back_to_lesson(self._lesson, at=lesson_failures.HEADING)
@@ -271,14 +271,14 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
     @property
     def _is_section(self) -> bool:
-        """True if the open lesson explains the failure, in a section of its own."""
+        """True if the open lesson has a section that explains the failure."""
         return self._failed.is_in_lesson and self._lesson == self._failed.lesson
 
     def action_page_down(self) -> None:
         self.query_one("#page").scroll_page_down(animate=False)
 
     def stop_work(self) -> bool:
-        """Stop looking at this machine; return False, so that one Esc is enough to leave."""
+        """Stop checking this machine; return False, so that one Esc is enough to leave."""
         self._run.stop()
         return False
 
@@ -293,7 +293,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
 
 def _tested_python(env: Mapping[str, str]) -> str:
-    """Return the command of the Python under test, in which this program runs its own blocks."""
+    """Return the command of the Python under test, or "" if there is none."""
     from tpustarter.checking.plan import interpreters
 
     try:
@@ -326,7 +326,7 @@ def _piece(part: ExplanationPart, *, is_title: bool = False) -> LaidOutLines | C
 
 
 class CopyableCommand(LaidOutLines):
-    """A command to copy: a long one is continued after a backslash, and never inside a quote."""
+    """A command for copying, whose long lines are broken with a backslash, never inside quotes."""
 
     def __init__(self, label: str, command: str) -> None:
         self._label = label

@@ -1,1 +1,1 @@
-"""The first screen, and the choice of a path."""
+"""The home screen, and the choice of a learning path."""

@@ -1,4 +1,4 @@
-"""The facts about the course that the app's lists show, read in a worker."""
+"""Facts about the course for the app's lists, read in a worker."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ class Course:
     paths: list[LessonPath]
     done: frozenset[str]
     read: frozenset[str] = frozenset()
-    """Lessons that were read and are not done, because a task or a question is open."""
+    """Lessons that have been read but are not done, because a task or a question is open."""
     begun: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-    """Lessons that were begun and not read: the count of blocks and questions done, and of all.
+    """Lessons begun but not read, with the number of blocks and questions done, and of all.
 
-    A user who has typed into a block has begun its lesson.
+    A lesson is begun once the user has typed into one of its blocks.
     """
     records: dict[str, LessonProgress] = field(default_factory=dict[str, "LessonProgress"])
-    """The saved progress of each lesson."""
+    """The saved progress, by lesson id."""
     last: dict[str, object] | None = None
-    """The last check of this machine, as it was saved."""
+    """The saved result of the last check of this machine."""
     trouble: str = ""
-    """The reason why lessons cannot be read; empty if they can."""
+    """The reason why the lessons cannot be read, or ""."""
     tpus: int = 0
-    """TPUs of Google Cloud that were requested with this program and may be billed."""
+    """Number of Google Cloud TPUs that this program has requested and that may be billed."""
     unread: int = 0
-    """Ledgers of such TPUs that could not be read."""
+    """Number of ledgers of such TPUs that could not be read."""
 
     def describe_open_tasks(self, lesson_id: str) -> str:
-        """Return the number of open tasks and questions of a lesson that was read, in words."""
+        """Describe the number of open tasks and questions of a lesson that has been read."""
         return solved_exercises.format_open_count(self.records[lesson_id].open)
 
     def list_unsolved_in_lesson(self, lesson_id: str) -> list[str]:
-        """Return the ids of a lesson's exercises that are not solved."""
+        """Return the ids of a lesson's unsolved exercises."""
         return solved_exercises.list_unsolved(self.lessons[lesson_id], self.records)
 
     def list_unsolved_on_path(self, progress: PathProgress) -> list[str]:
-        """Return the ids of a path's exercises that are not solved."""
+        """Return the ids of a path's unsolved exercises."""
         return [
             one
             for lesson_id in progress.whole.lessons
@@ -60,13 +60,14 @@ class Course:
         ]
 
     def find_next_exercise(self, progress: PathProgress) -> str | None:
-        """Return the first unlocked exercise on a path, or None without any."""
+        """Return the id of the first unlocked exercise on a path, or None."""
         return next(iter(self.list_unlocked_exercises(progress)), None)
 
     def list_unlocked_exercises(self, progress: PathProgress) -> list[str]:
-        """Return the ids of the unsolved exercises of those lessons on a path that were read.
+        """Return the ids of unsolved exercises on a path whose lessons have been read.
 
-        A lesson prepares for its exercises, so none is named before; all are once the path is done.
+        A lesson prepares for its exercises, so they are locked until it has been read. Once the
+        path has no next lesson, all exercises are unlocked.
         """
         met = self.done | self.read
         return [
@@ -77,7 +78,7 @@ class Course:
         ]
 
     def find_exercise_title(self, exercise_id: str) -> str:
-        """Return the title of an exercise, or for a broken file the words of its id."""
+        """Return an exercise's title, or if its file is broken, the words of its id."""
         from tpustarter.learning.content import exercises
 
         track, _, name = exercise_id.partition("/")
@@ -87,9 +88,9 @@ class Course:
         return name.replace("-", " ")
 
     def list_half_done(self, progress: PathProgress) -> list[str]:
-        """Return the lessons begun, or read with something open; those of the path come first.
+        """Return the lessons that are begun or read but not done, those on the path first.
 
-        The next lesson is not among them.
+        The next lesson is left out.
         """
         on_path = [one for one in progress.whole.lessons if one in self.begun or one in self.read]
         others = [one for one in (*self.begun, *self.lessons) if one in self.begun]
@@ -97,12 +98,12 @@ class Course:
         return [one for one in open_ones if one != progress.next]
 
     def find_next_lesson(self, progress: PathProgress) -> str | None:
-        """Return the next lesson of a path, else its first lesson with an open exercise."""
+        """Return the path's next lesson, else its first one with an unsolved exercise, or None."""
         with_open = (one for one in progress.whole.lessons if self.list_unsolved_in_lesson(one))
         return progress.next or next(with_open, None)
 
     def describe_achievements(self, progress: PathProgress) -> str:
-        """Return the achievements on a path, and today's, in words."""
+        """Describe the achievements on a path and of today."""
         return solved_exercises.describe_achievements(
             [self.lessons[one] for one in progress.whole.lessons], self.records
         )
@@ -113,11 +114,11 @@ class Course:
 
 
 def read_course(folder: Path | None) -> Course:
-    """Read the lessons of a folder, the progress, the last check and the ledger of TPUs."""
+    """Read a folder's lessons, the progress, the last check and the TPU ledger."""
     from tpustarter.cloud.billing import ledger
     from tpustarter.core import content
     from tpustarter.learning.content.paths import (
-        read_paths,  # not needed for the first paint, like these
+        read_paths,  # late imports, because the first paint does not need them
     )
     from tpustarter.learning.progress import drafts, lesson_progress
 
@@ -136,7 +137,7 @@ def read_course(folder: Path | None) -> Course:
         for one in sorted(drafts.list_drafts())
     }
     begun: dict[str, tuple[int, int]] = {}
-    for lesson_id, record in {**typed, **worked_on}.items():  # not for exercises alone
+    for lesson_id, record in {**typed, **worked_on}.items():  # exercises alone do not count
         if not (record.done or record.is_read) and lesson_id in lessons:
             with contextlib.suppress(Problem):  # the lesson's own page shows the problem
                 begun[lesson_id] = lesson_progress.count_done(lessons[lesson_id], record)

@@ -1,4 +1,4 @@
-"""The layout of the first screen's list: the open stages, and other activities where they fit."""
+"""The layout of the home screen's list: the open stages, and other activities if they fit."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from tpustarter.learning.progress.path_progress import PathProgress
 
 OPENING = 6
-"""Lines above the stages: the next step and the progress."""
+"""Number of lines above the stages, for the next step and the progress."""
 HIGH = 35
-"""Lines of a screen from which the activities beside the path are in sight."""
+"""Minimum screen height, in lines, for showing other activities."""
 FEWEST = 3
-"""The least number of lessons shown of the stage with the next one."""
+"""Minimum number of lessons shown of the stage with the next lesson."""
 
 
 def choose_open_stages(progress: PathProgress, following: str | None, free: int) -> set[int]:
-    """Return the stage with the next lesson, and the stages after it that fit.
+    """Return the stage with the next lesson, and the following stages that fit.
 
     Args:
         progress: The progress on the path.
         following: The next lesson.
-        free: Lines of the list that the rows above and below the path do not need.
+        free: Number of lines of the list that other rows do not need.
     """
     stages = progress.stages
     current = next((n for n, stage in enumerate(stages) if following in stage.lessons), None)
@@ -47,12 +47,12 @@ def choose_open_stages(progress: PathProgress, following: str | None, free: int)
 def add_activities(
     above: list[Row], path: Callable[[int | None], list[Row]], size: Size, *, is_whole: bool
 ) -> list[Row]:
-    """Return the rows with the activities beside the path, above it if nothing fits below.
+    """Return the rows with other activities below the path, or above it if they do not fit.
 
     Args:
         above: The rows above the path.
-        path: Returns the rows of the path; its argument limits the lessons of the current stage.
-        size: The size of the list.
+        path: Returns the path's rows; its argument limits the lessons of the current stage.
+        size: The list's size.
         is_whole: Whether an open stage shows all of its lessons.
     """
     most = [None] if is_whole else [None, *range(home_rows.MOST_IN_STAGE - 1, FEWEST - 1, -1)]

@@ -1,4 +1,4 @@
-"""The rows of the first screen: the next step, the path with its stages, the machine, the check."""
+"""The home screen's rows: the next step, the path's stages, the machine, and the last check."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
     from tpustarter.tui.home.machine_facts import MachineFacts
 
 BAR_WIDTH = 12
-"""The least width of a bar in columns; with less room only the words are shown."""
+"""Minimum width of a progress bar, in columns; otherwise only the words are shown."""
 CHIP, VIRTUAL_CHIP = "⠿⠿", "⠯⠽"
-"""The sign for a chip, with all dots, and for a virtual device."""
+"""The symbols for a chip, with all dots, and for a virtual device."""
 MOST_CHIPS = 16
-"""The most chips that are drawn."""
+"""Maximum number of chips that are drawn."""
 STAGE = "stage:"
-"""The prefix of the id of a stage's row; a number follows."""
+"""The prefix of a stage's row id, which is followed by its number."""
 LEFT, EXERCISE = "left:", "exercise"
-"""The prefix of the id of a half-done lesson, and the id of the next exercise's row."""
+"""The prefix of a half-done lesson's row id, and the id of the next exercise's row."""
 MORE = "more"
-"""The id of the row for lessons of the open stage that have no room."""
+"""The id of the row for an open stage's lessons that do not fit."""
 MOST_IN_STAGE = 8
-"""The most lessons of a stage, as in the linter."""
+"""Maximum number of lessons in a stage, as in the linter."""
 MOST_NAMED = 3
-"""The most checks with a warning that are named; more of them are only counted."""
+"""Maximum number of checks with the same status that are named; more are only counted."""
 MOST_LEFT = 2
-"""The most half-done lessons that are named."""
+"""Maximum number of half-done lessons that are named."""
 
 
 def title_row(text: str) -> Row:
@@ -60,7 +60,7 @@ def title_row(text: str) -> Row:
 def next_step_rows(
     known: Course, facts: MachineFacts | None, progress: PathProgress | None
 ) -> Iterator[Row]:
-    """Yield the rows of the next step; its id is always `next`."""
+    """Yield the rows of the next step, whose id is always `next`."""
     yield title_row("Next")
     lesson = known.lessons[progress.next] if progress and progress.next else None
     if needs_setup(facts, lesson):
@@ -77,7 +77,7 @@ def next_step_rows(
 
 
 def _last_row(known: Course, progress: PathProgress | None) -> Row:
-    """Return the row for a path without a next lesson: an open exercise, else a check."""
+    """Return the row for a path without a next lesson: an unsolved exercise, else a check."""
     every = "Every lesson of this path is done."
     if progress and (left := known.list_unsolved_on_path(progress)):
         name = known.find_exercise_title(left[0])
@@ -122,14 +122,14 @@ ALSO = {
     "explain": ("f", "Explain an error of your program", "paste it, or name a log"),
     "app.search": ("/", "Look up a word or a function", "in all there is"),
 }
-"""The activities beside the path, by action: the key, the activity, and a note."""
+"""Activities besides the path, by action: the key, the activity, and a note."""
 ALSO_ID = "also:"
-"""The prefix of the id of an activity's row."""
+"""The prefix of an activity's row id."""
 ALSO_LINES = len(ALSO) + 2
 
 
 def make_activity_rows() -> Iterator[Row]:
-    """Yield a row for each activity beside the path, for users who do not know the keys yet."""
+    """Yield a row for each activity besides the path, for users who do not know the keys."""
     yield Row(None, "")
     yield title_row("Beside the path")
     for action, (key, text, about) in ALSO.items():
@@ -138,7 +138,7 @@ def make_activity_rows() -> Iterator[Row]:
 
 
 def make_brief_activity_rows() -> Iterator[Row]:
-    """Yield the activities in two lines, for where there is no room for more."""
+    """Yield the activities as one sentence, for when `make_activity_rows` does not fit."""
     said = (
         "Beside the path: `e` exercises, `c` check, `r` compile for another TPU, `s` set up, `f` "
         "explain an error, `/` look up a word"
@@ -153,7 +153,7 @@ def needs_setup(facts: MachineFacts | None, lesson: Lesson | None) -> bool:
 
 
 def _place(known: Course, progress: PathProgress, lesson_id: str) -> str:
-    """Return a sentence on the next lesson: its state, or its place on the path."""
+    """Return a sentence about the next lesson, with its state or its place on the path."""
     if lesson_id in known.begun:
         passed, count = known.begun[lesson_id]
         of = f": {passed} of {count} blocks and questions are done" if count else ""
@@ -168,16 +168,16 @@ def _place(known: Course, progress: PathProgress, lesson_id: str) -> str:
 
 
 def path_title(progress: PathProgress) -> Content:
-    """Return the title of a path, to go above its stages."""
+    """Return a path's title, for above its stages."""
     return Content.styled(f"Path: {escape_text(progress.path.title)}", "bold")
 
 
 def path_rows(
     known: Course, progress: PathProgress, unfolded: Collection[int], most: int | None = None
 ) -> Iterator[Row]:
-    """Yield the progress on a path, and its stages, with the lessons of those in `unfolded`.
+    """Yield the progress on a path and its stages, with the lessons of the `unfolded` stages.
 
-    Of the stage with the next lesson at most `most` lessons are shown, those around it.
+    The stage with the next lesson shows at most `most` lessons around it.
     """
     yield Row(None, PathBar(progress))
     if achieved := known.describe_achievements(progress):
@@ -197,16 +197,16 @@ def path_rows(
 
 
 class PathBar(LaidOutLines):
-    """The share of a path's time that is done: a bar with a part for each stage, and words."""
+    """The progress on a path: a bar with a part for each stage, and words."""
 
     def __init__(self, progress: PathProgress) -> None:
         self._stages = [(stage.minutes, stage.done_share) for stage in progress.stages]
         self._words = progress.whole.words
 
     def lines(self, width: int) -> list[Content]:
-        """Return the bar with the words at its right, where there is room for both.
+        """Return the bar with the words at its right, or only the words if they do not fit.
 
-        The words are shorter if the stages would have no room beside all of them.
+        The words are shortened if the stages need the space.
         """
         brief = self._words.replace(" lessons done,", " done,")
         staged = width - len(self._words) - 2 >= 2 * len(self._stages)
@@ -241,7 +241,7 @@ def _stage_note(known: Course, stage: PathPart) -> str:
 
 
 def _around(lessons: tuple[str, ...], name: str | None, most: int | None) -> tuple[str, ...]:
-    """Return `most` lessons around one, with the one before it; all if it is not among them."""
+    """Return `most` lessons starting just before `name`, or all if it is not among them."""
     if most is None or name not in lessons:
         return lessons
     first = min(max(lessons.index(name) - 1, 0), max(len(lessons) - most, 0))
@@ -258,14 +258,14 @@ def _lesson_rows(
 def lesson_row(
     known: Course, lesson_id: str, following: str | None, indent: str, name: Content | None = None
 ) -> Row:
-    """Return a lesson as a row: its state, its title, and the rest to do.
+    """Return a lesson's row, with its state, its title, and its open items or duration.
 
     Args:
         known: The course.
-        lesson_id: The lesson.
-        following: The next lesson of the path.
+        lesson_id: The lesson's id.
+        following: The id of the path's next lesson.
         indent: The text before the state.
-        name: The title with its styles; None for the plain title.
+        name: The styled title; None for the plain title.
     """
     lesson = known.lessons[lesson_id]
     state = "next" if lesson_id == following else "read" if lesson_id in known.read else ""
@@ -286,15 +286,15 @@ def lesson_row(
 
 
 def format_minutes(lesson: Lesson) -> str:
-    """Return the time that a lesson takes, in words."""
+    """Format a lesson's duration."""
     return f"{escape_text(str(lesson.header.get('minutes', '?')))} min"
 
 
 class ChipDrawing(LaidOutLines):
-    """A drawing of the chips of a machine, in two rows, with a text beside it."""
+    """A drawing of a machine's chips in two rows, with a text to its right."""
 
     def __init__(self, chips: int, text: str, *, on_tpu: bool) -> None:
-        """Draw a number of chips, or of virtual devices unless `on_tpu`."""
+        """Draw chips if `on_tpu` is True, and virtual devices otherwise."""
         chip, style = (CHIP, "$pass") if on_tpu else (VIRTUAL_CHIP, "$muted")
         columns = -(-chips // 2) if chips > 2 else chips
         counts = [columns, chips - columns] if chips > columns else [columns]
@@ -302,7 +302,7 @@ class ChipDrawing(LaidOutLines):
         self._text = Content(text)
 
     def lines(self, width: int) -> list[Content]:
-        """Return the rows, each with a line of the text; only the text where it has no room."""
+        """Return the rows with the lines of the text, or only the text if it would not fit."""
         indent = self._rows[0].cell_length + 3
         if width - indent < MIN_TEXT_WIDTH:
             return wrap_text(self._text, width)
@@ -316,7 +316,7 @@ class ChipDrawing(LaidOutLines):
 
 
 def machine_panel_lines(facts: MachineFacts | None) -> Iterator[LaidOutLines]:
-    """Yield the facts about the machine, with its chips drawn."""
+    """Yield the facts about the machine, with a drawing of its chips."""
     if facts is None or not 0 < facts.chips <= MOST_CHIPS:
         yield from machine_lines(facts)
         return
@@ -328,7 +328,7 @@ def machine_panel_lines(facts: MachineFacts | None) -> Iterator[LaidOutLines]:
 
 
 def machine_lines(facts: MachineFacts | None, indent: str = "") -> Iterator[LaidOutLines]:
-    """Yield the facts about the machine, each with its name."""
+    """Yield the facts about the machine with their names."""
     known = facts.rows if facts else (("", "looking ..."),)
     width = max(8, *(len(name) for name, _ in known), 0)
     for name, text in known:
@@ -336,7 +336,7 @@ def machine_lines(facts: MachineFacts | None, indent: str = "") -> Iterator[Laid
 
 
 def check_lines(check: dict[str, object] | None, indent: str = "") -> Iterator[LaidOutLines]:
-    """Yield the result of the last check, and its time."""
+    """Yield the time and the result of the last check, and of the one before if it was saved."""
     if check is None:
         yield HangingText(indent, "None yet. Press c to run one.")
         return
@@ -353,7 +353,7 @@ def _came_to(check: dict[str, object], indent: str) -> Iterator[LaidOutLines]:
 
 
 def _headline(check: dict[str, object]) -> str:
-    """Return the headline of a check, with the names of the checks to look at if they are few."""
+    """Return a run's headline, with the names of failed checks and of warnings if they are few."""
     summary, wrong = check.get("summary"), check.get("wrong")
     summary = headline.read_summary(summary) if is_object(summary) else None
     if summary is None:
@@ -373,7 +373,7 @@ def _when(check: dict[str, object]) -> str:
 
 
 def group_rows(name: str, lines: Iterator[LaidOutLines]) -> Iterator[Row]:
-    """Yield a group of lines with its title, as rows that cannot be chosen."""
+    """Yield a group of lines with its title, as rows that cannot be selected."""
     yield Row(None, "")
     yield title_row(name)
     for line in lines:
@@ -381,7 +381,7 @@ def group_rows(name: str, lines: Iterator[LaidOutLines]) -> Iterator[Row]:
 
 
 def _tpu_rows(known: Course) -> Iterator[Row]:
-    """Yield a row for TPUs that may be billed, and one for ledgers that could not be read."""
+    """Yield a row for TPUs that may be billed, and a row for unreadable ledgers."""
     if known.tpus:
         one = known.tpus == 1
         what = "1 TPU" if one else f"{known.tpus} TPUs"

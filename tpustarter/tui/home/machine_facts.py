@@ -1,4 +1,4 @@
-"""The facts about this machine, looked up in a worker without starting any program."""
+"""Facts about this machine, collected in a worker without starting any program."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from tpustarter.tui.app.settings import Settings
 NO_OTHER = (
     "to learn without a TPU, leave tpustarter with q, run `unset JAX_PLATFORMS` and start it again"
 )
-"""A hint for a machine without a TPU where `JAX_PLATFORMS` asks for one."""
+"""A hint for a machine without a TPU if `JAX_PLATFORMS` requests one."""
 
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """The facts about a machine, in words, as the first screen shows them."""
+    """Facts about a machine, as text for the home screen."""
 
     rows: tuple[tuple[str, str], ...]
     """Pairs of a name and a fact."""
     place: MachineLabel
-    """The devices in a few words, for the heading."""
+    """The label of the devices, for the heading."""
     on_tpu: bool
     has_framework: bool
     """True if the Python under test has a framework."""
     suggestion: tuple[str, str] = ("", "")
-    """The id of the path that suits this machine, and the reason."""
+    """The id of the learning path that suits this machine, and the reason."""
     candidates: tuple[Interpreter, ...] = ()
-    """The Python under test, if there is one, then the others that have a framework."""
+    """The Python under test, if there is one, then other Pythons with a framework."""
     chips: int = 0
-    """TPU chips of this machine, or the virtual devices that stand in for them."""
+    """Number of TPU chips, or of the virtual devices used instead."""
     lacks_tpu: bool = False
-    """True if `JAX_PLATFORMS` asks for a TPU where none is found."""
+    """True if `JAX_PLATFORMS` requests a TPU but this machine has none."""
 
 
 def collect_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
-    """Look at the machine; this may wait a second for the metadata server."""
+    """Collect facts about a machine; this may wait a second for the metadata server."""
     chosen, others, reason = None, list[Interpreter](), ""
     try:
         chosen, others = interpreters.choose_interpreter(None, machine.env, Path.cwd())
@@ -110,7 +110,7 @@ def _describe_devices(machine: host.Machine, run_plan: framework_plan.FrameworkP
         return f"{no_tpu}; lessons and checks run on {run_plan.devices_text}"
     devices = f", {phrases.format_count(run_plan.devices, 'device')}" if run_plan.devices else ""
     where = run_plan.devices_text
-    if run_plan.generation and framework_plan.sees_tpu(machine):  # the row is called TPU
+    if run_plan.generation and framework_plan.sees_tpu(machine):  # the row is already named TPU
         where = ", ".join([run_plan.generation, *run_plan.where_parts[1:]])
     if run_plan.blocked:
         return f"{where}{devices}"
@@ -119,7 +119,7 @@ def _describe_devices(machine: host.Machine, run_plan: framework_plan.FrameworkP
 
 
 def _describe_frameworks(chosen: Interpreter, *, on_tpu: bool) -> list[tuple[str, str]]:
-    """Return a row for each framework of a Python that checks and lessons use."""
+    """Return a row for each supported framework of a Python."""
     versions = chosen.frameworks
     known = {name: row for name, row in frameworks.FRAMEWORKS.items() if name in versions}
     if not known:
@@ -135,10 +135,10 @@ def _describe_frameworks(chosen: Interpreter, *, on_tpu: bool) -> list[tuple[str
 
 
 def python_version(path: Path) -> str:
-    """Return the version of a Python from files, some of which have only `3.x`; nothing is started.
+    """Return the version of a Python, without starting it.
 
-    A shim, such as that of pyenv, chooses its Python only when it is started, so its version is
-    "version unknown".
+    Some installations reveal only `3.x`. A shim, such as pyenv's, chooses its Python only when it
+    is started, so the result is "version unknown".
     """
     if path == Path(sys.executable):
         return ".".join(str(part) for part in sys.version_info[:3])
@@ -152,5 +152,5 @@ def python_version(path: Path) -> str:
             return match[1]
         (library,) = program.parents[1].glob("lib/python3.*/os.py")
         return library.parent.name.removeprefix("python")
-    except (OSError, ValueError, RuntimeError):  # no such file, several, links in a circle
+    except (OSError, ValueError, RuntimeError):  # no such file, several files, a symlink loop
         return "version unknown"

@@ -1,4 +1,4 @@
-"""The choice of a path: one line for each kind of reader, with the lessons and the time."""
+"""The choice of a learning path: a row for each kind of reader, with lessons and time."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ ASKING = "Which of these describes you? Your answer puts the lessons into an ord
 LATER = "To change it later, press p on the first screen."
 DIGITS = "123456789"
 HIGH = 34
-"""Lines from which each stage of the marked path has a line; beside it, paths are spaced out."""
+"""Minimum screen height for a line per stage below the paths, or for spaces between the paths."""
 HIGHEST = 48
-"""Lines from which each path has a line on its readers."""
+"""Minimum screen height, in lines, for a line about each path's readers."""
 LOW = 20
-"""Lines below which no details of the marked path are shown."""
+"""Minimum screen height, in lines, for the details of the highlighted path."""
 BESIDE = 120
-"""Columns from which the stages are beside the paths."""
+"""Minimum screen width, in columns, for showing the stages next to the paths."""
 NARROW = 80
 LOW_AND_NARROW = 28
-"""The same as `LOW` on a narrow screen, where each sentence takes more lines."""
+"""The equivalent of `LOW` on a narrow screen, where each sentence takes more lines."""
 
 
 class PathList(DelayedRowList):
-    """The list of paths, of which Enter takes the marked one."""
+    """The list of paths; Enter takes the highlighted one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "take this path", key_display="Enter"),
@@ -56,7 +56,7 @@ class PathList(DelayedRowList):
 
 
 class PathsScreen(Page):
-    """The choice of a path; the one that suits this machine is marked, with the reason."""
+    """The choice of a learning path, with a suggestion for this machine and its reason."""
 
     HELP = """
 A path is an order of lessons for one kind of reader. To choose one, press its number, or press
@@ -83,12 +83,12 @@ when you change.
     ]
 
     def __init__(self, follow: Callable[[str | None], None], *, is_first: bool) -> None:
-        """Make the screen.
+        """Create the screen.
 
         Args:
-            follow: Called with the id of the chosen path; None for the one that suits this
-                machine, if that is not known yet.
-            is_first: Whether no path was chosen yet, so that Esc chooses one, too.
+            follow: Called with the id of the chosen path, or None for the path that suits this
+                machine if it is not known yet.
+            is_first: Whether no path has been chosen yet, so that Esc takes the suggested one.
         """
         super().__init__("Choose a path")
         self._follow = follow
@@ -96,7 +96,7 @@ when you change.
         self._course: Course | None = None
         self._facts: MachineFacts | None = None
         self._marked: str | None = None
-        """The row marked by this screen, and not by a key."""
+        """The row highlighted by this screen instead of a key."""
 
     def body(self) -> Iterable[Widget]:
         text = f"{ASKING} {LATER}" if self._is_first else ASKING
@@ -110,7 +110,7 @@ when you change.
         self._show()
 
     def on_resize(self) -> None:
-        """Place the details beside the paths, or below; on a low screen show only the paths."""
+        """Place the details next to the paths or below them; a low screen shows only the paths."""
         is_narrow = self.size.width < NARROW
         self.set_class(self.size.height < (LOW_AND_NARROW if is_narrow else LOW), "-low")
         self.set_class(self.size.width >= BESIDE, "-beside")
@@ -118,7 +118,7 @@ when you change.
         self._describe()
 
     def show(self, course: Course | None, facts: MachineFacts | None) -> None:
-        """Show the course and the machine, as far as they are known."""
+        """Show the course and the machine; either may be None while it is not known."""
         self._course, self._facts = course, facts
         if self.is_mounted and self.is_attached:
             self._show()
@@ -129,19 +129,19 @@ when you change.
 
     @property
     def _suggested(self) -> str | None:
-        """The id of the path that suits this machine, or None while that is not known."""
+        """The id of the path that suits this machine, or None while it is not known."""
         name = self._facts.suggestion[0] if self._facts else None
         return name if name in [path.id for path in self._paths] else None
 
     @property
     def _own(self) -> str | None:
-        """The id of the path that is followed, or None if the user has not chosen yet."""
+        """The id of the user's path, or None if none has been chosen yet."""
         path = self.tutor.find_path(self._paths)
         return path.id if path and not self._is_first else None
 
     def _show(self) -> None:
         if self._course and len(self._paths) < 2:
-            self.dismiss()  # there is nothing to choose; the first screen shows why
+            self.dismiss()  # there is nothing to choose, and the home screen shows why
             return
         rows = self.query_one(PathList)
         moved = rows.is_moved or rows.highlighted_id != self._marked
@@ -162,7 +162,7 @@ when you change.
             digit = number if number < 10 else " "
             label = f" {digit} {mark} {escape_text(path.title)}"
             note: tuple[LaidOutLines, ...] = ()
-            if self.size.height >= HIGHEST:  # else only the marked path has it, in its own area
+            if self.size.height >= HIGHEST:  # otherwise only the details show it
                 note = (HangingText("     ", Content.styled(escape_text(path.who), "$muted")),)
             if path.id == self._own:
                 note = (*note, HangingText("     ", status_word("done", "You are on this path.")))
@@ -206,7 +206,7 @@ when you change.
         self._take(event.option_id)
 
     def action_take(self, number: int) -> None:
-        """Follow a path by its number, even if it is pressed before the paths are read."""
+        """Follow the path with this number, even if the key comes before the paths are read."""
         self.query_one(PathList).call_once_shown(partial(self._take_number, number))
 
     def _take_number(self, number: int) -> None:
@@ -217,18 +217,18 @@ when you change.
         self.query_one(SidePanel).read_on()
 
     def action_suggested(self) -> None:
-        """Follow the path that suits this machine; if it is unknown yet, the first screen waits."""
+        """Follow the path that suits this machine; the home screen waits until it is known."""
         is_known = self._facts and self._course
         self._take(self._suggested or self._paths[0].id if is_known else None)
 
     def _take(self, path_id: str | None) -> None:
-        """Close the screen and report the choice; a key that comes after that chooses nothing."""
+        """Close the screen and report the choice; later keys choose nothing."""
         if self.is_current:
             self.dismiss()
             self._follow(path_id)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let Esc choose on a first start, and go back later."""
+        """Let Esc take the suggested path on the first start, and go back later."""
         if action == "read_on":
             return self.query_one(SidePanel).max_scroll_y > 0
         if action in ("suggested", "back"):
@@ -237,7 +237,7 @@ when you change.
 
 
 def _amount(progress: PathProgress) -> str:
-    """Return the number of lessons, or of those done, and the time that the path takes."""
+    """Return a path's number of lessons, or of those done, and its duration."""
     part = progress.whole
     count = len(part.lessons)
     said = f"{part.done} of {count} done" if part.is_begun else f"{count} lessons"

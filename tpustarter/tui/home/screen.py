@@ -1,4 +1,4 @@
-"""The first screen: the next step, the path with its stages, this machine, and the last check."""
+"""The home screen: the next step, the path with its stages, this machine, and the last check."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from tpustarter.tui.home.paths_screen import PathsScreen
 
 CORNERS = 6
-"""Columns that a frame takes of the line with its title."""
+"""Columns of a border title's line that the border itself takes."""
 FRAMED_HEIGHT = 20
-"""Lines from which areas have titles, as in `app.VERTICAL_BREAKPOINTS`."""
+"""Minimum screen height for border titles, as in `app.VERTICAL_BREAKPOINTS`."""
 BESIDE = 116
-"""Columns from which machine and last check are beside the path."""
+"""Minimum screen width, in columns, for side panels next to the path."""
 SETTLE_S = 0.05
-"""The wait after a change of size, so that a window being resized is not painted at each step."""
+"""Seconds from a resize event to the update, so that dragging a window does not repaint often."""
 
 
 class HomeScreen(Page):
-    """The first screen."""
+    """The home screen."""
 
     CALLED = "the first screen"
     HELP = """
@@ -88,17 +88,17 @@ the mark as the arrow keys do.
         self._facts: MachineFacts | None = None
         self._course: Course | None = None
         self._unfolded: set[int] | None = None
-        """Stages whose lessons are shown, or None for those that `choose_open_stages` returns."""
+        """The stages whose lessons are shown, or None for the result of `choose_open_stages`."""
         self._following: str | None = None
-        """The next lesson; when it changes, the mark moves to it."""
+        """The next lesson; when it changes, the highlight moves to it."""
         self._chooser: PathsScreen | None = None
         self._awaits_suggestion = False
-        """True if to follow the path that suits this machine as soon as that is known."""
+        """True if the user wants the path that suits this machine and it is not known yet."""
         self._settling: Timer | None = None
-        """The timer that runs while the window may still change its size."""
+        """The timer that runs while the window may still be resized."""
 
     def first_line(self) -> Heading:
-        """Return the heading, which names the program at any width."""
+        """Return the heading, which names the program at every width."""
         return Heading("", named=True)
 
     def body(self) -> Iterable[Widget]:
@@ -114,7 +114,7 @@ the mark as the arrow keys do.
         )
 
     def on_mount(self) -> None:
-        """Paint at once; facts that take time are shown when they are known."""
+        """Show the screen immediately; facts that take time are added later."""
         self.query_one("#side").can_focus = False
         self._show()
         self.set_focus(self.query_one(RowList))
@@ -122,14 +122,14 @@ the mark as the arrow keys do.
             self._ask()
 
     def on_screen_resume(self) -> None:
-        """Read the facts again, because a lesson may be done by now."""
+        """Read the facts again, because a lesson may have been done."""
         if self.tutor.screen is self:
             self._chooser = None
         self._read_course()
         self._look()
 
     def on_resize(self) -> None:
-        """Place the panels beside the path or below it, and open the stages that fit."""
+        """Place the panels next to the path or below it, and open the stages that fit."""
         self.set_class(self._is_beside, "-beside")
         if self._settling:
             self._settling.stop()
@@ -140,13 +140,13 @@ the mark as the arrow keys do.
         return self.size.width >= BESIDE
 
     def _frame_title(self, progress: PathProgress) -> str:
-        """Return the path as the title of its area, or "" if there is no room for all of it."""
+        """Return the path's name as its border title, or "" if it does not fit."""
         title = home_rows.path_title(progress).plain
         has_room = len(title) + CORNERS <= self.query_one(RowList).size.width
         return title if self.size.height >= FRAMED_HEIGHT and has_room else ""
 
     def _is_first_start(self) -> bool:
-        """Return whether the user has chosen no path and has no progress on this machine."""
+        """Return whether the user has neither chosen a path nor made progress on this machine."""
         return (
             self.tutor.choices.path is None
             and not (locations.state_folder_path() / "progress.json").exists()
@@ -154,7 +154,7 @@ the mark as the arrow keys do.
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-machine")
     def _look(self) -> None:
-        from tpustarter.tui.home import machine_facts  # not needed for the first paint
+        from tpustarter.tui.home import machine_facts  # late, for a fast first paint
 
         self.post_message(
             FactsLoaded(machine_facts.collect_facts(self.tutor.machine, self.tutor.choices))
@@ -199,7 +199,7 @@ the mark as the arrow keys do.
             self.query_one(f"#{name}", Static).update(StackedText(lines))
 
     def _describe(self, progress: PathProgress) -> None:
-        """Show the details of the marked lesson, else of the next one, where there is room."""
+        """Show the details of the highlighted lesson, else of the next one, if they fit."""
         course, panel = self._course, self.query_one(SidePanel)
         marked = (self.query_one(RowList).highlighted_id or "").removeprefix(home_rows.LEFT)
         is_marked = course is not None and marked in course.lessons
@@ -207,7 +207,7 @@ the mark as the arrow keys do.
         lesson = course.lessons[name] if course and name else None
         panel.display = bool(lesson) and self._is_beside
         if course and lesson and panel.display:
-            from tpustarter.tui.library import lesson_details  # not needed on most terminals
+            from tpustarter.tui.library import lesson_details  # most terminals do not need it
 
             label = "Next: " if progress.next else "The lesson of this exercise: "
             panel.border_title = Content(f"{label * (not is_marked)}{escape_text(lesson.title)}")
@@ -241,7 +241,7 @@ the mark as the arrow keys do.
                 yield from home_rows.group_rows("Last check", lines)
 
     def _with_path(self, above: list[Row], course: Course, progress: PathProgress) -> list[Row]:
-        """Return the rows above the path, the path, and the activities beside it where they fit."""
+        """Return the rows above the path, the path, and other activities if they fit."""
         opened = self._open_stages(progress)
 
         def path(most: int | None) -> list[Row]:
@@ -344,21 +344,21 @@ the mark as the arrow keys do.
         self._ask()
 
     def _ask(self) -> None:
-        from tpustarter.tui.home.paths_screen import PathsScreen  # not needed for the first paint
+        from tpustarter.tui.home.paths_screen import PathsScreen  # late, for a fast first paint
 
         self._chooser = PathsScreen(self._follow, is_first=self._is_first_start())
         self._chooser.show(self._course, self._facts)
         self.tutor.push_screen(self._chooser)
 
     def _follow_suggestion(self) -> None:
-        """Follow the path that suits this machine, if the user asked for that and it is known."""
+        """Follow the path that suits this machine, if the user wants it and it is known."""
         if self._awaits_suggestion and self._facts and self._course and self._course.paths:
             ids = [path.id for path in self._course.paths]
             suggested = self._facts.suggestion[0]
             self._follow(suggested if suggested in ids else ids[0])
 
     def _follow(self, path_id: str | None) -> None:
-        """Follow a path, or None for the one that suits this machine."""
+        """Follow a path; None means the path that suits this machine."""
         self._awaits_suggestion = path_id is None
         if path_id is None:
             return
@@ -369,7 +369,7 @@ the mark as the arrow keys do.
         self.remember()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide `back`, as this is the first screen, and `paths` where there is only one."""
+        """Disallow `back`, because this is the first screen, and `paths` if there is only one."""
         if action == "back":
             return False
         if action == "read_on":

@@ -1,1 +1,1 @@
-"""Widgets and texts that several features of the app share."""
+"""Widgets and text layouts shared by several features of the app."""

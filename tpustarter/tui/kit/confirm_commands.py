@@ -1,4 +1,4 @@
-"""A window that shows the commands to be run, and asks for confirmation by a key of its own."""
+"""A dialog that shows the commands to be run and asks for confirmation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedTex
 
 
 class ConfirmCommands(ModalScreen[bool]):
-    """The commands and the question.
+    """A dialog that asks which commands to run.
 
-    The answer is True for all of them, False for those without root, and None for nothing.
+    Its result is True for all commands, False for those that do not need root, and None for none.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -49,14 +49,15 @@ class ConfirmCommands(ModalScreen[bool]):
         *,
         others: int = 0,
     ) -> None:
-        """Show the commands of some steps.
+        """Show the commands of the steps.
 
         Args:
-            title: The title of the window.
-            opening: A sentence on what will happen.
+            title: The dialog's title.
+            opening: A sentence that describes what will happen.
             steps: The steps whose commands are shown.
-            pasted: Returns a command as it can be pasted into a shell.
-            others: The number of steps that run without root; with 0 that answer is not offered.
+            pasted: Formats a command for pasting into a shell.
+            others: The number of steps that do not need root. If it is 0, the answer "without root"
+                is not offered.
         """
         super().__init__()
         self._title, self._opening, self._steps = title, opening, steps
@@ -81,7 +82,7 @@ class ConfirmCommands(ModalScreen[bool]):
         self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `scroll` where there is more than fits, and "without root" if `others` is not 0."""
+        """Allow `scroll` if the text does not fit, and "without root" if `others` is not 0."""
         if action == "scroll":
             return self.query_one("#sheet").max_scroll_y > 0
         if action == "answer" and parameters == (False,):

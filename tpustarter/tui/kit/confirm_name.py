@@ -1,4 +1,4 @@
-"""Windows with one line to type: the name of a TPU before something is billed, or a text."""
+"""Dialogs with an input field: a TPU's full name before anything is billed, or a text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tpustarter.tui.kit.text_layout import style_sentence
 
 
 class NameInput(Input):
-    """The line for the name."""
+    """The input field for the name."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "do it", key_display="Enter", tooltip="the name typed"),
@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 
 
 class TypedWindow(ModalScreen[Answer], Generic[Answer]):
-    """A text, and a line to type below it; escape answers None."""
+    """A dialog with a text and an input field; its result is None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "answer", "send nothing", key_display="Esc", tooltip="change nothing"),
@@ -67,23 +67,23 @@ class TypedWindow(ModalScreen[Answer], Generic[Answer]):
         self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `scroll` where there is more than fits."""
+        """Allow `scroll` if the text does not fit."""
         if action == "scroll":
             return self.query_one("#sheet").max_scroll_y > 0
         return super().check_action(action, parameters)
 
 
 class ConfirmName(TypedWindow[bool]):
-    """The window with a request to send; its result is True once the whole name is typed."""
+    """A dialog that shows a request; its result is True once the full name has been typed."""
 
     def __init__(self, title: str, shown: VisualType, name: str, to_do: str) -> None:
         """Ask for a name.
 
         Args:
-            title: The title of the window.
-            shown: The effect, with the gcloud command.
+            title: The dialog's title.
+            shown: The request's effect, with the gcloud command.
             name: The name to type.
-            to_do: The effect as a verb, such as "delete it".
+            to_do: The effect as a verb phrase, such as "delete it".
         """
         super().__init__(title, shown, style_sentence(f"To {to_do}, type `{name}`:"))
         self._expected = name
@@ -101,7 +101,7 @@ class ConfirmName(TypedWindow[bool]):
 
 
 class AskText(TypedWindow[str]):
-    """The window that asks for a text; its result is what was typed."""
+    """A dialog that asks for a text; its result is what was typed."""
 
     def __init__(self, title: str, text: str, value: str) -> None:
         super().__init__(title, style_sentence(text), Content("Enter goes on:"), value)

@@ -1,4 +1,4 @@
-"""The editor for code: Tab and Enter indent as Python needs it, and the code is coloured."""
+"""The code editor, with syntax highlighting, and with Python indentation for Tab and Enter."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from tpustarter.tui.terminal.highlighting import HighlightedArea
 
 THEME = "lesson"
 _GAP = re.compile(r"(?<![\w\"'.\[])\.\.\.(?![\w\"'.])|(?<=[\"'])\.\.\.(?=[\"'])")
-"""The sign for code to fill in; it is selected when the editor opens."""
+"""The placeholder for code to fill in; it is selected when the editor opens."""
 FILL_GAP = "Type what belongs in place of ... first. To read on without it, press Esc."
-"""The message for a key that would leave the gap as it is."""
+"""The message for a key that would leave the gap unfilled."""
 CHANGE_LINE = "Change this line first. To read on without that, press Esc."
-"""The message where Enter or Tab would only move or replace the line that is to be changed."""
+"""The message shown if Enter or Tab would only move or replace the line to change."""
 _STAND_IN = re.compile(r"\s*((?:return |[^=#]+ [-+*/@]?= ).*\S)\s+# your code here")
-"""A statement that the learner replaces with their own."""
+"""A placeholder statement that learners replace with their own."""
 _ALL_BELOW = re.compile(r"\s*# your code here: replace the lines below")
-"""The comment above several lines that the learner replaces."""
+"""The comment above several lines that learners replace."""
 _MARK = "mark"
-"""The style of a line that a verdict is about."""
+"""The style name for lines that a verdict refers to."""
 INDENT = "    "
 _MOST_COPIED = 40
-"""Characters of the copied text that the toast repeats."""
+"""Maximum number of copied characters that the notification repeats."""
 _LEXER = PythonLexer(stripnl=False, ensurenl=False)
 
 
 class CodeEditor(HighlightedArea):
-    """The code of a block while the user changes it; it stays open while the block runs."""
+    """An editor for a block's code; it stays open while the block runs."""
 
     HELP = """
 Type Python here. What you type is saved as you type it, and **Ctrl+R** runs it.
@@ -75,7 +75,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
             "done",
             key_display="Esc",
             tooltip="stop typing; what you typed is kept",
-            priority=True,  # else Textual leaves the field at this key
+            priority=True,  # otherwise this key makes Textual leave the field
         ),
         Binding(
             "enter",
@@ -89,16 +89,16 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
     ]
 
     def __init__(self, code: str, *, first_line: int | None = None) -> None:
-        """Open the editor with code; its lines are numbered from `first_line`, or not at all."""
+        """Open the editor with code; its lines are numbered from `first_line` if that is given."""
         self._marked: frozenset[int] = frozenset()
-        """The rows that a verdict is about, until something is typed."""
+        """The rows that a verdict refers to, until something is typed."""
         self._first_code = code
         self.to_change_at: Selection | None = None
-        """The place of the line to change, if there is one."""
+        """The selection of the line to change, if there is one."""
         self.is_done = False
-        """True if the typed code is all that was asked for, so that Enter goes on."""
+        """True if the typed code has passed, so that Enter continues the lesson."""
         self.offered = ""
-        """The code that typing replaces, selected since the editor opened."""
+        """The preselected code, which typing replaces."""
         self._is_copied = False
         """True if the selection has been copied."""
         self._was_laid_out = False
@@ -114,7 +114,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         self.cursor_blink = False
 
     def on_resize(self) -> None:
-        """Scroll into sight at the first layout, because the focus may ask for that before it."""
+        """Scroll into view at the first layout, because focusing may request it too early."""
         if not self._was_laid_out:
             self._was_laid_out = True
             self.scroll_visible(animate=False, immediate=True)
@@ -131,12 +131,12 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         self.theme = THEME
 
     async def on_key(self, event: events.Key) -> None:
-        """Keep a gap until it is filled, and indent as the line above."""
+        """Keep a gap until it is filled, and indent a new line like the one above it."""
         is_gap = event.key in ("enter", "tab") and self.selected_text == "..."
         is_kept = event.key == "enter" or (event.key == "tab" and self.selected_text)
         if is_gap or (is_kept and self._is_untouched):
             event.stop()
-            event.prevent_default()  # else Textual handles the key, too
+            event.prevent_default()  # otherwise Textual handles the key as well
             self.notify(FILL_GAP if is_gap else CHANGE_LINE, markup=False, timeout=3)
         elif event.key == "shift+tab" or (event.key == "tab" and "\n" in self.selected_text):
             event.stop()
@@ -165,7 +165,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
 
     def _indent(self, *, deeper: bool) -> None:
         (first, begin), (last, end) = sorted(self.selection)
-        if last > first and not end:  # the selection ends before that line
+        if last > first and not end:  # the selection ends before the last line
             last -= 1
         before = [self.document.get_line(row) for row in range(first, last + 1)]
         after = [_shifted(line, deeper=deeper) for line in before]
@@ -179,16 +179,16 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
             self.move_cursor((first, max(begin + len(after[0]) - len(before[0]), 0)))
 
     def preselect(self, place: Selection) -> None:
-        """Move to a place, or select the code that typing replaces; Ctrl+C does not copy that."""
+        """Set the initial cursor or selection; Ctrl+C does not copy this selection."""
         self.selection = place
         self.offered = self.selected_text
 
     def watch_selection(self) -> None:
-        """Take any later selection for the user's own."""
+        """Treat every later selection as the user's own."""
         self._is_copied, self.offered = False, ""
 
     def copy_selected(self) -> bool:
-        """Copy the user's selection once; return whether it was copied."""
+        """Copy the user's selection unless it was copied already; return whether it was copied."""
         text = self.selected_text
         if self._is_copied or self.offered or not text:
             return False
@@ -200,7 +200,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         return True
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Paint the lines, with a mark in the column before each continuation of a wrapped line."""
+        """Render the lines, with a mark before each continuation of a wrapped line."""
         column = self.gutter.left + self.gutter_width - 1 - crop.x
         first = crop.y - self.gutter.top + self.scroll_offset.y
         strips = super().render_lines(crop)
@@ -218,25 +218,29 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
 
     @property
     def _is_untouched(self) -> bool:
-        """True if the line to change is untouched: then Enter is meant to read on."""
+        """True if the line to change is untouched, so that Enter would only break it."""
         is_there = self.to_change_at is not None and self.selection == self.to_change_at
         is_line = is_there and (self.selected_text or not self.cursor_at_end_of_line)
         return bool(is_line) and self.text == self._first_code  # else Enter begins a line
 
     def get_cursor_line_start_location(self, smart_home: bool = False) -> tuple[int, int]:  # noqa: FBT001, FBT002  Textual's
-        """Return the beginning of the line of code, wrapped or not; its indentation first."""
+        """Return the start of the whole code line, even if it is wrapped.
+
+        With `smart_home`, that is the first character after the indentation, unless the cursor is
+        there already.
+        """
         row, column = self.cursor_location
         line = self.document.get_line(row)
         indent = len(line) - len(line.lstrip())
         return row, 0 if column == indent or not smart_home else indent
 
     def get_cursor_line_end_location(self) -> tuple[int, int]:
-        """Return the end of the line of code, even if it is wrapped."""
+        """Return the end of the whole code line, even if it is wrapped."""
         row = self.cursor_location[0]
         return row, len(self.document.get_line(row))
 
     def mark(self, rows: Iterable[int]) -> None:
-        """Mark these rows, numbered from 0, and no others."""
+        """Mark these rows, counted from 0, and clear all other marks."""
         if self._marked != (chosen := frozenset(rows)):
             self._marked = chosen
             self.highlight_again()
@@ -245,13 +249,16 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         self.move_cursor((0, 0) if place == "start" else self.document.end)
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """Return whether a key is typed; Textual omits those that end and indent a line."""
+        """Return whether the editor consumes a key, including Enter and Shift+Tab."""
         if key == "enter":
             return not self.is_done
         return key == "shift+tab" or super().check_consume_key(key, character)
 
     def highlights(self) -> Iterable[tuple[int, int, int, str]]:
-        """Yield the style of each byte range of a line, for which Textual uses tree-sitter."""
+        """Yield each styled range as `(row, first byte, end byte, style)`.
+
+        Textual would use tree-sitter for this.
+        """
         row = column = 0
         for token, text in _LEXER.get_tokens(self.text):
             style = _style_of(token)
@@ -280,18 +287,19 @@ def _indent_below(line: str) -> str:
 
 
 def _style_of(token: Any) -> str | None:
-    """Return the style name of a token: that of its nearest ancestor that has one."""
+    """Return the style name of a token or of its nearest ancestor that has one."""
     while token and token not in CodeColours.STYLES:
         token = token.parent
     return str(token) if token else None
 
 
 def find_place_to_edit(code: str, answer: str = "") -> Selection | None:
-    """Return the selection for the learner to type over, or the cursor at the line to change.
+    """Return the code to select for the learner to type over, or a cursor at the line to change.
 
     Args:
         code: The code to change.
-        answer: A solution; where no sign marks the line to change, the difference finds it.
+        answer: A solution. If nothing in the code marks the line to change, the first difference
+            from the solution does.
     """
     changes = find_rows_to_change(code, answer) if answer else []
     lines = code.split("\n")
@@ -332,7 +340,7 @@ def _end_of_body(lines: list[str], first: int) -> int:
 
 
 def _statement(row: int, line: str) -> Selection:
-    """Return the selection of a line's code, without a comment; only a cursor before a bracket."""
+    """Select a line's code without its comment, or return a cursor if it begins with a bracket."""
     code, indent = "", _indent_of(line)
     if not re.match(r"[\w@]", line[indent:]):
         return Selection.cursor((row, indent))

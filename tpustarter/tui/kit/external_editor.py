@@ -1,4 +1,4 @@
-"""The user's own editor: the configured one, or the first of `EDITORS` that is installed."""
+"""The user's text editor: the configured one, or the first of `EDITORS` that is installed."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pathlib import Path
 from textual.app import SuspendNotSupported
 
 EDITORS = ("nano", "vim", "vi")
-"""Editors to try after VISUAL and EDITOR; nano is the first because it shows its keys."""
+"""Editors to try after `$VISUAL` and `$EDITOR`; nano comes first because it shows its keys."""
 
 
 def find_editor() -> list[str] | None:
-    """Return the command of the user's own editor or of an installed one, or None without any."""
+    """Return the command of the configured or an installed editor, or None if there is none."""
     configured = [os.environ.get(name, "") for name in ("VISUAL", "EDITOR")]
     commands = [*filter(None, map(_words, configured)), *([name] for name in EDITORS)]
     return next((words for words in commands if shutil.which(words[0])), None)
 
 
 def describe_leaving(command: list[str]) -> str:
-    """Return a note on how to type in an editor and how to leave it."""
+    """Explain how to save and leave an editor."""
     name = Path(command[0]).name
     if name in ("vi", "vim", "nvim", "view"):
         return (
@@ -41,7 +41,7 @@ def describe_leaving(command: list[str]) -> str:
 def run_editor(
     command: list[str], path: Path, suspend: Callable[[], AbstractContextManager[None]]
 ) -> str:
-    """Open a file and wait until the editor is closed; return an error message, or "" for none."""
+    """Open a file and wait until the editor is closed; return an error message, or ""."""
     message = ""
     try:
         with suspend():
@@ -55,7 +55,7 @@ def run_editor(
 
 
 def _words(command: str) -> list[str]:
-    """Return the words of a command, or none for a command that no shell could read."""
+    """Split a command into words; return no words if the shell syntax is invalid."""
     try:
         return shlex.split(command)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Scrolling that keeps the end of a running block in sight until the user scrolls or types."""
+"""Scrolling that keeps a running block's output in view until the user scrolls or types."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from tpustarter.tui.lesson.block.block import BlockGrew, BlockView
 
 
 class OutputFollower:
-    """A follower that scrolls a page along with the block that runs on it."""
+    """A follower that scrolls a page along with the output of its running block."""
 
     def __init__(self, page: VerticalScroll, views: Callable[[], Sequence[BlockView]]) -> None:
-        """Follow the blocks of a page, which `views` returns in order."""
+        """Follow the blocks of a page; `views` returns them in order."""
         self._page, self._views = page, views
         self._followed: BlockView | None = None
-        """The block whose last line is kept in sight while it prints."""
+        """The block whose last line is kept in view while it prints."""
         self._ended: BlockView | None = None
-        """The block whose end is kept in sight while the page is laid out."""
+        """The block whose end is kept in view while the page is laid out."""
         self.asked: BlockView | None = None
-        """The block to run, until it has run: blocks above it may have to run first."""
+        """The requested block, until it has run; blocks above it may have to run first."""
         self._kept: BlockView | None = None
-        """The same block while it stays at its place on the screen as those above it print."""
+        """The requested block while it keeps its screen position as blocks above it print."""
         self._kept_at = 0.0
-        """The distance of that place from the top, in lines."""
+        """The distance of that position from the top of the page, in lines."""
         self._followed_to: float | None = None
-        """The scroll offset after the last move; with another offset, the user has scrolled."""
+        """The scroll offset after the last move; if it differs now, the user has scrolled."""
 
     def stop_following(self) -> None:
-        """Stop keeping the end of the block in sight, because the user looks at something else."""
+        """Stop keeping a block in view, because the user is looking at something else."""
         self._ended = self._kept = None
 
     def begin(self, asked: BlockView) -> None:
-        """Keep the requested block at its place while the blocks above it print."""
+        """Keep the requested block at its screen position while the blocks above it print."""
         self.asked = self._kept = asked
         self._followed_to = self._page.scroll_offset.y
         self._kept_at = asked.virtual_region.y - self._followed_to
 
     @property
     def is_place_kept(self) -> bool:
-        """True if the page moves with output above the block that is to run."""
+        """True if the page scrolls with the output above the requested block."""
         return self._kept is not None and self._nobody_scrolled
 
     def _top(self) -> float:
-        """Return the offset at which the block that is to run has kept its place."""
+        """Return the scroll offset at which the requested block keeps its screen position."""
         if self._kept and self._nobody_scrolled:
             return self._kept.virtual_region.y - self._kept_at
         return self._page.scroll_offset.y
 
     def follow_output(self, message: BlockGrew) -> None:
-        """Follow a block that printed, if its end was in sight and the user does not type in it."""
+        """Follow a block that printed, if its end was in view and the user is not typing in it."""
         page, view = self._page, message.view
         if self.asked not in (None, view):
             return
@@ -70,7 +70,7 @@ class OutputFollower:
 
     @property
     def _is_scrolling(self) -> bool:
-        """True if a scroll was asked for that Textual has not done yet."""
+        """True if Textual has not finished a requested scroll."""
         return round(self._page.scroll_target_y) != self._page.scroll_offset.y
 
     def follow_soon(self) -> None:
@@ -95,7 +95,7 @@ class OutputFollower:
         self._followed_to = self._page.scroll_offset.y
 
     def show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool) -> None:
-        """Scroll to the end of a block, as in `LessonPage.show_end`; call this after the layout."""
+        """Scroll to a block's end for `LessonPage.show_end`; call this after the layout."""
         page, views, top = self._page, self._views(), self._top()
         focused = next((other for other in views if other.has_focus_within), view)
         if focused is view and (was_pushed or page.region.overlaps(view.region)):
@@ -109,12 +109,12 @@ class OutputFollower:
                 page.call_after_refresh(self._mark_next, view)
 
     def _mark_next(self, view: BlockView) -> None:
-        """Focus the next block if its code is in sight, else the block that ran.
+        """Focus the next block if its code is in view, or else the block that ran.
 
-        Keys must not act on a block out of sight, and the output is to be read first.
+        Keys must not act on a block that is out of view, and the output should be read first.
         """
         views = self._views()
         following = views[views.index(view) + 1 :][:1]
         marked = next((other for other in following if other.code_is_seen(self._page.region)), view)
-        if not any(other.has_focus_within for other in views):  # the user types by now
+        if not any(other.has_focus_within for other in views):  # else the user is already typing
             self._page.screen.set_focus(marked, scroll_visible=False)

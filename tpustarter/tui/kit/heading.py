@@ -1,4 +1,4 @@
-"""The first line of every screen: the mark, the screen's title, and the machine."""
+"""The first line of every screen, with the logo, the screen's title and the machine."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from tpustarter.tui.app.theme import TERMINAL
 from tpustarter.tui.kit.text_layout import FRAMED, LaidOutLines, wrap_text
 
 MARK = "⠶⠶"
-"""Eight chips, four by two; the first line of every screen begins with them."""
+"""The logo, eight chips in two rows of four."""
 TPU_BADGE = "bold $pass on $pass-ground"
-"""The style of a machine with a TPU."""
+"""The style of the machine's label if the machine has a TPU."""
 WRAPPED_SHARE = 0.7
-"""The share of the line that a wrapped title may take; the rest is left to the machine."""
+"""The fraction of the line that a wrapped title may use, so that the machine's label fits."""
 
 
 class Heading(Widget):
-    """The mark, the title, and the machine or the process that holds its device.
+    """The logo, the title, and the machine or a running process.
 
-    One widget, not one for each part: children would be painted after the screen they head.
+    This is a single widget because child widgets would be painted after the rest of the screen.
     """
 
     def __init__(self, title: str, *, named: bool = False, wraps: bool = False) -> None:
         """Show a title.
 
         Args:
-            title: The title of the screen.
-            named: Show the program's name on a narrow screen, too.
-            wraps: Give the title another line in place of cutting it.
+            title: The screen's title.
+            named: Show the program's name even on a narrow screen.
+            wraps: Wrap a long title instead of truncating it.
         """
         super().__init__()
         self._title, self._named, self._wraps = title, named, wraps
@@ -60,7 +60,7 @@ class Heading(Widget):
         return HeadLine(mark, self._title, [Content.styled(way, style) for way in ways], share)
 
     def show_running(self, running: str) -> None:
-        """Show a note on the running process, such as its time; an empty note removes it."""
+        """Show a note about the running process, such as its run time; "" removes it."""
         self._what_runs = running
         self.refresh()
 
@@ -71,16 +71,16 @@ class Heading(Widget):
 
 
 class HeadLine(LaidOutLines):
-    """A mark, a title, and at the right the longest of several texts that fits beside them."""
+    """A logo and a title, followed by the longest of several texts that fits at the right."""
 
     def __init__(self, mark: Content, title: str, ways: Sequence[Content], share: float) -> None:
         """Lay out the parts in one line.
 
         Args:
-            mark: The beginning of the line.
-            title: The title, cut where there is no room, or wrapped if `share` is less than 1.
-            ways: Texts for the right side, the longest first.
-            share: The share of the line that the title may take.
+            mark: The logo, at the beginning of the line.
+            title: The title, which is wrapped if `share` is less than 1 and truncated otherwise.
+            ways: Alternative texts for the right side, the longest first.
+            share: The fraction of the line that the title may use.
         """
         self._mark, self._title = mark, Content.styled(title, "bold $key")
         self._ways, self._share = ways, share

@@ -1,4 +1,4 @@
-"""The last line of every screen: the keys that work there now, as many as it has room for."""
+"""The key line at the bottom of every screen: as many of the active keys as fit."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.kit.text_layout import KeyLine
 
 FEW = 5
-"""Keys that are shown on less than a wide screen; `?` lists all."""
+"""Number of keys that are shown unless the screen is wide; `?` lists all keys."""
 PRESSES = "presses"
-"""The name under which a style's meta data hold the key that a click presses."""
+"""The key of a style's metadata that holds the keyboard key that a click presses."""
 
 
 class _Key(NamedTuple):
-    """A key as the key line shows it."""
+    """A key as shown on the key line."""
 
     shown: str
     label: str
@@ -34,14 +34,14 @@ class _Key(NamedTuple):
 
     @property
     def painted(self) -> Content:
-        """The key and its label; a click presses the key, unless it stands for several."""
+        """The key and its label; a click presses the key, unless it represents several keys."""
         text = Content.assemble((self.shown, "bold $key"), f" {self.label}")
         is_one = "..." not in self.shown
         return text.stylize(Style.from_meta({PRESSES: self.key})) if is_one else text
 
 
 class KeyBar(Static):
-    """The last line of a screen, with the keys that work now."""
+    """A screen's last line, with the active keys."""
 
     def on_mount(self) -> None:
         self._displayed: list[_Key] = []
@@ -53,7 +53,7 @@ class KeyBar(Static):
     def _show(self, screen: Screen[Any]) -> None:
         if not self.is_attached or screen is not self.screen:
             return
-        bindings = screen.active_bindings  # read once: it asks the screen about each of its actions
+        bindings = screen.active_bindings  # read once: each read calls `check_action` for every key
         valid, back = list_active_keys(screen, bindings), bindings.get("escape")
         keys = [
             _Key(_shown(screen, active, back), active.binding.description, active.binding.key)
@@ -62,9 +62,9 @@ class KeyBar(Static):
         if keys != self._displayed:
             self._displayed = keys
             ranked = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
-            few = FEW + 2 * (not _has_way_back(valid))  # a search and the palette lead to the rest
+            few = FEW + 2 * (not _has_way_back(valid))  # the search and the palette as well
             ends = [n for n, active in enumerate(valid) if _action(active) == "release"]
-            if ends:  # without an accelerator, the key that ends the process gives way first
+            if ends:  # without an accelerator, the key that ends the process is left out first
                 if not find_session(self).live.owns_accelerator:
                     others = [number for number in ranked if number not in ends]
                     ranked = [*others[:few], *ends, *others[few:]]
@@ -77,7 +77,7 @@ class KeyBar(Static):
             get_app(self).simulate_key(key)
 
     def show_status(self, text: str) -> None:
-        """Show a text at the right, such as the place in a list, where the keys leave room."""
+        """Show a text at the right, such as the position in a list, if the keys leave room."""
         if text != self._status:
             self._status = text
             if self._displayed:
@@ -85,14 +85,14 @@ class KeyBar(Static):
 
 
 def _shown(screen: Screen[Any], active: ActiveBinding, way_back: ActiveBinding | None) -> str:
-    """Return the name of a key, after `Esc` where Esc does the same."""
+    """Return a key's name, preceded by `Esc` if Esc does the same."""
     shown, binding = get_app(screen).get_key_display(active.binding), active.binding
     is_same = way_back and way_back.enabled and way_back.binding.action == binding.action
     return f"Esc, {shown}" if is_same and binding.key != "escape" else shown
 
 
 def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
-    """Return the rank of a key where not all have room; keys that end something come first."""
+    """Return the sort key of a key's importance; keys that end something come first."""
     action = _action(valid[number])
     has_way_back = _has_way_back(valid)
     if action in ("stop", "release"):
@@ -109,7 +109,7 @@ def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
 
 
 def _has_way_back(valid: Sequence[ActiveBinding]) -> bool:
-    """Return whether Esc leads anywhere: it does on every screen but the first."""
+    """Return whether Esc is bound, as it is on every screen except the first."""
     return any(active.binding.key == "escape" for active in valid)
 
 
@@ -120,11 +120,11 @@ def _action(active: ActiveBinding) -> str:
 def list_active_keys(
     screen: Screen[Any], bindings: dict[str, ActiveBinding] | None = None, *, rare: bool = False
 ) -> list[ActiveBinding]:
-    """Return the bindings to show: those that would act now, once per action.
+    """Return the bindings to show: the enabled ones, with one key per action.
 
     Args:
-        screen: The screen in front.
-        bindings: Its active bindings, if the caller has read them.
+        screen: The active screen.
+        bindings: The screen's active bindings, if the caller has read them already.
         rare: Include keys that only the help and the palette show.
     """
     focused = screen.focused
@@ -139,7 +139,7 @@ def list_active_keys(
         if typed and focused and focused.check_consume_key(binding.key, character):
             continue
         by_action.setdefault(binding.action, active)
-    # First the keys of this screen, then its late ones, the way back, and the keys of the app.
+    # The screen's keys come first, then its late ones, Esc and Tab, and finally the app's keys.
     late = getattr(screen, "late", ())
 
     def place(active: ActiveBinding) -> tuple[int, bool]:

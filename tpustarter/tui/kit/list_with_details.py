@@ -1,4 +1,4 @@
-"""A screen with a list, and details of the marked row below it or beside it."""
+"""A screen with a list, and the highlighted row's details below the list or next to it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tpustarter.tui.kit.row_list import DetailRows, RowList
 from tpustarter.tui.kit.text_layout import style_lines
 
 LOW = 18
-"""Lines below which a screen shows either the list or the details."""
+"""Minimum screen height, in lines, for showing the list and the details together."""
 
 
 class ListWithDetails(Page):
-    """A list, details, and a headline with the state of the work."""
+    """A list, the details of a row, and a headline with the work's status."""
 
     BESIDE: ClassVar[int] = 120
-    """Columns from which the details are beside the list."""
+    """Minimum screen width, in columns, for showing the details next to the list."""
     ROWS: ClassVar[type[DetailRows]] = DetailRows
     """The class of the list."""
 
@@ -46,13 +46,13 @@ class ListWithDetails(Page):
         self.set_focus(self.query_one(RowList))
 
     def show_text(self, text: str, *, where: str = "headline") -> None:
-        """Set the text of the line named `where`; an empty text hides the line."""
+        """Set the text of the widget with the id `where`; an empty text hides the widget."""
         line = self.query_one(f"#{where}", Static)
         line.update(painted_drawings.colour_bar(style_lines(text)))
         line.set_class(not text, "-silent")
 
     def show_details(self, found: VisualType) -> None:
-        """Show the details of the marked row."""
+        """Show the highlighted row's details."""
         self.query_one("#found", Static).update(found)
 
     @on(RowList.OptionSelected)
@@ -60,7 +60,7 @@ class ListWithDetails(Page):
         self.action_details()
 
     def action_details(self) -> None:
-        """Show the details on the whole screen, or beside the list again."""
+        """Toggle between the details alone and the list with its details."""
         large = not self.has_class("-details")
         self.set_class(large, "-details")
         self.set_focus(self.query_one("#details") if large else self.query_one(RowList))
@@ -70,20 +70,20 @@ class ListWithDetails(Page):
         self.query_one("#details").scroll_page_down(animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `back` from the details, whatever runs."""
+        """Allow `back` from the details even while something runs."""
         if action == "back" and self.has_class("-details"):
             return True
         return super().check_action(action, parameters)
 
     def action_back(self) -> None:
-        """Close the details, else stop what runs, else go back."""
+        """Close the details if they are open, else stop a running operation, else go back."""
         if self.has_class("-details"):
             self.action_details()
         else:
             super().action_back()
 
     def on_resize(self) -> None:
-        """Place the details; on a low screen they wait for Enter."""
+        """Position the details; on a low screen they are shown only after Enter."""
         super().on_resize()
         self.set_class(self.size.width >= self.BESIDE, "-beside")
         self.set_class(self.size.height < LOW, "-low")

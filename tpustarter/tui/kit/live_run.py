@@ -1,4 +1,4 @@
-"""A run that a screen follows: its events come from a worker, with a clock and a way to stop it."""
+"""A run in a worker thread whose events a screen shows, with a clock and a stop function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tpustarter.tui.app.messages import Event, EventInbox, EventsArrived
 
 
 class LiveRun(Generic[Event]):
-    """One run at a time; the screen takes its events whenever they have arrived."""
+    """One run at a time, whose events are queued for the screen."""
 
     def __init__(
         self,
@@ -28,9 +28,9 @@ class LiveRun(Generic[Event]):
         """Prepare for runs.
 
         Args:
-            screen: The screen that is told of events by `EventsArrived`.
-            group: The group of the worker.
-            tick: Shows the time; called when a run begins, and then again and again.
+            screen: The screen that receives `EventsArrived`.
+            group: The worker's group.
+            tick: Updates the elapsed time; called when a run begins and then periodically.
             tick_s: Seconds between two ticks.
         """
         self._screen, self._group = screen, group
@@ -42,16 +42,16 @@ class LiveRun(Generic[Event]):
         self.stopped = threading.Event()
         """Set once the user has stopped the run; a worker may wait for it."""
         self.is_busy = False
-        """True if something runs, or its last events have not been taken yet."""
+        """True while something runs or its last events have not been taken."""
 
     @property
     def is_stopped(self) -> bool:
-        """True if the user has stopped the run, which may not have ended yet."""
+        """True if the user has stopped the run, even if it has not ended yet."""
         return self.stopped.is_set()
 
     @property
     def can_stop(self) -> bool:
-        """True if something runs that was not stopped yet."""
+        """True if something is running that the user has not stopped."""
         return self.is_busy and not self.is_stopped
 
     @property
@@ -60,9 +60,9 @@ class LiveRun(Generic[Event]):
         return time.monotonic() - self._began
 
     def begin(self, events: Callable[[], Iterable[Event]]) -> None:
-        """Start a run: call `events` in a worker thread, and post its events one by one.
+        """Start a run: call `events` in a worker thread and queue its events as they come.
 
-        Events of an earlier run that are still on their way are dropped.
+        Pending events of an earlier run are dropped.
         """
         self._end()
         self._inbox, self.stopped, self._stop = EventInbox(), threading.Event(), None
@@ -76,7 +76,7 @@ class LiveRun(Generic[Event]):
         )
 
     def tick(self) -> None:
-        """Show the time, and whether the run was stopped."""
+        """Update the elapsed time, and whether the run was stopped."""
         if self._tick:
             self._tick()
 
@@ -92,9 +92,9 @@ class LiveRun(Generic[Event]):
             self._screen.post_message(EventsArrived(inbox))
 
     def take_events(self, message: EventsArrived) -> list[Event]:
-        """Return the events that have arrived; the run stops being busy with its last event.
+        """Return the events that have arrived since the last call.
 
-        That is so for a run that broke, too.
+        The run is no longer busy after its last event, even if it raised an exception.
         """
         events = self._inbox.take_events() if message.inbox is self._inbox else []
         if None in events:
@@ -108,13 +108,13 @@ class LiveRun(Generic[Event]):
             self._clock = None
 
     def on_stop(self, stop: Callable[[], object]) -> None:
-        """Register the function that stops the run; call it at once if a stop was requested."""
+        """Register the function that stops the run, and call it if a stop was already requested."""
         self._stop = stop
         if self.is_stopped:
             stop()
 
     def stop(self) -> None:
-        """Stop the run and return at once."""
+        """Stop the run without waiting for its end."""
         self.stopped.set()
         if self._stop:
             self._stop()

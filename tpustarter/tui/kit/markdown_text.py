@@ -1,4 +1,4 @@
-"""Markdown and code as lessons have them, in the colours of the theme."""
+"""Markdown and highlighted code of lessons, in the theme's colours."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tpustarter.tui.lesson.page.lesson_commands import complete_commands
 from tpustarter.tui.terminal.markdown_blocks import MarkdownParagraph
 
 KEPT = "\ue000"
-"""A stand-in for a space at which no line is broken; Textual breaks at a no-break space."""
+"""A stand-in for a no-break space, because Textual breaks lines at the real one."""
 MARKED = "underline on $fail-ground"
-"""The style of a line of code that a verdict is about, as in editors."""
+"""The style of code lines that a verdict refers to, like an error in an editor."""
 MAX_WHOLE = 36
-"""Characters of inline code that stay on one line."""
+"""Maximum length of inline code that is kept on one line, in characters."""
 
 
 class CodeColours(HighlightTheme):
@@ -42,13 +42,13 @@ class CodeColours(HighlightTheme):
 
 
 def colour_code(text: str, language: str = "python") -> Content:
-    """Return code coloured by its syntax."""
+    """Return code with syntax highlighting."""
     lexer = language.split(maxsplit=1)[0] if language.split() else "text"
     return highlight(text.rstrip("\n"), language=lexer, theme=CodeColours)
 
 
 def mark_rows(code: Content, rows: Collection[int], style: str = MARKED) -> Content:
-    """Return code with some of its rows marked, each from its first character to its last."""
+    """Return code with some rows marked, without their indentation."""
     start = 0
     for row, line in enumerate(code.plain.split("\n")):
         if row in rows:
@@ -58,10 +58,10 @@ def mark_rows(code: Content, rows: Collection[int], style: str = MARKED) -> Cont
 
 
 class CodeFence(MarkdownFence):
-    """Code of a lesson that is only read, not run."""
+    """A lesson's code that is only shown, not run."""
 
     def __init__(self, markdown: Markdown, token: MarkdownToken, code: str) -> None:
-        """Wrap lines that are too long, except in plain text, which may be a drawing."""
+        """Wrap long lines, except in plain text, which may be a drawing."""
         super().__init__(markdown, token, code)
         self.set_class(self.lexer.partition(" ")[0] not in ("", "text"), "-wraps")
 
@@ -70,15 +70,15 @@ class CodeFence(MarkdownFence):
         cls,
         code: str,
         language: str,
-        ansi: bool = False,  # noqa: FBT001, FBT002  the signature of Textual
-        dark: bool = False,  # noqa: FBT001, FBT002  the signature of Textual
+        ansi: bool = False,  # noqa: FBT001, FBT002  Textual's signature
+        dark: bool = False,  # noqa: FBT001, FBT002  Textual's signature
     ) -> Content:
         del ansi, dark
         return colour_code(code, language)
 
 
 class Paragraph(MarkdownParagraph):
-    """A paragraph that keeps a short command on one line, to be read and copied whole."""
+    """A paragraph that keeps a short command on one line, so that it can be copied whole."""
 
     def build_from_token(self, token: MarkdownToken) -> None:
         token_copy = copy(token)
@@ -86,7 +86,7 @@ class Paragraph(MarkdownParagraph):
         super().build_from_token(token_copy)
 
     def render_line(self, y: int) -> Strip:
-        """Paint a line, with spaces in place of `KEPT`."""
+        """Render a line with spaces in place of `KEPT`."""
         strip = super().render_line(y)
         if KEPT not in strip.text:
             return strip
@@ -106,7 +106,7 @@ def _keep_spaces(token: MarkdownToken) -> MarkdownToken:
 
 
 class LessonText(Markdown):
-    """Markdown of a lesson or of a help text, with the parser that the lessons are checked with."""
+    """The Markdown of a lesson or a help text, parsed as in the lesson checks."""
 
     BLOCKS = {  # noqa: RUF012  declared as Textual does
         **Markdown.BLOCKS,
@@ -117,7 +117,7 @@ class LessonText(Markdown):
     }
 
     def __init__(self, text: str, *, id: str | None = None, is_read: bool = False) -> None:  # noqa: A002  Textual's name
-        """Show a text; with `is_read`, `format_commands` is applied only to commands in a fence."""
+        """Show a text; with `is_read`, `format_commands` is applied only to its code fences."""
         typed = complete_commands(text) if is_read else format_commands(text)
         super().__init__(typed, id=id, parser_factory=_parser, open_links=False)
 

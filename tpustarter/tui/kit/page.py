@@ -1,4 +1,4 @@
-"""The base of every screen: heading, key line, help, and the one place that shows errors."""
+"""The base class of every screen, with heading, key line, help and error handling."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RELEASE: list[BindingType] = [
         tooltip="as t does, while you type",
     ),
 ]
-"""The keys that end a process, on every screen; the second is for screens where the user types."""
+"""The keys that end a process, on every screen; the second one also works while the user types."""
 CTRL_C = Binding(
     "ctrl+c",
     "stop",
@@ -50,42 +50,43 @@ CTRL_C = Binding(
     tooltip="ends what runs; x and Esc do so, too",
     priority=True,
 )
-"""The key that stops, for screens where the user types while something runs."""
+"""The key that stops a run, for screens where the user types while something runs."""
 EXPLAIN = Binding("f", "explain", "explain an error", show=False, tooltip="tpustarter explain FILE")
-"""The key that opens the explanation of an error, as on the home screen.
+"""The key that opens the screen for explaining an error, as on the home screen.
 
-It is for screens with no failure of their own that the same key would explain.
+It is for screens where the same key does not explain a failure of their own.
 """
 
 
 AIRY = 34
-"""Lines from which the areas of a screen have margins and padding."""
+"""Minimum screen height, in lines, for margins and padding."""
 
 
 class Page(WholeScreen):
-    """A full screen; `stop_work` ends what it runs when it is closed."""
+    """A full screen; closing it calls `stop_work`."""
 
     HELP: ClassVar[str | None] = ""
-    """The help of the screen, as Markdown."""
+    """The screen's help, as Markdown."""
     AUTO_FOCUS = ""
     CALLED: ClassVar[str] = ""
-    """The name of the screen for a link back to it, such as `the list of lessons`."""
+    """The screen's name in a link back to it, such as `the list of lessons`."""
     STILL_RUNS: ClassVar[str] = ""
-    """The message of the first Esc while something runs; a second Esc stops that.
+    """The message shown at the first Esc while something runs; a second Esc stops it.
 
-    Without a message one Esc does.
+    Without a message, the first Esc stops it.
     """
     LOST_WITH_PROCESS: ClassVar[str] = ""
-    """The loss that ending the process would mean here, in words.
+    """A description of the work that would be lost if the process were ended.
 
-    If there is something, the key that ends the process asks first: it may be a stray letter.
+    If it is not empty, the key that ends the process asks for confirmation, because the key may
+    have been a stray letter.
     """
     is_ready = True
-    """True if keys act on what is seen; they wait until the screen is laid out, see `take_keys`."""
+    """True once the screen is laid out; until `take_keys` is called, keys wait."""
     ready_at = 0.0
-    """The time since which they do, by the clock of the keys' time stamps."""
+    """The time at which the screen became ready, on the clock of the key events."""
     live_run: LiveRun[Any] | None = None
-    """The run that this screen follows, and that its keys stop."""
+    """The run that this screen shows, and that its keys stop."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
@@ -100,11 +101,11 @@ class Page(WholeScreen):
 
     @property
     def tutor(self) -> AppSession:
-        """The app, with its content and settings."""
+        """The app session, with its content and settings."""
         return find_session(self)
 
     def body(self) -> Iterable[Widget]:
-        """Return the widgets between heading and key line."""
+        """Return the widgets between the heading and the key line."""
         return ()
 
     def compose(self) -> Iterable[Widget]:
@@ -113,11 +114,11 @@ class Page(WholeScreen):
         yield KeyBar(markup=False)
 
     def first_line(self) -> Heading:
-        """Return the first line of the screen: its title, and the machine at the right."""
+        """Return the heading, with the screen's title and the machine at the right."""
         return Heading(self._heading)
 
     def rename(self, title: str) -> None:
-        """Change the title."""
+        """Change the screen's title."""
         self.query_one(Heading).rename(title)
 
     def on_resize(self) -> None:
@@ -125,7 +126,7 @@ class Page(WholeScreen):
 
     @on(RowList.OptionHighlighted)
     def show_place(self, event: RowList.OptionHighlighted) -> None:
-        rows = event.option_list  # its rows may have changed by now
+        rows = event.option_list  # its rows may have changed since the event
         can_be_marked = [option.id is not None for option in rows.options]
         above = sum(can_be_marked[: rows.highlighted or 0])
         self.show_status(f"{above + 1} of {sum(can_be_marked)}" if rows.max_scroll_y else "")
@@ -135,15 +136,15 @@ class Page(WholeScreen):
         self.query_one(KeyBar).show_status(text)
 
     def set_area_title(self, area: str, result: str) -> None:
-        """Show the result of an area as the title of its frame."""
-        # A whole frame has space around its title, a rule has none.
+        """Show an area's result as its border title."""
+        # A full border puts spaces around its title, a single rule does not.
         title = style_sentence(result)
         is_framed = self.size.width >= FRAMED or self.has_class("-empty")
         parted = title if is_framed or not result else Content(" ") + title + " "
         self.query_one(f"#{area}").border_title = parted
 
     def stop_work(self) -> bool:
-        """Stop the screen's work and return at once; return whether anything was running."""
+        """Stop the screen's run without waiting; return whether anything was running."""
         if self.live_run is None or not self.can_stop:
             return False
         self.live_run.stop()
@@ -151,7 +152,7 @@ class Page(WholeScreen):
 
     @property
     def can_stop(self) -> bool:
-        """True if something runs that was not stopped yet."""
+        """True if something is running that the user has not stopped."""
         return self.live_run is not None and self.live_run.can_stop
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -171,7 +172,7 @@ class Page(WholeScreen):
         self.refresh_bindings()
 
     def action_ask_to_stop(self) -> None:
-        """Stop at the second Esc, so that a user who only wants to leave loses nothing."""
+        """Stop only at the second Esc, so that users who just want to leave lose nothing."""
         if self.tutor.confirm_or_ask(self.STILL_RUNS):
             self.action_stop()
 
@@ -183,7 +184,7 @@ class Page(WholeScreen):
         self.stop_work()
 
     def on_paste(self, event: Paste) -> None:
-        """Explain pasted text of more than one word, unless the focus is where text is typed."""
+        """Explain pasted text of more than one word, unless a text field has the focus."""
         is_typed = self.focused is not None and self.focused.check_consume_key("y", "y")
         if len(event.text.split()) > 1 and not is_typed:
             from tpustarter.tui.explain.failed_run import read_failure
@@ -193,18 +194,18 @@ class Page(WholeScreen):
 
     @work(thread=True, exit_on_error=False, group="remember")
     def remember(self) -> None:
-        """Save the user's settings, in a worker."""
+        """Save the user's settings in a worker."""
         settings.save_settings(self.tutor.choices)
 
     def take_keys(self) -> None:
-        """Act on the keys that waited for this screen, and on all further keys."""
+        """Mark the screen as ready, so that waiting and later keys are handled."""
         if not self.is_ready:
             self.is_ready, self.ready_at = True, monotonic()
             self.refresh_bindings()
             self.post_message(PageReady())
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Show a worker's error, after which keys wait for it no more."""
+        """Show a worker's error, and stop holding back keys for that worker."""
         if not self.can_stop:
             self.tutor.withdraw(self.STILL_RUNS)
         if error := find_worker_error(event):
@@ -215,7 +216,7 @@ class Page(WholeScreen):
         self.show_moved_files()
 
     def show_moved_files(self) -> None:
-        """Show which files of the user were moved aside, each once."""
+        """Notify the user once about each of their files that was moved aside."""
         redact = Redactor(os.environ)
         for sentence in locations.pop_move_notices():
             self.notify(
@@ -223,10 +224,10 @@ class Page(WholeScreen):
                 severity="warning",
                 markup=False,
                 timeout=30,
-            )  # as a warning it stays when the next key is pressed
+            )  # a warning, because those stay when the next key is pressed
 
     def show_error(self, error: BaseException) -> None:
-        """Show a Problem with its hint, and any other error as a bug of the program."""
+        """Show a Problem with its hint, and any other error as a bug in tpustarter."""
         problem = find_problem(error) or error
         if isinstance(problem, Problem):
             if problem.code != ExitCode.LIMIT or not isinstance(self.tutor.screen, NoticeSheet):
@@ -245,7 +246,7 @@ class Page(WholeScreen):
 
 
 class DialogWindow(VerticalScroll):
-    """A frame with a title, in front of a screen that stays in sight around it."""
+    """A titled frame in front of a screen, which stays visible around it."""
 
     def __init__(self, title: str, content: Widget) -> None:
         super().__init__(content, id="sheet")
@@ -253,7 +254,7 @@ class DialogWindow(VerticalScroll):
 
 
 class Sheet(ModalScreen[None]):
-    """A text in front of a screen, which any of the usual keys closes."""
+    """A dialog that shows one widget; Esc, Enter or q closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,enter,q", "dismiss", "close", key_display="Esc", tooltip="put it away"),
@@ -272,7 +273,7 @@ class Sheet(ModalScreen[None]):
         yield KeyBar(markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `page_down` where there is more than fits, and `release` for a TPU or GPU."""
+        """Allow `page_down` if the text does not fit, and `release` for a TPU or GPU."""
         if action == "page_down":
             return self.query_one("#sheet").max_scroll_y > 0
         if action == "release":
@@ -292,14 +293,14 @@ class Sheet(ModalScreen[None]):
 
 
 class NoticeSheet(Sheet):
-    """A plain text, such as a Problem."""
+    """A dialog with plain text, such as a Problem."""
 
     def __init__(self, title: str, text: str) -> None:
         super().__init__(title, Static(style_lines(text)))
 
 
 class HelpSheet(Sheet):
-    """The help of a screen: its purpose, the keys that work on it now, and the rest of its text."""
+    """A screen's help: its purpose, its active keys, and the rest of its help text."""
 
     def __init__(self, screen: Screen[Any], text: str) -> None:
         from tpustarter.tui.kit.markdown_text import LessonText
@@ -312,19 +313,19 @@ class HelpSheet(Sheet):
         ]
         table = "\n".join(["| key | does | as a command, or a note |", "|---|---|---|", *keys])
         opening, _, rest = text.strip().partition("\n\n")
-        # Once, on the first screen: there it is looked for, and elsewhere it only repeats itself.
+        # Only on the first screen, where users look for it; elsewhere it would be repetitive.
         how = describe_shell() if len(get_app(screen).screen_stack) == 1 else ""
         said = "\n\n".join(filter(None, (opening, how, table, rest)))
         super().__init__("Help", LessonText(f"{said}\n", is_read=True))
 
 
 class ConfirmWindow(ModalScreen[bool]):
-    """A question before something is changed; the answer is True or False."""
+    """A question before something is changed; the result is True or False."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "yes", tooltip="do it"),
         Binding("n,escape", "answer(False)", "no", tooltip="change nothing"),
-        Binding("t,ctrl+t", "app.release", show=False),  # works everywhere, and is no answer
+        Binding("t,ctrl+t", "app.release", show=False),  # works everywhere; it is not an answer
     ]
 
     def __init__(self, title: str, text: str) -> None:
@@ -341,7 +342,7 @@ class ConfirmWindow(ModalScreen[bool]):
 
 
 class ConfirmEndProcess(ConfirmWindow, inherit_bindings=False):
-    """The question whether to end a process; its key may have been a letter meant for an editor."""
+    """A question whether to end a process, because its key may have been meant for an editor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "yes", tooltip="end it"),
@@ -350,7 +351,7 @@ class ConfirmEndProcess(ConfirmWindow, inherit_bindings=False):
 
 
 class ConfirmQuit(ConfirmWindow):
-    """The question whether to quit, because Ctrl-C is also the key that stops something."""
+    """A question whether to quit, because Ctrl+C is also the key that stops a run."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "quit", tooltip="so does another Ctrl+C"),
@@ -368,7 +369,7 @@ class ConfirmQuit(ConfirmWindow):
 
 
 class ConfirmQuitWhileTyping(ConfirmQuit, inherit_bindings=False):
-    """The question whether to quit where the user types: a letter is typed, and is no answer."""
+    """A question whether to quit while the user is typing, which letters do not answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "answer(True)", "quit", key_display="Ctrl+C", tooltip="for good"),
@@ -378,7 +379,7 @@ class ConfirmQuitWhileTyping(ConfirmQuit, inherit_bindings=False):
     ANSWER = "To quit, press Ctrl+C again. To go on, just type on."
 
     def on_key(self, event: Key) -> None:
-        """Go back to the field, and act there on the key, whether it is a letter or not."""
+        """Return to the text field and send it the key."""
         event.stop()
         self.action_answer(yes=False)
         find_session(self).repeat_key(event)

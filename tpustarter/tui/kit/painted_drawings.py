@@ -1,4 +1,4 @@
-"""Drawings and bars in the colours of the theme; their shapes suffice without any."""
+"""Drawings and bars in the theme's colours; they are readable without colours, too."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tpustarter.text import bars
 from tpustarter.tui.kit.safe_text import clean_text
 
 _FRAME = "[\u2500-\u257f]+"
-"""Lines of boxes and axes."""
+"""Box-drawing characters, for frames and axes."""
 _MEASURED = "[\u2580-\u259f\u2800-\u28ff]+"
-"""Blocks and dots, of which bars and curves are made."""
+"""Block elements and Braille dots, for bars and curves."""
 _RUN = re.compile(f"({_FRAME})|{_MEASURED}")
 
 
 _BAR = re.compile(f"{bars.FULL}+|{bars.EMPTY}+")
 CURVES = ("$key", "$keyword", "$string", "$warn")
-"""The colours of the curves; each is also that of the curve's name."""
+"""The colours of the curves and of their names."""
 
 
 def paint_drawings(shown: Iterable[Drawing], width: int, *, has_colours: bool) -> Content:
-    """Return the drawings of a block, at most `width` columns wide.
+    """Render a block's drawings, at most `width` columns wide.
 
     Args:
         shown: Curves, bars and arrays over devices.
-        width: The columns available.
-        has_colours: Whether the terminal shows colours; without them curves differ by their signs.
+        width: The available columns.
+        has_colours: Whether the terminal shows colours; otherwise curves differ by their symbols.
     """
     return Content("\n\n").join(
         _curves(draw_curves(one, width, has_colours=has_colours))
@@ -47,7 +47,7 @@ def _curves(plot: DrawnCurves) -> Content:
 
 
 def paint_drawing(text: str) -> Content:
-    """Return a drawing with its data highlighted, and its frames and axes muted."""
+    """Return a drawing with its data highlighted and its frames and axes muted."""
     text = clean_text(text)
     spans = [
         Span(run.start(), run.end(), "$muted" if run[1] else "$key") for run in _RUN.finditer(text)
@@ -56,7 +56,7 @@ def paint_drawing(text: str) -> Content:
 
 
 def colour_bar(text: str | Content) -> Content:
-    """Return a line of text, with any bar of `text.bars` in its colours."""
+    """Return a line of text with any bar from `text.bars` in colour."""
     line = Content(text) if isinstance(text, str) else text
     for run in _BAR.finditer(line.plain):
         line = line.stylize("$key" if run[0][0] == bars.FULL else "$border-blurred", *run.span())

@@ -1,6 +1,6 @@
-"""Lists of rows to choose from, which every screen uses.
+"""Lists of selectable rows, used by every screen.
 
-The first screen needs only this module; keep imports that take long to load out of it.
+The first screen needs this module at start-up, so keep slow imports out of it.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ def get_app(node: MessagePump) -> App[Any]:
 
 REVERSE = RichStyle(reverse=True)
 EDGE = "▌"
-"""The first column of the marked row."""
+"""The mark in the first column of the highlighted row."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a list; without an id it is text that cannot be chosen."""
+    """A row of a list; without an id, it is text that cannot be selected."""
 
     id: str | None
     left: Content | str | LaidOutLines
     right: str = ""
     more: tuple[LaidOutLines, ...] = ()
     whole: Content | None = None
-    """Text after `left`, shown only where it fits whole."""
+    """Text after `left`, shown only if all of it fits."""
     hang: int = 0
-    """Columns of a label; where `left` does not fit, it goes on below the end of the label."""
+    """The width of a label in `left`, in columns; wrapped lines are indented by it."""
 
     def line(self) -> LaidOutLines:
-        """Return the row as lines that are laid out again for every width."""
+        """Return the row as lines that are laid out for each width."""
         if isinstance(self.left, LaidOutLines):
             return self.left
         label = Content(self.left) if isinstance(self.left, str) else self.left
@@ -58,7 +58,7 @@ class Row:
 
 
 class RowList(OptionList):
-    """Rows to choose from; the highlighted one stays so when rows change or move."""
+    """A list of selectable rows that keeps its highlighted row when rows change or move."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "open", key_display="Enter"),
@@ -67,9 +67,9 @@ class RowList(OptionList):
     ]
 
     def show(self, rows: Iterable[Row], *, highlight: str | None = None) -> None:
-        """Replace all rows, and highlight the named row or, by default, the same row as before.
+        """Replace all rows, and highlight the given row or, by default, the same row as before.
 
-        The list keeps its scroll offset, unless another order would move the mark out of sight.
+        The list keeps its scroll offset unless the new order moves the highlighted row out of view.
         """
         target = highlight or self.highlighted_id
         top, before = self.scroll_offset.y, [option.id for option in self.options]
@@ -90,7 +90,7 @@ class RowList(OptionList):
             self.scroll_home(animate=False)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the height of all rows; Textual (8.2.8) forgets the room of a scrollbar."""
+        """Return the height of all rows; Textual (8.2.8) ignores the scrollbar's width."""
         return super().get_content_height(container, viewport, width - 1)
 
     def change(self, row: Row) -> None:
@@ -99,12 +99,12 @@ class RowList(OptionList):
             self.replace_option_prompt(row.id, row.line())
 
     def render_line(self, y: int) -> Strip:
-        """Render a line, marking the highlighted row for terminals without colours too."""
+        """Render a line, marking the highlighted row even on terminals without colours."""
         return mark_row(self, super().render_line(y), is_in_use=self.has_focus)
 
     @property
     def highlighted_id(self) -> str | None:
-        """The id of the highlighted row, or None without one."""
+        """The highlighted row's id, or None."""
         option = self.highlighted_option
         return option.id if option else None
 
@@ -115,7 +115,7 @@ class RowList(OptionList):
         self._move_by(super().action_page_down)
 
     def _move_by(self, page: Callable[[], object]) -> None:
-        """Move by a page; without room, Textual (8.2.8) looks for a line that is not there."""
+        """Move by a page; in an area of zero size, Textual (8.2.8) would look up a missing line."""
         if self.highlighted is None:
             page()
         elif self.scrollable_content_region.area:
@@ -123,18 +123,18 @@ class RowList(OptionList):
             self._show_rest()
 
     def action_last(self) -> None:
-        """Move to the last row that can be chosen, and show the text below it."""
+        """Move to the last selectable row, and show the text below it."""
         super().action_last()
         self._show_rest()
 
     def action_cursor_down(self) -> None:
-        """Move down; at the last row that can be chosen, show the text below it first."""
+        """Move down; at the last selectable row, show the text below it first."""
         if self._show_rest():
             return
         super().action_cursor_down()
 
     def _show_rest(self) -> bool:
-        """Scroll to the end if the last row that can be chosen is marked; return whether it did."""
+        """Scroll to the end if the last selectable row is highlighted; return whether it did."""
         index = self.highlighted
         is_last = index is not None and not any(option.id for option in self.options[index + 1 :])
         if not is_last or self.is_vertical_scroll_end:
@@ -143,7 +143,7 @@ class RowList(OptionList):
         return True
 
     def action_cursor_up(self) -> None:
-        """Move up; at the first row that can be chosen, show the text above it."""
+        """Move up; at the first selectable row, show the text above it."""
         super().action_cursor_up()
         index = self.highlighted
         if index is not None and not any(option.id for option in self.options[:index]):
@@ -151,10 +151,10 @@ class RowList(OptionList):
 
 
 def mark_row(rows: OptionList, strip: Strip, *, is_in_use: bool) -> Strip:
-    """Return a line of a list, marked if it is of the highlighted row.
+    """Return a list's rendered line, marked if it belongs to the highlighted row.
 
-    The mark is an edge; with the terminal's own theme the line is reversed. Textual's option lists
-    leave `text-style: reverse` out (8.2.8, `get_visual_style`).
+    The mark is an edge, or reverse video in the terminal's own theme. Textual's option lists ignore
+    `text-style: reverse` (8.2.8, `get_visual_style`).
     """
     first = next(iter(strip), None) if is_in_use else None
     if first is None or first.style is None:
@@ -165,29 +165,29 @@ def mark_row(rows: OptionList, strip: Strip, *, is_in_use: bool) -> Strip:
     app = get_app(rows)
     if app.theme == TERMINAL.name:
         return strip.apply_style(REVERSE)
-    if not first.text.startswith(" "):  # no room for an edge
+    if not first.text.startswith(" "):  # no space for an edge
         return strip
     edge = Segment(EDGE, first.style + RichStyle(color=app.current_theme.variables["key"]))
     return Strip([edge, *strip.crop(1)], strip.cell_length)
 
 
 class DelayedRowList(RowList):
-    """Rows that may arrive after the first keys; those keys act once there is a row."""
+    """A list whose rows may arrive after the first keys, which are handled once there is a row."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id)
         self._early: list[Callable[[], None]] = []
         self.is_moved = False
-        """True if a key has moved the mark."""
+        """True if a key has moved the highlight."""
 
     def show(self, rows: Iterable[Row], *, highlight: str | None = None) -> None:
-        """Replace all rows, and act on the keys that came before there were any."""
+        """Replace all rows, and handle the keys that were pressed before there were any."""
         super().show(rows, highlight=highlight)
         while self._early and self.highlighted_id:
             self._early.pop(0)()
 
     def call_once_shown(self, action: Callable[[], None]) -> None:
-        """Call a function once the list has a row: now, or when the rows arrive."""
+        """Call a function now if the list has rows, or else when they arrive."""
         if self.highlighted_id:
             action()
         else:
@@ -213,20 +213,20 @@ class DetailRows(RowList):
         Binding("enter", "leave", "open", key_display="Enter"),
     ]
     leading: Collection[str] = ()
-    """Ids of rows that open another screen; they have no details."""
+    """Ids of rows that open another screen instead of details."""
 
     def on_resize(self) -> None:
-        """Announce the highlighted row again, once the list is as high as its rows need."""
+        """Post the highlighted row again once the list is high enough for all rows."""
         option, index = self.highlighted_option, self.highlighted
         if option and index is not None and not self.max_scroll_y:
             self.post_message(self.OptionHighlighted(self, option, index))
 
     def action_leave(self) -> None:
-        """Select the marked row; this action exists for its label, "open"."""
+        """Select the highlighted row; this action exists only for its label, "open"."""
         self.action_select()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow the one of `select` and `leave` that fits the marked row."""
+        """Allow `leave` if the highlighted row opens another screen, and `select` otherwise."""
         if action in ("select", "leave"):
             wanted = "leave" if self.highlighted_id in self.leading else "select"
             return self.highlighted_id is not None and action == wanted
@@ -234,17 +234,17 @@ class DetailRows(RowList):
 
 
 class DelayedDetailRows(DetailRows, DelayedRowList):
-    """Rows with details, or that lead to a screen, which may arrive after the first keys."""
+    """A `DetailRows` list whose rows may arrive after the first keys."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Accept Enter for the row that will be marked."""
+        """Allow Enter before there are rows, for the row that will be highlighted."""
         if action == "leave" and self.highlighted_id is None:
             return True
         return super().check_action(action, parameters)
 
 
 class SidePanel(VerticalScroll, can_focus=False):
-    """Text beside the widget that has the keys; its frame names the key that scrolls it."""
+    """Text next to the focused widget; its border names the key that scrolls it."""
 
     def __init__(self, area: str, rest: str = "Space reads on") -> None:
         self._text = Static()
@@ -252,12 +252,12 @@ class SidePanel(VerticalScroll, can_focus=False):
         self._rest = rest
 
     def show(self, found: VisualType) -> None:
-        """Show another text, from its beginning."""
-        self._text.update(found)  # this may come before it is mounted
+        """Show another text from its beginning."""
+        self._text.update(found)  # the panel may not be mounted yet
         self.scroll_home(animate=False)
 
     def read_on(self) -> None:
-        """Scroll down one page, or from the end back to the top."""
+        """Scroll down by a page, or from the end back to the top."""
         if self.scroll_offset.y < self.max_scroll_y:
             self.scroll_page_down(animate=False)
         else:

@@ -1,4 +1,4 @@
-"""Text from elsewhere, made safe and tidy for the screen."""
+"""Cleaning of untrusted text for display in a terminal."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections import deque
 from tpustarter.text.terminal import escape_text
 
 SHOWN_LINES = 400
-"""Lines of a growing output that are kept on the screen; the log has all of them."""
+"""Maximum number of output lines on the screen; the log has all of them."""
 LINE_CHARACTERS = 2000
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 
 
 def clean_text(text: str) -> str:
-    """Remove colours from a text, and escape other control characters."""
+    """Remove colour codes from a text, and escape other control characters."""
     lines = text.replace("\r\n", "\n").split("\n")
     return "\n".join(_clean_line(line) for line in lines)
 
@@ -27,13 +27,13 @@ def plain_source(text: str) -> str:
 
 
 def _clean_line(line: str) -> str:
-    # A program that redraws its line ends each version with a carriage return: keep the last one.
+    # A program that redraws a line ends each version with a carriage return. Keep the last version.
     last = line.rstrip("\r").rpartition("\r")[2]
     return escape_text(_COLOURS.sub("", last).expandtabs(4)[:LINE_CHARACTERS])
 
 
 class OutputTail:
-    """The last lines of an output that is still growing."""
+    """The last lines of output that is still being written."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=SHOWN_LINES)
@@ -42,7 +42,7 @@ class OutputTail:
         self._count = 0
 
     def add(self, text: str) -> None:
-        """Add a piece of output, which may end in the middle of a line."""
+        """Add output, which may end in the middle of a line."""
         *whole, rest = text.split("\n")
         for line in whole:
             self._lines.append(_clean_line(self._partial + line))
@@ -57,11 +57,11 @@ class OutputTail:
 
     @property
     def text(self) -> str:
-        """A note on the number of lines above, then the last `SHOWN_LINES` lines."""
+        """A note with the number of omitted lines, and the last `SHOWN_LINES` lines."""
         return self.last(SHOWN_LINES)
 
     def last(self, most: int) -> str:
-        """Return a note on the lines above, then the last `most` lines and the unfinished one."""
+        """Return the last `most` lines and the unfinished one, after a note about omitted lines."""
         above = max(self._count - most, 0)
         lines = [*self._lines][-most:]
         if self._partial:

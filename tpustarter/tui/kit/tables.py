@@ -1,4 +1,4 @@
-"""Tables of a lesson: each column as wide as its content, as far as there is room."""
+"""Lesson tables, with columns as wide as their content if they fit."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tpustarter.tui.kit.text_layout import LaidOutLines
 from tpustarter.tui.terminal.markdown_blocks import CellTable, MarkdownTableCellContents
 
 GAP = 2
-"""Columns between two cells."""
+"""Spaces between two cells."""
 HEADER = "bold underline"
 
 
 class LessonTable(CellTable):
-    """A table that is one text, laid out again for every width."""
+    """A table that is rendered as one text and laid out for each width."""
 
     def compose(self) -> ComposeResult:
         yield _TableText(*self.cells())
 
 
 class _TableText(MarkdownTableCellContents):
-    """A table as one text, in which links work."""
+    """A table as one text with working links."""
 
     def __init__(self, headers: Sequence[Content], rows: Sequence[Sequence[Content]]) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class _TableText(MarkdownTableCellContents):
 
 
 class TableRows(LaidOutLines):
-    """The rows of a table below its header."""
+    """A table's header and rows."""
 
     def __init__(self, headers: Sequence[Content], rows: Sequence[Sequence[Content]]) -> None:
         self._headers = [header.stylize(HEADER) for header in headers]
@@ -60,9 +60,9 @@ def _row(cells: Sequence[Content], columns: Sequence[int]) -> list[Content]:
 
 
 def column_widths(rows: Sequence[Sequence[Content]], width: int) -> list[int]:
-    """Return the column widths: narrow columns in full, and wide ones sharing the remainder.
+    """Return the column widths: narrow columns in full, and wide ones sharing the rest.
 
-    No column is narrower than its longest word, unless there is no room for that.
+    No column is narrower than its longest word, unless the words do not fit either.
     """
     count = max(map(len, rows), default=0)
     cells = [[row[number].plain for row in rows if number < len(row)] for number in range(count)]

@@ -1,4 +1,4 @@
-"""Texts that are laid out again for every width: hanging labels, figures at the right, stacks."""
+"""Texts that are laid out for each width, with hanging labels, right-aligned figures or columns."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ STATUS_STYLES = {
     "next": "bold $key",
     "stage": "bold",
 }
-"""The colours of a status; they only repeat what its word says."""
+"""The styles of status words; they add no information to the words."""
 
 CODE = "b"
-"""The style of code in a sentence: it looks like `bold`, as of titles, but stays on one line."""
+"""The style of code in a sentence: it looks like `bold` in titles, but is kept on one line."""
 MIN_TEXT_WIDTH = 16
-"""The least width of a text beside its label; with less room it goes on below the label."""
+"""Minimum width of a text next to its label; otherwise the text wraps below the label."""
 FRAMED = 100
-"""Columns of a terminal from which areas have a whole frame, as in `app.HORIZONTAL_BREAKPOINTS`."""
+"""Minimum terminal width for areas with a full border, as in `app.HORIZONTAL_BREAKPOINTS`."""
 WIDE = FRAMED - 2
-"""Columns from which a key line names more than a few keys."""
+"""Minimum width of a key line for showing more than a few keys."""
 FEWEST_COLUMNS = 3
-"""Fewer columns are longer than a flow of the same texts, and no easier to read."""
+"""Minimum number of columns; fewer would be longer than running text and no easier to read."""
 MIN_TITLE_WIDTH = 8
-"""The least width of a wrapped title beside its figure; with less room the title is cut."""
+"""Minimum width of a wrapped title next to its figure; otherwise the title is truncated."""
 
 
 def status_word(status: str, text: str, width: int = 0) -> Content:
-    """Return a status word in the colours of the status."""
+    """Return a status word in its style, padded to `width` columns."""
     words = text.rstrip()
     filling = " " * (max(width, len(text)) - len(words))
     return Content.styled(words, STATUS_STYLES.get(status, "")) + filling
 
 
 def group_heading(text: str) -> Content:
-    """Return the heading above a group of lines."""
+    """Return a styled heading for a group of lines."""
     return Content.styled(text, "bold $label")
 
 
 def style_sentence(text: str) -> Content:
-    """Return one of the program's sentences with code in bold, in place of its backticks."""
+    """Return a sentence of the program with bold code in place of backticks."""
     pieces = escape_text(text).split("`")
-    if len(pieces) % 2 == 0:  # a backtick without its partner
+    if len(pieces) % 2 == 0:  # an unmatched backtick
         return Content(escape_text(text))
     return Content("").join(
         Content.styled(piece, CODE if number % 2 else "") for number, piece in enumerate(pieces)
@@ -73,14 +73,14 @@ def style_sentence(text: str) -> Content:
 
 
 def style_lines(text: str) -> Content:
-    """Return lines of the program, such as an error with its hint, styled by `style_sentence`."""
+    """Return lines, such as an error with its hint, each styled by `style_sentence`."""
     return Content("\n").join(
         style_sentence(line) for line in clean_text(format_commands(text)).split("\n")
     )
 
 
 def wrap_text(text: Content, width: int) -> list[Content]:
-    """Return the lines of a text; "12 min" stays on one of them, and so does code that fits one."""
+    """Wrap a text, without breaking quantities such as "12 min" or code that fits on one line."""
     plain_text = (
         add_unbreakable_spaces(text.plain) if len(program_command()) <= width else text.plain
     )
@@ -93,11 +93,11 @@ def wrap_text(text: Content, width: int) -> list[Content]:
 
 
 class LaidOutLines(Visual):
-    """A visual of lines that are laid out again for every width."""
+    """A visual made of lines that are laid out for each width."""
 
     @abstractmethod
     def lines(self, width: int) -> list[Content]:
-        """Return the lines; none is wider than `width`."""
+        """Return the lines, none wider than `width`."""
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:  # noqa: ARG002
         return container_width
@@ -113,12 +113,12 @@ class LaidOutLines(Visual):
 
 
 def adapt_commands(text: Content) -> Content:
-    """Rewrite the commands in a styled text as `format_commands` does, and keep the styles."""
+    """Apply `format_commands` to a styled text, keeping its styles."""
     shown = format_commands(text.plain)
     growth = len(program_command()) - len(NAME)
     if shown == text.plain:
         return text
-    replaced: list[int] = []  # where the command has replaced the name
+    replaced: list[int] = []  # offsets at which the command has replaced the name
     for match in re.finditer(NAME, text.plain):
         if shown.startswith(program_command(), match.start() + growth * len(replaced)):
             replaced.append(match.start())
@@ -134,10 +134,10 @@ def adapt_commands(text: Content) -> Content:
 
 
 class HangingText(LaidOutLines):
-    """A label and a text with a hanging indent: its further lines start below the text."""
+    """A label and a text with a hanging indent, so that wrapped lines align with the text."""
 
     def __init__(self, label: Content | str, text: Content | str, *, is_typed: bool = True) -> None:
-        """Join label and text; `is_typed` shows commands as they are typed here."""
+        """Join a label and a text; with `is_typed`, apply `format_commands` to the text."""
         self._label = Content.styled(label, "$label") if isinstance(label, str) else label
         content = Content(text) if isinstance(text, str) else text
         self._text = adapt_commands(content) if is_typed else content
@@ -151,7 +151,7 @@ class HangingText(LaidOutLines):
 
 
 class StackedText(LaidOutLines):
-    """Pieces of text below each other, each laid out again for every width."""
+    """Pieces of text, one below the other, each laid out for each width."""
 
     def __init__(self, pieces: Iterable[LaidOutLines | Content]) -> None:
         self._pieces = list(pieces)
@@ -167,7 +167,7 @@ class StackedText(LaidOutLines):
 
 
 class TextLine(LaidOutLines):
-    """A line: text at the left, shortened to fit, a number at the right, and more lines below."""
+    """A line with text at the left, a figure at the right, and more lines below it."""
 
     def __init__(
         self,
@@ -181,11 +181,12 @@ class TextLine(LaidOutLines):
         """Lay out the parts of a line.
 
         Args:
-            left: The text; its end is cut where there is no room.
-            right: A figure.
-            below: Pieces below.
-            whole: A text after `left`, shown only where it fits whole.
-            hang: Columns of a label; `left` is wrapped below the end of the label, not cut.
+            left: The text, truncated if it does not fit.
+            right: The figure.
+            below: Pieces of text below the line.
+            whole: A text after `left`, shown only if all of it fits.
+            hang: The width of a label in `left`, in columns. With a label, `left` is wrapped and
+                indented by this width instead of truncated.
         """
         self._hang = hang
         self._left = left
@@ -211,7 +212,7 @@ class TextLine(LaidOutLines):
 
 
 class TextColumns(LaidOutLines):
-    """Short texts in columns, to be read downwards; in one flow where there is no room for them."""
+    """Short texts in columns, read downwards, or as running text if the columns do not fit."""
 
     def __init__(self, texts: Sequence[str], indent: int) -> None:
         self._texts, self._indent = texts, indent
@@ -231,7 +232,7 @@ class TextColumns(LaidOutLines):
 
 
 class KeyLine(LaidOutLines):
-    """Keys in one line; the least important are left out, and the help lists them all."""
+    """As many keys as fit on one line, the most important first; the help lists them all."""
 
     def __init__(
         self, keys: Sequence[Content], ranked: Sequence[int], few: int, *, status: str = ""
@@ -240,9 +241,9 @@ class KeyLine(LaidOutLines):
 
         Args:
             keys: The keys with their labels, in reading order.
-            ranked: Their indices, the most important first.
-            few: The number of keys on less than a wide screen.
-            status: A text at the right; on less than a wide screen only where the keys leave room.
+            ranked: Indices into `keys`, the most important first.
+            few: The maximum number of keys on a screen that is not wide.
+            status: A text at the right; on a screen that is not wide, only if the keys leave room.
         """
         self._keys, self._ranked, self._few = keys, ranked, few
         self._status = Content.styled(status, "$muted")

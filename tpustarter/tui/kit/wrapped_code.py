@@ -1,7 +1,7 @@
-"""Code with a mark before each continuation of a wrapped line, which is no statement of its own.
+"""Code with a mark before each continuation of a wrapped line.
 
-The mark takes no room of the code. It is in the column before it, which is empty or the last one of
-the line numbers, and nothing that is run or copied has it.
+The mark is in the column before the code, which is empty or the last column of the line numbers.
+It is never part of code that is run or copied.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ GOES_ON = "↳"
 
 
 def mark_continuation(strip: Strip, column: int) -> Strip:
-    """Return a painted line with the mark in one of its columns."""
+    """Return a rendered line with the mark in the given column."""
     under = next(iter(strip.crop(column, column + 1)), None)
     mark = Segment(GOES_ON, under.style if under else None)
     return Strip.join([strip.crop(0, column), Strip([mark]), strip.crop(column + 1)])
 
 
 class CodeText(Static):
-    """Code that is only shown; the column at its left is empty."""
+    """Code that is only shown, with an empty column to its left."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
         column = self.gutter.left - 1 - crop.x
@@ -41,7 +41,7 @@ def _goes_on(strip: Strip) -> bool:
 
 
 class WrappedCode(LaidOutLines):
-    """Code after an empty column, or after line numbers as in an editor."""
+    """Code after an empty column, or after line numbers like in an editor."""
 
     def __init__(self, code: Content, *, first_line: int | None = None) -> None:
         self._rows = code.split("\n", allow_blank=True)

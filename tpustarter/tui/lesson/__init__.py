@@ -1,1 +1,1 @@
-"""The lesson page: text, blocks, questions and references."""
+"""The lesson screen, with its text, blocks, questions and references."""

@@ -1,4 +1,4 @@
-"""Availability of the keys of a lesson, and the action of Enter, by the state of its page."""
+"""The actions available on a lesson's page, and the action of Enter."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class EnterAction(Enum):
 
 
 def choose_enter_action(page: LessonPage) -> EnterAction:
-    """Return the action of Enter in the present state of the page."""
+    """Return the action of Enter in the page's current state."""
     what_follows = EnterAction.EXERCISE if page.has_open_exercise else EnterAction.NEXT_LESSON
     view = page.marked_block
     if page.skipped_question:
         return EnterAction.QUESTION
-    if page.is_at_end and page.is_done:  # as the panel in sight says; r runs a block again
+    if page.is_at_end and page.is_done:  # as shown in the end panel; r runs a block again
         return what_follows
     if view is None or view.state.is_passable or not page.is_in_sight(view):
         if not page.is_at_end:
@@ -36,16 +36,16 @@ def choose_enter_action(page: LessonPage) -> EnterAction:
         if page.has_open and not page.is_done:
             return EnterAction.NEXT_OPEN
         return what_follows
-    if view.code.waits_for_change:  # the editor shows the line that is to be changed
+    if view.code.waits_for_change:  # the editor selects the line to change
         return EnterAction.FILL_GAP if view.code.has_gap else EnterAction.CHANGE
-    # The reader sees code to its end before it is run.
+    # Code is run only after the reader has seen all of it.
     return EnterAction.RUN if view.code_is_seen(page.region) else EnterAction.READ_ON
 
 
 def format_position(page: LessonPage) -> str:
-    """Return the state of the marked block if that is out of sight, else how much has been read.
+    """Return the marked block's state if it is out of view, else the reading progress.
 
-    For a block that fills the screen, that is first that its code goes on below, then its state.
+    For a block taller than the screen, first note that its code continues below.
     """
     view = page.marked_block
     if view is None or not page.is_in_sight(view):
@@ -58,12 +58,12 @@ def format_position(page: LessonPage) -> str:
 def list_action_conditions(
     page: LessonPage, opened: OpenedLesson | None, *, running: bool
 ) -> dict[str, Callable[[], bool]]:
-    """Return functions by action that decide whether the action works now.
+    """Return a predicate for each action that decides whether the action is available.
 
     Args:
         page: The lesson's page.
-        opened: The lesson, once it is read.
-        running: Whether a block runs.
+        opened: The lesson, or None until it has been read.
+        running: Whether a block is running.
     """
     editing = page.edited_block is not None
 
@@ -113,7 +113,7 @@ def _has_failed(page: LessonPage) -> bool:
 
 
 def is_failed_task(page: LessonPage) -> bool:
-    """Return whether the marked block is a task whose last try has failed."""
+    """Return whether the marked block is a task whose last attempt has failed."""
     view = page.marked_block
     is_tried = bool(
         view and view.block.is_try and view.state.has_ended and not view.state.has_passed
@@ -122,7 +122,10 @@ def is_failed_task(page: LessonPage) -> bool:
 
 
 def _has_edits(page: LessonPage, *, passed: bool) -> bool:
-    """Return whether the marked block, or any block if none is marked, has edits of that kind."""
+    """Return whether the marked block, or any block if none is marked, has edits.
+
+    Only blocks whose code has passed are considered if `passed` is True, and only others if not.
+    """
     views = [page.marked_block] if page.marked_block else page.views
     return any(view.code.is_edited and view.state.has_passed == passed for view in views)
 
@@ -132,7 +135,7 @@ def _leads_on(page: LessonPage) -> bool:
 
 
 def _is_left_open(page: LessonPage) -> bool:
-    """Return whether going to the next lesson from the end would leave something open."""
+    """Return whether the reader is at the lesson's end while a task or exercise is open."""
     return page.is_at_end and choose_enter_action(page) in (
         EnterAction.NEXT_OPEN,
         EnterAction.EXERCISE,

@@ -1,4 +1,4 @@
-"""The keys of a lesson, and the text of its help."""
+"""The lesson screen's key bindings and help text."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ ENTER = {
     ),
     EnterAction.NEXT_LESSON: ("next lesson", "the one that is next on your path"),
 }
-"""The label and the tooltip of Enter, by its action."""
+"""The label and tooltip of Enter for each of its actions."""
 BINDINGS: list[BindingType] = [
     CTRL_C,
     Binding("1", "answer(1)", "answer", key_display="1, 2, ...", tooltip="by its number"),
@@ -102,8 +102,8 @@ BINDINGS: list[BindingType] = [
     Binding("s", "setup", "set up", tooltip="tpustarter setup PROFILE, which this lesson explains"),
 ]
 LATE = frozenset({"undo", "next"})
-"""Actions listed after the others; otherwise a key has one place for all of its actions."""
+"""Actions listed after the others, although the same key has other actions listed earlier."""
 LATE_IF_WRONG = frozenset({"reset", "jump"})
-"""More of them while a task has not passed, because editing it again comes first."""
+"""Further late actions while a task has not passed, because editing it again comes first."""
 OF_BLOCKS = frozenset({"edit", "run", "run_to_here", "choose"})
-"""Actions on blocks, which are out of sight at the end of a lesson."""
+"""Actions on blocks, which are out of view at the end of a lesson."""

@@ -1,4 +1,4 @@
-"""A lesson read from disk with its progress, drafts and references, as the screen shows it."""
+"""A lesson read from disk, with the progress, drafts and references that its screen shows."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from tpustarter.tui.lesson.page.lesson_commands import split_at_command
 from tpustarter.tui.lesson.references import LessonReference, list_references
 
 TRY_IT = "Press Tab to mark a block, e to change it, and Ctrl+R to run it."
-"""Shown below the heading "Try it": the lessons themselves name no keys."""
+"""Shown below the heading "Try it", because lessons themselves do not mention keys."""
 EXERCISE = "Press p to open it. It is a program with a gap, and Ctrl+R judges what you type there."
 """Shown below a link to an exercise."""
 SET_UP = (
     "Press s for the plan of the set-up {}, which this lesson explains. Nothing is run by that."
 )
-"""Shown below the opening of a lesson whose header holds the steps of a set-up."""
+"""Shown below the opening of a lesson whose header contains set-up steps."""
 _TRY_IT = re.compile(r"^## Try it\n|^\[(Exercise: .+)\]\(exercises/([\w-]+)\.py\)$", re.MULTILINE)
 
 
@@ -50,36 +50,35 @@ class OpenedLesson:
     following: Lesson | None
     known: lesson_progress.LessonProgress
     refers: list[LessonReference]
-    """The words that it uses, and the targets of its links."""
+    """Its glossary words and the targets of its links."""
     exercises: list[Exercise]
     end: LessonEnd
-    """Its end at the time it was opened."""
+    """Its summary at the time it was opened."""
     path: LessonPath | None
-    """The path that the user follows."""
+    """The user's path."""
     lessons: list[Lesson]
-    """All lessons."""
     left_at: str | None
-    """The place at which the lesson was left; None for its beginning."""
+    """The bookmark, or None for the lesson's beginning."""
     drafts: dict[str, BlockDraft]
-    """The user's code by the id of its block."""
+    """The user's code by block id."""
     lost: str = ""
-    """The reason why earlier drafts could not be read; empty if they could."""
+    """The reason why saved drafts could not be read, or ""."""
     printed: dict[str, SavedOutput] = field(default_factory=dict[str, SavedOutput])
-    """The last output of each block, by its id."""
+    """The last output of each block, by block id."""
 
     @property
     def checks(self) -> list[str]:
-        """The ids of the checks that verify the lesson."""
+        """The ids of the lesson's checks."""
         return self.lesson.checks
 
     @property
     def setups(self) -> list[str]:
-        """The profiles of the set-ups whose steps the lesson explains."""
+        """The set-up profiles whose steps the lesson explains."""
         return list(as_object(self.lesson.header.get("setups")))
 
     @property
     def next_exercise(self) -> Exercise | None:
-        """The first unsolved exercise, else the first one, or None if there is none."""
+        """The first unsolved exercise, else the first one, or None."""
         left = [one for one in self.exercises if exercises.read_exercise_state(one) != "pass"]
         return next(iter([*left, *self.exercises]), None)
 
@@ -88,7 +87,7 @@ class OpenedLesson:
         return any(part.block for part in self.parts)
 
     def _with_start(self) -> Iterator[LessonPart]:
-        """Yield the parts, with a hint on typing commands below the first sentence with one."""
+        """Yield the parts, with a hint on typing commands after the first command."""
         is_said = False
         for part in self._with_offer():
             told = None if is_said or part.kind != "markdown" else split_at_command(part.text)
@@ -103,7 +102,7 @@ class OpenedLesson:
                 yield replace(part, text=below)
 
     def _with_offer(self) -> Iterator[LessonPart]:
-        """Yield the parts, with the key for the lesson's set-up below its opening."""
+        """Yield the parts, with a hint on the lesson's set-up below its opening."""
         first, *others = self.parts
         opening, heading, rest = first.text.partition("\n## ")
         if self.setups and first.kind == "markdown":
@@ -115,7 +114,7 @@ class OpenedLesson:
         yield from others
 
     def pieces(self) -> Iterator[LessonPart]:
-        """Yield the parts, with hints that name keys where the text asks to try something."""
+        """Yield the parts, with hints that name keys where the text suggests an activity."""
         note = format_commands("\n".join(code_files.describe_code_files(self.lesson)))
         for part in self._with_start():
             if note and part.block:
@@ -139,7 +138,7 @@ def read_lesson(app: AppSession, lesson_id: str) -> OpenedLesson:
     """Read a lesson with its progress.
 
     Raises:
-        Problem: There is no such lesson, or it is broken.
+        Problem: The lesson does not exist or is malformed.
     """
     lessons = content.read_lessons(app.lessons)
     lesson = next((lesson for lesson in lessons if lesson.id == lesson_id), None)
@@ -170,7 +169,7 @@ def read_lesson(app: AppSession, lesson_id: str) -> OpenedLesson:
 
 
 def _read_drafts(app: AppSession, lesson_id: str) -> tuple[dict[str, BlockDraft], str]:
-    """Return the drafts of a lesson, and why earlier ones are lost, if so."""
+    """Return a lesson's drafts, and the reason why saved ones could not be read, or ""."""
     lost = ""
     try:
         known: dict[str, BlockDraft | None] = {**drafts.read_drafts(lesson_id)}

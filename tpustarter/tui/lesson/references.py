@@ -1,4 +1,4 @@
-"""The references of a lesson: words of the glossary, lessons, checks and web addresses."""
+"""A lesson's references: glossary words, lessons, checks and web addresses."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tpustarter.learning.content.markdown import parse_tokens
 
 @dataclass(frozen=True)
 class LessonReference:
-    """A word, lesson, check or web address that a lesson refers to."""
+    """A glossary word, lesson, check or web address that a lesson refers to."""
 
     kind: str
     """The title of its section in the list."""
     target: str
-    """The heading of a word, the id of a lesson or check, or an address."""
+    """A word's glossary heading, the id of a lesson or check, or a web address."""
     text: str = ""
-    """The meaning of a word, or the title of the target."""
+    """A word's meaning, or the target's title."""
 
 
 def list_references(
     lesson: Lesson, lessons: Iterable[Lesson], folder: Path | None
 ) -> list[LessonReference]:
-    """Return the references of a lesson, each once: words first, web addresses last."""
+    """Return a lesson's references without duplicates, words first and web addresses last."""
     meanings = glossary.read_glossary(folder)
     lessons_by_path = {candidate.path.resolve(): candidate for candidate in lessons}
     entries = list[LessonReference]()
@@ -51,7 +51,7 @@ def list_references(
 
 
 def _links(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the target and the title of each link of a Markdown text."""
+    """Yield the target and the title of each link in a Markdown text."""
     for token in parse_tokens(text):
         target, title = "", ""
         for child in token.children or ():

@@ -1,4 +1,4 @@
-"""The screen "Words and links" of a lesson, and the entry of one word."""
+"""The screen with a lesson's words and links, and the dialog with a glossary entry."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class GlossaryEntry(Sheet):
-    """A word of the glossary with its meaning, and the lessons that use it."""
+    """A dialog with a glossary word, its meaning, and the lessons that use it."""
 
     def __init__(self, name: str, meaning: str, course: Course | None = None) -> None:
         self._users = search_details.find_lessons_using(name, course)
@@ -51,15 +51,15 @@ class GlossaryEntry(Sheet):
 
     @on(RowList.OptionSelected)
     def open_lesson(self, event: RowList.OptionSelected) -> None:
-        """Open the selected lesson, and close the entry."""
+        """Open the selected lesson and close the entry."""
         self.dismiss()
         find_session(self).go.open_lesson(str(event.option_id))
 
 
 BESIDE = 120
-"""Columns from which the target of a line is described beside the list."""
+"""Minimum screen width, in columns, for describing a line's target next to the list."""
 WIDE = 80
-"""Columns from which words and ids are padded to the longest of their kind."""
+"""Minimum screen width, in columns, for padding words and ids to the longest of their kind."""
 
 
 class ReferencesScreen(Page):
@@ -128,7 +128,7 @@ This is what the lesson refers to, and Enter follows the marked line.
             return search_details.describe_check(self._checks[name])
         text = style_sentence(" ".join(reference.text.split()))
         whole = [Content(escape_text(name)), Content("")] if reference.kind == "On the web" else []
-        return StackedText([*whole, text])  # the frame and the row cut a long address
+        return StackedText([*whole, text])  # the border title and the row truncate a long address
 
     def action_read_on(self) -> None:
         self.query_one(SidePanel).read_on()
@@ -142,7 +142,7 @@ This is what the lesson refers to, and Enter follows the marked line.
         kind, widths = "", dict[str, int]()
         is_wide = self.tutor.size.width >= WIDE
         for reference in self._references.values():
-            fills = is_wide and reference.kind != "On the web"  # an address leaves no room
+            fills = is_wide and reference.kind != "On the web"  # an address leaves no space
             width = len(escape_text(reference.target)) if fills else 0
             widths[reference.kind] = max(width, widths.get(reference.kind, 0))
         for number, reference in self._references.items():

@@ -1,4 +1,4 @@
-"""The base of the lesson screen: opens a lesson where it was left, and records reading progress."""
+"""The lesson screen's base class, which restores the reader's place and records progress."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ OPENING = "Opening the lesson ..."
 
 
 class LessonScreen(Page):
-    """The screen of a lesson as it is read; the actions on its blocks are in `LessonRunScreen`."""
+    """A screen for reading a lesson; `LessonRunScreen` adds the actions on its blocks."""
 
     def __init__(self, lesson: str, *, at: str = "") -> None:
-        """Open the lesson with this id, at a line of its text if one is given."""
+        """Open the lesson with the given id, at a line of its text if `at` is given."""
         super().__init__(escape_text(lesson))
         self.lesson = lesson
         self.is_ready = False
         self._at = at
         self._page = LessonPage(id="page")
-        """Made before the screen is composed, because the footer asks earlier which keys work."""
+        """Created before the screen is composed, because the key line needs it earlier."""
         self._bookmark = Bookmark(self._page, self._keep_place)
         self._margin = LessonMargin()
         self._curtain = Static(OPENING, id="opening-lesson")
-        """Covers the page until it is laid out and scrolled to where the user left it."""
+        """A cover for the page until it is laid out and scrolled to the reader's place."""
         self._opened: OpenedLesson | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -86,7 +86,7 @@ class LessonScreen(Page):
         self._page.call_after_refresh(self._bookmark.call_when_there, self._begin)
 
     def go_to(self, line: str) -> None:
-        """Scroll to a line of the lesson, once the page is in front."""
+        """Scroll to a line of the lesson after the next refresh."""
         self._page.stop_following()
         self.set_focus(self._page)
         self._page.call_after_refresh(self._page.go_to, line)
@@ -105,7 +105,7 @@ class LessonScreen(Page):
             keep()
 
     def _note_read(self) -> None:
-        """Record a lesson without blocks as done, once its end was seen."""
+        """Record a lesson without blocks as done once its end has been seen."""
         is_whole = self._page.end_was_seen and not self._page.has_open
         if self._opened and not self._opened.has_blocks and is_whole:
             self._remember_read(self._opened.lesson.id)

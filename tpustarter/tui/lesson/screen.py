@@ -1,4 +1,4 @@
-"""The screen of a lesson, on which its text is read and its blocks are run."""
+"""The screen for reading a lesson and running its blocks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tpustarter.tui.lesson.resumed_screen import LessonScreen
 
 
 class LessonRunScreen(LessonScreen):
-    """The screen of a lesson, with the keys that run, edit and reset its blocks."""
+    """A lesson's screen with the keys that run, edit and reset its blocks."""
 
     HELP = lesson_keys.HELP
     BINDINGS: ClassVar[list[BindingType]] = lesson_keys.BINDINGS
@@ -39,9 +39,9 @@ class LessonRunScreen(LessonScreen):
         self._player = BlockRunner(self, self._block_ended)
         self._typed = DraftSaver(self, lesson)
         self._offered_for: tuple[object, ...] = ()
-        """The marked block and its state when keys were last offered."""
+        """The marked block and its state when the key line was last updated."""
         self._goes_on = False
-        """True if keys move on to the block after the running one, once that has passed."""
+        """True if the next block gets the focus once the running one has passed."""
 
     def first_line(self) -> Heading:
         return Heading(self._heading, wraps=True)
@@ -51,13 +51,13 @@ class LessonRunScreen(LessonScreen):
 
     def on_block_marked(self) -> None:
         self._offer()
-        if self.is_ready:  # before that, the page is not complete
+        if self.is_ready:  # otherwise the page is not complete
             self.show_status(available_actions.format_position(self._page))
         if self.has_class("-beside"):
             self._margin.outline.follow(self._page)
 
     def _offer(self) -> None:
-        """Refresh the key line if the keys that work now have changed."""
+        """Refresh the key line if the available keys have changed."""
         view = self._page.marked_block
         changed = (view.code.is_edited, view.state.has_failed) if view else ()
         before, page = self._offered_for, self._page
@@ -78,7 +78,7 @@ class LessonRunScreen(LessonScreen):
 
     def _go_to(self, view: BlockView) -> None:
         self.set_focus(view)
-        view.scroll_visible(animate=False)  # it may have the focus and be out of sight
+        view.scroll_visible(animate=False)  # a focused block may be out of view
 
     def show_notice(self, text: str) -> None:
         """Show a notification for three seconds."""
@@ -91,7 +91,7 @@ class LessonRunScreen(LessonScreen):
         if found.is_above:
             self.show_notice("Nothing is open below. This is the first that is open.")
         if isinstance(found.view, BlockView):
-            found.view.state.was_left = False  # Enter must open it, not read on
+            found.view.state.was_left = False  # so that Enter opens it instead of reading on
             self.set_focus(found.view, scroll_visible=False)
             self._page.bring_into_sight(found.view)
         else:
@@ -103,15 +103,15 @@ class LessonRunScreen(LessonScreen):
             self._page.show_question(view)
             self._offer()
 
-    action_jump_too = action_jump  # when Enter does it, and its key shows that
+    action_jump_too = action_jump  # for when Enter does the same and is shown instead
 
     def action_to_end(self) -> None:
-        """Scroll to the end of a finished lesson, and show that nothing is left to do."""
+        """Scroll to the end of a finished lesson, and notify the user that all is done."""
         self.show_notice("Each block has passed, and each question is answered.")
         self._page.scroll_end(animate=False)
 
     def _chosen(self) -> BlockView | None:
-        """Return the marked block; if there is none, go to the nearest one and return None."""
+        """Return the marked block, or go to the nearest one and return None."""
         view = self._page.marked_block
         if view is None and self._page.nearest_block:
             self._go_to(self._page.nearest_block)
@@ -137,7 +137,7 @@ class LessonRunScreen(LessonScreen):
         self._run()
 
     async def action_go_on(self, value: str) -> None:
-        """Do the next step: the value is one of `EnterAction`."""
+        """Perform the `EnterAction` with the given value."""
         match EnterAction(value):
             case EnterAction.QUESTION:
                 self._show_question(self._page.skipped_question)
@@ -175,11 +175,11 @@ class LessonRunScreen(LessonScreen):
         if view is None:
             return
         runs_above = anew and find_last_to_run(view, self._page.views)
-        if view.code.has_gap and not runs_above:  # filled, it runs what is missing above it, too
+        if view.code.has_gap and not runs_above:  # once filled, it also runs the blocks above it
             self.show_notice(view.gap_message)
             return
         self._goes_on = goes_on
-        # Later it would look as if the reader had scrolled away from the output.
+        # Scroll now, because later it would look as if the reader had scrolled away.
         view.scroll_visible(animate=False, immediate=True)
         self._work_on(view)
         self._page.begin(view)
@@ -194,14 +194,14 @@ class LessonRunScreen(LessonScreen):
         self._player.show_events(message)
 
     def _block_ended(self, turn: RunToBlock) -> None:
-        """Scroll to how a block ended; it may have been one above the requested one."""
+        """Show the result of a block, which may be above the requested one."""
         self._follow_process()
         self.tutor.withdraw(_waits_for(turn))
         self._page.mark_soon()
         self._page.update_end_panel()
         if turn.is_over:
             goes_on = self._goes_on and turn.asked.state.has_passed
-            if turn.here is self.focused:  # else the reader has moved on
+            if turn.here is self.focused:  # otherwise the reader has moved on
                 self.set_focus(turn.shown_block, scroll_visible=False)
             self._page.show_end(turn.shown_block, was_pushed=turn.has_run_above, goes_on=goes_on)
             if turn.omitted_text:
@@ -209,11 +209,11 @@ class LessonRunScreen(LessonScreen):
         self.refresh_bindings()
 
     def on_screen_resume(self) -> None:
-        """Update the end of the page: an exercise may have been solved on another screen."""
+        """Update the end panel, because an exercise may have been solved on another screen."""
         self._page.update_end_panel()
 
     def _follow_process(self) -> None:
-        """Mark the blocks whose variables were lost with the process."""
+        """Mark the blocks whose variables were lost when the process ended."""
         live = self.tutor.live
         changed = [view.follow(has_run=live.has_run(view.block.id)) for view in self._page.views]
         if any(changed) and self._player.turn is None:
@@ -233,7 +233,7 @@ class LessonRunScreen(LessonScreen):
             self.dismiss()
 
     def _end_edit(self) -> bool:
-        """Close the editor, and return whether one was open."""
+        """Close the editor; return whether one was open."""
         view = self._page.edited_block
         if view:
             view.end_edit()
@@ -249,11 +249,11 @@ class LessonRunScreen(LessonScreen):
             self.show_status(available_actions.format_position(self._page))
 
     def _keep(self, view: BlockView) -> None:
-        """Save the edited code of a block, so that it survives a killed program."""
+        """Save a block's edited code, so that it survives if the program is killed."""
         self._typed.put(view.block, view.code.text if view.code.is_edited else None)
 
     def on_unmount(self) -> None:
-        with contextlib.suppress(Problem):  # it was shown while typing
+        with contextlib.suppress(Problem):  # it was shown while the user typed
             self._typed.flush()
         self.stop_work()
         if self.tutor.is_running:
@@ -267,7 +267,7 @@ class LessonRunScreen(LessonScreen):
             self.refresh_bindings()
 
     def action_reset(self) -> None:
-        """Restore the code of the block in sight; with none there, go to an edited one."""
+        """Restore the code of the marked block, or go to an edited block if none is in view."""
         view = self._page.marked_block
         if view is None or not self._page.is_in_sight(view):
             self._go_to(next(view for view in self._page.views if view.code.is_edited))
@@ -277,13 +277,13 @@ class LessonRunScreen(LessonScreen):
             self.refresh_bindings()
 
     def action_redo(self) -> None:
-        """Restore the edited code from before the last reset."""
+        """Restore the user's code from before the last reset."""
         if view := self._chosen():
             view.restore()
             self._keep(view)
             self.refresh_bindings()
 
-    action_undo = action_reset  # for a block that passed: its next step is listed first
+    action_undo = action_reset  # for a block that has passed, whose next step is listed first
 
     def action_check(self) -> None:
         if self._opened:
@@ -307,11 +307,11 @@ class LessonRunScreen(LessonScreen):
             self._remember_left(self._opened.lesson)
             self.tutor.go.replace_with_lesson(self._opened.following.id)
 
-    action_next_now = action_next  # when Enter does something else
-    action_next_too = action_next  # when Enter does it, and its key shows that
+    action_next_now = action_next  # for when Enter does something else
+    action_next_too = action_next  # for when Enter does the same and is shown instead
 
     def action_exercise(self) -> None:
-        """Open the exercise that the text in sight names, else the first unsolved one."""
+        """Open the exercise named by the visible text, else the first unsolved one."""
         opened, name = self._opened, self._page.exercise_in_sight
         if opened and (exercise := opened.next_exercise):
             exercise = next((one for one in opened.exercises if one.name == name), exercise)
@@ -338,7 +338,7 @@ class LessonRunScreen(LessonScreen):
             if not self._page.has_open and self._page.end_was_seen and not self._page.is_at_end:
                 self.show_notice("That was the last question. j goes to the end of the lesson.")
 
-    action_look_at = action_answer  # at the other answers, after the right one
+    action_look_at = action_answer  # for viewing other answers after the right one
 
     def action_fold(self) -> None:
         if fold := self._page.fold_to_open:

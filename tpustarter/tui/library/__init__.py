@@ -1,1 +1,1 @@
-"""The list of lessons and the search."""
+"""The list of lessons, with its search."""

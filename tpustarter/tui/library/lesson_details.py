@@ -1,4 +1,4 @@
-"""The details of a lesson beside the list: its opening, its parts, its state."""
+"""A lesson's details in a list: its opening, its parts and its state."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 _SUMMARY = re.compile(r"^## What you learned$(.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
 LEARNED = "What you learn"
 EVERYWHERE = ("Your turn", "What you learned", "If it fails", "In practice")
-"""Sections that most lessons have, so that their titles do not help to tell lessons apart."""
+"""Sections that most lessons have, whose titles do not distinguish lessons."""
 
 
 def describe_lesson(lesson: Lesson, course: Course, progress: PathProgress | None) -> StackedText:
-    """Return the details of a lesson."""
+    """Return a lesson's details."""
     return StackedText(_lines(lesson, course, progress))
 
 
@@ -74,7 +74,7 @@ def _learned(lesson: Lesson) -> Iterator[str]:
 
 
 def find_first_paragraph(lines: list[markdown.MarkdownLine]) -> str:
-    """Return the first paragraph of a lesson."""
+    """Return a lesson's first paragraph."""
     words: list[str] = []
     for line in lines[1:]:
         if line.kind == "prose" and line.text.strip():

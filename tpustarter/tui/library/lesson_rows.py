@@ -1,4 +1,4 @@
-"""The rows of the list of lessons: by the stages of the path, by track, or of a search."""
+"""The rows of the lesson list, by the path's stages and by track, and of search results."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 OLD, CHECK, MEANT, EXERCISE = "older tutorials", "check", "did you mean", "exercise"
 LOG = "log"
-"""The first halves of the ids of rows that are not lessons; no lesson has such a name."""
+"""The row ids, up to `#`, of rows that are not lessons; no lesson has such an id."""
 FOUND = "bold underline $key"
-"""The style of a search term in a text."""
+"""The style of search terms in a text."""
 ELSEWHERE = (
     "Try fewer words, or one of them alone: the name of a function, a word of an error message, or "
     "the id of a check. A whole error is explained where you paste it."
@@ -47,18 +47,18 @@ TRACKS = {
     "slices": "Slices of several hosts",
     "trouble": "When something goes wrong",
 }
-"""The titles of the tracks."""
+"""The tracks' titles."""
 
 
 def make_lesson_rows(
     course: Course, progress: PathProgress | None, states: Collection[bool]
 ) -> Iterator[Row]:
-    """Yield all lessons: those of the path in its stages, then the others by track.
+    """Yield a row for each lesson, first those on the path by stage, then the others by track.
 
     Args:
         course: The lessons and the progress.
         progress: The progress on the path.
-        states: The lessons to show: done ones (True), open ones (False).
+        states: The lessons to show: True for done ones, False for open ones.
     """
     groups = [(stage.title, stage.lessons) for stage in progress.stages] if progress else []
     on_path = {name for _, names in groups for name in names}
@@ -96,14 +96,14 @@ def make_result_rows(
     titles: Mapping[str, str],
     spots: int,
 ) -> Iterator[Row]:
-    """Yield the results of a search: the meaning of a word if the user asked for it, then lessons.
+    """Yield the rows of a search result, in groups.
 
     Args:
         course: The lessons and the progress.
-        what: The result of the search.
-        states: The lessons to show: done ones (True), open ones (False).
+        what: The search result.
+        states: The lessons to show: True for done ones, False for open ones.
         titles: The titles of exercises, by id.
-        spots: The most sentences to show of each lesson.
+        spots: The maximum number of sentences to show for each lesson.
     """
     lessons = [hit for hit in what.select_kind("lesson") if (hit.id in course.done) in states]
     named = [hit for hit in what.hits if what.is_named(hit)]
@@ -129,30 +129,30 @@ def make_result_rows(
 
 
 class ExcerptLine(LaidOutLines):
-    """A label, and as much of a sentence as its line has room for."""
+    """A label and as much of a sentence as fits on the line."""
 
     def __init__(self, label: Content, sentence: Content, *, with_found: bool = False) -> None:
-        """Show a sentence; `with_found` cuts its beginning if the term would be out of sight."""
+        """Show a sentence; `with_found` cuts off its beginning if the term would not be visible."""
         self._label, self._sentence, self._with_found = label, sentence, with_found
 
     def lines(self, width: int) -> list[Content]:
         room, text = max(width - self._label.cell_length, MIN_TITLE_WIDTH), self._sentence
         start, end = next(((a, b) for a, b, style in text.spans if style == FOUND), (0, 0))
         if self._with_found and end >= room:
-            begin = min(start - room // 3, len(text) - room)  # so that the line is full
+            begin = min(start - room // 3, len(text) - room)  # fill the line
             begin = text.plain.find(" ", begin, start) + 1 or start
             text = Content("…") + text[begin:]
         return [self._label + text.truncate(room, ellipsis=True)]
 
 
 def make_log_row(path: Path) -> Row:
-    """Return the row of a log whose path was typed into the search."""
+    """Return the row for a log whose path was typed into the search field."""
     label = Content.assemble("Explain the error in ", (escape_text(path.name), "bold"))
     return Row(LOG, HangingText("", label))
 
 
 def _nothing(what: SearchResult) -> Iterator[Row]:
-    """Yield a note that nothing was found, and a suggestion that Enter searches for."""
+    """Yield a note that nothing was found, and a suggested word or advice."""
     yield Row(None, HangingText("", f"Nothing here is about “{escape_text(what.text)}”."))
     if what.meant:
         meant = Content.styled(escape_text(what.meant), "bold underline")
@@ -182,7 +182,7 @@ def _lessons(course: Course, hits: Iterable[SearchHit], spots: int) -> Iterator[
 
 
 def _exercises(course: Course, text: str, titles: Mapping[str, str]) -> Iterator[Row]:
-    """Yield the exercises whose title and id have every word; a single word finds none."""
+    """Yield the exercises whose title and id contain all typed words, if there are several."""
     typed = re.findall(r"\w+", text.casefold())
     if len(typed) < 2:
         return
@@ -205,7 +205,7 @@ def list_exercises(lesson: Lesson) -> list[str]:
 
 
 def _framework(lesson: Lesson) -> str:
-    """Return the title of a lesson's framework, or an empty text if the lesson is about any."""
+    """Return the title of a lesson's framework, or "" if it does not have one."""
     track = lesson.id.partition("/")[0]
     known = frameworks.FRAMEWORKS.get(lesson.framework or track)
     return known.title if known else "PyTorch" if track == "pytorch" else ""
@@ -220,7 +220,7 @@ def _words(hits: Iterable[SearchHit]) -> Iterator[Row]:
 
 
 def _by_id(hits: Iterable[SearchHit], heading: str, kind: str) -> Iterator[Row]:
-    """Yield the results with an id that users type: checks, and claims of older tutorials."""
+    """Yield the results that are shown with their id: checks, and claims of older tutorials."""
     for number, hit in enumerate(hits):
         if not number:
             yield title_row(heading)
@@ -231,7 +231,7 @@ def _by_id(hits: Iterable[SearchHit], heading: str, kind: str) -> Iterator[Row]:
 
 
 def mark_terms(parts: Parts) -> Content:
-    """Return a text with the search terms in it bold, underlined and coloured."""
+    """Return a text with its search terms in the style `FOUND`."""
     return Content("").join(
         Content.styled(escape_text(text), FOUND if is_found else "") for text, is_found in parts
     )

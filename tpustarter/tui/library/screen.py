@@ -1,4 +1,4 @@
-"""The list of all lessons with their state, and the search of everything there is to read."""
+"""The list of all lessons with their states, and the search across all content."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from tpustarter.learning.search.search import FoundLine, SearchHit
 
 BESIDE, HIGH = 120, 20
-"""Columns for details beside the list, and lines for those of a search result below it."""
+"""Minimum width for details next to the list, and minimum height for a result's below it."""
 HEAD, FOR_SENTENCE = 12, 10
-"""Lines that a search needs besides the lessons found, and for one more sentence of each."""
+"""Lines around the search results, and lines needed for one more sentence of each lesson."""
 STATES = {"all": (True, False), "open": (False,), "done": (True,)}
-"""The lessons that each filter shows: done ones (True), open ones (False)."""
+"""The lessons that each filter shows: True for done ones, False for open ones."""
 
 
 class SearchLine(Input):
-    """The search line above a list; Enter opens the first result, or takes the suggested word."""
+    """The search field; Enter opens the first result or searches for the suggested word."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "open the first", key_display="Enter"),
@@ -61,7 +61,7 @@ class SearchLine(Input):
     """True if Enter searches for the suggested word, because nothing was found."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer for Enter the one of its two actions that applies now."""
+        """Allow only the current one of Enter's two actions."""
         if action in ("submit", "submit_meant"):
             return self.is_meant == (action == "submit_meant")
         return super().check_action(action, parameters)
@@ -69,7 +69,7 @@ class SearchLine(Input):
     action_submit_meant = Input.action_submit
 
     def on_paste(self, event: Paste) -> None:
-        """Paste a line; an error of many lines is explained, because a search takes only words."""
+        """Explain pasted text of several lines, because it is an error and not a search."""
         if "\n" in event.text.strip():
             event.stop()
             event.prevent_default()
@@ -103,7 +103,7 @@ opens the marked one.
         super().__init__("Lessons")
         self._find = find
         self._text = text
-        """The first text to search for."""
+        """The initial search text."""
         self._course: Course | None = None
         self._library: SearchLibrary | None = None
         self._found: SearchResult | None = None
@@ -111,9 +111,9 @@ opens the marked one.
         """The titles of exercises, by id."""
         self._filter = "all"
         self._is_readable = True
-        """True if a search can end, because its texts were read or are being read."""
+        """False if the texts cannot be read, so that a search would never end."""
         self._wanted: Callable[[], object] | None = None
-        """The action of a key that waits for the search of the typed text."""
+        """The action of a key that waits for the search of the typed text to end."""
         self.is_ready = find
 
     def body(self) -> Iterable[Widget]:
@@ -132,14 +132,14 @@ opens the marked one.
         self.set_focus(self.query_one(Input) if self._find else self.query_one(RowList))
 
     def on_screen_resume(self) -> None:
-        """Read the facts again, because a lesson may be done by now."""
+        """Read the facts again, because a lesson may have been done."""
         self._read()
 
     def on_resize(self) -> None:
         self._place_detail()
 
     def _place_detail(self) -> None:
-        """Place the details beside the list; those of a search result may be below it."""
+        """Place the details next to the list; a search result's may be below it."""
         is_beside = self.size.width >= BESIDE
         self.set_class(is_beside, "-beside")
         is_below = bool(self._found) and not is_beside and self.size.height >= HIGH
@@ -208,7 +208,7 @@ opens the marked one.
     def search_for(self, text: str) -> None:
         """Show the search results for a text, or all lessons if it is empty."""
         text = text.strip()
-        if text and self._found is None and self._is_readable:  # the list is of all lessons
+        if text and self._found is None and self._is_readable:  # the list shows all lessons
             self.set_area_title("lessons", f"Looking for {text} ...")
         if text and self._library:
             self._search(self._library, text)
@@ -218,7 +218,7 @@ opens the marked one.
 
     @on(Input.Submitted)
     def open_first(self) -> None:
-        """Open the best result, once the search has ended."""
+        """Open the best result once the search has ended."""
         if not self._is_found:
             self._wait(self.open_first)
             return
@@ -227,7 +227,7 @@ opens the marked one.
             self.query_one(RowList).action_select()
 
     def action_to_list(self) -> None:
-        """Move the focus to the results, once the search has ended."""
+        """Move the focus to the results once the search has ended."""
         if self._is_found:
             self.set_focus(self.query_one(RowList))
         else:
@@ -235,16 +235,16 @@ opens the marked one.
 
     @property
     def _is_found(self) -> bool:
-        """True if the results shown are those of the typed text."""
+        """True if the displayed results belong to the typed text."""
         return self.query_one(Input).value.strip() == (self._found.text if self._found else "")
 
     def _wait(self, wanted: Callable[[], object]) -> None:
-        """Do a key's action when the search has ended, and act on no other key before that."""
+        """Perform a key's action when the search has ended, and hold back other keys until then."""
         if self._is_readable:
             self._wanted, self.is_ready = wanted, False
 
     def action_find(self, text: str = "") -> None:
-        """Show the search line, with a text if one is given."""
+        """Show the search field, and search for a text if given."""
         line = self.query_one(Input)
         line.display = True
         self.set_focus(line)
@@ -262,7 +262,7 @@ opens the marked one.
         self.query_one(SidePanel).read_on()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Show the key of the next filter alone, and `read_on` where text is hidden."""
+        """Allow `filter` for the next filter only, and `read_on` if the details do not fit."""
         if action == "read_on":
             return self.query_one(SidePanel).max_scroll_y > 0
         if action == "filter":
@@ -271,7 +271,7 @@ opens the marked one.
         return super().check_action(action, parameters)
 
     def action_back(self) -> None:
-        """Leave the search first, then the screen."""
+        """Close the search if it is open, else the screen."""
         line = self.query_one(Input)
         if line.display:
             line.display = False
@@ -291,7 +291,7 @@ opens the marked one.
         target = progress.next if is_first_time and progress else first if from_first else None
         name, is_place, _ = (shown.highlighted_id or "").partition("#")
         if is_place and not self._found and any(row.id == name for row in rows):
-            target = name  # after a search, mark the lesson of the marked line
+            target = name  # after a search, highlight the lesson of the highlighted line
         shown.show(rows, highlight=target)
         if shown.highlighted_id is None:
             self.show_status("")
@@ -334,10 +334,10 @@ opens the marked one.
         name = str(event.option_id).partition("#")[0]
         detail.set_class(course is not None and name not in course.lessons, "-brief")
         detail.show(text)
-        detail.border_title = style_sentence(title)  # this panel always has a whole frame
+        detail.border_title = style_sentence(title)  # this panel always has a full border
 
     def _said_of(self, option: str) -> tuple[str, VisualType]:
-        """Return the title and the details of a row."""
+        """Return a row's title and details."""
         name, _, rest = option.partition("#")
         course, sources = self._course, self._library.sources if self._library else None
         if course and name in course.lessons:
@@ -347,7 +347,7 @@ opens the marked one.
                 [*search_details.lay_out_paragraph(spot), said]
             ) if spot else said
         if course and name == EXERCISE:
-            with contextlib.suppress(Problem):  # the exercise's own page shows the problem
+            with contextlib.suppress(Problem):  # the exercise's own screen shows the problem
                 asked = exercises.find_exercise([*course.lessons.values()], rest)
                 return asked.title, StackedText([*search_details.describe_exercise(asked)])
         if sources and not name and rest in sources.words:
@@ -386,7 +386,7 @@ opens the marked one.
             self.tutor.go.open_lesson(name, at=spot.line if spot else "")
 
     def _search_instead(self, text: str) -> None:
-        """Search for a text as if the user had typed it."""
+        """Enter a text into the search field as if the user had typed it."""
         line = self.query_one(Input)
         line.value = text
         line.cursor_position = len(text)
@@ -399,12 +399,12 @@ opens the marked one.
         self.tutor.go.open_checks(request, f"Check {escape_text(check)}")
 
     def _leads_to(self, lesson: str, number: int | None) -> FoundLine | None:
-        """Return the line at which a lesson opens, or None for its beginning."""
+        """Return the line at which a result opens a lesson, or None for its beginning."""
         hit = self._hit(lesson)
         return None if hit and number is None and hit.in_title else self._spot(lesson, number)
 
     def _spot(self, lesson: str, number: int | None) -> FoundLine | None:
-        """Return the line of a lesson that matches: that of the number, else the best one."""
+        """Return a lesson's matching line with the given number, or its best one, or None."""
         hit = self._hit(lesson)
         spots = hit.spots if hit else ()
         return next((spot for spot in spots if number in (None, spot.number)), None)
@@ -415,7 +415,7 @@ opens the marked one.
 
 
 class TutorialClaimSheet(Sheet):
-    """A claim of older tutorials, and the state of today."""
+    """A dialog with a claim of older tutorials and what is true today."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "lesson", "open lesson", tooltip="tpustarter learn LESSON"),
@@ -437,5 +437,5 @@ class TutorialClaimSheet(Sheet):
         return super().check_action(action, parameters)
 
     def action_lesson(self) -> None:
-        """Open the lesson in place of the one below this window."""
+        """Close the dialog and open the lesson, in place of an open one."""
         find_session(self).go.replace_with_lesson(self._lesson)

@@ -1,4 +1,4 @@
-"""The details beside a list for a word, check, exercise or older claim."""
+"""The details of a search result: a word, check, exercise or claim of older tutorials."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from tpustarter.tui.home.course_facts import Course
 
 LABEL = 10
-"""Columns of the label before a short text."""
+"""The width of the label before a short text, in columns."""
 
 USERS = "Lessons that use it"
 
 
 def lay_out_paragraph(spot: FoundLine) -> list[LaidOutLines | Content]:
-    """Return the paragraph of a lesson with the search result, below its heading."""
+    """Return the paragraph that contains a search result, below its heading."""
     return [
         group_heading(escape_text(spot.heading)),
         lesson_rows.mark_terms(spot.paragraph),
@@ -42,7 +42,7 @@ def lay_out_paragraph(spot: FoundLine) -> list[LaidOutLines | Content]:
 
 
 def describe_word(name: str, meaning: str, course: Course | None) -> StackedText:
-    """Return the meaning of a word of the glossary, and the lessons that use it."""
+    """Return a glossary word's meaning, and the lessons that use it."""
     texts = [" ".join(one.split()) for one in meaning.split("\n\n")]
     pieces = list[LaidOutLines | Content](
         _parted([Content(escape_text(markdown.strip_markup(one))) for one in texts])
@@ -51,7 +51,7 @@ def describe_word(name: str, meaning: str, course: Course | None) -> StackedText
 
 
 def describe_lessons_using(name: str, course: Course | None) -> list[LaidOutLines | Content]:
-    """Return the lessons that use a word of the glossary, below a title; nothing without any."""
+    """Return the titles of lessons that use a glossary word, below a heading, if there are any."""
     titles = [
         HangingText("  ", escape_text(lesson.title)) for lesson in find_lessons_using(name, course)
     ]
@@ -59,13 +59,13 @@ def describe_lessons_using(name: str, course: Course | None) -> list[LaidOutLine
 
 
 def find_lessons_using(name: str, course: Course | None) -> list[Lesson]:
-    """Return the lessons that use a word of the glossary."""
+    """Return the lessons that use a glossary word."""
     link = glossary.format_glossary_link(markdown.heading_anchor(name))
     return [one for one in course.lessons.values() if link in one.text] if course else []
 
 
 def describe_check(what: Check) -> StackedText:
-    """Return the claim of a check, and the lesson and the source for it."""
+    """Return a check's claim, level, lesson and source."""
     rows = [("level", what.level), ("lesson", what.lesson), ("source", what.source)]
     said = style_sentence("Enter runs it, and c on the first screen runs all checks of its level.")
     return StackedText(
@@ -74,7 +74,7 @@ def describe_check(what: Check) -> StackedText:
 
 
 def describe_exercise(what: Exercise, key: str = "") -> Iterator[LaidOutLines | Content]:
-    """Yield an exercise's task, its lesson with the key that opens it, and its command."""
+    """Yield an exercise's task, its lesson followed by `key`, and its command."""
     for paragraph in what.task.split("\n\n"):
         yield HangingText("", style_sentence(" ".join(paragraph.split())))
         yield Content("")
@@ -85,7 +85,7 @@ def describe_exercise(what: Exercise, key: str = "") -> Iterator[LaidOutLines | 
 
 
 def describe_tutorial_claim(what: TutorialClaim) -> StackedText:
-    """Return a claim of older tutorials, and the state of today."""
+    """Return a claim of older tutorials and what is true today."""
     parts = [
         group_heading("What older tutorials say"),
         style_sentence(what.then),
@@ -106,5 +106,5 @@ def _parted(paragraphs: list[Content]) -> Iterator[Content]:
 
 
 def _labelled(rows: list[tuple[str, str]]) -> Iterator[HangingText]:
-    """Yield short texts with their labels; empty ones are left out."""
+    """Yield short texts with their labels, without empty texts."""
     return (HangingText(f"{name:<{LABEL}}", escape_text(text)) for name, text in rows if text)

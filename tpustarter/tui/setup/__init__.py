@@ -1,1 +1,1 @@
-"""The screens of set-ups, of environments and of the machine."""
+"""The set-up screens, for environments and for the machine."""

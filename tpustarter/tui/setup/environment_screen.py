@@ -1,4 +1,4 @@
-"""The screen of an environment's set-up: its plan with reasons and commands, then its run."""
+"""The environment set-up screen: the plan with reasons and commands, and then the run."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from tpustarter.tui.setup import step_details
 from tpustarter.tui.setup.step_list import Event, StepList
 
 KEPT = "What was downloaded stays in the cache of uv or pip, and makes the next set-up quicker."
-"""The note on files that undo leaves on disk."""
+"""The note about files that undo leaves on disk."""
 
 
 class EnvironmentSetupScreen(ListWithDetails):
-    """A set-up with its steps, before, during and after its run."""
+    """An environment set-up and its steps, before, during and after a run."""
 
     HELP = """
 Nothing is run until you press `y`. Each step shows the exact command that it would run, and below
@@ -73,7 +73,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
     ]
 
     late = ("lesson",)
-    """Commands come first."""
+    """The lesson's key comes last."""
 
     def __init__(self, profile: str = "jax") -> None:
         super().__init__(f"Set up {setup_profiles.find_profile(profile).title}")
@@ -101,12 +101,12 @@ tpustarter notes where the folder is. No command gets administrator rights.
         )
 
     def _make_for_run(self) -> EnvironmentSetup:
-        """Return a plan for one run, because a plan that was stopped can't run again."""
+        """Return a plan for one run, because a stopped plan cannot run again."""
         return self._make()
 
     @property
     def _steps(self) -> list[SetupStep]:
-        """The steps with the states to show."""
+        """The steps with their displayed states."""
         return self._setup.steps if self._setup else []
 
     @property
@@ -120,7 +120,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         self.refresh_bindings()
 
     def _take(self, what: Any) -> None:
-        """Show a plan or a problem; for a list of what undo removes, ask the user."""
+        """Show a plan or a problem, or ask for confirmation of what undo removes."""
         if isinstance(what, EnvironmentSetup):
             self._setup = what
             self._show()
@@ -143,7 +143,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         self.refresh_bindings()
 
     def _play(self, *, undo: bool) -> Iterator[Event]:
-        """Run the steps, in the worker."""
+        """Run the steps; called in the worker thread."""
         self.tutor.live.release()
         setup = self._make_for_run()
         self._setup = setup
@@ -151,7 +151,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         yield from self._events(setup.undo() if undo else setup.run())
 
     def _events(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Yield the events of a run; headings show the holder while the proof may hold the TPU."""
+        """Yield a run's events, and record the device holder while the proof may use the TPU."""
         live, on_tpu = self.tutor.live, host.guess_platform(self.tutor.machine) == "tpu"
         try:
             for event in events:
@@ -261,7 +261,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
 
     @property
     def _lesson(self) -> str:
-        """The id of its lesson; empty until the plan is made."""
+        """The id of its lesson, or "" until there is a plan."""
         return self._setup.lesson.id if self._setup else ""
 
     def action_lesson(self) -> None:
@@ -325,7 +325,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _ask(self) -> None:
         if self._setup:
-            self.tutor.live.release()  # its Python may be removed
+            self.tutor.live.release()  # because its Python may be removed
             self.post_message(FactsLoaded(self._setup.removed_by_undo()))
 
     def _answered(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback

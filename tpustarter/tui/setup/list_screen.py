@@ -1,4 +1,4 @@
-"""The list of set-ups: environments, those of the user's path first, and this machine."""
+"""The list of set-ups: environments, those for the user's path first, and this machine."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ from tpustarter.tui.kit.text_layout import (
 from tpustarter.tui.setup.step_details import WORDS
 
 STYLES = {"ready": "pass", "begun": "next", "not here": "skip", "done": "pass"}
-"""The styles of the states that have a colour."""
+"""The styles of the coloured states."""
 ONE_LINE = 116
-"""Columns from which the purpose of a set-up has one line, which the details repeat."""
+"""Screen width, in columns, from which a set-up's purpose is kept on one line of the list."""
 LOOKING = "..."
-"""The state of a set-up whose plan is not known yet."""
+"""The state of a set-up that has not been planned yet."""
 _ADDRESS = re.compile(r":? https?://\S+")
 
 
 @dataclass(frozen=True)
 class ListedSetup:
-    """A set-up of the list, with its plan on this machine."""
+    """A listed set-up with its plan for this machine."""
 
     profile: SetupProfile
     plan: EnvironmentSetup | None
-    """None if no plan could be made, or not yet."""
+    """The plan, or None if planning has failed or is not finished."""
     trouble: str = ""
-    """The reason why no plan could be made; empty for none."""
+    """The reason why planning has failed, or ""."""
     is_on_path: bool = False
-    """True if a lesson of the user's path computes in it; servers are not counted."""
+    """True if a lesson on the user's path runs in it; servers do not count."""
 
     @property
     def is_machine(self) -> bool:
-        """True if the set-up changes this machine and makes no environment."""
+        """True if the set-up changes this machine instead of creating an environment."""
         return self.profile.name in MACHINE
 
     @property
     def state(self) -> str:
-        """The state of the set-up in a word or two, such as `done`."""
+        """The set-up's state in a word or two, such as `done`."""
         if self.plan is None:
             return "not here" if self.trouble else LOOKING
         if self.is_machine:
@@ -75,7 +75,7 @@ class ListedSetup:
 
     @staticmethod
     def _state_of_machine(plan: EnvironmentSetup) -> str:
-        """Return the number of steps left, as they don't depend on each other."""
+        """Return the state, which counts remaining steps, because they are independent."""
         states = [step.state for step in plan.steps]
         if left := states.count("todo"):
             return f"{left} left"
@@ -83,16 +83,16 @@ class ListedSetup:
 
     @property
     def blocked_reason(self) -> str:
-        """The reason why no step can be done here, or an empty text if some can, or are done."""
+        """The reason why no step can be done on this machine, or "" if any can or is done."""
         if not self.is_machine or self.state != "not here":
             return ""
         steps = self.plan.steps if self.plan else []
         why = next((step.note for step in steps if step.state == "blocked"), self.trouble)
-        return _ADDRESS.sub("", why)  # a row would wrap the address; the plan shows it
+        return _ADDRESS.sub("", why)  # a row would wrap the web address; the plan shows it
 
 
 class SetupListScreen(ListWithDetails):
-    """The list of set-ups, from which one is opened."""
+    """The list of set-ups."""
 
     HELP = """
 The first lines are environments that tpustarter can make, each in a folder of its own. Those that
@@ -108,7 +108,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
 * **not here** means that it can't be done on this machine. The details say why.
 """
     BESIDE = 150
-    """A row tells the purpose of a set-up; the details fit below the list."""
+    """Larger than usual, because rows show the purpose and the details fit below the list."""
     ROWS = DelayedDetailRows
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("l", "lesson", "lesson", tooltip="tpustarter learn, the lesson of this set-up"),
@@ -119,7 +119,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         super().__init__("Set up an environment, or this machine")
         self._setups: dict[str, ListedSetup] = {}
         self._left = ""
-        """The set-up whose plan was opened last."""
+        """The set-up whose plan was last opened."""
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -127,7 +127,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         self.show_text("looking at this machine ...")
 
     def on_screen_resume(self) -> None:
-        """Read the plans again: the environment that was opened may be made by now."""
+        """Plan the set-ups again, because the last opened one may have been run."""
         if left := self._setups.get(self._left):
             self._setups[self._left] = replace(left, plan=None, trouble="")
             self._show()
@@ -149,12 +149,12 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         known_before = [one for one in self._setups.values() if one.is_machine]
         machine = known_before or [ListedSetup(profile, None) for profile in MACHINE.values()]
         self.post_message(FactsLoaded([*setups, *machine]))
-        # Plans of the machine take longer, so the others are shown first.
+        # Machine plans take longer, so show the others first.
         machine = [self._stand(profile, order) for profile in MACHINE.values()]
         self.post_message(FactsLoaded([*setups, *machine]))
 
     def _stand(self, profile: SetupProfile, lessons: Collection[str]) -> ListedSetup:
-        """Return a set-up with its plan, given the ids of the lessons of the user's path."""
+        """Plan a set-up; `lessons` has the ids of the lessons on the user's path."""
         app = self.tutor
         try:
             if profile.name in MACHINE:
@@ -240,11 +240,11 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
 
 
 def _details(one: ListedSetup, *, with_commands: bool) -> Iterator[LaidOutLines | Content]:
-    """Yield the folder, the command and the lesson of a set-up, and its steps with their states.
+    """Yield a set-up's folder, command and lesson, and its steps with their states.
 
     Args:
         one: The set-up.
-        with_commands: Whether there is room for the command or file of each step.
+        with_commands: Whether to include each step's command or file.
     """
     if one.plan is None:
         yield HangingText("", style_sentence(one.trouble or "looking at this machine ..."))

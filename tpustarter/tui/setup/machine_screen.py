@@ -1,4 +1,4 @@
-"""The screen of this machine's set-up; commands that need root are shown and confirmed first."""
+"""The machine set-up screen, which asks for confirmation before commands run as root."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from tpustarter.tui.setup.values_screen import SetupValuesScreen
 
 @dataclass(frozen=True)
 class PlannedMachine:
-    """A plan of this machine's set-up, and whether there is anything to undo."""
+    """A plan for this machine's set-up, and whether there is anything to undo."""
 
     setup: MachineSetup
     can_undo: bool
 
 
 class MachineSetupScreen(EnvironmentSetupScreen):
-    """A set-up of this machine with its steps, before, during and after its run."""
+    """A machine set-up and its steps, before, during and after a run."""
 
     HELP = """
 Each line is a step that changes something on this machine. Below it you see the exact command, or
@@ -73,7 +73,7 @@ you do in another place, such as your own computer.
         """The latest plan of all steps."""
         self._only: tuple[str, ...] = ()
         self._leave: root_commands.Leave = False
-        """The commands that the user has allowed to run as root in the next run."""
+        """The commands that the user has allowed to run as root."""
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -111,7 +111,7 @@ you do in another place, such as your own computer.
         self.post_message(FactsLoaded(PlannedMachine(setup, can_undo)))
 
     def _take(self, what: Any) -> None:
-        """Show a plan or a problem; for steps that undo changes, ask the user."""
+        """Show a plan or a problem, or ask for confirmation of undo steps."""
         if isinstance(what, PlannedMachine):
             self._planned = what
             if not self._run.is_busy:
@@ -123,7 +123,7 @@ you do in another place, such as your own computer.
             self._ask_to_put_back(what)
 
     def _say_why_not(self, problem: Problem) -> None:
-        """Show a problem; if it comes from typed values, the earlier plan stays."""
+        """Show a problem; if entered values caused it, keep the earlier plan."""
         if self._planned:
             self.tutor.setup_values.pop(self._profile, None)
             self.tutor.push_screen(NoticeSheet("These values are not used", str(problem)))
@@ -132,7 +132,7 @@ you do in another place, such as your own computer.
 
     @property
     def _steps(self) -> list[SetupStep]:
-        """The steps of the latest plan; those not done have the state of the last run."""
+        """The latest plan's steps; those not done have the state of the last run."""
         of_run = self._setup.steps if self._setup and self._run.is_busy else []
         latest = {step.id: step for step in of_run}
         latest |= {name: one.step for name, one in self._list.ended.items()}
@@ -143,7 +143,7 @@ you do in another place, such as your own computer.
 
     @property
     def _left(self) -> list[SetupStep]:
-        """The steps that can be run."""
+        """The remaining steps that can be run."""
         return [step for step in self._seen if step.state == "todo"]
 
     @property
@@ -154,7 +154,7 @@ you do in another place, such as your own computer.
         if isinstance(event, StepEnded) and event.step.state == "blocked":
             seen = {step.id: step.state for step in self._seen}
             if seen.get(event.step.id) == "blocked" or event.step.note == root_commands.NOT_ALLOWED:
-                return  # as before, or the user said no: keep its state
+                return  # keep its state, because nothing has changed or the user declined
         super()._follow(event)
 
     def _finish(self) -> None:
@@ -169,7 +169,7 @@ you do in another place, such as your own computer.
             self._ask_for([one for one in self._left if one.id == step.id], (step.id,))
 
     def _ask_for(self, steps: Sequence[SetupStep], only: tuple[str, ...]) -> None:
-        """Run steps, after confirmation if a command of theirs needs root."""
+        """Run steps, after confirmation if any of their commands needs root."""
         if self._planned is None:
             return
         if self._planned.setup.missing_values:
@@ -227,7 +227,7 @@ you do in another place, such as your own computer.
     def _take_values(self, told: dict[str, str]) -> None:
         self.tutor.setup_values[self._profile] = told
         self._list.ended = {}
-        self.is_ready = False  # `y` must wait for the plan with these values
+        self.is_ready = False  # keys must wait for the plan with these values
         self._plan()
 
     def action_check(self) -> None:

@@ -1,4 +1,4 @@
-"""The row and the details of a step of a set-up."""
+"""The row and the details of a set-up step."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tpustarter.tui.setup.step_list import StepList
 
 STYLES = {"done": "pass", "running": "run", "failed": "fail", "blocked": "warn", "todo": "wait"}
 WORDS = {"manual": "yours"}
-"""The names of states that the screen calls otherwise."""
+"""The screen's own words for some states."""
 SHOWN_LINES = 4
-"""Lines of a file that the list shows; the details show all of them."""
+"""Number of a file's lines shown in the list; the details show all of them."""
 _BESIDE = " " * 8
 
 
 def make_step_row(setup: EnvironmentSetup, step: SetupStep, steps: StepList) -> Row:
-    """Return the row of a step, with its command or file below it."""
+    """Return a step's row, with its command or file below it."""
     ended = steps.ended.get(step.id)
     state = "running" if step.id == steps.running else step.state
     said = WORDS.get(state, state)
@@ -45,7 +45,7 @@ def make_step_row(setup: EnvironmentSetup, step: SetupStep, steps: StepList) -> 
 
 
 def describe_actions(setup: EnvironmentSetup, step: SetupStep) -> Iterator[LaidOutLines]:
-    """Yield the lines that a step writes, or else its command."""
+    """Yield the lines that a step writes to a file, or else its command."""
     if not step.file:
         if step.command:
             yield HangingText(_BESIDE, escape_text(setup.format_command(step.command)))
@@ -61,13 +61,13 @@ def describe_actions(setup: EnvironmentSetup, step: SetupStep) -> Iterator[LaidO
 def describe_step(
     setup: EnvironmentSetup, step: SetupStep, ended: StepEnded | None, *, with_command: bool
 ) -> Iterator[LaidOutLines | Content]:
-    """Yield the result of a step, its command or file, its reason, changes and needs.
+    """Yield a step's result, command or file, reason, changes and needs.
 
     Args:
         setup: The plan.
-        step: One of its steps.
-        ended: Its result; None if it did not run.
-        with_command: Whether to show its command, which the list shows too.
+        step: One of the plan's steps.
+        ended: The step's result, or None if it has not run.
+        with_command: Whether to include the command, which the list shows as well.
     """
     if step.note:
         yield style_lines(step.note)
@@ -98,9 +98,9 @@ def describe_other_steps(
 
     Args:
         setup: The plan.
-        steps: The steps that are left.
+        steps: The remaining steps.
         marked: The step whose details are shown.
-        with_reasons: Whether there is room for the reason and the needs of each.
+        with_reasons: Whether to include the reason and the needs of each step.
     """
     rest = [step for step in steps if step.id != marked.id]
     too = " as well" if marked in steps else ""

@@ -1,4 +1,4 @@
-"""The steps of a set-up during a run: the running one with its output, and ended ones."""
+"""A set-up's steps during a run: the running step with its output, and the ended steps."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class StepList:
         self._began = 0.0
 
     def begin(self) -> None:
-        """Prepare for a run, and forget the last one."""
+        """Prepare for a run, and clear the last one."""
         self.ended, self._tail, self._began = {}, OutputTail(), time.monotonic()
 
     def follow(self, event: Event) -> None:
-        """Update the state by an event of the run."""
+        """Update the state from an event."""
         if isinstance(event, StepStarted):
             self.running, self._tail = event.step.id, OutputTail()
             self._began = time.monotonic()
@@ -39,21 +39,21 @@ class StepList:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the running step, or else the run, began."""
+        """Seconds since the last step, or else the run, began."""
         return time.monotonic() - self._began
 
     @property
     def output(self) -> str:
-        """The last lines of the running step, or a note that there are none yet."""
+        """The last output lines of the running step, or a note that there are none yet."""
         return self._tail.text or "waiting for its first output"
 
     def failure(self, step: SetupStep | None) -> StepEnded | None:
-        """Return the failure of a step, or None if it has not failed."""
+        """Return a step's failure, or None if it has not failed."""
         ended = self.ended.get(step.id) if step else None
         return ended if ended and ended.step.state == "failed" else None
 
     def find_row_to_mark(self, steps: Iterable[SetupStep]) -> str | None:
-        """Return the id of the running step, else of the first that failed or is blocked."""
+        """Return the id of the running step, else of the first failed or blocked step, or None."""
         in_the_way = (
             step.id
             for step in steps

@@ -1,4 +1,4 @@
-"""The form for the values of a set-up's steps, such as the name of a bucket."""
+"""The form for the values of a set-up's steps, such as a bucket name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tpustarter.tui.kit.text_layout import style_lines, style_sentence
 
 
 class ValueInput(Input):
-    """The input line of one value."""
+    """The input field for one value."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -31,7 +31,7 @@ class ValueInput(Input):
 
 
 class SetupValuesScreen(Page):
-    """A form with an input line for each value; its caller makes a plan with them."""
+    """A form with an input field for each value; its caller plans the set-up with them."""
 
     HELP = """
 The steps of this set-up need to know something that only you can tell. Type it here, and **Enter**
@@ -53,12 +53,12 @@ remembered until you undo it.
         chosen: Mapping[StepValue, str | None],
         take: Callable[[dict[str, str]], None],
     ) -> None:
-        """Show the values with an input line for each.
+        """Show an input field for each value.
 
         Args:
-            profile: The set-up.
-            chosen: Each value, with its present text; None for one that is missing.
-            take: Called with the typed values, once all of them fit.
+            profile: The set-up's name.
+            chosen: Each value's current text, or None if it is missing.
+            take: Called with the entered values once all of them are valid.
         """
         super().__init__(f"What `{profile}` has to be told".replace("`", ""))
         self._profile, self._chosen, self._take = profile, chosen, take
@@ -90,7 +90,7 @@ remembered until you undo it.
         self.set_focus(self._line(one))
 
     def _wrong(self, one: StepValue) -> str:
-        """Return why the typed text does not fit, or "" if it does, or if nothing is typed."""
+        """Return why the entered text is invalid, or "" if it is valid or empty."""
         text = self._line(one).value
         if not text:
             return ""
@@ -131,7 +131,7 @@ remembered until you undo it.
 
     @on(Input.Submitted)
     def _submit(self, event: Input.Submitted) -> None:
-        """Go to the next field that is missing or wrong, or back to the plan."""
+        """Go to the next missing or invalid field, else the next field, else back to the plan."""
         every = list(self._chosen)
         at = next(n for n, one in enumerate(every) if self._line(one) is event.input)
         open_fields = [

@@ -1,1 +1,1 @@
-"""The screen of a slice: one run of the checks on all of its hosts."""
+"""The slice screen, which runs the checks on all hosts of a slice."""

@@ -1,4 +1,4 @@
-"""The hosts of a slice as rows, and the details of one of them."""
+"""The rows of a slice's hosts, and the details of one host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word
 
 PREFIX = "host:"
-"""Beginning of the id of a host's row; the id of a check has no colon in it."""
+"""The prefix of a host's row id; check ids contain no colon."""
 _WORDS: dict[HostState, tuple[str, str]] = {
     "connecting": ("wait", "wait"),
     "looking": ("run", "RUN"),
@@ -25,11 +25,11 @@ _WORDS: dict[HostState, tuple[str, str]] = {
     "missing": ("fail", "MISSING"),
     "ended": ("done", "ended"),
 }
-"""The style of each state, and its word."""
+"""The style and the word of each state."""
 
 
 def make_host_row(seen: HostStateChanged) -> Row:
-    """Return the row of a host: its number, its name and what it does."""
+    """Return a host's row, with its number, name and activity."""
     style, word = _WORDS[seen.state]
     is_bad = seen.state == "ended" and seen.detail
     label = status_word("error" if is_bad else style, word, 8)
@@ -45,12 +45,12 @@ def make_host_row(seen: HostStateChanged) -> Row:
 def describe_host_details(
     seen: HostStateChanged, facts: SliceHostFields | None, command: HostCommand | None = None
 ) -> Iterator[LaidOutLines | Content]:
-    """Yield all that is known of a host.
+    """Yield everything known about a host.
 
     Args:
-        seen: Its state.
-        facts: Its entry in the run's `hosts`; None until it has arrived.
-        command: The command that starts it, where that is to be shown.
+        seen: The host's state.
+        facts: Its entry in the run's `hosts`, or None until it has arrived.
+        command: The command that starts it, or None to leave it out.
     """
     name = f"Host {seen.host}" + (f", {seen.name}" if seen.name else "")
     yield Content.styled(escape_text(name), "bold")

@@ -1,4 +1,4 @@
-"""The screen of a slice: its hosts, the results of the run on all of them, and the verdict."""
+"""The slice screen, with the hosts, the results of the checks on all hosts, and the verdict."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ from tpustarter.tui.slices.host_rows import PREFIX, describe_host_details, make_
 from tpustarter.tui.slices.start_question import StartQuestion
 
 MOST_NAMED = 4
-"""Hosts that the headline names; of more it has the number."""
+"""Maximum number of hosts named in the headline; more hosts are counted."""
 WHERE = SliceRequest()
-"""The limits of a run in the app, which are those of the command line."""
+"""The time limits of a run, which are the command line's defaults."""
 
 
 @dataclass(frozen=True)
 class PreparedStart:
-    """A run that can be started: the commands are made, and none has been run."""
+    """A run whose commands have been built but not started."""
 
     check: RemoteSliceCheck
     commands: tuple[HostCommand, ...]
 
 
 class SliceScreen(ListWithDetails):
-    """One run of the checks on all hosts of a slice."""
+    """A screen that runs the checks on all hosts of a slice."""
 
     HELP = """
 The checks run on all hosts of a slice at the same time, and have one verdict. Before anything runs,
@@ -88,7 +88,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self.action_again()
 
     def action_again(self) -> None:
-        """Prepare a run, which then asks whether to start it."""
+        """Prepare a run, and then ask whether to start it."""
         self.show_text("Preparing the commands; nothing runs on a host yet.")
         self._prepare()
 
@@ -131,7 +131,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self.refresh_bindings()
 
     def _play(self, check: RemoteSliceCheck) -> Iterator[Event | Run]:
-        """Run the checks on the hosts, in the worker."""
+        """Run the checks on the hosts; called in the worker thread."""
         self._run.on_stop(check.stop)
         yield from check.events()
         lesson_progress.record_check(check.run)
@@ -139,7 +139,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         yield check.run
 
     def show_error(self, error: BaseException) -> None:
-        """Show why the run has no verdict; a stop by the user is no error."""
+        """Show why the run has no verdict; a stop by the user is not an error."""
         if isinstance(error, Problem) and self._run.is_stopped:
             self.show_text("Stopped on every host. Press a to run it again, or Esc to go back.")
         else:
@@ -148,7 +148,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
     def on_events_arrived(self, message: EventsArrived) -> None:
         for event in self._run.take_events(message):
             self._follow(event)
-        if not self._run.is_busy and self._list.run is None:  # it broke, or was stopped early
+        if not self._run.is_busy and self._list.run is None:  # it failed or was stopped early
             self._list.end(Run("", "", "quick"))
         self._show()
         self._tick()
@@ -180,14 +180,14 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
             self.query_one(RowList).change(self._list.row(running, self.size.width))
 
     def _format_verdict(self, run: Run) -> str:
-        """Return the headline of a run, and of one on TPUs that no slice was tried before."""
+        """Return a run's headline, followed by `NEVER_TRIED` for a slice of TPUs."""
         is_slice = len(run.hosts) > 1 and run.target.get("platform") == "tpu"
         has_room = self.size.height >= LOW
         remark = f"\n{results_text.NEVER_TRIED}" if is_slice and has_room else ""
         return headline.format_headline(run) + remark
 
     def _explain_wait(self) -> str:
-        """Return the hosts that are waited for, before any check has a result."""
+        """Describe the hosts that the run is waiting for before any check has a result."""
         missing = [one for one in self._hosts.values() if one.state == "missing"]
         if missing:
             return f"The others wait for {_name_hosts(missing)}, at most {WHERE.wait_s:g} s"
@@ -247,7 +247,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
             self._show_details()
 
     def action_list_all(self) -> None:
-        """List the checks that share a row, or fold them again."""
+        """Toggle between listing and folding the checks that share a row."""
         chosen, folds = self._marked, self._list.find_folds()
         self._list.lists_all = not self._list.lists_all
         self._show()

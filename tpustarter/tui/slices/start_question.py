@@ -1,4 +1,4 @@
-"""The window with the commands that start a run on all hosts, and the question whether to."""
+"""A dialog that shows the commands of a run on all hosts, and asks whether to start it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedTex
 
 
 class StartQuestion(ConfirmWindow, inherit_bindings=False):
-    """The commands, each with its host; the answer is True to start all of them."""
+    """A dialog with a command for each host; the result is True to start all of them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "answer(True)", "start", key_display="Enter", tooltip="run all of these"),
@@ -35,11 +35,11 @@ class StartQuestion(ConfirmWindow, inherit_bindings=False):
     ]
 
     def __init__(self, commands: Sequence[HostCommand], same: Sequence[str]) -> None:
-        """Ask.
+        """Ask whether to start the commands.
 
         Args:
-            commands: The commands that are to be started.
-            same: The words of the command of tpustarter that does the same.
+            commands: The commands to start.
+            same: The words of the equivalent tpustarter command.
         """
         super().__init__("Check all hosts: nothing runs yet", "")
         self._commands, self._same = commands, same
@@ -66,7 +66,7 @@ class StartQuestion(ConfirmWindow, inherit_bindings=False):
         self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `scroll` where there is more than fits."""
+        """Allow `scroll` if the text does not fit."""
         if action == "scroll":
             return self.query_one("#sheet").max_scroll_y > 0
         return super().check_action(action, parameters)

@@ -1,4 +1,4 @@
-"""The terminal below Textual, and all else that touches what Textual keeps private.
+"""The terminal driver, and all code that uses private parts of Textual.
 
-A new version of Textual is tried on this folder first: `tests/tui/test_textual_internals.py`.
+Try a new version of Textual on this package first: `tests/tui/test_textual_internals.py`.
 """

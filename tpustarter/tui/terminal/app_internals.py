@@ -1,4 +1,4 @@
-"""The private parts of Textual's `App` that this app needs (8.2.8)."""
+"""Access to private parts of Textual's `App` (8.2.8)."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from tpustarter.tui.terminal.key_queue import SequentialKeys
 
 
 class AppInternals(SequentialKeys, inherit_bindings=False):
-    """An app that gives access to its driver, its filters and its event loop."""
+    """An app with access to its driver, filters and event loop."""
 
     @property
     def driver(self) -> Driver | None:
-        """The driver, or None while the app has no terminal."""
+        """The driver, or None if the app has no terminal."""
         return self._driver
 
     def use_filters(self, kind: type[LineFilter], filters: list[LineFilter]) -> None:
-        """Paint through these filters in place of those of the same kind."""
+        """Replace the line filters of a kind with the given ones."""
         self._filters = [item for item in self._filters if not isinstance(item, kind)] + filters
 
     def replace_screen(self, screen: Screen[Any]) -> None:
-        """Show a screen in place of the one in front."""
+        """Replace the current screen."""
         self.switch_screen(screen)  # pyright: ignore[reportUnknownMemberType]
 
     def remove_toasts(self, message: str) -> None:
-        """Remove the toasts with this message; the screen is not painted for that."""
+        """Remove the notifications with a message, without repainting the screen."""
         for toast in [*self._notifications]:
             if toast.message == message:
                 self._unnotify(toast, refresh=False)
 
     def call_in_loop(self, function: Callable[..., object], *arguments: object) -> None:
-        """Call a function in the event loop from any thread, if the loop runs."""
+        """Call a function in the event loop from any thread, if the loop is running."""
         if self._loop and self._loop.is_running():
             self._loop.call_soon_threadsafe(function, *arguments)
 
     def end_as_bug(self, error: Exception) -> None:
-        """End the app because of an exception that nobody caught; Textual prints it."""
+        """End the app because of an unhandled exception, which Textual prints."""
         super()._handle_exception(error)
 
     def _handle_exception(self, error: Exception) -> None:

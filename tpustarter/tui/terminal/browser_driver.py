@@ -1,4 +1,4 @@
-"""The driver of the app in a browser window."""
+"""The driver for the app in a browser."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from textual.drivers.web_driver import WebDriver
 
 
 class BrowserDriver(WebDriver):
-    """Textual's driver for a browser, with the focus from the start, that ends with the server.
+    """Textual's browser driver, focused from the start, and ended when the server ends.
 
-    Textual's driver begins without the focus, and textual-serve gives it at a click: until then no
-    key would do anything. Here the app has the focus from the start, and keeps it.
+    Textual's driver starts without the focus, which textual-serve sends only after a click, so keys
+    would do nothing until then. Here the app has the focus from the start and keeps it.
     """
 
     def start_application_mode(self) -> None:
@@ -20,7 +20,7 @@ class BrowserDriver(WebDriver):
         self._app.call_later(self._app.post_message, events.AppFocus())
 
     def on_meta(self, packet_type: str, payload: dict[str, object]) -> None:
-        """Handle a packet of the server, but not the loss of focus to another window."""
+        """Handle a packet from the server, except the loss of focus."""
         if packet_type != "blur":
             super().on_meta(packet_type, payload)
 

@@ -1,7 +1,7 @@
-"""The driver for the user's terminal: its input is suspect, and it may hang up or never answer.
+"""The driver for the user's terminal, which may send invalid input, hang up or never respond.
 
-Textual's driver ends the app with a traceback and exit code 0 when its thread breaks. An error of
-this one is a bug like any other, and a lost terminal is a hang-up.
+If its thread fails, Textual's driver ends the app with a traceback and exit code 0. Here such an
+error is reported like any other bug, and a lost terminal is treated as a hang-up.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tpustarter.tui.terminal import glyphs
 from tpustarter.tui.terminal.keyboard import Keyboard
 
 MOST_COLUMNS, MOST_LINES = 500, 200
-"""The largest size taken from a terminal, because each cell is drawn."""
+"""The maximum screen size, because every cell is drawn."""
 _LOOK_S = 0.1
-"""Seconds after which the thread checks whether it should end."""
+"""Seconds between two checks of whether the thread should end."""
 _READ = 4096
 _ASK_GROUND = "\x1b]11;?\x1b\\"
-"""A query for the background colour; most terminals answer it, and the others ignore it.
+"""A query for the background colour, which terminals answer or ignore.
 
 Source: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html (read 2026-11)
 """
@@ -33,39 +33,39 @@ _NO_MOUSE = b"\x1b[?1000l\x1b[?1002l\x1b[?1006l"
 
 
 class AppOnTerminal(Protocol):
-    """The part of the app that the driver uses."""
+    """The app's interface for the driver."""
 
     needs_background: bool
     """True if the app's colours depend on the terminal's background."""
 
     def hang_up(self) -> None:
-        """Leave because the terminal is gone."""
+        """Exit because the terminal is gone."""
 
     def end_as_bug(self, error: BaseException) -> None:
-        """Close the app, and pass the error on."""
+        """Close the app and report the error."""
 
 
 class ScreenStream:
-    """The stream for the screen: stderr, without the treatment of messages for people.
+    """The screen's output stream: stderr, without the formatting that messages get.
 
-    `prepare_streams` made stderr a stream that drops what cannot be written, because an error would
-    end Textual's thread, and then each writer would wait for ever.
+    `prepare_streams` has replaced stderr with a stream that drops unwritable output, because an
+    error would end Textual's writer thread and make every writer wait forever.
     """
 
     def __init__(self) -> None:
         stream = sys.stderr
         self._write = getattr(stream, "draw", stream.write)
-        """The raw `write`: a letter more or less than in the layout would leave others behind."""
+        """The raw `write`, because added or removed characters would corrupt the layout."""
         self.flush = stream.flush
         self._table = glyphs.make_table(stream.encoding or "ascii", os.environ)
 
     def write(self, text: str) -> None:
-        """Draw a text with the letters that this terminal has."""
+        """Write text with characters that this terminal can show."""
         self._write(text.translate(self._table) if self._table is not None else text)
 
 
 class TerminalDriver(LinuxDriver):
-    """A driver that restores the terminal even where starting or ending fails."""
+    """A driver that restores the terminal even if starting or stopping fails."""
 
     def __init__(self, app: Any, **options: Any) -> None:
         super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
@@ -75,7 +75,7 @@ class TerminalDriver(LinuxDriver):
         self._keyboard = Keyboard()
 
     def start_application_mode(self) -> None:
-        """Take the terminal; give it back if that fails half-way, as it does without threads."""
+        """Take the terminal, and restore it if that fails, e.g. because threads cannot start."""
         _take_lines(self.fileno)
         try:
             super().start_application_mode()
@@ -87,7 +87,7 @@ class TerminalDriver(LinuxDriver):
             raise
 
     def stop_application_mode(self) -> None:
-        """Give the terminal back, in any case."""
+        """Restore the terminal in any case."""
         try:
             super().stop_application_mode()
         except BaseException:
@@ -102,17 +102,17 @@ class TerminalDriver(LinuxDriver):
         return self._writer_thread is not None and self._writer_thread.is_alive()
 
     def write(self, data: str) -> None:
-        """Pass text to the writer thread; drop it if that has ended: a write would block."""
+        """Pass text to the writer thread, or drop it if the thread has ended and would block."""
         if self._can_write:
             super().write(data)
 
     def close(self) -> None:
-        """End the writer thread, if it lives."""
+        """End the writer thread if it is running."""
         if self._can_write:
             super().close()
 
     def give_back(self) -> None:
-        """Restore the terminal without the threads, which may not exist or may block."""
+        """Restore the terminal without using the threads, which may be missing or blocked."""
         self.exit_event.set()
         if self.attrs_before is not None:
             with contextlib.suppress(termios.error):
@@ -120,7 +120,7 @@ class TerminalDriver(LinuxDriver):
         with contextlib.suppress(OSError):
             os.set_blocking(2, False)
             with contextlib.suppress(OSError):
-                self._file.flush()  # earlier output must come before
+                self._file.flush()  # earlier output must come first
             os.write(2, b"\x1b[?2004l\x1b[?7h\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l" + _NO_MOUSE)
             os.set_blocking(2, True)
 
@@ -146,20 +146,20 @@ class TerminalDriver(LinuxDriver):
     def _run_input_thread(self) -> None:
         try:
             self.run_input_thread()
-        except BaseException as error:  # noqa: BLE001  a thread has no caller that could catch it
+        except BaseException as error:  # noqa: BLE001  a thread has no caller to catch it
             self._loop.call_soon_threadsafe(self._tutor.end_as_bug, error)
 
     def use_mouse(self, *, on: bool) -> None:
-        """Ask the terminal for mouse events, or leave the mouse to the terminal."""
+        """Request mouse events from the terminal, or leave the mouse to the terminal."""
         if on != self._mouse:
             self._disable_mouse_support()
             self._mouse = on
             self._enable_mouse_support()
 
     def _enable_mouse_support(self) -> None:
-        """Ask for clicks, the wheel and drags, but not for every move, as Textual does.
+        """Request clicks, drags and the wheel, but not every movement as Textual does.
 
-        Over a slow line, every move would be too much.
+        Over a slow connection, every movement would be too much.
         """
         self._keyboard.has_mouse = self._mouse
         if self._mouse:
@@ -174,14 +174,14 @@ class TerminalDriver(LinuxDriver):
         return min(columns, MOST_COLUMNS), min(lines, MOST_LINES)
 
     def _query_in_band_window_resize(self) -> None:
-        """Don't ask for sizes among the keys: any pasted text could contain one."""
+        """Do not request sizes in the input stream, because pasted text could contain one."""
 
 
 def _take_lines(terminal: int) -> None:
-    """Set the terminal back to line mode, in case a killed program has left it raw.
+    """Set the terminal to line mode, in case a killed program has left it in raw mode.
 
-    Textual restores the mode that it finds. A shell repairs the terminal after a program that is
-    killed, but not if `uv run` is between them: then typing shows nothing, and Ctrl-C does nothing.
+    Textual restores the mode that it finds. A shell resets the terminal after a killed program, but
+    not if `uv run` is between them. Typing would then show nothing, and Ctrl+C would do nothing.
     """
     with contextlib.suppress(termios.error):
         attributes = termios.tcgetattr(terminal)

@@ -1,7 +1,7 @@
-"""Replacements for letters that a terminal lacks; each takes as many columns as the letter.
+"""Replacements of the same width for characters that a terminal cannot show.
 
-The encoding of a stream limits what it can carry. The Linux console carries everything, and shows
-what its font has: of drawings only light lines, which are in the font of the kernel.
+A stream's encoding limits its characters. The Linux console accepts all characters but shows only
+those in its font. Of the box-drawing characters, only the light lines are in the kernel's font.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import unicodedata
 from collections.abc import Mapping
 
 CONSOLE = "linux"
-"""The value of TERM on the Linux console."""
+"""The value of `$TERM` on the Linux console."""
 LIGHT = "─│┌┐└┘├┤┬┴┼"
-"""Drawings that the font of every Linux console has."""
+"""Box-drawing characters in the font of every Linux console."""
 _ROUND = {"╭": "┌", "╮": "┐", "╰": "└", "╯": "┘"}
 _ALIKE = {
     "←": "<",
@@ -48,18 +48,18 @@ _ALIKE = {
     "▓": "#",
 }
 _BY_DOTS = " ..::o###"
-"""The replacements of a Braille cell, by the number of its dots."""
+"""The replacements of Braille characters, by their number of dots."""
 
 
 class GlyphTable(dict[int, str]):
-    """A table for `str.translate`: every letter as the terminal can show it."""
+    """A table for `str.translate` that replaces characters which the terminal cannot show."""
 
     def __init__(self, encoding: str, *, on_console: bool) -> None:
         super().__init__()
         self._encoding, self._on_console = encoding, on_console
 
     def __missing__(self, code: int) -> str:
-        """Return the replacement of a letter, and keep it."""
+        """Return and cache a character's replacement."""
         letter = chr(code)
         tries = (letter, _ROUND.get(letter, ""), _alike(letter))
         self[code] = next((one for one in tries if one and self._shows(one)), _unknown(letter))
@@ -75,11 +75,11 @@ class GlyphTable(dict[int, str]):
 
 
 def make_table(encoding: str, env: Mapping[str, str]) -> GlyphTable | None:
-    """Return the table of replacements, or None if the terminal shows all letters.
+    """Return the table of replacements, or None if the terminal can show all characters.
 
     Args:
-        encoding: The encoding of the stream.
-        env: The environment of the terminal.
+        encoding: The stream's encoding.
+        env: The environment, with the terminal's `TERM`.
     """
     on_console = env.get("TERM") == CONSOLE
     is_whole = encoding.lower().replace("_", "-") in ("utf-8", "utf8")
@@ -87,7 +87,7 @@ def make_table(encoding: str, env: Mapping[str, str]) -> GlyphTable | None:
 
 
 def _alike(letter: str) -> str:
-    """Return an ASCII letter that looks alike, or an empty text without any."""
+    """Return a similar ASCII character, or "" if there is none."""
     if letter in _ALIKE:
         return _ALIKE[letter]
     code = ord(letter)
@@ -102,7 +102,7 @@ def _alike(letter: str) -> str:
 
 
 def _line(name: str) -> str:
-    """Return a piece of a frame for the Unicode name of a drawing."""
+    """Return an ASCII replacement for the Unicode name of a box-drawing character."""
     if "HORIZONTAL" in name and "VERTICAL" not in name:
         return "=" if "HEAVY" in name or "DOUBLE" in name else "-"
     return "|" if "VERTICAL" in name and "HORIZONTAL" not in name and "AND" not in name else "+"

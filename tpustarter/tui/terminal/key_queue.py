@@ -1,10 +1,11 @@
-"""Keys handled one after the other, so that fast typing goes where the key before it leads.
+"""Handling of keys one at a time, so that each key takes effect before the next one.
 
-Textual passes a key through the queues of the focused widget and its parents before its binding
-acts. Keys that come together, as over a slow line, would overtake it: in `e` and some code the
-first letters would be commands. Here each is finished before the next one is looked at, and all
-wait for a screen that is still being laid out, where they would act on the wrong place. Only the
-key that opened such a screen is not taken again: a user who repeats it thinks that it was lost.
+Textual passes a key through the message queues of the focused widget and its parents before its
+binding acts. Keys that arrive together, e.g. over a slow connection, would overtake it: if the user
+types `e` and some code, the first letters would be commands. Here each key is handled completely
+before the next one. Keys also wait while a screen is being laid out, where they would act on the
+wrong widget. The key that opened such a screen is then ignored, because users repeat a key that
+they think was lost.
 """
 
 from __future__ import annotations
@@ -23,25 +24,25 @@ from textual.notifications import Notification, Notify
 from tpustarter.tui.kit.safe_text import plain_source
 
 AT_ONCE = "ctrl+c"
-"""The key that waits for nothing, because it leads out of everything."""
+"""The key that never waits, because it must always work."""
 LIMIT_S = 0.5
-"""Longest wait for one queue, so that a busy screen holds up no key for longer."""
+"""Maximum wait for one queue, in seconds, so that a busy screen does not block keys for longer."""
 
 
 class SequentialKeys(App[None], inherit_bindings=False):
-    """An app that acts on keys in the order in which they were typed."""
+    """An app that handles keys in the order in which they were typed."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._held: deque[events.Key | events.Paste] = deque()
-        """Keys and pasted text that wait for the screen."""
+        """Keys and pasted text waiting for the screen."""
         self._just_said: list[str] = []
-        """The messages of the toasts that the last key has removed."""
+        """The messages of the notifications that the last key has removed."""
         self._led_here = ""
-        """The key that opened the screen in front, if the last one did."""
+        """The last key, if it opened the current screen, or ""."""
 
     async def on_event(self, event: events.Event) -> None:
-        """Act on a key, or on pasted text, to the end."""
+        """Handle a key or pasted text completely."""
         if event.is_forwarded or not isinstance(event, events.Key | events.Paste):
             await super().on_event(event)
         elif isinstance(event, events.Key) and event.key == AT_ONCE:
@@ -51,7 +52,7 @@ class SequentialKeys(App[None], inherit_bindings=False):
             await self.on_page_ready()
 
     def _is_impatience(self, event: events.Key | events.Paste) -> bool:
-        """Return whether a key was pressed again before the screen that it opened was laid out."""
+        """Return whether a key was repeated before the screen that it opened was laid out."""
         is_same = isinstance(event, events.Key) and event.key == self._led_here
         was_ready = self._takes_keys and event.time >= getattr(self.screen, "ready_at", 0.0)
         return is_same and not (self._held or was_ready)
@@ -61,29 +62,29 @@ class SequentialKeys(App[None], inherit_bindings=False):
         return getattr(self.screen, "is_ready", True)
 
     async def on_page_ready(self) -> None:
-        """Act on the keys that wait, as long as the screen in front is ready for them."""
+        """Handle the waiting keys as long as the current screen is ready."""
         while self._held and self._takes_keys:
             await self._act(self._held.popleft())
 
     def repeat_key(self, event: events.Key) -> None:
-        """Act on a key again, before the keys typed after it."""
+        """Handle a key again, before the keys typed after it."""
         self._held.appendleft(events.Key(event.key, event.character))
 
     def remove_info_toasts(self) -> None:
-        """Remove the informational toasts: with the next key the user looks at something else."""
+        """Remove informational notifications, because the next key shows that they were read."""
         said = [said for said in self._notifications if said.severity == "information"]
         self._just_said = [one.message for one in said]
         for one in said:
             self._unnotify(one)
 
     def confirm_or_ask(self, question: str) -> bool:
-        """Return whether this key confirms the last key's question; else ask the question.
+        """Return whether this key confirms the last key's question, or else ask the question.
 
-        The question stays for some seconds, and any other key removes it.
+        The question is shown for some seconds, and any other key removes it.
         """
         if question in self._just_said:
             return True
-        self._on_notify(Notify(Notification(question)))  # at once, because the next key may be here
+        self._on_notify(Notify(Notification(question)))  # now, because the next key may be waiting
         return False
 
     def withdraw(self, question: str) -> None:
@@ -105,7 +106,7 @@ class SequentialKeys(App[None], inherit_bindings=False):
         self._led_here = event.key if is_other and isinstance(event, events.Key) else ""
 
     async def _handle_key(self, event: events.Key) -> bool:
-        """Act on a key that is bound and not typed; return whether it was."""
+        """Run the binding of a key that does not type text; return whether there was one."""
         focused = self.focused
         if focused and focused.check_consume_key(event.key, event.character):
             return False
@@ -113,7 +114,7 @@ class SequentialKeys(App[None], inherit_bindings=False):
         return by_priority or await self._check_bindings(event.key)
 
     def _queues(self) -> list[MessagePump]:
-        """Return the queues on a key's way: the focused widget, its parents, the screen."""
+        """Return the nodes that a key passes through: the focused widget up to the screen."""
         node = self.focused or self.screen
         return [ancestor for ancestor in node.ancestors_with_self if ancestor is not self]
 

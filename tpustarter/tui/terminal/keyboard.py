@@ -1,9 +1,9 @@
-"""A reader of what a terminal sends: keys, pasted text and the mouse. All else is ignored.
+"""A parser for terminal input: keys, pasted text and the mouse. Everything else is ignored.
 
-Textual's own reader takes the stream letter by letter. A byte that is no UTF-8 and a number that
-is no character end its thread, and an unknown answer of the terminal is read as typed letters:
-`ESC [ ? 62 c` pressed `?` and `c`. Here the stream is first divided as ECMA-48 ends sequences, and
-then Textual names the keys of the complete ones.
+Textual's own parser reads the stream character by character. Invalid UTF-8 and invalid code points
+end its thread, and unknown responses of the terminal count as typed text: `ESC [ ? 62 c` presses
+`?` and `c`. Here the stream is first split into sequences according to ECMA-48, and then Textual
+names the keys of complete sequences.
 Source: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html (read 2026-11)
 """
 
@@ -22,10 +22,10 @@ from textual.messages import TerminalSupportsSynchronizedOutput
 from tpustarter.tui.app.messages import BackgroundColour
 
 PASTE_PAUSE_S = 2.0
-"""Pasted text without an end is complete after this time; else no key would work again."""
+"""Seconds after which unterminated pasted text ends, or else no key would work again."""
 _LONGEST_KEY = 32
 _KEPT = 100
-"""Bytes kept of a sequence, enough to see that it is no key."""
+"""Bytes kept of an unfinished sequence, enough to see that it is not a key."""
 _PASTE, _PASTE_END = b"\x1b[200~", b"\x1b[201~"
 _TEXT = re.compile(rb"[^\x1b]+")
 _WHOLE = re.compile(
@@ -52,43 +52,43 @@ _BEGUN = re.compile(
 _GROUND = re.compile(
     rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})[/0-9a-fA-F]*(?:\x07|\x1b\\)"
 )
-"""The terminal's answer to the query for its background colour."""
+"""The terminal's response to the query for its background colour."""
 _IGNORED = re.compile(rb"\x1b(?:\[M|[\]PX^_].)", re.DOTALL)
 _WANTED = (events.Key, events.AppFocus, events.AppBlur, TerminalSupportsSynchronizedOutput)
-"""The events that the app gets; a new size comes as a signal."""
+"""The events passed to the app; a new window size arrives as a signal."""
 _MOUSE = re.compile(rb"\x1b\[<[0-9]{1,3};[0-9]{1,4};[0-9]{1,4}[Mm]")
-"""A report of the mouse, in the one form that the app asks for."""
+"""A mouse report in the only format that the app requests."""
 
 
 class Keyboard:
-    """The input of one terminal; `feed` gets the bytes read, `pause` is for a time without any."""
+    """A terminal's input; call `feed` with the bytes read, and `pause` when there are none."""
 
     has_mouse = False
-    """True if the terminal was asked for mouse events."""
+    """True if mouse events have been requested from the terminal."""
 
     def __init__(self) -> None:
         self._mouse = XTermParser()
-        """A parser that keeps the position of the mouse."""
+        """A parser that keeps track of the mouse position."""
         self._rest = bytearray()
         self._searched = 0
-        """The number of bytes in which the end of pasted text cannot begin."""
+        """Number of leading bytes known not to contain the start of a paste's end marker."""
         self._last_read = 0.0
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
 
     @property
     def is_waiting(self) -> bool:
-        """True if something has begun, such as the Escape key or a sequence."""
+        """True if there is incomplete input, such as an escape character."""
         return bool(self._rest)
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """Return the messages of complete input."""
+        """Yield the messages for all complete input."""
         self._last_read = time.monotonic()
         self._rest += data
         while token := self._take(self._complete()):
             yield from self._messages(token)
 
     def pause(self) -> Iterator[Message]:
-        """Return the messages of input that was never completed: most often the Escape key."""
+        """Yield the messages for input that was never completed, usually the Escape key."""
         if self._is_paste and time.monotonic() - self._last_read < PASTE_PAUSE_S:
             return
         yield from self._messages(self._take(len(self._rest)))
@@ -103,7 +103,7 @@ class Keyboard:
         return token
 
     def _complete(self) -> int:
-        """Return the number of bytes of the first complete token, or 0 if there is none."""
+        """Return the length of the first complete token in bytes, or 0 if there is none."""
         rest = self._rest
         if self._is_paste:
             end = rest.find(_PASTE_END, max(len(_PASTE), self._searched))
@@ -115,7 +115,7 @@ class Keyboard:
         size = begun.end() if begun else 0
         if size < len(rest):
             return size
-        del rest[_KEPT:-1]  # the last byte may begin the end
+        del rest[_KEPT:-1]  # the last byte may start the end marker
         return 0
 
     def _messages(self, token: bytes) -> Iterator[Message]:
@@ -135,14 +135,14 @@ class Keyboard:
 
 
 def _named(text: str) -> Iterator[Message]:
-    """Return the keys of letters or of one sequence, by Textual's names."""
+    """Yield the key events for text or a single sequence, as named by Textual."""
     parser = XTermParser()
     try:
         messages = [*parser.feed(text)] if text else []
-        if text.startswith("\x1b") and len(text) <= len("\x1bx"):  # may be the start of a sequence
+        if text.startswith("\x1b") and len(text) <= len("\x1bx"):  # may start a sequence
             messages += parser.feed("")
     except (ValueError, OverflowError):
-        return  # a number that is no character
+        return  # an invalid code point
     for message in messages:
         if isinstance(message, _WANTED) and not _is_surrogate(message):
             yield message

@@ -1,4 +1,4 @@
-"""The blocks of Textual's Markdown that it does not export (8.2.8)."""
+"""Markdown blocks that Textual (8.2.8) does not export."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class CellTable(MarkdownTable):
-    """A table that returns its cells."""
+    """A table with access to its cells."""
 
     def cells(self) -> tuple[Sequence[Content], Sequence[Sequence[Content]]]:
         """Return the header and the rows."""

@@ -1,4 +1,4 @@
-"""The private parts of Textual's input line and palette that this app needs (8.2.8)."""
+"""Access to private parts of Textual's `Input` and `CommandPalette` (8.2.8)."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from textual.worker import Worker
 
 
 class SearchedPalette(CommandPalette):
-    """Textual's palette, with access to its searches."""
+    """Textual's palette with access to its searches."""
 
     def unfinished_searches(self) -> Sequence[Worker[object]]:
-        """Return the workers that still look for commands."""
+        """Return the workers that are still searching for commands."""
         group = self._GATHER_COMMANDS_GROUP
         return [one for one in self.workers if one.group == group and not one.is_finished]
 
     def _action_command_list(self, action: str) -> None:
-        """Move in the list; without room, Textual (8.2.8) looks for a line that is not there."""
+        """Move in the list; at zero size, Textual (8.2.8) would look up a missing line."""
         if self.query_one(CommandList).scrollable_content_region.area:
             super()._action_command_list(action)
 
 
 class SuggestingInput(Input):
-    """A line whose bindings may depend on whether something is suggested."""
+    """An input field whose bindings may depend on its suggestion."""
 
     @property
     def suggested_value(self) -> str:
-        """The suggested value, or an empty text."""
+        """The suggested value, or ""."""
         return self._suggestion
 
     def watch__suggestion(self) -> None:

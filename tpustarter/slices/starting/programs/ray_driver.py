@@ -1,10 +1,10 @@
-"""The driver of a start with Ray: one actor on each host of the cluster, and their output by host.
+"""The driver of a run started with Ray: one actor on each host of the cluster, and their output.
 
     python ray_driver.py SIZE PORT [--address A] [--count N] [--python P] < probe.pyz
 
 It is run by the Python under test on this machine, which has Ray; tpustarter is not imported. Its
-stdin brings the probe, SIZE bytes, and is the lifeline behind it. Each line of output begins with
-`host N: `. An actor asks for all TPU chips of its host, so it waits for a job that has them.
+stdin carries the probe, SIZE bytes, and is then the lifeline. Each line of output begins with `host
+N: `. An actor requests all TPU chips of its host, so it waits for any job that has them.
 """
 
 from __future__ import annotations
@@ -26,25 +26,28 @@ from typing import IO, Any, TypedDict
 
 ACTOR_WAIT_S = 1.0
 FINISH_S = 8.0
-"""Seconds that the probes have to end by themselves, once their lifeline has ended."""
+"""Seconds that the probes have to exit by themselves after their lifeline has ended."""
 ANSWER_S = 60.0
-"""Seconds without an answer of an actor that has answered before, after which it counts as lost."""
+"""Seconds without a response after which an actor that has responded before counts as lost."""
 CHIPS = "TPU"
-"""Ray's name for the chips of a host as a resource."""
+"""Ray's name for a host's chips as a resource."""
 NUMBER = "ray.io/tpu-worker-id"
-"""Label that Ray gives a host of a slice."""
+"""Label that Ray gives the hosts of a slice."""
 UV_HOOK = "RAY_ENABLE_UV_RUN_RUNTIME_ENV"
-"""Ray's switch for what it does below `uv run`: its workers get a copy of the working directory and
-a `uv run` in it, so another Python than the one under test. If that has no Ray, none starts.
-Source: ray/_private/ray_constants.py of Ray 2.60.0 (read 2026-11)."""
+"""Ray's switch for its behaviour under `uv run`.
+
+Its workers get a copy of the working directory and a `uv run` in it, so they use another Python
+than the one under test. If that Python does not have Ray, no worker starts.
+Source: ray/_private/ray_constants.py of Ray 2.60.0 (read 2026-11).
+"""
 
 
 Output = tuple[int, bytes] | int
-"""A line of the probe, with 1 for stderr; or its exit code, behind all of them."""
+"""A line of the probe's output, with 1 for stderr; or its exit code, after all lines."""
 
 
 class RayHost:
-    """A host of the run: the probe in a process of its own, which Ray's worker watches."""
+    """A host of the run, with the probe in a process of its own that Ray's worker watches."""
 
     def __init__(self) -> None:
         self._lines: SimpleQueue[Output] = SimpleQueue()
@@ -105,7 +108,7 @@ class RayHost:
         return taken
 
     def end(self) -> None:
-        """End the lifeline of the probe."""
+        """End the probe's lifeline."""
         with contextlib.suppress(OSError):
             if self._stdin:
                 self._stdin.close()
@@ -146,7 +149,7 @@ class _RayNode(TypedDict):
 
 
 def _nodes(nodes: list[_RayNode], count: int) -> list[_RayNode]:
-    """Return the hosts that take part, in the order of their numbers in the slice."""
+    """Return the hosts that take part, ordered by their numbers in the slice."""
     alive = [node for node in nodes if node["Alive"]]
     alive = [node for node in alive if node["Resources"].get(CHIPS)] or alive
     alive.sort(key=lambda node: (_number(node), node["NodeManagerAddress"], node["NodeID"]))
@@ -160,7 +163,7 @@ def _number(node: _RayNode) -> int:
 
 
 def _read_stdin(size: int) -> bytes:
-    data = b""  # unbuffered: what comes behind it is read by another thread
+    data = b""  # unbuffered, because another thread reads what follows
     while len(data) < size and (more := os.read(0, size - len(data))):
         data += more
     return data
@@ -194,12 +197,12 @@ class _Run:
             self._actors.append(host)
             self._pending[host.__ray_ready__.remote()] = ("ready", number)
         self._told: Any = SimpleQueue()
-        """Input behind the probe on stdin, for the first host."""
+        """Input that follows the probe on stdin, for the first host."""
         self._stopped_at: float | None = None
         self._failed = False
 
     def run(self) -> int:
-        """Pass the output on until all have ended."""
+        """Forward the output until all hosts have ended."""
         try:
             while self._pending and not self._is_late():
                 done, _ = self._ray.wait([*self._pending], timeout=ACTOR_WAIT_S)
@@ -213,7 +216,7 @@ class _Run:
 
     def _start(self, number: int) -> None:
         if self._probe is None:
-            # It comes only when a host was reached, and so does the end of the lifeline.
+            # The probe and the lifeline's end arrive on stdin only after a host was reached.
             self._probe = self._ray.put(_read_stdin(self._options.size))
             threading.Thread(target=self._watch, daemon=True).start()
         words = ["slice", "--lifeline-s", self._options.lifeline_s]
@@ -242,7 +245,7 @@ class _Run:
         self._answered[number] = time.monotonic()
         try:
             answer = self._ray.get(call)
-        except Exception as error:  # noqa: BLE001  whatever happened there, this host is the one
+        except Exception as error:  # noqa: BLE001  any error of an actor is its host's failure
             if what == "start" and isinstance(getattr(error, "cause", None), OSError):
                 self._fail(number, str(error.cause))  # type: ignore[attr-defined]
                 self._say(number, 0, f"{self._ended}127".encode())

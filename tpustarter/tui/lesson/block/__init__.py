@@ -1,1 +1,1 @@
-"""The blocks of a lesson: code, output, and runs."""
+"""A lesson's blocks: their code, output and runs."""

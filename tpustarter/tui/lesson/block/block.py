@@ -1,4 +1,4 @@
-"""The widget of a block: it draws code, output and verdict from a `BlockState`."""
+"""A block's widget, which shows the code, output and verdict of a `BlockState`."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from tpustarter.tui.lesson.block.printed_output import PrintedOutput
 from tpustarter.tui.lesson.page.folded_parts import FoldedPart
 
 FEWEST_COLUMNS, MOST_COLUMNS = 40, 98
-"""The limits for the width of a drawing."""
+"""The minimum and maximum width of a drawing."""
 
 
 class BlockGrew(Message):
-    """A running block begins to draw, or has printed more."""
+    """Sent when a running block shows its first drawing or has printed more."""
 
     def __init__(self, view: BlockView, *, draws: bool) -> None:
         super().__init__()
         self.view, self.draws = view, draws
         self.bottom = view.virtual_region.bottom
-        """The block's last row on the page before it grew."""
+        """The row of the block's bottom edge on the page before it grew."""
 
 
 class BlockView(Vertical, can_focus=True):
@@ -60,19 +60,19 @@ class BlockView(Vertical, can_focus=True):
         self.block = block
         of_all = f" of {count}" if block.number and count else ""
         self.label = f"{block.title}{of_all}"
-        """Its number among the lesson's blocks: `Block 2 of 9`."""
+        """The block's name with its number, as in `Block 2 of 9`."""
         self.border_title = f"{self.label}: your turn" if block.is_try else self.label
         self._is_predicted = is_predicted
-        """True if its expected output is hidden until it ran."""
+        """True if its expected output is hidden until it has run."""
         self._shown_words: BlockText | None = None
         self.code = BlockCode(block, draft)
         earlier = EarlierResult(before, draft, draft_before, printed_before)
         self.state = BlockState(block, self.code, earlier, platform)
         self._waiting = Content("")
-        """The text in its frame while it runs."""
+        """The title in its frame while it runs."""
         self._printed = PrintedOutput(lambda: self.post_message(BlockGrew(self, draws=False)))
         self.answer: FoldedPart | None = None
-        """The fold with the lesson's answer to this task."""
+        """The fold with the lesson's answer, if the block is a task."""
 
     def compose(self) -> Iterable[Widget]:
         yield self.code
@@ -103,29 +103,29 @@ class BlockView(Vertical, can_focus=True):
 
     @property
     def text(self) -> str:
-        """The block as the lesson has it: its code and its expected output."""
+        """The lesson's code and expected output."""
         return "\n".join([self.block.code, *(output.text for output in self.block.expected)])
 
     @property
     def gap_message(self) -> str:
-        """The message shown when code with a gap is to be run."""
+        """The message shown when the user tries to run code with a gap."""
         if self.code.is_editing:
             return FILL_GAP
         return f"{self.label} waits for your code. Press e, and type it in place of ... there."
 
     async def edit(self) -> None:
-        """Open the editor and focus it at once, so that it receives the next keys."""
+        """Open the editor and focus it immediately, so that it receives the next keys."""
         await self.code.edit()
         self.state.was_left = False
         self._show_code()
 
     def show_typed(self) -> None:
-        """Show whether the code in the editor is the code that ran."""
+        """Update the status, because the result may belong to other code than the editor's."""
         self.set_class(self.state.has_failed, "-fail")
         self._show_code()
 
     def update_answer_hint(self) -> None:
-        """Update the hint to the answer, which was opened or closed."""
+        """Update the hint about the answer after it was opened or closed."""
         self._show_status()
 
     def end_edit(self) -> None:
@@ -144,20 +144,20 @@ class BlockView(Vertical, can_focus=True):
         self._show_code()
 
     def restore(self) -> None:
-        """Restore the code that was typed before the last reset."""
+        """Restore the user's code from before the last reset."""
         self.code.restore()
         self._show_code()
 
     def _take_focus(self) -> None:
-        """Take the focus before the editor is removed: else it moves to another block."""
-        self.screen.set_focus(self, scroll_visible=False)  # the result stays in sight
+        """Take the focus from the editor before it is removed, or another block would get it."""
+        self.screen.set_focus(self, scroll_visible=False)  # keep the result in view
 
     def _show_code(self) -> None:
         self._paint()
         self._show_status()
 
     def _paint(self) -> None:
-        """Show the code, with the line marked that raised if this is the code that ran."""
+        """Show the code, and mark the line that raised if this code was executed."""
         result = self.state.result
         at = result.raised_at if result and self.state.has_ended else ()
         rows = [number - 1 for number in at[:1]]
@@ -174,7 +174,7 @@ class BlockView(Vertical, can_focus=True):
         self.wait(0, "")
 
     def wait(self, seconds: float, activity: str) -> None:
-        """Show that the block is running, with its seconds so far and its current activity."""
+        """Show that the block is running, with the elapsed seconds and the current activity."""
         self._waiting = status_word("run", f"RUN  {seconds:.0f} s") + (
             f"  {activity}" if activity else ""
         )
@@ -182,7 +182,7 @@ class BlockView(Vertical, can_focus=True):
 
     @property
     def has_output(self) -> bool:
-        """True if the present run has printed or drawn anything yet."""
+        """True if the current run has printed or drawn anything."""
         return bool(self.output_tail) or self.query_one(".drawing").display
 
     @property
@@ -191,7 +191,7 @@ class BlockView(Vertical, can_focus=True):
         return self._printed.text
 
     def add(self, text: str) -> None:
-        """Append a piece of the block's output."""
+        """Append to the block's output."""
         self._printed.add(text)
 
     def end(self, result: BlockResult) -> None:
@@ -211,7 +211,7 @@ class BlockView(Vertical, can_focus=True):
         self._show_expected()
 
     def show_drawings(self, drawings: Iterable[Drawing]) -> None:
-        """Show the drawings so far; the page brings the first one into sight."""
+        """Show the drawings so far; the page scrolls to the first one."""
         is_first = not self.query_one(".drawing").display
         self._show_drawings(drawings)
         if is_first:
@@ -231,7 +231,7 @@ class BlockView(Vertical, can_focus=True):
         return self.state.is_done
 
     def follow(self, *, has_run: bool) -> bool:
-        """Show whether the block's variables still exist, and return whether this has changed."""
+        """Show whether the block's variables still exist; return whether this has changed."""
         has_changed = self.state.follow(has_run=has_run)
         if has_changed:
             self._show_status()
@@ -241,7 +241,7 @@ class BlockView(Vertical, can_focus=True):
         words = self._words()
         self._printed.set_title(block_words.output_title(self.state, words))
         if self._shown_words and words.is_like(self._shown_words):
-            return  # each update causes a layout of the page
+            return  # every update causes a layout of the page
         self._shown_words = words
         status = self.query_one(".status", Static)
         status.border_title = Content(" ") + words.title + " "
@@ -252,7 +252,7 @@ class BlockView(Vertical, can_focus=True):
         last.display = bool(words.last.plain)
 
     def code_is_seen(self, seen: Region) -> bool:
-        """Return whether the end of the block's code is visible or has scrolled off the top."""
+        """Return whether the end of the block's code is in view or has scrolled off the top."""
         return self.query_one(".status").region.y < seen.bottom
 
     def code_is_above(self, seen: Region) -> bool:
@@ -260,14 +260,14 @@ class BlockView(Vertical, can_focus=True):
         return self.query_one(".status").region.y < seen.y
 
     def state_outside(self, seen: Region) -> str:
-        """Return the name and state of a block whose status line is out of sight, or ""."""
+        """Return the block's name and state if its status line is out of view, or ""."""
         if seen.overlaps(self.query_one(".status").region):
             return ""
         return f"{self.name_on_page}: {self._words().state}"
 
     @property
     def name_on_page(self) -> str:
-        """The block's name in a sentence: `block 2`."""
+        """The block's name within a sentence, such as `block 2`."""
         return self.block.name
 
     def _words(self) -> BlockText:

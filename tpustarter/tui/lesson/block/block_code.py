@@ -1,4 +1,4 @@
-"""The code of a block: the lesson's, or the user's in an editor."""
+"""A block's code, either the lesson's or the user's, with an editor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tpustarter.tui.kit.wrapped_code import CodeText
 
 
 class BlockCode(Vertical):
-    """Code that can be edited, and reset to the lesson's."""
+    """Code that can be edited and reset to the lesson's code."""
 
     def __init__(self, block: Block, draft: BlockDraft | None) -> None:
         super().__init__()
@@ -28,10 +28,9 @@ class BlockCode(Vertical):
         self._has_gap = block.answer is not None and has_gap(block.code, block.answer)
         self._editor: CodeEditor | None = None
         self._typed_at: Selection | None = None
-        """The selection in the editor when it was closed last."""
+        """The editor's selection when it was last closed."""
         self._is_numbered = False
-        """True if an error has named a line: from then on line numbers stay, because the code would
-        move as they come and go."""
+        """True once an error has named a line; the numbers then stay, to keep the code in place."""
         self.taken_back: str | None = None
         """The user's code before the last reset."""
 
@@ -40,14 +39,14 @@ class BlockCode(Vertical):
 
     @property
     def text(self) -> str:
-        """The present code, as the editor shows it."""
+        """The current code as shown in the editor."""
         if self._editor:
             return self._editor.text
         return self._block.code if self._edited is None else self._edited
 
     @property
     def exact_code(self) -> str:
-        """The present code; unedited, it is the lesson's exact text, which an editor may alter."""
+        """The code to execute: if unedited, the lesson's exact text, which an editor may alter."""
         return self.text if self.is_edited else self._block.code
 
     @property
@@ -55,7 +54,7 @@ class BlockCode(Vertical):
         """True if the user has changed the lesson's code."""
         return self.text.rstrip() not in (
             self._block.code.rstrip(),
-            plain_source(self._block.code).rstrip(),  # as the editor shows it
+            plain_source(self._block.code).rstrip(),  # as shown in the editor
         )
 
     @property
@@ -65,12 +64,12 @@ class BlockCode(Vertical):
 
     @property
     def waits_for_change(self) -> bool:
-        """True if the code is that of a task, and the user has not changed it yet."""
+        """True if the block is a task whose code the user has not changed yet."""
         return self._block.is_try and not self.is_edited
 
     @property
     def has_gap(self) -> bool:
-        """True if the code has a gap to fill before it can run."""
+        """True if the code has a gap that must be filled before it can run."""
         return self.waits_for_change and self._has_gap
 
     @property
@@ -78,7 +77,7 @@ class BlockCode(Vertical):
         return self._editor is not None
 
     async def edit(self) -> None:
-        """Open the editor and focus it at once, so that it receives the next keys."""
+        """Open the editor and focus it immediately, so that it receives the next keys."""
         code = plain_source(self.text)
         code = code.rstrip("\n") if self._block.is_try else code
         editor = self._editor = CodeEditor(code, first_line=1 if self._is_numbered else None)
@@ -96,7 +95,7 @@ class BlockCode(Vertical):
             self._show()
 
     def reset(self) -> None:
-        """Restore the lesson's code, and keep the user's for `restore`."""
+        """Restore the lesson's code, and keep the user's code for `restore`."""
         self.taken_back = self.text
         self._edited, self._typed_at, self._is_old_draft = None, None, False
         self._show()
@@ -108,7 +107,7 @@ class BlockCode(Vertical):
 
     @property
     def can_restore(self) -> bool:
-        """True if there is code to restore, and nothing was typed since the reset."""
+        """True if there is code to restore and the code has not been edited since the reset."""
         return self.taken_back is not None and not self.is_edited and not self.is_editing
 
     def _show(self) -> None:
@@ -118,18 +117,18 @@ class BlockCode(Vertical):
         self.query_one(".code").display = True
 
     def paint(self, rows: Collection[int], *, is_done: bool) -> None:
-        """Show the code with some of its rows marked.
+        """Show the code with some rows marked.
 
         Args:
-            rows: The rows of an error.
-            is_done: Whether this code has passed its task.
+            rows: The rows to mark, because of an error.
+            is_done: Whether the code has passed its task.
         """
         self._is_numbered |= bool(rows)
         if self._editor:
             self._editor.mark(rows)
             self._editor.show_line_numbers = self._is_numbered
             self._editor.is_done = is_done
-        else:  # hidden, it would cause a layout for each letter typed
+        else:  # only if visible, because an update would cause a layout for each typed letter
             self.query_one(".code", Static).update(
                 mark_rows(colour_code(clean_text(self.text)), rows)
             )

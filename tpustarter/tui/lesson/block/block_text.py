@@ -1,4 +1,4 @@
-"""The texts of a block: a title in its frame, and notes below it on how its run ended."""
+"""A block's status texts: the title in its frame, and notes about its last run."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LABELS = {
     "notrun": "NOT RUN",
 }
 ANSWER, ANSWER_TYPING = "To see the answer, press o.", "To see the answer, press Esc, and then o."
-"""Shown when a task has not passed; the second one while keys are letters."""
+"""Shown when a task has not passed; the second text is for when the editor is open."""
 STAYS = "It stays done, because it passed before."
-"""Shown for a block that is done when its edited code lacks a line of the lesson's."""
+"""Shown if a block has passed before, and its edited code omits a line of the lesson's output."""
 ENDED = {
     "pass": "passed the last time",
     "fail": "failed the last time",
@@ -39,36 +39,36 @@ TURN = "your turn"
 RAN = "ran the last time"
 """The state of edited code whose output differs from the lesson's."""
 LACKED = f"{RAN}, without a line that the lesson prints"
-"""The state of such code if the block has not passed otherwise."""
+"""The state of such code if the block has not passed with other code."""
 MOST_OF_LINE = 60
-"""Characters of an output line that are quoted in a sentence."""
+"""Maximum length of an output line quoted in a sentence."""
 
 
 @dataclass(frozen=True)
 class BlockText:
-    """The texts around a block: the title in its frame, and the note on its last run below."""
+    """A block's status texts: the title in its frame, and a note about its last run."""
 
     state: str
     """The state in a few words."""
     title: Content
-    """The line in the block's frame."""
+    """The title in the block's frame."""
     note: tuple[LaidOutLines | Content, ...] = ()
     """The lines below the title."""
     last: Content = field(default_factory=Content)
     """The line below all output."""
 
     def is_like(self, other: BlockText) -> bool:
-        """Return whether two block texts look the same; a text with a note equals no other."""
+        """Return whether two block texts look the same; texts with notes always differ."""
         pairs = ((self.title, other.title), (self.last, other.last))
         are_like = all(one.plain == two.plain and one.spans == two.spans for one, two in pairs)
         return are_like and not self.note and not other.note
 
 
 def make_block_text(state: BlockState, waiting: Content, *, has_answer: bool) -> BlockText:
-    """Return the texts of a block.
+    """Return a block's status texts.
 
     Args:
-        state: The state of the block.
+        state: The block's state.
         waiting: The title while it runs.
         has_answer: Whether the lesson's answer can be opened.
     """
@@ -86,7 +86,7 @@ def make_block_text(state: BlockState, waiting: Content, *, has_answer: bool) ->
         has_answer=has_answer and not state.is_other_code,
         shows_error=state.catches_error,
     )
-    if state.is_other_code:  # the reason stays while the user fixes the code
+    if state.is_other_code:  # keep showing the reason while the user fixes the code
         is_told = bool(words.note) and code.is_edited
         note = (Content("Before your change:"), *words.note) if is_told else ()
         return replace(_before_run(state), note=note)
@@ -98,17 +98,17 @@ def make_block_text(state: BlockState, waiting: Content, *, has_answer: bool) ->
 
 
 def output_title(state: BlockState, words: BlockText) -> str | None:
-    """Return the title of the output, or None for the plain output of the code above it."""
+    """Return the output's title, or None for output of the current code that needs none."""
     if state.last_result and state.is_other_code:
         if not state.code.is_edited:
             return "output of what you had typed"
-        if not words.note:  # else the note explains it
+        if not words.note:  # otherwise the note explains it
             return "output before your change"
     return "printed" if state.result and state.result.status == "fail" else None
 
 
 def _before_run(state: BlockState) -> BlockText:
-    """Return the texts of a block whose present code has not run."""
+    """Return the status texts of a block whose current code has not run."""
     text = _last_time(state)
     how = f": {_how(state.code)}" if text == TURN else ""
     return BlockText(text, Content.styled(f"{text}{how}", "$muted"))
@@ -129,7 +129,7 @@ def _last_time(state: BlockState) -> str:
 
 
 def _how(code: PresentCode) -> str:
-    """Return how to begin a task."""
+    """Explain how to start a task."""
     if code.is_editing:
         how = "type what belongs there" if code.has_gap else "change it here"
         return f"{how}; Ctrl+R runs it"
@@ -146,16 +146,16 @@ def make_result_text(
     is_done: bool,
     shows_error: bool,
 ) -> BlockText:
-    """Return the texts of a block whose present code has run.
+    """Return the status texts of a block whose current code has run.
 
     Args:
         result: The result of the run.
-        is_try: Whether the lesson asks to change the block.
+        is_try: Whether the block is a task.
         is_edited: Whether the user has changed it.
-        is_editing: Whether its editor is open, so that keys are letters.
+        is_editing: Whether its editor is open, so that letter keys type text.
         has_answer: Whether the lesson's answer can be opened.
         is_done: Whether the block has passed before.
-        shows_error: Whether its expected output begins with an error, which it catches.
+        shows_error: Whether its expected output begins with an exception that it catches.
     """
     if result.status == "notrun":
         return _not_run(result)
@@ -189,14 +189,14 @@ def make_result_text(
 
 
 def _missing(result: BlockResult) -> str:
-    """Return a sentence with the line of the lesson that an edited block doesn't print."""
+    """Return a sentence that quotes the expected line missing from an edited block's output."""
     line = (result.difference.expected if result.difference else None) or ""
     quoted = escape_text(cut_text(line, MOST_OF_LINE)).replace("`", "'")
     return f"It does not count yet, because the lesson's line `{quoted}` is missing."
 
 
 def _gone(*, was_stopped: bool, is_editing: bool) -> Content:
-    """Return the note on a block whose process has ended."""
+    """Return the note about a block whose process has ended."""
     what = "Its variables went with the process."
     if was_stopped:
         what = "It did not end by itself, so its process was ended, with all variables."
@@ -221,7 +221,7 @@ def _not_run(result: BlockResult) -> BlockText:
 
 
 def _reason(result: BlockResult, *, is_task: bool = False) -> Iterator[LaidOutLines | Content]:
-    """Yield why the block failed or broke; the end of a traceback is not repeated."""
+    """Explain why the block failed, without repeating the end of a traceback."""
     if result.difference:
         yield from _difference(result.difference, is_task=is_task)
     elif result.reason == "exception":
@@ -235,9 +235,10 @@ def _reason(result: BlockResult, *, is_task: bool = False) -> Iterator[LaidOutLi
 
 
 def _difference(difference: OutputDifference, *, is_task: bool) -> Iterator[LaidOutLines | Content]:
-    """Yield the first line that differs, as printed and as expected.
+    """Yield the first differing line, as printed and as expected.
 
-    If several differ, both texts are shown below in full, unless that would solve a task.
+    If several lines differ and the block is not a task, yield only its number, because both texts
+    are shown in full below.
     """
     if not difference.is_only:
         first = f"Line {difference.number} of the output is the first that differs"
@@ -259,13 +260,13 @@ def _difference(difference: OutputDifference, *, is_task: bool) -> Iterator[Laid
 def format_expected(
     block: Block, platform: str | None, result: BlockResult | None, *, is_told: bool
 ) -> Content:
-    """Return the expected output: on all platforms before a run, on others after one.
+    """Return the expected output for all platforms, or after a passed run for other platforms.
 
     Args:
         block: The block.
-        platform: The platform that it runs on.
-        result: The result of its run, if there is one.
-        is_told: Whether another text shows the output that was expected here.
+        platform: The platform on which it runs.
+        result: The result of its run, if it has run.
+        is_told: Whether another text shows the expected output for this platform.
     """
     here = block.expected_on(platform) if platform else None
     result = None if result and result.status in ("skip", "notrun") else result
@@ -278,7 +279,7 @@ def format_expected(
         if result and result.status == "fail" and output.rtol:
             where += f", its numbers within {100 * output.rtol:g} %"
         known = result.output if result else here.text if here else ""
-        if output is not here and known:  # lines that are the same here are not repeated
+        if output is not here and known:  # omit lines that are the same on this platform
             lines = list_missing_lines(output, known)
             where += ", where that differs" * (len(lines) < len(text.split("\n")))
             text = "\n".join(lines)
@@ -288,16 +289,16 @@ def format_expected(
 
 
 def _is_shown(result: BlockResult | None, *, is_here: bool, is_task: bool, is_told: bool) -> bool:
-    """Return whether an expected output, of this platform or another, is of use after a run."""
+    """Return whether to show the expected output of this platform or another one after a run."""
     if result is None:
         return True
-    if result.status == "error":  # nothing else shows what a task must print
+    if result.status == "error":  # for a task, nothing else shows the expected output
         return is_here and is_task
     return is_here and not is_told if result.status == "fail" else not is_here
 
 
 class QuotedLines(LaidOutLines):
-    """Text of the lesson beside a vertical line that sets it off from output."""
+    """Text from the lesson, with a vertical line at its left to distinguish it from output."""
 
     def __init__(self, text: Content) -> None:
         self._text = text
@@ -308,12 +309,12 @@ class QuotedLines(LaidOutLines):
 
 
 def is_syntax_error(result: BlockResult) -> bool:
-    """Return whether the error of a block is a syntax error in its code."""
+    """Return whether the block's error is a syntax error."""
     return result.exception in ("SyntaxError", "IndentationError", "TabError")
 
 
 def _describe_devices(ran_on: UsedDevices | None) -> str:
-    """Return the devices of a run in words, or an empty text if they are not known."""
+    """Describe a run's devices, or return "" if they are not known."""
     if not ran_on:
         return ""
     if ran_on.virtual:

@@ -1,4 +1,4 @@
-"""Saving of the user's code in a lesson's blocks: in the app at once, on disk a moment later."""
+"""Saving of edited block code: in memory at once, and on disk after a short delay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tpustarter.tui.kit.page import Page
 
 WAIT_S = 0.2
-"""Seconds from a key to the disk: keys in between are written with it."""
+"""Seconds from a key press until the code is written, together with keys pressed in between."""
 
 
 class DraftSaver:
@@ -30,15 +30,15 @@ class DraftSaver:
         self._screen = screen
         self._lesson = lesson
         self._changes: deque[tuple[str, BlockDraft | None]] = deque()
-        """The drafts that are not on disk yet; filled by keys, emptied by a worker."""
+        """The drafts not on disk yet, added by the app and removed by a worker."""
         self._writing = threading.Lock()
-        """Held while drafts are written, so that the last one typed is written last."""
+        """Held while drafts are written, so that the latest draft is written last."""
         self._timer: Timer | None = None
         self._was_told = False
-        """True if the user was told that nothing can be written."""
+        """True if a write error has been shown."""
 
     def put(self, block: Block, code: str | None) -> None:
-        """Save the code of a block; None stands for the lesson's own."""
+        """Save a block's code; None restores the lesson's code."""
         draft = None if code is None else drafts.make_draft(block, code)
         self._screen.tutor.edits[self._lesson, block.id] = draft
         self._changes.append((block.id, draft))
@@ -49,7 +49,7 @@ class DraftSaver:
         self._screen.run_worker(self._write, thread=True, exit_on_error=False, group=TYPED)
 
     def _write(self) -> None:
-        """Write the drafts; an error is shown once, and the focus stays in the editor."""
+        """Write the drafts; show the first error as a notification, which keeps the focus."""
         try:
             self.flush()
         except Problem as problem:
@@ -62,7 +62,7 @@ class DraftSaver:
         """Write all drafts to disk.
 
         Raises:
-            Problem: They can't be written; they are kept for the next try.
+            Problem: The drafts cannot be written; they are kept for the next attempt.
         """
         with self._writing:
             taken: list[tuple[str, BlockDraft | None]] = []

@@ -1,4 +1,4 @@
-"""The output of a block, shown while it runs."""
+"""A block's output, updated while the block runs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from tpustarter.tui.kit.safe_text import OutputTail
 from tpustarter.tui.kit.text_layout import LaidOutLines
 
 PAUSE_S = 0.1
-"""Seconds between two updates: most of them lay the page out, and keys wait for that."""
+"""Seconds between two updates, because most updates cause a layout, which delays keys."""
 GROWING_LINES = 30
-"""Lines shown of output that still grows: with hundreds, an update would take longer than the
-pause."""
+"""Number of lines shown while a block runs; with hundreds, an update would outlast the pause."""
 
 
 class Printout(LaidOutLines):
-    """Output as text; of a traceback the user's lines, with Python's marks below them."""
+    """Output as text, with tracebacks reduced to the user's lines and Python's markers."""
 
     def __init__(self, text: str) -> None:
         self.text = fold_installed_calls(text)
@@ -31,47 +30,47 @@ class Printout(LaidOutLines):
 
 
 class PrintedOutput(Static):
-    """The last lines of a block's output; hidden while there are none."""
+    """The last lines of a block's output; hidden if there are none."""
 
     def __init__(self, will_grow: Callable[[], object]) -> None:
         super().__init__("", classes="output")
         self.display = False
         self._will_grow = will_grow
-        """Called before more is shown."""
+        """Called before more output is shown."""
         self._tail = OutputTail()
         self._has_more = False
         """True if there is output that is not shown yet."""
         self._shown_height: int | None = None
-        """Lines of the shown output; None if one of them is wrapped."""
+        """Number of lines shown, or None if any of them is wrapped."""
         self._pause: Timer | None = None
-        """The timer of the next update; until then output waits."""
+        """The timer for the next update; output waits until it fires."""
 
     def begin(self) -> None:
-        """Clear the output for another run."""
+        """Clear the output for a new run."""
         self._tail, self._has_more = OutputTail(), False
         self.remove_class("-before")
         self.show_all()
 
     def show_before(self, text: str) -> None:
-        """Show the output of an earlier session, until the block runs."""
+        """Show the output of an earlier session until the block runs."""
         self._tail.add(text)
         self.add_class("-before")
         self.show_all()
 
     @property
     def text(self) -> str:
-        """The last lines of the output, also those that are not shown yet."""
+        """The last lines of the output, including those that are not shown yet."""
         return self._tail.text
 
     def add(self, text: str) -> None:
-        """Append output, and show it at once unless the last update was a moment ago."""
+        """Append output, and show it unless the last update was less than `PAUSE_S` ago."""
         self._tail.add(text)
         self._has_more = True
         if self._pause is None:
             self.show_rest()
 
     def show_rest(self) -> None:
-        """Show the end of the output, if some is not shown yet, and start the pause."""
+        """Show pending output, if there is any, and start the pause."""
         self._pause = None
         if self._has_more:
             self._has_more = False
@@ -80,7 +79,7 @@ class PrintedOutput(Static):
             self._show(self._tail.last(GROWING_LINES))
 
     def show_all(self) -> None:
-        """Show all output that is kept, at the end of a run."""
+        """Show all stored output, at the end of a run."""
         self._has_more = False
         self._show(self._tail.text)
 
@@ -93,7 +92,7 @@ class PrintedOutput(Static):
         self.display = bool(text)
 
     def _height_of(self, text: str) -> int | None:
-        """Return the number of lines of a text, or None if one of them would be wrapped."""
+        """Return a text's number of lines, or None if any of them would be wrapped."""
         lines = text.split("\n")
         fit = all(cell_len(line) <= self.content_size.width for line in lines)
         return len(lines) if fit else None

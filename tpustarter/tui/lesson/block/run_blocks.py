@@ -1,4 +1,4 @@
-"""Runs of a lesson's blocks: started, followed and stopped for its screen."""
+"""Starting, following and stopping runs of a lesson's blocks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Event = OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult
 
 
 class BlockRunner:
-    """The runner of one block at a time, after those above; `ended` is called for each end."""
+    """A runner for a block and the blocks above it; `ended` is called whenever a block ends."""
 
     def __init__(self, screen: Page, ended: Callable[[RunToBlock], object]) -> None:
         self._screen = screen
@@ -36,19 +36,19 @@ class BlockRunner:
         self._run = LiveRun[Event](screen, BLOCK, self.tick)
         self._lesson: Lesson | None = None
         self.turn: RunToBlock | None = None
-        """The present run; None while nothing runs."""
+        """The current run, or None."""
 
     def run(
         self, lesson: Lesson, view: BlockView, views: Sequence[BlockView], *, anew: bool = False
     ) -> None:
-        """Run a block's present code, after the blocks above that have not run.
+        """Run a block's current code after the blocks above it that have not run.
 
         Args:
-            lesson: The lesson of the block.
+            lesson: The block's lesson.
             view: The block.
             views: All blocks of the page, in order.
-            anew: Whether to use a new process, so that all blocks above run again. A block with a
-                gap for the user's code does not run with them.
+            anew: Whether to start a new process, so that all blocks above run again. Blocks with a
+                gap are left out.
         """
         self._lesson = lesson
         fresh = anew or not self._screen.tutor.live.is_warm
@@ -59,7 +59,7 @@ class BlockRunner:
         self._run.begin(partial(self._play, lesson, codes, anew=anew))
 
     def _play(self, lesson: Lesson, codes: Codes, *, anew: bool) -> Iterator[Event]:
-        """Run the last of some blocks, after the others if needed; called in the worker."""
+        """Run the last block, after the others if needed; called in the worker thread."""
         app = self._screen.tutor
         *above, (block, code) = codes
         played = {item.id: (item, source) for item, source in codes}
@@ -84,7 +84,7 @@ class BlockRunner:
             raise
 
     def show_events(self, message: EventsArrived) -> None:
-        """Show output, drawings and results that wait in the inbox."""
+        """Show the output, drawings and results in the inbox."""
         events: list[Any] = self._run.take_events(message)
         for kind, group in groupby(events, type):
             if kind is OutputChunk:
@@ -114,7 +114,7 @@ class BlockRunner:
         self._ended(turn)
 
     def tick(self) -> None:
-        """Show the time of the run; called each second while a block runs, and once at the end."""
+        """Update the elapsed time; called every second during a run, and once at its end."""
         if self.turn:
             tutor = self._screen.tutor
             tutor.post_message(DeviceHeld(tutor.live.holder))
@@ -129,11 +129,11 @@ class BlockRunner:
         return "starting JAX, usually 2 to 5 s" if needs else "starting Python"
 
     def is_playing(self, view: BlockView) -> bool:
-        """Return whether this block is running."""
+        """Return whether the given block is running."""
         return self.turn is not None and view is self.turn.playing
 
     def stop(self) -> bool:
-        """Stop the running block, and return whether one ran."""
+        """Stop the running block; return whether one was running."""
         if self.turn is None:
             return False
         self._run.stop()
@@ -142,10 +142,10 @@ class BlockRunner:
 
 
 def _remember(lesson: Lesson, result: BlockResult, block: Block, code: str) -> None:
-    """Save the result and the output of a block.
+    """Save a block's result and output.
 
-    An unchanged task counts as not tried. An edited block counts once it has passed; a failure of
-    it does not undo an earlier pass.
+    A run of an unchanged task does not count. An edited block counts once it has passed, and its
+    failures do not undo an earlier pass.
     """
     last_outputs.save_output(lesson, block, result, code)
     is_changed = code != block.code

@@ -1,6 +1,6 @@
-"""The run of a requested block, after the blocks above it that have not run yet.
+"""A run of a requested block and the blocks above it that have not run yet.
 
-A block with a gap for the user's code can't run: when all blocks down to it run, it is left out.
+A block with a gap cannot run. When all blocks down to it are requested, it is left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tpustarter.tui.lesson.block.block import BlockView
 
 
 def find_last_to_run(here: BlockView, views: Sequence[BlockView]) -> BlockView | None:
-    """Return the last block that can run when all down to a block are to, or None if none can."""
+    """Return the last block that can run if all blocks down to `here` are requested, or None."""
     if not here.code.has_gap:
         return here
     above = [view for view in views[: views.index(here)] if not view.block.is_try]
@@ -23,47 +23,48 @@ def find_last_to_run(here: BlockView, views: Sequence[BlockView]) -> BlockView |
 
 
 class RunToBlock:
-    """The progress of a run on the blocks of a page; `is_over` once the last one has ended."""
+    """The progress of a run of a page's blocks."""
 
     def __init__(
         self, here: BlockView, views: Sequence[BlockView], *, fresh: bool, runs_all: bool = False
     ) -> None:
-        """Show the beginning of a run.
+        """Show that a run begins.
 
         Args:
-            here: The block that the user requests.
+            here: The requested block.
             views: All blocks of the page, in order.
             fresh: Whether the run has to start a process.
-            runs_all: Whether all blocks down to the requested one are to run.
+            runs_all: Whether to run all blocks down to the requested one.
         """
         self.here = here
         self.asked = self.playing = (find_last_to_run(here, views) if runs_all else None) or here
-        """The last block to run; `playing`, the one that runs, is that one or one above it."""
+        """The last block to run; `playing` is the running block, which may be above it."""
         self.is_over = False
+        """True once the last block has ended."""
         self._runs_all = runs_all
         self._views = views
         self._last_above: BlockView | None = None
-        """The last block above that has run in this run."""
+        """The last block above the requested one that has run in this run."""
         self._remaining = 0
-        """How many blocks above run first, the running one included."""
+        """Number of blocks that run before the requested one, including the running one."""
         self._began = time.monotonic()
         self._fresh = fresh
-        """True if the running block had to start the process."""
+        """True if the process had to be started for the running block."""
         self.asked.begin()
 
     @property
     def has_run_above(self) -> bool:
-        """True if blocks above the requested one have run in this run."""
+        """True if this run has run blocks above the requested one."""
         return self._last_above is not None or self.asked is not self.here
 
     @property
     def shown_block(self) -> BlockView:
-        """The block whose result is brought into sight at the end."""
+        """The block whose result is scrolled into view at the end."""
         return self.here if self._has_run_through else self.asked
 
     @property
     def omitted_text(self) -> str:
-        """A sentence on the blocks left out because they have a gap, or "" if there is none."""
+        """A sentence about the blocks left out because of a gap, or ""."""
         if not (self._runs_all and self._has_run_through):
             return ""
         down_to = self._views[: self._views.index(self.here) + 1]
@@ -78,12 +79,12 @@ class RunToBlock:
 
     @property
     def _has_run_through(self) -> bool:
-        """True if all blocks that can run did: none broke, and none was stopped."""
+        """True if all blocks that can run have run, and none raised an error or was stopped."""
         result = self.asked.state.result
         return self.is_over and result is not None and result.status in ("pass", "fail")
 
     def tick(self, starting: str) -> None:
-        """Show the time of the run; `starting` is the activity of a process that starts."""
+        """Update the run's elapsed time; `starting` describes the start of the process."""
         if self.playing is not self.asked:
             count = self._remaining
             above = phrases.format_count(count, "block above runs first", "blocks above run first")
@@ -97,17 +98,17 @@ class RunToBlock:
 
     @property
     def sign(self) -> str:
-        """The running block and its time, for the heading: `RUN block 3 of 9, 12 s`."""
+        """The running block and its elapsed time, for the heading: `RUN block 3 of 9, 12 s`."""
         return f"RUN {self.playing.label.lower()}, {self._seconds:.0f} s"
 
     def runs_first(self, event: EarlierBlockStarted) -> None:
-        """Show that a block above runs now."""
+        """Show that a block above the requested one is running."""
         self._remaining = event.left
         self.playing = next(view for view in self._views if view.block.id == event.block.id)
         self.playing.begin()
 
     def show_result(self, result: BlockResult) -> None:
-        """Show the result of a block; after one above, the requested one is the next."""
+        """Show a block's result; after blocks above it, the requested block is next."""
         view, self._fresh = self.playing, False
         if result.id != self.asked.block.id:
             self._last_above, self.playing = view, self.asked

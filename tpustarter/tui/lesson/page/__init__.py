@@ -1,1 +1,1 @@
-"""The page of a lesson: its parts, and the reader's place on it."""
+"""A lesson's page: its parts and the reader's position."""

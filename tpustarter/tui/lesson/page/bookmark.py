@@ -1,4 +1,4 @@
-"""The bookmark of a lesson: a heading, a block or a question, not a pixel."""
+"""A lesson's bookmark, which names a heading, a block or a question, not a line number."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tpustarter.tui.lesson.page.lesson_page import LessonPage
 from tpustarter.tui.lesson.page.question import QuestionView
 
 WAIT_S = 0.5
-"""Seconds from a scroll until the place is saved."""
+"""Seconds from scrolling until the place is saved."""
 LOOK_S = 0.02
-"""Seconds between two checks of whether a lesson is laid out."""
+"""Seconds between two checks of whether the lesson is laid out."""
 WORDS = "You were here. The Home key goes to the beginning."
 
 
 class Bookmark:
-    """The reader's place on a page; `keep` is called with each place to save."""
+    """The reader's place on a page; `keep` is called to save each new place."""
 
     def __init__(self, page: LessonPage, keep: Callable[[str | None], object]) -> None:
         self._page = page
@@ -33,16 +33,16 @@ class Bookmark:
         self._timer: Timer | None = None
         self._place: str | None = None
         self._kept: str | None = None
-        """The place that was saved last."""
+        """The last saved place."""
         self._widgets: list[Widget] = []
         """The widgets that a place can name, in order."""
         self._mark: Static | None = None
-        """The line that tells the reader about the bookmark."""
+        """The line that shows the bookmark."""
         self._peeked_at: float | None = None
-        """The position that a search has led to; scrolling near it does not move the bookmark."""
+        """The scroll position of a search result; scrolling near it keeps the bookmark."""
 
     async def open(self, place: str | None) -> None:
-        """Scroll to a place, with a line there on why the lesson doesn't begin at its beginning."""
+        """Scroll to a place, and mark it with a line about the bookmark."""
         self._widgets = _widgets(self._page)
         self._place = self._kept = place
         widget = next((one for one in self._widgets if _name(one) == place), None)
@@ -62,7 +62,7 @@ class Bookmark:
             then()
 
     def _is_there(self) -> bool:
-        """Return whether the place is in sight; if parts above have grown, scroll there."""
+        """Return whether the bookmark is in view; if parts above have grown, scroll to it."""
         page, mark = self._page, self._mark
         if mark is None or page.region.overlaps(mark.region):
             return True
@@ -70,16 +70,17 @@ class Bookmark:
         return False
 
     def follow(self, *, peeks: bool) -> None:
-        """Follow the reader's scrolling, once the page is laid out.
+        """Start following the reader's scrolling, once the page is laid out.
 
         Args:
-            peeks: Whether a search has led here; reading on or working ends that.
+            peeks: Whether the page was opened at a search result, which keeps the bookmark until
+                the user reads on or works.
         """
         self._peeked_at = self._page.scroll_y if peeks else None
         self._page.watch(self._page, "scroll_y", self._look_soon, init=False)
 
     def end_peek(self) -> None:
-        """Move the bookmark from the place before a search to the reader's position."""
+        """Let the bookmark follow the reader again, after a search."""
         if self._peeked_at is not None:
             self._peeked_at = None
             self._look_soon()
@@ -109,8 +110,8 @@ class Bookmark:
     def place(self) -> str | None:
         """The heading, block or question at the top of the screen, or None at the beginning.
 
-        That is the last one that begins in the upper third of the page or above. A lesson that is
-        done, and was read to its end, opens at its beginning.
+        This is the last one that begins in or above the upper third of the screen. It is None as
+        well at the end of a completed lesson, which then opens at its beginning.
         """
         page = self._page
         is_at_end = page.scroll_y >= page.max_scroll_y
@@ -122,7 +123,7 @@ class Bookmark:
 
 
 def _widgets(page: LessonPage) -> list[Widget]:
-    """Return the widgets that a place can name, without those in folded parts."""
+    """Return the widgets that a place can name, without those in folds."""
     return [
         widget
         for widget in page.query("MarkdownHeader, BlockView, QuestionView")
@@ -131,7 +132,7 @@ def _widgets(page: LessonPage) -> list[Widget]:
 
 
 def _name(widget: Widget) -> str:
-    """Return a name for a widget that stays the same whenever its lesson is opened."""
+    """Return a name for a widget that is stable between sessions."""
     if isinstance(widget, BlockView):
         return f"block {widget.block.id}"
     if isinstance(widget, QuestionView):

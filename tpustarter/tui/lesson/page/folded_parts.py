@@ -1,4 +1,4 @@
-"""Figures, and the parts of a lesson that are folded until they are opened."""
+"""A lesson's figures and its collapsible parts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit import painted_drawings
 
 ANSWER = "Answer"
-"""The lessons' name for the folded answer to a task; a question may follow it."""
+"""The summary that lessons use for the folded answer to a task."""
 
 
 class FoldedPart(Collapsible):
-    """A part that is opened by a key or a click, such as an answer."""
+    """A part that a key or a click opens, such as an answer."""
 
     def __init__(self, summary: str, *widgets: Widget) -> None:
         self.is_answer = summary == ANSWER
@@ -33,12 +33,12 @@ class FoldedPart(Collapsible):
         """Open a closed part, or close an open one."""
         self.collapsed = not self.collapsed
 
-    def watch_collapsed(self, collapsed: bool) -> None:  # noqa: FBT001  the signature of Textual
+    def watch_collapsed(self, collapsed: bool) -> None:  # noqa: FBT001  Textual's signature
         self.title = f"{self._summary}  (o {'opens' if collapsed else 'closes'} it)"
 
 
 class FigureView(Vertical):
-    """A drawing in characters, with its caption below."""
+    """A text drawing with its caption below."""
 
     def __init__(self, figure: Figure) -> None:
         super().__init__(classes="figure")

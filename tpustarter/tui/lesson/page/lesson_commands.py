@@ -1,9 +1,9 @@
-"""The commands in a lesson's text: whole in a fence, and by the program's name in a sentence.
+"""Commands in a lesson's text: complete in code fences, and short in sentences.
 
-The command that starts the program may be long, as `python3 -m uv run tpustarter` is, and a
-sentence with it is hard to read. So the lesson explains once how to type such a command. Lists of
-commands, such as help, also use the short name, because the long one would hide the word in which
-they differ.
+The command that starts the program may be long, such as `python3 -m uv run tpustarter`, and would
+make a sentence hard to read. So sentences use the name `tpustarter` alone, and the lesson explains
+once how to type it. Lists of commands, such as the help, use the short name as well, because the
+long command would hide their differences.
 """
 
 from __future__ import annotations
@@ -13,30 +13,31 @@ import re
 from tpustarter.text.invocation import NAME, format_commands, program_command
 
 TYPED = "To run such a command here, type `{}` in place of `{}`."
-"""Shown below the first sentence of a lesson that has a command."""
+"""Shown below the lesson's first paragraph that contains a command."""
 IN_SHELL = "In a shell, type `{}` in place of `{}`."
-"""Shown once above a list of keys or actions, whose commands are short."""
+"""Shown once above a list of keys or actions with short commands."""
 _FENCE = re.compile(r"^ *```.*?^ *```\s*$", re.MULTILINE | re.DOTALL)
 _IN_SENTENCE = re.compile(rf"`{NAME}\s[^`]+`")
 _GOES_ON = re.compile(r"[ *>|-]|\d+\. ")
-"""The beginning of a line that belongs to the text above it, such as a list, even after an empty
-line."""
+"""The start of a line that continues the text above it even after an empty line, as in a list."""
 
 
 def complete_commands(text: str) -> str:
-    """Return Markdown with its fenced commands as they must be typed on this machine."""
+    """Return Markdown whose fenced commands can be typed as shown on this machine."""
     return _FENCE.sub(lambda fence: format_commands(fence[0]), text)
 
 
 def describe_shell() -> str:
-    """Return a note on how to type the commands of a list, or "" if the name starts them."""
+    """Explain how to type the commands of a list; return "" if the short name works."""
     return "" if program_command() == NAME else IN_SHELL.format(program_command(), NAME)
 
 
 def split_at_command(text: str) -> tuple[str, str, str] | None:
-    """Split Markdown after the paragraph with the first command: above, note on typing it, rest.
+    """Split Markdown after the paragraph with the first command.
 
-    None if no sentence has a command, or if the program's name alone starts it.
+    Returns:
+        The text up to that paragraph, a note on how to type the command, and the remaining text.
+        None if no sentence contains a command, or if the short name works.
     """
     without_fences = _FENCE.sub(lambda fence: " " * len(fence[0]), text)
     found = _IN_SENTENCE.search(without_fences)

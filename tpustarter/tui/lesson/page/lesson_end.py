@@ -1,4 +1,4 @@
-"""The end of a lesson's page: results, open items, and the keys that lead on."""
+"""The end of a lesson's page: results, open items, and the keys for the next steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tpustarter.tui.kit.text_layout import (
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 
 _KEY_WIDTH = len("n, Enter") + 2
-"""Columns for the keys."""
+"""The width of the key column."""
 
 
 class LessonEndView(Static):
@@ -32,7 +32,7 @@ class LessonEndView(Static):
         super().__init__(id="ending")
         self._opened = opened
         self.was_seen = False
-        """True if it was in sight since the lesson was opened."""
+        """True if it has been in view since the lesson was opened."""
         self.is_done = False
         self.has_open_exercise = False
         self.border_title = "The end of this lesson"
@@ -72,7 +72,7 @@ class LessonEndView(Static):
         self.update(StackedText(pieces))
 
     def _keys(self, end: LessonEnd) -> Iterator[LaidOutLines]:
-        """Yield the keys with their actions; Enter does the first one."""
+        """Yield the keys with their actions; Enter performs the first one."""
         opened, left, way = self._opened, end.unsolved, end.next_step
         has_open_part = not end.is_done and len(end.still_open) > len(left)
         rows = [("j", "Go to what is open")] * has_open_part

@@ -1,4 +1,4 @@
-"""The page of a lesson: its text, its blocks, and the marked block."""
+"""A lesson's page: its text and blocks, and the marked block, which keys act on."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tpustarter.tui.lesson.page.lesson_widgets import KeyHint, make_widgets
 from tpustarter.tui.lesson.page.question import QuestionView
 
 OVERLAP = 2
-"""Lines of the present screen that stay in sight when the reader goes one screen down."""
+"""Lines that stay in view when the reader scrolls down by a screen."""
 
 
 class BlockMarked(Message):
-    """The page has moved, or another block is marked."""
+    """Sent when the page has moved or another block is marked."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class OpenItem:
 
     view: BlockView | QuestionView
     is_above: bool
-    """True if it is above the reader's place, because nothing is open below."""
+    """True if it is above the reader's position, because everything below is done."""
 
 
 class LessonPage(VerticalScroll):
-    """The scrollable page, which keeps its place while blocks grow."""
+    """A scrollable page that keeps its position while blocks grow."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "page_down", show=False),
@@ -51,7 +51,7 @@ class LessonPage(VerticalScroll):
 
     _things: Sequence[BlockView | QuestionView] = ()
     _folds: Sequence[FoldedPart] = ()
-    """Both sequences are kept because each key and each printed line needs them."""
+    """Both sequences are cached because every key and every printed line needs them."""
 
     def on_mount(self) -> None:
         self._last_view: BlockView | None = None
@@ -62,13 +62,13 @@ class LessonPage(VerticalScroll):
         for name in ("scroll_y", "virtual_size"):
             self.watch(self, name, self.mark_soon, init=False)
         self._laid_out: tuple[object, ...] = ()
-        """Scroll offset and sizes at the last layout."""
+        """The scroll offset and sizes at the last layout."""
         after_layout: Signal[Any] = self.screen.screen_layout_refresh_signal  # pyright: ignore
         after_layout.subscribe(self, self._mark_where_it_is)
         self.watch(self, "virtual_size", self._following.follow_soon, init=False)
 
     async def show(self, opened: OpenedLesson, platform: str) -> None:
-        """Show a lesson, with the user's code in its blocks."""
+        """Show a lesson with the user's code in its blocks."""
         self._ending = LessonEndView(opened)
         await self.mount(*make_widgets(opened, platform), self._ending)
         below = self.walk_children()
@@ -78,12 +78,15 @@ class LessonPage(VerticalScroll):
 
     @property
     def views(self) -> list[BlockView]:
-        """The blocks in order, without those in a closed fold."""
+        """The blocks in order, without those in closed folds."""
         return [view for view in self._tasks() if isinstance(view, BlockView)]
 
     @property
     def fold_to_open(self) -> FoldedPart | None:
-        """The part to open: the first fold in sight, closed ones first, else the task's answer."""
+        """The fold that `o` toggles: the first one in view, or else the marked task's answer.
+
+        Closed folds come before open ones.
+        """
         folds = [fold for fold in self._folds if self.region.overlaps(fold.region)]
         closed = [fold for fold in folds if fold.collapsed]
         below = [self.marked_block.answer] if self.marked_block and self.marked_block.answer else []
@@ -91,7 +94,7 @@ class LessonPage(VerticalScroll):
 
     @on(Collapsible.Toggled)
     def show_folded(self, event: Collapsible.Toggled) -> None:
-        """Scroll to an opened part, and update the task whose answer it holds."""
+        """Scroll to an opened fold, and update the task whose answer it contains."""
         for view in self.views:
             if view.answer is event.collapsible:
                 view.update_answer_hint()
@@ -102,12 +105,12 @@ class LessonPage(VerticalScroll):
 
     @property
     def edited_block(self) -> BlockView | None:
-        """The block with an open editor."""
+        """The block whose editor is open."""
         return next((view for view in self.views if view.code.is_editing), None)
 
     @property
     def is_done_typing(self) -> bool:
-        """True if the code in the open editor has passed its task."""
+        """True if the code in the open editor has passed the task."""
         return (
             self.edited_block is not None
             and self.edited_block.block.is_try
@@ -116,9 +119,10 @@ class LessonPage(VerticalScroll):
 
     @property
     def marked_block(self) -> BlockView | None:
-        """The block that keys act on: the one with the focus, else the first one in sight.
+        """The block that keys act on.
 
-        If none is in sight, the block that was used last.
+        This is the focused block if it is in view or being edited, then the requested one, then the
+        first block in view, preferably one that has not passed, and finally the last used one.
         """
         views = self.views
         in_sight = [view for view in views if self.region.overlaps(view.region)]
@@ -137,7 +141,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def current_block(self) -> BlockView | None:
-        """The block at the reader's place: the marked one in sight, else the last one above."""
+        """The marked block if it is in view, else the last block above the screen."""
         marked = self.marked_block
         if marked and self.is_in_sight(marked):
             return marked
@@ -145,14 +149,14 @@ class LessonPage(VerticalScroll):
 
     @property
     def question(self) -> QuestionView | None:
-        """The question that a digit answers: the first unanswered one in sight, else the first."""
+        """The question that a digit answers: the first unanswered one in view, else the first."""
         questions = self._questions
         views = [view for view in questions if self.region.overlaps(view.content_region)]
         return next(iter([*(view for view in views if not view.is_done), *views]), None)
 
     @property
     def has_open_question(self) -> bool:
-        """True if a question has no right answer yet, in sight or not."""
+        """True if any question has not been answered correctly, in view or not."""
         return any(not view.is_done for view in self._questions)
 
     @property
@@ -161,7 +165,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def skipped_question(self) -> QuestionView | None:
-        """The question in sight that reading on, or running the block below it, would skip."""
+        """The unanswered question in view that Enter would otherwise skip."""
         view = self.question
         if view is None or view.is_done or view.was_left:
             return None
@@ -171,7 +175,7 @@ class LessonPage(VerticalScroll):
         return None if runs_first else view
 
     def neighbour(self, step: int) -> BlockView | None:
-        """Return the block after the marked one, or the one before it, or None if there is none."""
+        """Return the block `step` blocks after the marked one, or None; `step` is 1 or -1."""
         views, marked = self.views, self.marked_block
         if marked:
             index = views.index(marked) + step
@@ -182,11 +186,11 @@ class LessonPage(VerticalScroll):
 
     @property
     def nearest_block(self) -> BlockView | None:
-        """The marked block; if there is none, the next one below, else the last one above."""
+        """The marked block, else the next block below, else the last one above."""
         return self.marked_block or self.neighbour(1) or self.neighbour(-1)
 
     def next_open(self) -> OpenItem | None:
-        """Return the first open item below, else the first above, or None if all are done."""
+        """Return the first open item below, else the first one above, or None if all are done."""
         tasks = self._tasks()
         here = next(
             (view for view in (self._jumped_to, self.marked_block) if self._is_here(view)), None
@@ -203,36 +207,36 @@ class LessonPage(VerticalScroll):
 
     @property
     def has_open(self) -> bool:
-        """True if a block has not passed, or a question has no right answer."""
+        """True if a block has not passed or a question has not been answered correctly."""
         return any(not view.is_done for view in self._tasks())
 
     def _tasks(self) -> list[BlockView | QuestionView]:
-        """Return the blocks and questions in order, without those in a closed fold."""
+        """Return the blocks and questions in order, without those in closed folds."""
         return [view for view in self._things if not _is_folded(view)]
 
     def _is_here(self, view: Widget | None) -> bool:
         return view is not None and view.is_attached and self.region.overlaps(view.region)
 
     def show_question(self, view: QuestionView) -> None:
-        """Bring a question into sight, with all of its answers if they fit."""
+        """Scroll a question into view, with all of its answers if they fit."""
         self.screen.set_focus(self)
         self.bring_into_sight(view)
 
     def bring_into_sight(self, view: BlockView | QuestionView) -> None:
-        """Bring a block or a question into sight, with the figure above it if both fit."""
+        """Scroll a block or question into view, with the figure above it if both fit."""
         self.call_after_refresh(widget_places.scroll_into_sight, self, view)
 
     def remember_block(self, view: BlockView) -> None:
-        """Remember a block as the one that was used last."""
+        """Store a block as the last used one."""
         self._last_view = view
         self.stop_following()
 
     def begin(self, view: BlockView) -> None:
-        """Follow the output of a block that is about to run, and keep it marked."""
+        """Follow the output of a block that is about to run, and keep the block marked."""
         self._following.begin(view)
 
     def stop_following(self) -> None:
-        """Stop following the output of the block that runs."""
+        """Stop following the running block's output."""
         self._following.stop_following()
 
     def on_descendant_focus(self) -> None:
@@ -241,13 +245,13 @@ class LessonPage(VerticalScroll):
         self.mark_soon()
 
     def mark_soon(self) -> None:
-        """Mark a block after the next layout, when the place of each is known."""
+        """Mark a block after the next layout, when all positions are known."""
         self.call_after_refresh(self._mark)
 
     def _mark_where_it_is(self, _screen: object) -> None:
         """Mark a block after a layout that has moved something.
 
-        Textual (8.2.8) may run callbacks after a refresh before it has scrolled:
+        Textual (8.2.8) may run `call_after_refresh` callbacks before it has scrolled:
         https://github.com/Textualize/textual/issues/1774.
         """
         laid_out = (self.scroll_offset, self.virtual_size, self.size)
@@ -262,36 +266,36 @@ class LessonPage(VerticalScroll):
         for view in self.views:
             view.set_class(view is marked, "-current")
         self.post_message(BlockMarked())
-        if self._ending and self.scroll_y > 0:  # until it is laid out, the end is at the beginning
+        if self._ending and self.scroll_y > 0:  # before the layout, the end is at the top
             self._ending.was_seen |= self.region.overlaps(self._ending.region)
 
     @property
     def end_was_seen(self) -> bool:
-        """True if the reader has come to the end of the lesson."""
+        """True if the reader has reached the end of the lesson."""
         ending = self._ending
         return bool(ending and (ending.was_seen or self.region.overlaps(ending.region)))
 
     @property
     def position_text(self) -> str:
-        """The part of the page down to the end of the screen: `38 % read`."""
+        """The fraction of the page down to the bottom of the screen, as in `38 % read`."""
         seen = self.scroll_offset.y + self.size.height
         return f"{min(100 * seen // max(self.virtual_size.height, 1), 100)} % read"
 
     @property
     def is_at_end(self) -> bool:
-        """True if the reader has come to the end, and it is in sight."""
+        """True if the reader has reached the end, and the page is scrolled to it."""
         was_seen = self._ending is not None and self._ending.was_seen
         return was_seen and self.scroll_offset.y >= self.max_scroll_y
 
     @property
     def exercise_in_sight(self) -> str:
-        """The name of the last exercise that a hint in sight leads to, or "" if there is none."""
+        """The name of the last exercise that a hint in view leads to, or ""."""
         hints = [hint for hint in self.query(KeyHint) if hint.exercise and self._is_here(hint)]
         return hints[-1].exercise if hints else ""
 
     @property
     def has_open_exercise(self) -> bool:
-        """True if an exercise of the lesson is not solved."""
+        """True if any of the lesson's exercises is unsolved."""
         return self._ending is not None and self._ending.has_open_exercise
 
     @property
@@ -299,7 +303,7 @@ class LessonPage(VerticalScroll):
         return self._ending is not None and self._ending.is_done
 
     def keep_place(self) -> None:
-        """Keep the lines in sight where they are while blocks above them change their height."""
+        """Keep the visible lines in place while blocks above them change their height."""
         top = self.scroll_offset.y
         first = next((child for child in self.children if child.virtual_region.bottom > top), None)
         if self.is_at_end:
@@ -318,31 +322,31 @@ class LessonPage(VerticalScroll):
         self.scroll_page_up(animate=False)
 
     def update_end_panel(self) -> None:
-        """Update the panel at the end; may be called in a worker."""
+        """Update the panel at the end; this may be called from a worker thread."""
         if self._ending:
             self._ending.post_message(ProgressSaved())
 
     def show_end(self, view: BlockView, *, was_pushed: bool, goes_on: bool = False) -> None:
-        """Bring the result of a block into sight, unless the reader has scrolled elsewhere.
+        """Scroll a block's result into view, unless the reader has scrolled elsewhere.
 
         Args:
             view: The block.
-            was_pushed: Whether output of blocks above, not the reader, moved it out of sight.
-            goes_on: Whether keys act on the next block once the result was in sight.
+            was_pushed: Whether output of blocks above, not the reader, moved it out of view.
+            goes_on: Whether to focus the next block afterwards.
         """
-        self._following.asked = None  # from here on the next block is marked
+        self._following.asked = None  # from now on, the next block may be marked
         show = self._following.show_end
         self.call_after_refresh(show, view, was_pushed=was_pushed, goes_on=goes_on)
 
     def is_in_sight(self, view: BlockView) -> bool:
-        """Return whether any line of a block is in sight."""
+        """Return whether any line of a block is in view."""
         return self.region.overlaps(view.region)
 
     def read_on(self, view: BlockView | None) -> None:
-        """Go to the next block that has not run, at most one screen down, so no line is skipped.
+        """Scroll to the next block that has not run, but at most by a screen, to skip no line.
 
         Args:
-            view: The block that was worked on last.
+            view: The last used block.
         """
         views, height = self.views, self.size.height
         first = 0
@@ -358,7 +362,7 @@ class LessonPage(VerticalScroll):
         )
         top = self.scroll_offset.y
         place = top + max(height - OVERLAP, 1)
-        if place + OVERLAP >= self.max_scroll_y:  # no extra key for a line or two
+        if place + OVERLAP >= self.max_scroll_y:  # avoid another key press for a line or two
             place = self.max_scroll_y
         if following:
             region = following.virtual_region
@@ -370,7 +374,7 @@ class LessonPage(VerticalScroll):
         self.scroll_to(y=place, animate=False)
 
     def show_answer(self, view: QuestionView) -> None:
-        """Bring the answer to a question and the reason for its verdict into sight."""
+        """Scroll a question's answer and the explanation of its verdict into view."""
         self.stop_following()
         self.call_after_refresh(self._show_answer, view)
 
@@ -393,7 +397,7 @@ class LessonPage(VerticalScroll):
             self.scroll_to(y=max(top, 0), animate=False, immediate=True)
 
     def go_to(self, line: str) -> None:
-        """Scroll to a line of the lesson, with the heading of its section if both fit."""
+        """Scroll to a line of the lesson, with its section heading if both fit."""
         if widget := widget_places.find_widget(self, line):
             folds = [one for one in widget.ancestors if isinstance(one, FoldedPart)]
             for fold in folds:

@@ -1,4 +1,4 @@
-"""The widgets of a lesson's page, one for each part of its text."""
+"""The widgets of a lesson's page, one for each part of the lesson."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tpustarter.tui.lesson.page.question import QuestionView
 
 
 class KeyHint(Static):
-    """A line that the screen adds to a lesson to name a key."""
+    """A line about a key, added to the lesson by the screen."""
 
     def __init__(self, piece: LessonPart) -> None:
         super().__init__(
             StackedText([style_sentence(piece.text).stylize_before("$muted")]), classes="hint"
         )
         self.exercise = piece.exercise
-        """The name of the exercise that it leads to; empty for none."""
+        """The name of the exercise that it leads to, or ""."""
 
 
 def make_widgets(opened: OpenedLesson, platform: str) -> Iterator[Widget]:
-    """Yield the widgets of a lesson in order: text, blocks, questions, figures and folds."""
+    """Yield a lesson's widgets in order: text, blocks, questions, figures and folds."""
     kinds = [""]
     last: Widget | None = None
     count = sum(1 for part in opened.parts if part.block and part.block.number)
@@ -55,7 +55,7 @@ def make_widgets(opened: OpenedLesson, platform: str) -> Iterator[Widget]:
 def _widget(
     piece: LessonPart, opened: OpenedLesson, platform: str, count: int, *, is_predicted: bool
 ) -> Widget:
-    """Return the widget of a part; with `is_predicted` the output is hidden until the block ran."""
+    """Create a part's widget; `is_predicted` hides the expected output until the block has run."""
     if piece.quiz:
         return QuestionView(piece.quiz, opened.known.quizzes.get(piece.quiz.id, QuizRecord()))
     if piece.block:

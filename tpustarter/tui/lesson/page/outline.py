@@ -1,4 +1,4 @@
-"""The margin of a lesson on a wide terminal: its sections with their tasks, and its words."""
+"""A lesson's margin on a wide terminal, with an outline and the lesson's glossary words."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from tpustarter.tui.lesson.references import LessonReference
 from tpustarter.tui.terminal.markdown_blocks import MarkdownH1, MarkdownH2
 
 BESIDE = 150
-"""Columns from which the margin is shown."""
+"""Minimum screen width for the margin, in columns."""
 
 
 @dataclass
 class OutlineSection:
-    """A heading, and the tasks below it."""
+    """A heading and the tasks below it."""
 
     heading: Widget
     title: str
@@ -41,7 +41,7 @@ class OutlineSection:
 
 
 class LessonMargin(Vertical):
-    """The column beside a lesson: its sections, and below them its words of the glossary."""
+    """The column next to a lesson, with its outline above its glossary words."""
 
     def __init__(self) -> None:
         self.outline = Outline()
@@ -50,7 +50,7 @@ class LessonMargin(Vertical):
         super().__init__(self.outline, self._words, id="margin")
 
     def show(self, page: LessonPage, refers: Iterable[LessonReference]) -> None:
-        """Show the sections of a page and the words among the lesson's references."""
+        """Show the page's sections and the glossary words among the lesson's references."""
         self.outline.show(page)
         words = [one for one in refers if one.kind == "Words"]
         self._words.show(StackedText(_meanings(words)))
@@ -58,7 +58,7 @@ class LessonMargin(Vertical):
 
 
 class Outline(Static):
-    """The sections of a lesson, with the reader's place and the tasks left in each."""
+    """A lesson's sections, with the reader's position and the number of tasks done in each."""
 
     def __init__(self) -> None:
         super().__init__(id="outline")
@@ -67,12 +67,12 @@ class Outline(Static):
         self._shown: tuple[object, ...] = ()
 
     def show(self, page: LessonPage) -> None:
-        """List the sections of a lesson's page, to jump to."""
+        """List the sections of a lesson's page."""
         self._sections = list(_sections(page.walk_children(Widget)))
         self.follow(page)
 
     def follow(self, page: LessonPage) -> None:
-        """Show the reader's place and the tasks that are done, if either has changed."""
+        """Update the reader's position and the completed tasks, if either has changed."""
         here = self._place(page)
         done = tuple(sum(task.is_done for task in section.tasks) for section in self._sections)
         if self._shown != (here, done):
@@ -80,7 +80,10 @@ class Outline(Static):
             self.update(StackedText(self._rows(here, done)))
 
     def _place(self, page: LessonPage) -> int:
-        """Return the section of the marked block in sight, else that of the upper half."""
+        """Return the section of the marked block if it is in view, else the one being read.
+
+        That is the last section whose heading is above the middle of the page.
+        """
         marked, half = page.marked_block, page.region.y + page.size.height // 2
         is_read = marked is not None and page.is_in_sight(marked)
         begun = 0
@@ -111,7 +114,7 @@ def _amount(done: int, tasks: int) -> str:
 
 
 def _sections(widgets: Iterable[Widget]) -> Iterator[OutlineSection]:
-    """Yield the sections of a page with their tasks; optional blocks are left out."""
+    """Yield a page's sections with their tasks, without optional blocks."""
     section: OutlineSection | None = None
     for widget in widgets:
         if isinstance(widget, MarkdownH1 | MarkdownH2):

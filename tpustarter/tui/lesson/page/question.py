@@ -1,4 +1,4 @@
-"""A question in a lesson: answered with a digit, and every answer gives its reason."""
+"""A question in a lesson, answered with a digit; every answer has an explanation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tpustarter.tui.kit.text_layout import (
 
 
 class AnswerPicked(Message):
-    """The user has clicked an answer."""
+    """Sent when the user has clicked an answer."""
 
     def __init__(self, view: QuestionView, number: int) -> None:
         super().__init__()
@@ -29,14 +29,14 @@ class AnswerPicked(Message):
 
 
 class QuestionView(Static):
-    """A question with its answers; others may be given after a wrong one."""
+    """A question with its answers, which the user may try until one is right."""
 
     def __init__(self, quiz: Quiz, known: QuizRecord) -> None:
-        """Show a question, with the answers that were given in earlier sessions."""
+        """Show a question with the answers given in earlier sessions."""
         super().__init__(classes="question")
         self.quiz = quiz
         self.was_left = False
-        """True if the reader was shown how to answer it: the next Enter reads on."""
+        """True if the reader was shown how to answer, so that the next Enter reads on."""
         numbered = list(enumerate(quiz.answers, 1))
         self._chosen = {number for number, answer in numbered if answer.text in known.answers}
         if known.right:
@@ -50,12 +50,12 @@ class QuestionView(Static):
 
     @property
     def text(self) -> str:
-        """The question and its answers as the lesson has them."""
+        """The text of the question and its answers in the lesson."""
         answers = (f"{answer.text}\n{answer.why}" for answer in self.quiz.answers)
         return "\n".join([self.quiz.question, *answers])
 
     def answer(self, number: int) -> bool | None:
-        """Record an answer; return whether it is right, or None for a number without an answer."""
+        """Record an answer; return whether it is right, or None if there is no such answer."""
         if not 1 <= number <= len(self.quiz.answers):
             return None
         self._chosen.add(number)
@@ -72,7 +72,7 @@ class QuestionView(Static):
             row -= height
 
     def show_how_to_answer(self) -> None:
-        """Show below the answers how to give one, for a reader who would pass over it."""
+        """Show how to answer below the answers, for readers who would skip the question."""
         self.was_left = True
         self._show()
 
@@ -86,7 +86,7 @@ class QuestionView(Static):
 
     @property
     def _invitation(self) -> str:
-        """The text before an answer is given: `press 1, 2 or 3`."""
+        """The text before an answer is given, such as `press 1, 2 or 3`."""
         return f"press {self._numbers}"
 
     @property
@@ -95,7 +95,7 @@ class QuestionView(Static):
         return f"{', '.join(others)} or {last}"
 
     def _pieces(self) -> Iterator[tuple[int, LaidOutLines]]:
-        """Yield the lines, each with the number of its answer, or 0 for lines of no answer."""
+        """Yield the lines with the number of the answer they belong to, or 0."""
         yield 0, HangingText("", style_sentence(self.quiz.question))
         for number, answer in enumerate(self.quiz.answers, 1):
             yield number, HangingText(f"  {number}  ", style_sentence(answer.text))
@@ -111,4 +111,4 @@ class QuestionView(Static):
             yield (
                 0,
                 HangingText("", status_word("run", how)),
-            )  # nothing else says that a key did something
+            )  # nothing else shows that the key had an effect

@@ -1,4 +1,4 @@
-"""Places on a lesson's page: the widget of a line, of a text or of a task, and where it is seen."""
+"""Finding widgets on a lesson's page, and scrolling to them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tpustarter.tui.lesson.page.question import QuestionView
 
 
 def find_widget(page: Widget, line: str) -> Widget | None:
-    """Return the first widget of a page that holds a line of the lesson, or None if none does.
+    """Return the first widget on the page that contains a line of the lesson, or None.
 
-    A heading is searched for among headings first: a text above it may mention it.
+    Headings are searched first if the line is a heading, because text above may mention it.
     """
     letters = {_letters(line), _letters(format_commands(line))} - {""}
     kinds = "MarkdownBlock, BlockView, QuestionView, FigureView"
@@ -34,14 +34,14 @@ def find_widget(page: Widget, line: str) -> Widget | None:
 
 
 def find_heading_above(page: VerticalScroll, widget: Widget) -> Widget:
-    """Return the heading of a widget's section if both fit on the screen, else the widget."""
+    """Return the heading of the widget's section if both fit on the screen, else the widget."""
     first, last = widget.region.bottom - page.size.height, widget.region.y
     headings = [one for one in page.query("MarkdownHeader") if first <= one.region.y <= last]
     return next((one for one in reversed(headings) if one.size.height), widget)
 
 
 def scroll_into_sight(page: VerticalScroll, view: BlockView | QuestionView) -> None:
-    """Scroll to a block or question, with the figure above it in sight if both fit."""
+    """Scroll to a block or question, including the figure above it if both fit."""
     figure = _figure_over(page, view)
     if figure is None:
         page.scroll_to_widget(view, animate=False)
@@ -51,7 +51,7 @@ def scroll_into_sight(page: VerticalScroll, view: BlockView | QuestionView) -> N
 
 
 def _figure_over(page: VerticalScroll, view: BlockView | QuestionView) -> FigureView | None:
-    """Return the last figure above a task if both fit, unless another task is between them."""
+    """Return the last figure above a task, if both fit and no other task is between them."""
     if view.parent is not page:
         return None
     above = list(page.children)[: page.children.index(view)]
@@ -64,23 +64,26 @@ def _figure_over(page: VerticalScroll, view: BlockView | QuestionView) -> Figure
 
 
 class ScrollAnchor:
-    """Keeps a widget at its place when a page changes its width; call `hold` after each layout."""
+    """An anchor that keeps a widget in place when the page's width changes.
+
+    Call `hold` after each layout.
+    """
 
     def __init__(self, page: VerticalScroll) -> None:
         self._page = page
         self._width = 0
-        """Columns of the page at the last call of `hold`."""
+        """The page's width at the last call of `hold`, in columns."""
         self._held: Widget | None = None
         self._above = 0.0
-        """The share of the page that is above the widget."""
+        """The fraction of the visible page above the widget."""
         self._cut = 0.0
-        """The share of the widget that is above the page."""
+        """The fraction of the widget that has scrolled off the top."""
 
     def hold(self, marked: Widget | None) -> None:
-        """Scroll the widget back to its place after a change of width; otherwise record its place.
+        """Restore the widget's position if the width has changed, or else record it.
 
         Args:
-            marked: The widget in use, if it is in sight; None for the one at the top of the page.
+            marked: The widget in use, if it is in view; None for the one at the top of the page.
         """
         page = self._page
         was, self._width = self._width, page.size.width
@@ -99,5 +102,5 @@ class ScrollAnchor:
 
 
 def _letters(text: str) -> str:
-    """Return a text without markup, link targets, punctuation and white space, in lower case."""
+    """Return the letters and digits of a text, casefolded and without link targets."""
     return re.sub(r"[\W_]+", "", re.sub(r"\]\([^)\s]*\)", "", text)).casefold()
