@@ -86,7 +86,7 @@ async def start(pilot: Pilot[None], command: str, *, give_back: bool = False) ->
 
 
 def test_job_goes_on_without_its_screen(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
-    """What it was started with is done when it is opened again, and its logs stay."""
+    """Its results and its TPU are seen to when it is opened again, and its logs stay."""
     add(cloud, workers=2)
 
     async def journey() -> None:

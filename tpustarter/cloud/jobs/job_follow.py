@@ -1,6 +1,6 @@
 """A job that is followed to its end: its logs, its results, and the deletion of its TPU.
 
-Both front ends show these events, and only they differ in how.
+Both front ends show these events.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tpustarter.core.problem import ExitCode, Problem
 
 @dataclass(frozen=True)
 class StatesRead:
-    """How the job stands on its workers, once nothing more is read from them."""
+    """The states of the job on its workers, after the last of them was read."""
 
     states: tuple[WorkerJobState, ...]
     is_end: bool
@@ -56,7 +56,7 @@ class GivingBack:
     commands: tuple[tuple[str, ...], ...]
     """The gcloud commands that do the same."""
     spent: str
-    """What it has cost until now, as a sentence."""
+    """The cost until now, as a sentence."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class AskingAgain:
 
     record: JobRecord
     spent: str
-    """What it has cost until now, as a sentence."""
+    """The cost until now, as a sentence."""
 
 
 JobEvent = (

@@ -70,12 +70,12 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         self._subject = subject
         self._job: TpuJob | None = None
         self._stage = f"Asking Google for the workers of `{escape_text(subject.tpu)}`"
-        """What is being done before the workers write something."""
+        """The present step, until the workers have output."""
         self._lost: dict[str, str] = {}
-        """Why workers are not connected now, by label."""
+        """The reasons why workers have no connection now, by label."""
         self._failure: FirstFailure | None = None
         self._news: list[str] = []
-        """What happened after the end, in sentences."""
+        """Events after the job's end, as sentences."""
         self._results: ResultsFetched | None = None
         self._done: JobDone | None = None
         self._is_calling = False

@@ -57,7 +57,7 @@ class FirstFailure:
 
     log: FailedRun
     label: str
-    """Empty where the logs don't tell which one was first."""
+    """Empty if the logs do not show which one was first."""
     what: str
     """The known failure in words; empty for one that is not known."""
 
