@@ -33,6 +33,8 @@ from tests.support.tutor import (
     until,
     write_checks,
 )
+from tpustarter.cloud.jobs import job_records
+from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.slices.start_options import StartOptions
 from tpustarter.tui.app.app import TpustarterApp
@@ -47,6 +49,19 @@ NO_SPACE = {"say": "ERROR: No space left on device\n", "code": 1}
 CUT = re.compile("…")
 CODE = (TextArea, MarkdownFence)
 """What is never wrapped, and scrolls."""
+ENDED = JobRecord(
+    "gpt-20261122-070000",
+    "my-project",
+    "us-central1-b",
+    "gpt",
+    ("python3", "train.py", "--steps", "100000"),
+    ("w0", "w1"),
+    "2026-11-22T06:00:00+00:00",
+    "2026-11-22T07:00:00+00:00",
+    phase="ended",
+    code=1,
+)
+"""A job on a TPU that is gone."""
 PARTED = re.compile(r"\d\s*\n\W*min\b")
 
 
@@ -126,6 +141,13 @@ async def walk_on(pilot: Pilot[None]) -> AsyncIterator[str]:
     for keys in (["end"], ["enter"]):
         await press(pilot, *keys)
         yield "TPU"
+    await home_again(pilot)
+    await press(pilot, "u", "end", "b")
+    yield "jobs"
+    await press(pilot, "enter")
+    yield "job whose TPU is gone"
+    await press(pilot, "escape", "n")
+    yield "form of a job"
     await home_again(pilot)
     await press(pilot, "u", "n")
     yield "form"
@@ -219,6 +241,9 @@ def test_every_screen_fits_at_60_and_80_columns(
     made(cloud, "bert", "WAITING_FOR_RESOURCES")
     made(cloud, "gpt", "FAILED", (8, "There is no more capacity"))
     add(cloud, name="llama", workers=4)
+    record = job_records.save_job(ENDED)
+    record.log_folder.mkdir(parents=True)
+    record.logs[0].write_text("step 1\n" * 60)
 
     async def journey() -> None:
         checks = write_checks(tmp_path / "checks", "passes", "fails", "warns", "raises")
