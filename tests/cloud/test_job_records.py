@@ -57,8 +57,17 @@ def test_record_is_found_again_and_forgotten() -> None:
 def test_old_jobs_go_with_their_folders() -> None:
     """Only of more than are kept, and only those for which nothing is waited for."""
     now = datetime.now(timezone.utc)
-    waited = {"running": {"phase": "running"}, "kept": {"phase": "ended", "give_back": True}}
-    old = {"ended": {"phase": "ended", "give_back": False}, "lost": {"phase": "running"}}
+    ended = {"phase": "ended", "give_back": False}
+    waited = {
+        "running": {"phase": "running"},
+        "kept": {"phase": "ended", "give_back": True},
+        "not-fetched": {**ended, "fetch": ("out",)},
+    }
+    old = {
+        "ended": ended,
+        "fetched": {**ended, "fetch": ("out",), "is_fetched": True},
+        "lost": {"phase": "running"},
+    }
     for name, fields in (*waited.items(), *old.items()):
         days = job_records.OLDEST_DAYS + 1 if name == "lost" else 2
         began = (now - timedelta(days=days)).isoformat()

@@ -175,6 +175,7 @@ def move_to(job: TpuJob, new: Sequence[Worker]) -> None:
         began=began.isoformat(timespec="seconds"),
         phase="starting",
         code=None,
+        is_fetched=False,
         again=before.again - 1,
         spent_usd=before.spent_usd + usd,
     )

@@ -6,7 +6,7 @@ Both front ends show these events.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tpustarter.cloud.api import workers
@@ -16,7 +16,7 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.create.events import Event
 from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.cloud.delete import removal
-from tpustarter.cloud.jobs import job_end, job_run
+from tpustarter.cloud.jobs import job_end, job_records, job_run
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import FetchedFile, FollowEvent, TpuJob, WorkerJobState
 from tpustarter.core.problem import ExitCode, Problem
@@ -148,6 +148,7 @@ def _end(
     fetched = 0
     if record.fetch and any(one.state != "gone" for one in states):
         fetched = yield from fetch_results(job, record.fetch, Path(record.fetch_to))
+        record = job.record = job_records.save_job(replace(record, is_fetched=True))
     if not record.give_back or job.is_stopped:
         return
     job_end.require_safe_results(record, states, fetched)

@@ -77,12 +77,21 @@ class JobRecord:
     fetch: tuple[str, ...] = ()
     """Patterns of results that are fetched at its end."""
     fetch_to: str = ""
+    is_fetched: bool = False
+    """True if all that matched was fetched after its end."""
     profile: str | None = None
     """The set-up profile whose environment it runs in."""
     again: int = 0
     """How often it may still be started on a new TPU after a pre-emption."""
     spent_usd: float = 0.0
     """The most that the chips of the TPUs before this one have cost, where that is known."""
+
+    @property
+    def is_done(self) -> bool:
+        """True if nothing is to be done for it any more, as it was started with."""
+        is_fetched = self.is_fetched or not self.fetch
+        is_complete = self.phase == "ended" and is_fetched and not self.give_back
+        return self.phase == "given-back" or is_complete
 
     @property
     def log_folder(self) -> Path:
@@ -169,7 +178,7 @@ def _change(change: Callable[[list[object]], Sequence[object]]) -> None:
 
 def _is_over(record: JobRecord) -> bool:
     """Return whether nothing of a job is waited for any more."""
-    if record.phase == "given-back" or (record.phase == "ended" and not record.give_back):
+    if record.is_done:
         return True
     return datetime.now(timezone.utc) - record.start_time > timedelta(days=OLDEST_DAYS)
 

@@ -242,7 +242,7 @@ def _describe_job(job: ListedJob) -> Iterator[LaidOutLines]:
     if record.fetch or record.give_back:
         ends = [f"fetch {', '.join(record.fetch)}"] if record.fetch else []
         ends += [f"delete `{record.tpu}`"] if record.give_back else []
-        done = "done" if record.phase == "given-back" else "when it is followed to its end"
+        done = "done" if record.is_done else "when it is followed to its end, with Enter"
         yield _fact("then", f"{phrases.join_words(ends)}: {done}")
     yield _fact("logs", interpreters.format_path(record.log_folder, os.environ))
 

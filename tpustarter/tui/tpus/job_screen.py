@@ -78,6 +78,8 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         """Events after the job's end, as sentences."""
         self._results: ResultsFetched | None = None
         self._done: JobDone | None = None
+        self._is_over = False
+        """True if nothing more is to be done for the job, and only its logs are read."""
         self._is_calling = False
         """True while the job is stopped or results are fetched at a key."""
         self.live_run = self._run = LiveRun[ScreenEvent](self, TPU_RUN, self._tick, tick_s=PAINT_S)
@@ -86,13 +88,6 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
     def has_begun(self) -> bool:
         """True if the job runs, or has run."""
         return self._job is not None and self._job.record.phase != "starting"
-
-    @property
-    def _is_over(self) -> bool:
-        """True if nothing of the job runs any more, as far as this machine knows."""
-        job = self._job
-        is_gone = job is not None and not job.workers
-        return is_gone or (job is not None and job.record.phase in ("ended", "given-back"))
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -132,6 +127,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         match event:
             case JobOpened(job, board):
                 self._job, self._board, self._lost = job, board, {}
+                self._is_over = job.record.is_done or not job.workers
                 self._stage = self._first_stage(job)
             case FolderSent():
                 self._stage = "Starting the command"
@@ -172,7 +168,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         lines = [f"`{job_text.format_command(record.command)}`"]
         ends = [f"fetches {', '.join(record.fetch)}"] if record.fetch else []
         ends += [f"deletes `{record.tpu}`"] if record.give_back else []
-        if ends and record.phase in ("starting", "running"):
+        if ends and not record.is_done and not self._done:
             lines.append(f"At its end this screen {phrases.join_words(ends)}.")
         if one := self._results:
             files = f"{phrases.format_count(one.count, 'file')} ({job_text.format_size(one.bytes)})"
@@ -203,7 +199,8 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         if lost:
             return f"{phrases.join_words(lost)} lost, connecting again. The job goes on there."
         if not running:
-            return "The command has ended on all workers. Its end is being looked at."
+            more = "Fetching its results." if self._job and self._job.record.fetch else ""
+            return f"The command has ended on all workers. {more}".strip()
         workers = phrases.format_count(len(parts), "worker")
         return f"{running} of {workers} run it. It goes on when you leave."
 

@@ -77,7 +77,7 @@ def play_job(subject: JobSubject, client: OfferingClient, clock: Clock) -> Itera
     job = _open(subject, client)
     board = JobBoard(job.record.workers)
     yield JobOpened(job, board)
-    is_over = job.record.phase in ("ended", "given-back")
+    is_over = job.record.is_done
     if not job.workers:
         _read_logs(job.record, board)
     if is_over and job.record.code and not job.record.is_stopped:
