@@ -40,12 +40,15 @@ from tpustarter.version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from tpustarter.rehearsal.api import Answer
 
 
-def rehearse(function: Any, *arguments: Any, tpu: str, **options: Any) -> Answer:
+def rehearse(
+    function: Callable[..., object], *arguments: object, tpu: str, **options: Any
+) -> Answer:
     """Compile a function for a TPU that is not there, and return what the compiler says.
 
     For a test of your own: `assert tpustarter.rehearse(step, params, batch, tpu="v6e-8").compiles`.

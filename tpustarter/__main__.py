@@ -31,7 +31,6 @@ except Exception as error:
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 
 def main() -> None:
@@ -62,7 +61,7 @@ def _code_with_streams() -> int:
     return code
 
 
-def _run() -> Any:
+def _run() -> int | None:
     """Run the command or the app, and return its exit code; None means 0."""
     if sys.argv[1:] == ["--version"]:  # scripts ask often: nothing else is imported
         from tpustarter.version import __version__
@@ -87,7 +86,7 @@ def _run() -> Any:
     return cli(prog_name=program_command(), standalone_mode=False)
 
 
-def _code_of(run: Callable[[], Any]) -> int:
+def _code_of(run: Callable[[], int | None]) -> int:
     from tpustarter.text.terminal import UnwrittenError
 
     try:

@@ -274,7 +274,8 @@ x = jax.ShapeDtypeStruct((64, 128), "float32", sharding=over)
 told = []
 for shardy in (False, True):
     jax.config.update("jax_use_shardy_partitioner", shardy)
-    one = exports.export_to_file(Path(sys.argv[1]) / f"{shardy}.mlirbc", total, x)
+    path = Path(sys.argv[1]) / f"{shardy}.mlirbc"
+    one = exports.export_to_file(path, exports.LoweringJob(total, (x,)))
     one["lowered"]["shardy"] = True
     told.append({"artifact": one["artifact"], "lowered": one["lowered"]})
 print(json.dumps(told))

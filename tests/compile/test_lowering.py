@@ -17,7 +17,8 @@ from tests.support.stub_compiler import SAMPLES, make_compiler
 from tpustarter.machine import tpus
 from tpustarter.machine.machine import Machine
 from tpustarter.machine.memory import available_bytes
-from tpustarter.probe.rehearse import exports, stablehlo
+from tpustarter.probe.rehearse import exports, stablehlo_compiler
+from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.rehearsal.compile import lowering
 from tpustarter.rehearsal.programs import user_program
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
@@ -152,12 +153,12 @@ def test_arguments_have_names_of_function_parameters(tmp_path: Path) -> None:
 
     array = jax.ShapeDtypeStruct((8, 8), np.float32)
     path = tmp_path / "artifact"
-    exports.export_to_file(path, step, {"w1": array, "w2": array}, array, array)
+    exports.export_to_file(path, LoweringJob(step, ({"w1": array, "w2": array}, array, array)))
 
-    assert ["params['w1']", "params['w2']", "batch"] == stablehlo.read_argument_names(
+    assert ["params['w1']", "params['w2']", "batch"] == stablehlo_compiler.read_argument_names(
         path.read_bytes()
     )
-    assert [] == stablehlo.read_argument_names(b"no artifact")
+    assert [] == stablehlo_compiler.read_argument_names(b"no artifact")
 
 
 def test_repeated_tpu_is_compiled_once(stub: str) -> None:

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from tpustarter.explain import explain_output, explanation_text, known_failures
+from tpustarter.explain import explain_output, explanation_text, known_failures, last_error
 from tpustarter.explain.explanation_text import Explanation
 from tpustarter.explain.log_scanner import FailureScanner
 
@@ -107,4 +107,4 @@ def test_cut_traceback_names_last_call(scanner: FailureScanner) -> None:
 )
 def test_last_error_is_no_help(log: str, expected: str) -> None:
     """An address, a hint and an opening brace are no error."""
-    assert expected == explanation_text.find_last_error(log)
+    assert expected == last_error.find_last_error(log)

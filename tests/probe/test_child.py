@@ -6,10 +6,20 @@ import faulthandler
 import json
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
+from tests.support.places import REPOSITORY
 from tpustarter.probe import child
+
+MAIN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from tpustarter.probe import child
+sys.exit(child.main(sys.argv[1:]))
+"""
 
 
 def test_watchdog_thread_receives_no_signal(
@@ -43,12 +53,12 @@ def test_child_goes_on_after_a_late_finish() -> None:
     order = [{"do": "finish"}, {"do": "versions"}]
     os.write(commands, b"".join(json.dumps(one).encode() + b"\n" for one in order))
     os.close(commands)
-    pid = os.fork()
-    if not pid:
-        os._exit(child.main(["child", str(control), str(events)]))
+    # A fork of this process would run JAX's hook where another test has started JAX.
+    command = [sys.executable, "-c", MAIN, str(REPOSITORY), str(control), str(events)]
+    process = subprocess.Popen(command, pass_fds=(control, events))
     os.close(events)
     with os.fdopen(told, "rb") as lines:
         answers = [json.loads(line)["event"] for line in lines]
     os.close(control)
 
-    assert [(pid, 0), ["versions"]] == [os.waitpid(pid, 0), answers]
+    assert [0, ["versions"]] == [process.wait(timeout=60), answers]

@@ -128,13 +128,13 @@ def sample(name: str) -> str:
 @pytest.mark.parametrize("text", SIZES)
 def test_array_takes_bytes_of_compiler(text: str) -> None:
     """Padding, packed types and layouts without tiles give the compiler's own figures."""
-    assert SIZES[text] == hlo_text.compute_bytes(text)
+    assert SIZES[text] == hlo_text.measure_shape(text)
 
 
 @pytest.mark.parametrize("text", UNKNOWN)
 def test_a_layout_not_known_here_has_no_size(text: str) -> None:
     """What is no array, or has a property nobody measured, gives None instead of a guess."""
-    assert hlo_text.compute_bytes(text) is None
+    assert hlo_text.measure_shape(text) is None
 
 
 LAYOUTS = st.tuples(
@@ -156,11 +156,14 @@ def test_padding_never_shrinks(
     """An array takes no less than its elements, and no less when a dimension grows."""
     written = f"{{{','.join(map(str, layout[0]))}{layout[1]}}}"
     longer = [dim + (axis == grown) for axis, dim in enumerate(dims)]
-    asked, laid_out = hlo_text.compute_bytes(f"{kind}[{','.join(map(str, dims))}]{written}") or (
+    asked, laid_out = hlo_text.measure_shape(f"{kind}[{','.join(map(str, dims))}]{written}") or (
         0,
         -1,
     )
-    _, more = hlo_text.compute_bytes(f"{kind}[{','.join(map(str, longer))}]{written}") or (0, -1)
+    _, more = hlo_text.measure_shape(f"{kind}[{','.join(map(str, longer))}]{written}") or (
+        0,
+        -1,
+    )
 
     assert asked <= laid_out <= more
 

@@ -592,7 +592,8 @@ def test_unknown_trace_costs_only_its_work() -> None:
 
 def bound_of(work: ProgramWork, tpu: str, written: float) -> float:
     """Return the seconds of a lower bound."""
-    result = {"tpu": tpu, "status": "compiles", "collectives": [], "written_bytes": written}
+    result = {"tpu": tpu, "status": "compiles", "collectives": [], "flops": None}
+    result["written_bytes"] = written
     bound = lower_bound.compute_bound(result, work)
     assert bound is not None
     return bound.seconds

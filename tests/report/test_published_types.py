@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import reduce
 from importlib import resources
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -67,6 +67,21 @@ def test_type_has_published_fields(kind: type) -> None:
     made = msgspec.json.schema(kind)
 
     assert schema["properties"].keys() == made["$defs"][kind.__name__]["properties"].keys()
+
+
+def test_results_have_published_fields() -> None:
+    """The three kinds of a result have together the fields of the schema, and need the same."""
+    text = resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text()
+    schema = json.loads(text)["$defs"]["result"]
+    kinds = get_args(result_fields.ResultFields)
+    found = {name for kind in kinds for name in kind.__annotations__}
+    of_all = set.intersection(*(set(kind.__required_keys__) for kind in kinds))
+    compiled, too_big = (rule["then"]["required"] for rule in schema["allOf"])
+
+    assert schema["properties"].keys() == found - {"key", "argument_names"}
+    assert {*schema["required"]} == of_all
+    assert {*compiled, *schema["required"]} == result_fields.CompiledProgram.__required_keys__
+    assert {*too_big, *schema["required"]} == result_fields.OversizedProgram.__required_keys__
 
 
 def test_every_fact_is_field_of_its_collector() -> None:

@@ -108,15 +108,18 @@ def test_torch_xla_checks_without_lowering_are_skipped() -> None:
 
 
 GIB = 2**30
-FITS = {
+ANSWER = {
     "check": None,
     "program": "step",
-    "status": "compiles",
-    "reason": None,
+    "detail": "",
     "cached": False,
     "seconds": 1.0,
-    "hbm_bytes": 9 * GIB,
     "hbm_limit_bytes": 16 * GIB,
+}
+FITS = ANSWER | {
+    "status": "compiles",
+    "reason": None,
+    "hbm_bytes": 9 * GIB,
     "buffers": [],
     "memory": {"arguments": 5 * GIB, "outputs": 4 * GIB, "temporaries": 0, "code": 2**20},
     "compiler_model_seconds": None,
@@ -135,7 +138,7 @@ def compared(width: int, *results: dict[str, object]) -> list[str]:
 def test_long_reason_keeps_heads_above_figures() -> None:
     """It has a line of its own, and no column."""
     fits = FITS | {"tpu": "v5e-8"}
-    broken = FITS | {"tpu": "v6e-8", "status": "error", "reason": "no answer, " * 20}
+    broken = ANSWER | {"tpu": "v6e-8", "status": "error", "reason": "no answer, " * 20}
 
     head, first, second, *_ = compared(100, fits, broken)
     assert head.index("it has") + len("it has") == first.index("16.00 GiB") + len("16.00 GiB")
@@ -148,7 +151,7 @@ def test_failure_of_several_tpus_is_told_once() -> None:
     names = ("v2-8", "v5e-8", "v6e-8", "tpu7x-8")
     reasons = ("it broke", "it broke", "it broke", "another fault")
     results = [
-        FITS | {"tpu": name, "status": "error", "reason": reason}
+        ANSWER | {"tpu": name, "status": "error", "reason": reason}
         for name, reason in zip(names, reasons, strict=True)
     ]
     answers = RehearsalAnswers([(None, "step")], names)

@@ -58,7 +58,7 @@ _PIPE = (
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) -> None:
-    """Say what a log means: the most likely cause, the line that shows it, and what to do.
+    """Explain a log: the most likely cause, the line that shows it, and what to do.
 
     FILE is a log, a traceback, or any output of a program. Without it, or with -, explain reads a
     pipe, or what you paste into the terminal and end with Ctrl-D. If something on this machine can

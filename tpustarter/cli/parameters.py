@@ -52,7 +52,7 @@ class FiniteRange(click.FloatRange):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the number; fails for infinity and NaN."""
+        """Return the number of a text or a default; fails for infinity and NaN."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number", param, ctx)
@@ -68,7 +68,7 @@ class Seconds(click.ParamType[float]):
     name = "time"
 
     def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """Return the seconds; fails for anything else."""
         match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?(us|ms|s|min|)", str(value).strip())

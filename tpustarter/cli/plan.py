@@ -122,7 +122,7 @@ def plan(
     rehearsal: str | None,
     formulas: bool,
     as_json: bool,
-    **options: Any,
+    **options: Any,  # of the types of the options
 ) -> None:
     """Plan a model on TPUs; `_HELP` says how."""
     with print_errors_as_json(SCHEMA, wanted=as_json):

@@ -94,8 +94,8 @@ class _ReportOptions:
     help="Show what differs between two reports, the most suspicious first. Differences don't "
     "change the exit code.",
 )
-def report(**typed: Any) -> None:
-    """Collect what maintainers ask for in a bug report, even while the TPU hangs.
+def report(**typed: Any) -> None:  # of the types of the options
+    """Collect the facts that maintainers ask for in a bug report, even while the TPU hangs.
 
     The report begins with what can be read: versions, variables, chips, locks, logs and the last
     checks. Then it starts each framework in a process of its own. If that process hangs, the

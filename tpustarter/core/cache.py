@@ -23,6 +23,8 @@ from tpustarter.core.problem import Problem
 from tpustarter.version import __version__
 
 _T = TypeVar("_T")
+Entries = dict[str, Any]
+"""Values by the hash of their source, of the type that reads this source."""
 
 MAX_BYTES = 8 * 1024 * 1024
 """Largest cache file, in bytes, that is read."""
@@ -34,9 +36,9 @@ MOST = 400
 class Cache:
     """The entries of one cache file: JSON values keyed by a hash of their source."""
 
-    def __init__(self, entries: dict[str, Any], salt: bytes) -> None:
+    def __init__(self, entries: Entries, salt: bytes) -> None:
         self._kept, self._salt = entries, salt
-        self._used: dict[str, Any] = {}
+        self._used: Entries = {}
         self._is_changed = False
 
     def get_or_read(self, source: bytes, read: Callable[[], _T]) -> _T:
@@ -54,7 +56,7 @@ class Cache:
             self._used[key], self._is_changed = value, True
         return self._used[key]
 
-    def select_entries_to_keep(self) -> dict[str, Any] | None:
+    def select_entries_to_keep(self) -> Entries | None:
         """Return at most `MOST` entries to save, or None if nothing changed."""
         everything = {**self._used, **self._kept}
         return dict(list(everything.items())[:MOST]) if self._is_changed else None
@@ -94,7 +96,7 @@ def read_or_build(
     return body
 
 
-def _entries(name: str) -> dict[str, Any]:
+def _entries(name: str) -> Entries:
     with contextlib.suppress(ValueError, RecursionError):
         entries = json.loads(_load(name) or b"{}")
         if is_object(entries):

@@ -79,6 +79,8 @@ _NEEDS: dict[str, type | tuple[type, ...]] = {
     "slices": int,
 }
 """Types of the values in `NEEDS`."""
+Constants = dict[str, Any]
+"""The constants of a check by the names of `Check`'s fields, of the types in `_CONSTANTS`."""
 _REQUIRED = ("FRAMEWORK", "LEVEL", "NEEDS", "TIMEOUT_S", "LESSON", "SOURCE")
 
 
@@ -116,16 +118,16 @@ def _refuse_nul(source: bytes) -> None:
         raise ValueError(f"line {line}: found a NUL byte, expected text")
 
 
-def _parse(source: bytes, path: Path) -> dict[str, Any]:
-    import ast  # slow to import, and not needed for cached files
+def _parse(source: bytes, path: Path) -> Constants:
+    import ast  # takes long, and is not needed for what is known already
 
     return _constants(ast.parse(source, str(path)))
 
 
-def _constants(tree: ast.Module) -> dict[str, Any]:
+def _constants(tree: ast.Module) -> Constants:
     import ast
 
-    fields: dict[str, Any] = {"title": (ast.get_docstring(tree) or "").split("\n")[0].rstrip(".")}
+    fields: Constants = {"title": (ast.get_docstring(tree) or "").split("\n")[0].rstrip(".")}
     if not fields["title"]:
         raise ValueError("the docstring, whose first line is the claim, is missing")
     missing = set(_REQUIRED)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import msgspec
 
 _T = TypeVar("_T")
+JsonValue = Any
+"""A value of any type in a document; msgspec makes no schema of `object`."""
 
 
 def is_object(value: object) -> TypeGuard[dict[str, object]]:

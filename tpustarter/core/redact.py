@@ -268,7 +268,7 @@ class Redactor:
                 text = text.replace(secret, replacement)
         return _without_shapes(text)
 
-    def redact_value(self, value: object) -> Any:
+    def redact_value(self, value: object) -> Any:  # of the same type, which no type variable says
         """Return a copy of a JSON value with every string redacted."""
         if isinstance(value, str):
             return self.redact_text(value)

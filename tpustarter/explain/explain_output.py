@@ -12,7 +12,6 @@ from tpustarter.checking.plan import interpreters
 from tpustarter.core.problem import Problem
 from tpustarter.explain import (
     exit_code_failures,
-    explanation_text,
     failure_ranking,
     known_failures,
     lesson_failures,
@@ -21,8 +20,9 @@ from tpustarter.explain import (
     program_mistakes,
     program_python,
 )
-from tpustarter.explain.explanation_text import Explanation, find_last_error
+from tpustarter.explain.explanation_text import Explanation
 from tpustarter.explain.failure_ranking import FailureMatch
+from tpustarter.explain.last_error import find_framework, find_last_error
 from tpustarter.explain.log_scanner import LogScan
 from tpustarter.explain.program_mistakes import ProgramMistake
 from tpustarter.explain.tracebacks import (
@@ -82,7 +82,7 @@ def explain_log(
         python,
         has_failed=_has_failed(scan, end, last_error),
         has_own_error=bool(own),
-        framework=explanation_text.find_framework(scan.last),
+        framework=find_framework(scan.last),
         is_cut=last.is_cut and not own,
     )
     traceback = own or (_complete(last_error, scan.last, tracebacks) if last.is_cut else last)
@@ -119,7 +119,7 @@ def _explain_program(
 
 def _add_component(found: Explanation) -> Explanation:
     """Return the explanation of a cut traceback, with the component that a line above it names."""
-    mistake = program_mistakes.find_component(found.last_error, python=found.python)
+    mistake = program_mistakes.find_failed_component(found.last_error, python=found.python)
     return replace(found, mistake=mistake, library=None) if mistake else found
 
 

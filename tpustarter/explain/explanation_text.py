@@ -6,16 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
 
 from tpustarter.core.problem import ExitCode
-from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.explain import known_failures, program_python
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.library_errors import PYTHON, LibraryError
 from tpustarter.explain.log_scanner import FailureSign
 from tpustarter.explain.program_mistakes import FoundMistake
-from tpustarter.explain.tracebacks import TRACEBACK, is_last_line, strip_log_prefix
 from tpustarter.machine import frameworks, pip_command
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
@@ -31,38 +28,6 @@ VERBOSE = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
 """Has libtpu say more."""
 
 _SAFE = re.compile(r"[\w./][\w./:@+-]{0,200}", re.ASCII)
-_ERROR = re.compile(
-    r"(?:Error|Exception|Interrupt|\b(?:FATAL|Fatal|[EF]\d{4} \d\d|[Ee]rror|ERROR|"
-    r"[Ff]ailed\w*|FAILED|[Aa]borted|Killed|SIG(?:SEGV|ABRT|BUS|ILL|FPE)|[Ss]egmentation fault))\b|"
-    r"\b(?:INVALID_ARGUMENT|FAILED_PRECONDITION|RESOURCE_EXHAUSTED|UNIMPLEMENTED|INTERNAL|NOT_FOUND|"
-    r"UNAVAILABLE|PERMISSION_DENIED|UNAUTHENTICATED|DEADLINE_EXCEEDED|ABORTED|OUT_OF_RANGE|DATA_LOSS|"
-    r"ALREADY_EXISTS|CANCELLED|UNKNOWN): "
-)
-"""Words of an error, the letter of glog, and the codes of absl and gRPC."""
-_ADDRESS = re.compile(r"https?://\S+")
-_NO_ERROR = re.compile(
-    r"\s*(?:-+> *)?\d+(?:\s|$)|"
-    r"(?:\d{4}-\d\d-\d\d [\d:.]+: )?[WI](?:\d{4})? (?=\S+\.(?:cc|cpp)|\S+/\S)|"
-    r"\W*(?:see|hint|help|note|tip|usage|for (?:more|help|details)|please (?:see|check|refer))\b",
-    re.IGNORECASE,
-)
-"""The beginning of a line of code, as IPython numbers it, of a warning, or of advice."""
-_OPENS = re.compile(r"[{\[]\s*$")
-"""The end of a line behind which a JSON object begins."""
-_MESSAGE = re.compile(r"\s*\W?message\W?: *\W?(?P<text>\S.*?)\W*$")
-_RICH_ERROR = re.compile(r"\[[\d:/ ]+\] (?:ERROR|CRITICAL)\s")
-"""The beginning of an error as Rich logs it, in a narrow column."""
-_QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*: ")
-"""An exception with its module, such as `torch._dynamo.exc.InvalidBackend: `."""
-_PACKAGE = re.compile(r"\b(jax|torch|tensorflow)(?:lib|_xla)?[./]")
-"""Names a framework, in a path or before a dot."""
-_LIBRARY = {"torch": "torch_xla"}
-"""What computes on a TPU for a package that does not do so by itself."""
-_LOG_WORDS = {
-    name: re.compile(one.log_words) for name, one in frameworks.FRAMEWORKS.items() if one.log_words
-}
-_LONGEST = 4_000
-"""Characters of a line that are searched: the patterns with `.*` take long in more."""
 
 
 @dataclass(frozen=True)
@@ -111,49 +76,6 @@ class Explanation:
     def code(self) -> ExitCode:
         """The exit code: 0 if a known failure matches, else 5."""
         return ExitCode.OK if self.is_explained else ExitCode.NOTHING_VERIFIED
-
-
-def find_framework(end_of_log: str) -> str:
-    """Return the framework that a log names last, or an empty text if it names none."""
-    if _LOG_WORDS["torch_xla"].search(end_of_log):  # its builds print paths of the others, too
-        return "torch_xla"
-    if names := _PACKAGE.findall(end_of_log):
-        package = str(names[-1])
-        return _LIBRARY.get(package, package)
-    return next((name for name, sign in _LOG_WORDS.items() if sign.search(end_of_log)), "")
-
-
-def find_last_error(end_of_log: str) -> str:
-    """Return the last line that looks like an error, or an empty text if none does."""
-    lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
-    for at in range(len(lines) - 1, -1, -1):
-        line, before = lines[at], lines[at - 1] if at else ""
-        match = _ERROR.search(_ADDRESS.sub(lambda found: " " * len(found[0]), line))
-        is_error = match or _QUALIFIED.match(line)
-        if TRACEBACK in line:
-            continue
-        if is_error and not _NO_ERROR.match(line):
-            line = _whole_error(lines, at)
-        elif not (before.startswith("  ") and is_last_line(line)):
-            continue
-        if line:
-            # What a progress bar has drawn before it, in the same line, tells nothing.
-            begin = match.start() if match else 0
-            start = max(0, begin - _LONGEST // 2) if len(line) > _LONGEST else 0
-            part = drop_incomplete_line(line[start:]) if start else line
-            return " ".join(part[:_LONGEST].split())
-    return ""
-
-
-def _whole_error(lines: Sequence[str], at: int) -> str:
-    """Return the error that a line begins, or "" if it only opens an object without a message."""
-    line, below = lines[at], lines[at + 1 : at + 7]
-    if _OPENS.search(line):
-        return next((found["text"] for one in below if (found := _MESSAGE.match(one))), "")
-    if _RICH_ERROR.match(line):
-        end = next((n for n, one in enumerate(below) if TRACEBACK in one), len(below))
-        return " ".join([line, *(one for one in below[:end] if one.startswith("  "))])
-    return line
 
 
 def format_problem(match: FailureMatch) -> str:
@@ -519,7 +441,7 @@ def describe_next_commands(framework: str = "") -> Iterator[ExplanationPart]:
     yield ExplanationPart("tpustarter report --log FILE", kind=PartKind.COMMAND)
 
 
-def make_json_document(one: Explanation) -> dict[str, Any]:
+def make_json_document(one: Explanation) -> dict[str, object]:
     """Return the explanation as a JSON document."""
     return {
         "schema": SCHEMA,
@@ -533,7 +455,7 @@ def make_json_document(one: Explanation) -> dict[str, Any]:
     }
 
 
-def _mistake_fields(found: FoundMistake) -> dict[str, Any]:
+def _mistake_fields(found: FoundMistake) -> dict[str, object]:
     mistake = found.mistake
     return {
         "error": found.error,
@@ -547,7 +469,7 @@ def _mistake_fields(found: FoundMistake) -> dict[str, Any]:
     }
 
 
-def _raised_fields(found: LibraryError) -> dict[str, Any]:
+def _raised_fields(found: LibraryError) -> dict[str, object]:
     return {
         "library": found.library,
         "function": found.function or None,
@@ -560,7 +482,7 @@ def _raised_fields(found: LibraryError) -> dict[str, Any]:
     }
 
 
-def _fields(match: FailureMatch, one: Explanation) -> dict[str, Any]:
+def _fields(match: FailureMatch, one: Explanation) -> dict[str, object]:
     failure, sign = match.failure, match.signs[0]
     return {
         "id": failure.id,

@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import re
 from array import array
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
 
 import msgspec
 
 from tpustarter.core import yaml_rows
+from tpustarter.core.json_values import is_array
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text, Texts
 from tpustarter.explain import log_reader
@@ -42,12 +41,12 @@ class LogPrefix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 @functools.cache
 def read_prefixes(file: Path = FILE) -> tuple[LogPrefix, ...]:
     """Read the forms; raise Problem for a row that cannot be used."""
-    table: Any = yaml_rows.load_yaml(file)
-    if not isinstance(table, list):
+    table = yaml_rows.load_yaml(file)
+    if not is_array(table):
         raise Problem(f"`{file.name}` holds no list of prefixes")
     return tuple(
         yaml_rows.convert_row(row, LogPrefix, str(number), file)
-        for number, row in enumerate(cast("list[Any]", table), 1)
+        for number, row in enumerate(table, 1)
     )
 
 
@@ -64,7 +63,7 @@ class WorkerLogSplitter:
         """Lines before the rest."""
         self._size = 0
         self._passes: dict[str, LogSearch] = {}
-        self.places: dict[str, Sequence[int]] = {}
+        self.places: dict[str, array[int]] = {}
         """The numbers that the lines of each worker have in the whole log, counted from 1."""
 
     def take(self, chunk: bytes) -> None:
@@ -106,7 +105,7 @@ class WorkerLogSplitter:
                     continue
                 self.places[name] = array("Q")
                 self._passes[name] = self._scanner.start_pass()
-            cast("array[int]", self.places[name]).append(number)
+            self.places[name].append(number)
             lines.setdefault(name, []).append(match["rest"])
         for name, own in lines.items():
             self._passes[name].feed(b"".join(own))

@@ -23,6 +23,8 @@ from tpustarter.core.redact import Redactor, drop_incomplete_line, drop_incomple
 from tpustarter.explain import log_reader
 from tpustarter.explain.known_failures import KnownFailure, generalise_pattern
 
+Pattern = Any
+"""A pattern or a set of patterns of google-re2, which has no types."""
 Clean = Callable[[str], str]
 """Removes the secrets from a text."""
 Part = Literal["shows", "suggests", "unless", "needs"]
@@ -146,21 +148,21 @@ class FailureScanner:
 
 
 @functools.cache
-def _compiled(pattern: str) -> Any:
+def _compiled(pattern: str) -> Pattern:
     """Compile one pattern for texts or bytes, with the options of `_together`."""
-    re2 = import_module("re2")  # it has no types
+    re2 = import_module("re2")
     options = re2.Options()
     options.case_sensitive = options.log_errors = False
     return re2.compile(pattern, options)
 
 
 @functools.lru_cache(maxsize=2)
-def _together(patterns: tuple[str, ...]) -> tuple[Any, tuple[Any, ...]]:
+def _together(patterns: tuple[str, ...]) -> tuple[Pattern, tuple[Pattern, ...]]:
     """Compile many patterns: the set that finds which ones match, and the searches that find where.
 
     Cached, since most logs are searched for all patterns from beginning to end.
     """
-    re2 = import_module("re2")  # it has no types
+    re2 = import_module("re2")
     options = re2.Options()
     options.max_mem, options.case_sensitive = _MEMORY, False
     options.never_capture = options.longest_match = True
@@ -180,9 +182,9 @@ def _together(patterns: tuple[str, ...]) -> tuple[Any, tuple[Any, ...]]:
 class _Search:
     """A search of some data for the first match of many patterns, and the longest at that place."""
 
-    def __init__(self, groups: Sequence[Any], data: bytes) -> None:
+    def __init__(self, groups: Sequence[Pattern], data: bytes) -> None:
         self._data = data
-        self._next: dict[Any, tuple[int, int] | None] = dict.fromkeys(groups, (-1, -1))
+        self._next: dict[Pattern, tuple[int, int] | None] = dict.fromkeys(groups, (-1, -1))
         """Where each group was found last; None where it is not in the rest."""
 
     def first(self, position: int) -> tuple[int, int] | None:
@@ -345,7 +347,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _quote(raw: _Raw, pattern: Any, clean: Clean) -> str:
+def _quote(raw: _Raw, pattern: Pattern, clean: Clean) -> str:
     text = clean(raw.lines.text).replace("\0", "")
     match = pattern.search(text)
     start, end = match.span() if match else (min(raw.start, len(text)),) * 2

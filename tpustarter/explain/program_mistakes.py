@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -95,11 +94,11 @@ def read_mistakes(file: Path = FILE) -> tuple[ProgramMistake, ...]:
     )
 
 
-def _pattern(_: type, value: Any) -> re.Pattern[str]:
+def _pattern(_: type, value: object) -> re.Pattern[str]:
+    if not isinstance(value, str):
+        raise ValueError("expected a pattern")
     try:
         return re.compile(value)
-    except TypeError as problem:
-        raise ValueError("expected a pattern") from problem
     except re.error as problem:
         raise ValueError(f"it is no pattern: {problem}") from problem
 
@@ -143,8 +142,8 @@ def find_mistake(
     return FoundMistake(mistake, error, place, code, command, is_own and frame is not None)
 
 
-def find_component(last_error: str, *, python: str = "") -> FoundMistake | None:
-    """Return what is known of an error by the component that it names, or None."""
+def find_failed_component(last_error: str, *, python: str = "") -> FoundMistake | None:
+    """Return the cause and fix for the component that an error names, or None."""
     rows = [one for one in read_mistakes() if one.component and not one.raised_in]
     mistake = next((one for one in rows if one.error.search(last_error)), None)
     if mistake is None:

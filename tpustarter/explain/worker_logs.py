@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from tpustarter.core.problem import ExitCode
 from tpustarter.explain import explain_output, explanation_text, known_failures
@@ -304,7 +303,7 @@ def _in_a_line(one: WorkerEnd) -> ExplanationPart:
     return ExplanationPart(escape_text(cut_text(text, 200)), escape_text(one.name), indent=2)
 
 
-def make_json_document(job: JobExplanation) -> dict[str, Any]:
+def make_json_document(job: JobExplanation) -> dict[str, object]:
     """Return the explanation as a JSON document: that of the first worker, and all workers."""
     return {
         **explanation_text.make_json_document(job.found),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from tpustarter.core import yaml_rows
+from tpustarter.core.json_values import is_array
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text
 
@@ -50,7 +51,7 @@ class ModelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     router_bias: bool = False
     dense_layers: DenseLayers = "none"
     """The layers that have a plain MLP instead of experts."""
-    defaults: dict[str, Any] = {}
+    defaults: dict[str, object] = {}
     """Default values for keys that a config may omit."""
 
 
@@ -62,12 +63,11 @@ def read_families(file: Path = FILE) -> dict[str, ModelFamily]:
         Problem: The file or one of its rows is invalid.
     """
     table = yaml_rows.load_yaml(file)
-    if not isinstance(table, list):
+    if not is_array(table):
         raise Problem(f"`{file.name}` is not a list of rows")
-    rows: list[Any] = [*table]
     families = [
         yaml_rows.convert_row(row, ModelFamily, str(number), file)
-        for number, row in enumerate(rows, start=1)
+        for number, row in enumerate(table, start=1)
     ]
     return {family.type: family for family in families}
 

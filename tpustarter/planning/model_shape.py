@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tpustarter.core import locations
 from tpustarter.core.json_values import is_array, is_object, items_of_type
@@ -135,7 +134,7 @@ class _UnknownFamilyError(ValueError):
     """Raised if no family has this `model_type`."""
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, object]:
     path = locations.expand_path(str(path))
     hint = "name the `config.json` of a model from Hugging Face, or the folder that has it"
     try:
@@ -160,7 +159,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 class _Reader:
     """The values of one file, each validated as it is read."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config: dict[str, object]) -> None:
         inner = config.get("text_config")
         self._outer = config
         self._read = {"model_type", "text_config", "quantization_config", *_NOT_COUNTED}
@@ -182,7 +181,7 @@ class _Reader:
             f"its `model_type` is {_shown(kind)}, which is not known here{meant if near else ''}"
         )
 
-    def _value(self, key: str) -> Any:
+    def _value(self, key: str) -> object:
         self._read.add(key)
         # Some files switch a feature off with null although the model class has it on by default.
         return self._config[key] if key in self._config else self.family.defaults.get(key)

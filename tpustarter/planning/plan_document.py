@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from tpustarter.core.problem import ExitCode
 from tpustarter.planning.model_memory import PlanOptions
@@ -29,7 +28,7 @@ def make_json_document(
     plans: Sequence[TpuFit],
     comparisons: Sequence[RehearsalComparison],
     notes: Sequence[str],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the plan as a JSON document."""
     return {
         "schema": SCHEMA,
@@ -45,7 +44,7 @@ def make_json_document(
     }
 
 
-def _model_fields(model: ModelShape) -> dict[str, Any]:
+def _model_fields(model: ModelShape) -> dict[str, object]:
     arrays = list_arrays(model)
     counts = count_parameters(arrays)
     return {
@@ -75,7 +74,7 @@ def _model_fields(model: ModelShape) -> dict[str, Any]:
     }
 
 
-def _tpu_fields(plan: TpuFit) -> dict[str, Any]:
+def _tpu_fields(plan: TpuFit) -> dict[str, object]:
     return {
         "name": plan.tpu.name,
         "generation": plan.tpu.generation.name,

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -58,7 +57,7 @@ def read_rehearsal(path: Path) -> list[RehearsalResult]:
     hint = "`tpustarter rehearse PROGRAM --tpu NAME --json > FILE` makes one"
     path = locations.expand_path(str(path))
     try:
-        value: Any = as_object(json.loads(locations.read_user_file(path, MOST_BYTES)))
+        value = as_object(json.loads(locations.read_user_file(path, MOST_BYTES)))
     except OSError as error:
         what = f"`{path}` cannot be read: {error.strerror or error}"
         raise Problem(what, hint=hint, code=ExitCode.USAGE) from error

@@ -168,6 +168,7 @@ def _commands(control: int) -> Iterator[Command]:
 
 
 def _set_target(command: TargetCommand) -> None:
+    # Fields of `Target` alone, as `TargetCommand` has them.
     fields: dict[str, Any] = {k: v for k, v in command.items() if k not in ("do", "root")}
     set_target(Target(root=Path(command["root"]), **fields))
 
@@ -218,9 +219,9 @@ def _print_traceback(error: BaseException) -> None:
         if _is_ours(last.tb_next):  # frames of stopping a block; its position was printed above
             last.tb_next = None
         last = last.tb_next
-    with contextlib.suppress(AttributeError, TypeError):  # no notes, or unreadable ones
-        any_error: Any = error  # Python 3.10 has no notes
-        any_error.__notes__ = [note for note in any_error.__notes__ if JAX_NOTE not in note]
+    with contextlib.suppress(KeyError, TypeError):  # no notes, or some that cannot be read
+        notes = vars(error)  # Python 3.10 has no notes
+        notes["__notes__"] = [note for note in notes["__notes__"] if JAX_NOTE not in note]
     with contextlib.suppress(OSError, ValueError):  # a block may have closed the stream
         traceback.print_exception(type(error), error, frames)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args, overload
+from typing import Literal, get_args, overload
 
 from tpustarter.machine.machine import cut_text
 
@@ -132,11 +132,21 @@ class NoAnswer(Exception):  # noqa: N818  not an error
     """
 
 
-def compare(code: str, name: str, found: Value, expected: Value, **fields: Any) -> Finding:
+def compare(
+    code: str,
+    name: str,
+    found: Value,
+    expected: Value,
+    *,
+    unit: str | None = None,
+    entity: str | None = None,
+    hint: str | None = None,
+    lesson: str | None = None,
+) -> Finding:
     """Return an `ok` finding if `found == expected`, or else a `fail` with its hint."""
     if found == expected:
-        return Finding(code, name, "ok", found, expected, **{**fields, "hint": None})
-    return Finding(code, name, "fail", found, expected, **fields)
+        return Finding(code, name, "ok", found, expected, unit, entity, None, lesson)
+    return Finding(code, name, "fail", found, expected, unit, entity, hint, lesson)
 
 
 @overload

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 from tpustarter.probe.rehearse import device_questions, exports
 from tpustarter.probe.rehearse.device_questions import PretendedTpu
+from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.rehearsal_messages import ExportedFields, ProgramSource
 from tpustarter.rehearsal.compile import lowering
 from tpustarter.rehearsal.programs.rehearsal_request import TIMEOUT_S, RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import LoweredProgram
-from tpustarter.rehearsal.result_fields import ProgramWork
+from tpustarter.rehearsal.result_fields import (
+    CollectiveOperation,
+    MatrixProduct,
+    ProgramArray,
+    ProgramWork,
+)
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.running import run_folder
 
@@ -44,20 +52,20 @@ class Answer:
     """`arguments`, `outputs`, `aliased` (in both), `temporaries` and `code`."""
     padding: dict[str, int] | None = None
     """`asked_bytes` and `laid_out_bytes` of arguments and outputs."""
-    buffers: tuple[dict[str, Any], ...] = ()
+    buffers: tuple[ProgramArray, ...] = ()
     """The biggest arrays: `shape`, `kind`, `asked_bytes`, `laid_out_bytes`, `op`, `source`."""
-    collectives: tuple[dict[str, Any], ...] = ()
+    collectives: tuple[CollectiveOperation, ...] = ()
     """Communication between devices: `op`, `count`, `bytes`, `runs`, `link`, `source`."""
-    dots: tuple[dict[str, Any], ...] = ()
+    dots: tuple[MatrixProduct, ...] = ()
     """Matrix products: `left`, `right`, `out`, `precision`, `count`."""
     loops: int | None = None
     flops: float | None = None
     bytes_accessed: float | None = None
     notes: tuple[str, ...] = ()
     """Remarks on the answer, such as that the function asks which device it runs on."""
-    work: dict[str, Any] | None = None
+    work: dict[str, object] | None = None
     """FLOPs that were counted in the trace; None for a program without one."""
-    bound: dict[str, Any] | None = None
+    bound: dict[str, object] | None = None
     """A lower bound on the `seconds` of one run, with its `limiter` and `limits`: `matrix unit`,
     `HBM` and `links`. It is arithmetic with documented peaks, and never a measurement."""
     compiler_model_seconds: float | None = None
@@ -70,12 +78,12 @@ class Answer:
 
 
 def rehearse(
-    function: Any,
-    *arguments: Any,
+    function: Callable[..., object],
+    *arguments: object,
     tpu: str,
     compiler: str | None = None,
     timeout_s: float = TIMEOUT_S,
-    **named: Any,
+    **named: object,
 ) -> Answer:
     """Return the compiler's answer on a function for a TPU; see `tpustarter.rehearse`."""
     folder = run_folder.make_run_folder()
@@ -87,7 +95,7 @@ def rehearse(
         )
         (topology,) = Rehearsal(request).topologies
         path = folder / "program.mlirbc"
-        written, notes = _lower(path, topology, function, arguments, named)
+        written, notes = _lower(path, topology, LoweringJob(function, arguments, named))
         source: ProgramSource = {
             "artifact": written["artifact"],
             "lowered": written["lowered"],
@@ -107,19 +115,11 @@ def _answer(request: RehearsalRequest, name: str, tpu: str) -> Answer:
     if not rehearsal.results:
         why = f": {rehearsal.skipped[0]['reason']}" if rehearsal.skipped else ""
         raise Problem(f"no answer about `{name}` for {tpu}{why}", code=ExitCode.INCONCLUSIVE)
-    names = {field.name for field in fields(Answer)}
-    answer = {key: value for key, value in rehearsal.results[0].items() if key in names}
-    for key in ("buffers", "collectives", "dots", "notes"):
-        answer[key] = tuple(answer.get(key, ()))
-    return Answer(**answer)
+    return msgspec.convert(rehearsal.results[0], Answer)
 
 
 def _lower(
-    path: Path,
-    topology: tpus.Topology,
-    function: Any,
-    arguments: tuple[Any, ...],
-    named: dict[str, Any],
+    path: Path, topology: tpus.Topology, job: LoweringJob
 ) -> tuple[ExportedFields, tuple[str, ...]]:
     jax = importlib.import_module("jax")
     fields = lowering.tpu_fields([topology])[topology.name]
@@ -129,5 +129,5 @@ def _lower(
         else None
     )
     with PretendedTpu(jax) as answers, answers.answer_for(device) as asked:
-        written = exports.export_to_file(path, function, *arguments, answers=answers, **named)
+        written = exports.export_to_file(path, job, answers=answers)
     return written, (*device_questions.describe_questions(asked), *written["notes"])

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.rehearsal import lower_bound
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import UserFunction
-from tpustarter.rehearsal.result_fields import ComparedProgram, LowerBound, ResultFields
+from tpustarter.rehearsal.result_fields import ComparedProgram, ResultFields, fits_memory
 
 HOW = (
     "let its `programs(devices)` yield the same step once for each mesh, sharding or "
@@ -22,12 +22,9 @@ _DIGITS = 3
 
 def compare_programs(results: Sequence[ResultFields], tpu: str) -> list[ComparedProgram]:
     """Return the programs of a TPU in the order of their answers, the best one marked."""
-    rows = [_row(result) for result in results if result["tpu"] == tpu]
-    fitting = [
-        row
-        for row, result in zip(rows, (one for one in results if one["tpu"] == tpu), strict=True)
-        if result["status"] == "compiles" and result["hbm_bytes"] <= result["hbm_limit_bytes"]
-    ]
+    of_tpu = [result for result in results if result["tpu"] == tpu]
+    rows = [_row(result) for result in of_tpu]
+    fitting = [row for row, result in zip(rows, of_tpu, strict=True) if fits_memory(result)]
     best = min(fitting, key=_cost, default=None)
     return [replace(row, best=len(rows) > 1 and row is best) for row in rows]
 
@@ -49,7 +46,7 @@ def check_comparison(request: RehearsalRequest, code: UserFunction | None) -> No
 
 
 def _row(result: ResultFields) -> ComparedProgram:
-    bound = as_type(result.get("bound"), LowerBound)
+    bound = lower_bound.read_bound(result)
     return ComparedProgram(
         result["tpu"],
         result["program"],
@@ -63,7 +60,7 @@ def _row(result: ResultFields) -> ComparedProgram:
 
 
 def _sum_received(result: ResultFields) -> int | None:
-    if "collectives" not in result:
+    if result["status"] != "compiles":
         return None
     received = [one["received_bytes"] for one in result["collectives"]]
     known = [one for one in received if one is not None]

@@ -17,6 +17,7 @@ from tpustarter.machine.generations import Generation, SourcedFigure
 from tpustarter.machine.tpus import find_topology
 from tpustarter.rehearsal.result_fields import (
     CollectiveOperation,
+    CompiledProgram,
     DocumentedPeak,
     LowerBound,
     MatrixWork,
@@ -40,8 +41,15 @@ def read_work(result: ResultFields) -> ProgramWork | None:
     return as_type(result.get("work"), ProgramWork)
 
 
+def read_bound(result: ResultFields) -> LowerBound | None:
+    """Return the lower bound of a result; None without one."""
+    return as_type(result.get("bound"), LowerBound)
+
+
 def add_bound(result: ResultFields) -> ResultFields:
     """Return a result with the `bound` of its program, where it has one."""
+    if result["status"] != "compiles":
+        return result
     counted = _read_counted_work(result)
     bound = compute_bound(result, counted) if counted else None
     return {**result, "bound": asdict(bound)} if bound else result
@@ -67,8 +75,8 @@ def _add_utilization(result: ResultFields, measured_s: float, *, several: bool) 
     return {**result, "notes": [*result.get("notes", ()), note]}
 
 
-def _read_counted_work(result: ResultFields) -> ProgramWork | None:
-    work = read_work(result) if result["status"] == "compiles" else None
+def _read_counted_work(result: CompiledProgram) -> ProgramWork | None:
+    work = read_work(result)
     return None if work is None or work.reason is not None else work
 
 
@@ -83,7 +91,7 @@ def describe_gap(work: ProgramWork | None) -> str:
     return "no peak of this TPU is documented" if work.flops else "it has no matrix products"
 
 
-def compute_bound(result: ResultFields, work: ProgramWork) -> LowerBound | None:
+def compute_bound(result: CompiledProgram, work: ProgramWork) -> LowerBound | None:
     """Return the lower bound for a program that compiles; None where no peak is documented."""
     generation = find_topology(result["tpu"]).type.generation
     found = (
@@ -122,16 +130,16 @@ def compute_utilization(
     )
 
 
-def count_compiler_flops(result: ResultFields) -> float | None:
+def count_compiler_flops(result: CompiledProgram) -> float | None:
     """Return the compiler's FLOPs of one device; None where loops or kernels hide some from it."""
-    flops = result.get("flops")
+    flops = result["flops"]
     if not flops or flops < 0 or result["loops"] or result["kernels"]:
         return None
     return float(flops)
 
 
 def _bound_matrix(
-    result: ResultFields, work: ProgramWork, generation: Generation
+    result: CompiledProgram, work: ProgramWork, generation: Generation
 ) -> TimeLimit | None:
     seconds, amount, peaks = 0.0, 0.0, dict[str, DocumentedPeak]()
     for one in work.matrix:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import msgspec
 
-ResultFields = dict[str, Any]
-"""A result with all its fields, as the document publishes it."""
 Amount = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
 """A number that a user's process counted, so it may be anything else."""
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -56,6 +54,101 @@ class MatrixProduct(TypedDict):
     out: str
     precision: str
     count: int
+
+
+class AnswerFields(TypedDict):
+    """The fields of every result; sizes are bytes on one device."""
+
+    program: str
+    check: str | None
+    """The check that it belongs to; None for a program of the user."""
+    tpu: str
+    topology: str
+    detail: str
+    seconds: float
+    cached: bool
+    hbm_limit_bytes: int
+
+
+class OptionalAnswerFields(AnswerFields, total=False):
+    """The same, with what any result may have; `key` and `argument_names` are not published."""
+
+    key: str | None
+    """Name of the stored answer; None for one that is not to be stored."""
+    argument_names: list[str]
+    notes: list[str]
+    work: dict[str, object]
+    """As `ProgramWork`."""
+    donation: dict[str, object]
+    """As `Donation`."""
+
+
+class OptionalCompiledFields(OptionalAnswerFields, total=False):
+    """The same, with what a program that compiles may have."""
+
+    written_bytes: float
+    bound: dict[str, object]
+    """As `LowerBound`."""
+    utilization: dict[str, object]
+    """As `Utilization`."""
+
+
+class CompiledProgram(OptionalCompiledFields):
+    """The result of a program that compiles."""
+
+    status: Literal["compiles"]
+    reason: None
+    devices: int
+    hbm_bytes: int
+    memory: dict[str, int]
+    """Bytes by their use: `arguments`, `outputs`, `aliased` (in both), `temporaries` and `code`."""
+    padding: dict[str, int]
+    """`asked_bytes` and `laid_out_bytes` of arguments and outputs."""
+    buffers: list[ProgramArray]
+    collectives: list[CollectiveOperation]
+    dots: list[MatrixProduct]
+    loops: int
+    kernels: list[str]
+    flops: float | None
+    bytes_accessed: float | None
+    compiler_model_seconds: float | None
+    compiler_model_reason: str | None
+
+
+class LoweredFailureFields(OptionalAnswerFields, total=False):
+    """The same, with what a program has that was lowered, and does not compile."""
+
+    devices: int
+
+
+class MemoryReportFields(LoweredFailureFields, total=False):
+    """The same, with the compiler's report on its memory, where it wrote one."""
+
+    excess_bytes: int
+    """Bytes by which it exceeds the memory of a device."""
+    memory: dict[str, int]
+    buffers: list[ProgramArray]
+
+
+class OversizedProgram(MemoryReportFields):
+    """The result of a program that does not fit into the memory of a device."""
+
+    status: Literal["does-not-fit"]
+    reason: str
+    hbm_bytes: int
+
+
+class FailedProgram(LoweredFailureFields):
+    """The result of a program that the compiler refused, or gave no answer about."""
+
+    status: Literal["refused", "error"]
+    reason: str
+
+
+SizedProgram = CompiledProgram | OversizedProgram
+"""A result that has the memory of the program."""
+ResultFields = SizedProgram | FailedProgram
+"""A result with its fields, as the document publishes it."""
 
 
 class MatrixWork(msgspec.Struct, frozen=True):
@@ -208,3 +301,8 @@ class Donation:
     None for a program that does not fit."""
     hbm_bytes: int | None
     """What the program needs when it is compiled with them donated; None if it was not."""
+
+
+def fits_memory(result: ResultFields) -> bool:
+    """Return True if a program compiles, and needs no more memory than a device has."""
+    return result["status"] == "compiles" and result["hbm_bytes"] <= result["hbm_limit_bytes"]

@@ -386,11 +386,14 @@ class Rehearsal:
             if exported.place:
                 key = (exported.check, exported.program, topology.name)
                 self.places[key] = exported.place
-            status = "refused" if exported.refused else "error"
             failure = compiler.make_failure(
-                task, exported.program, exported.error, detail=exported.traceback
+                task,
+                exported.program,
+                exported.error,
+                detail=exported.traceback,
+                refused=exported.refused,
             )
-            yield RehearsalAnswer(compiler.add_notes(failure | {"status": status}, exported.notes))
+            yield RehearsalAnswer(compiler.add_notes(failure, exported.notes))
 
     def _make_task(self, exported: LoweredProgram, topology: tpus.Topology) -> CompileTask:
         check: ProgramSource = {} if exported.check is None else {"check": exported.check}

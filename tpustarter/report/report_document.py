@@ -7,11 +7,11 @@ value of a row may be replaced by `NOT_TOLD`, which is a text.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from tpustarter.core.json_values import as_object, is_array, is_object, items_of_type
+from tpustarter.core.json_values import JsonValue, as_object, is_array, is_object, items_of_type
 from tpustarter.machine import frameworks
 
 ASKED = (*frameworks.FRAMEWORKS, "torch")
@@ -89,7 +89,7 @@ class ReportSection(msgspec.Struct):
     why: str | None = None
     """The reason why there are no facts."""
     seconds: float = 0.0
-    facts: dict[str, Any] = {}
+    facts: dict[str, JsonValue] = {}
 
 
 class OpenedReportNotes(msgspec.Struct):

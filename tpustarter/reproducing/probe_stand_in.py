@@ -42,8 +42,8 @@ class StandInFinding:
     code: str
     name: str
     verdict: str = "info"
-    found: Any = None
-    expected: Any = None
+    found: object = None
+    expected: object = None
     unit: str | None = None
     entity: str | None = None
     hint: str | None = None
@@ -62,7 +62,7 @@ NoAnswer = RuntimeError
 """Raised when a check cannot get an answer."""
 
 
-def compare(code: str, name: str, found: Any, expected: Any, **fields: Any) -> StandInFinding:
+def compare(code: str, name: str, found: object, expected: object, **fields: Any) -> StandInFinding:
     """Return a finding that fails unless the two values are equal."""
     verdict = "ok" if found == expected else "fail"
     return StandInFinding(code, name, verdict, found, expected, **fields)
@@ -97,7 +97,7 @@ def target() -> SimpleNamespace:
     )
 
 
-def main(findings: Iterable[Any]) -> int:
+def main(findings: Iterable[object]) -> int:
     """Print every finding that is not as expected; return 1 if the claim fails, else 0."""
     failed = False
     for one in findings:

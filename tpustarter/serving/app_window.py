@@ -26,7 +26,7 @@ class AppWindow(AppService):
 
     def __init__(self, words: Sequence[str], variables: dict[str, str], **options: Any) -> None:
         """Take the app's command and its extra environment variables."""
-        super().__init__(" ".join(words), **options)
+        super().__init__(" ".join(words), **options)  # textual-serve's own
         self._words = words
         self._variables = variables
 

@@ -44,10 +44,6 @@ if TYPE_CHECKING:
 
     from tpustarter.probe.child import Command
 
-ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray")
-"""Engines whose module in `starting` starts a run."""
-MANIFESTS = ("gke",)
-"""Engines whose module in `starting` prints a manifest for another program."""
 CLOSE_S = 15.0
 """Seconds that the hosts have to exit by themselves after host 0's last event."""
 ARCHIVE = "probe-all-hosts.pyz"

@@ -42,9 +42,8 @@ Reason = Literal[
     "user",
     "interrupted",
 ]
-"""The reason for a missing verdict; set for every error, skip and notrun. The published schema
-also allows `fail-fast` and `budget`, which no run uses.
-"""
+"""Why there is no verdict; set for every error, skip and notrun. `fail-fast` and `budget`, which no
+run uses, stay in the schema, because within a version of it nothing published is withdrawn."""
 
 Kind = Literal["tpu", "gpu", "cpu", "virtual-cpu", "none"]
 KINDS: tuple[Kind, ...] = ("none", "virtual-cpu", "cpu", "gpu", "tpu")

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import msgspec
 
 from tpustarter.checking.results.results import STATUSES
 from tpustarter.checking.results.saved_reports import SavedFinding, SavedReport, SavedResult
-from tpustarter.core.json_values import is_array
+from tpustarter.core.json_values import JsonValue, is_array
 from tpustarter.probe.finding import Value
 
 
@@ -89,9 +89,9 @@ class FigureChange(msgspec.Struct):
 
     id: str
     code: str
-    entity: Any
-    name: Any
-    unit: Any
+    entity: JsonValue
+    name: JsonValue
+    unit: JsonValue
     before: Value
     now: Value
     relative: float | None

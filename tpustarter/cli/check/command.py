@@ -123,7 +123,7 @@ def check(
     save: bool,
     compare: str | None,
     minutes: float | None,
-    **options: Any,
+    **options: Any,  # of the types of the options
 ) -> None:
     """Check this machine, and say what was proven and on which devices.
 

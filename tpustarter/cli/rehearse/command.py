@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tpustarter.rehearsal.compile.compiler import StillCompiling
     from tpustarter.rehearsal.run import Event, Rehearsal
 
+TypedOptions = dict[str, Any]
+"""Values of options; the declaration of each names its type."""
 _COLOURS = {"compiles": "green", "does-not-fit": "red", "refused": "red", "error": "magenta"}
 
 
@@ -246,7 +248,7 @@ def _write_plot(path: Path, results: Sequence[ResultFields]) -> None:
 
 
 def _asked(
-    ids: tuple[str, ...], tpus: str | None, script: str | None, options: dict[str, Any]
+    ids: tuple[str, ...], tpus: str | None, script: str | None, options: TypedOptions
 ) -> Rehearsal:
     from tpustarter.rehearsal.programs.rehearsal_request import (
         EVERY_GENERATION,
@@ -271,7 +273,7 @@ def _asked(
     )
 
 
-def _anything(tpus: str | None, as_json: bool, options: dict[str, Any]) -> bool:  # noqa: FBT001
+def _anything(tpus: str | None, as_json: bool, options: TypedOptions) -> bool:  # noqa: FBT001
     given = (value for name, value in options.items() if name not in ("timeout_s", "slices"))
     return as_json or tpus is not None or options["slices"] > 1 or any(given)
 

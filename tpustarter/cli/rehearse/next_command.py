@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ import click
 
 from tpustarter.cli.rebuild_command import rebuild_arguments
 from tpustarter.core.problem import Problem
-from tpustarter.rehearsal.result_fields import ResultFields
+from tpustarter.rehearsal.result_fields import ResultFields, fits_memory
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text, wrap
 
@@ -40,7 +39,7 @@ def next_command_lines(rehearsal: Rehearsal, context: click.Context) -> Iterator
         yield from _after_error(rehearsal, broken[0], context)
     elif rehearsal.script_error:
         yield from _shown(f"{_fix(rehearsal.script_place)}This runs it again:", again)
-    elif too_big := [one for one in results if not _fits(one)]:
+    elif too_big := [one for one in results if not fits_memory(one)]:
         yield from _after_too_big(rehearsal, too_big, context)
     elif results:
         yield from _after_all_fit(rehearsal)
@@ -53,13 +52,7 @@ def next_command_lines(rehearsal: Rehearsal, context: click.Context) -> Iterator
 
 def _is_own(rehearsal: Rehearsal) -> bool:
     """Return whether a program is the user's, and not that of a check."""
-    return any(one.get("check") is None for one in rehearsal.results)
-
-
-def _fits(result: ResultFields) -> bool:
-    """Return whether a device holds the program, by the compiler's verdict and the bytes."""
-    limit = result.get("hbm_limit_bytes") or math.inf
-    return result["status"] == "compiles" and result["hbm_bytes"] <= limit
+    return any(one["check"] is None for one in rehearsal.results)
 
 
 def _after_all_fit(rehearsal: Rehearsal) -> Iterator[str]:
@@ -76,15 +69,15 @@ def _after_error(
     rehearsal: Rehearsal, result: ResultFields, context: click.Context
 ) -> Iterator[str]:
     command = shlex.join(rebuild_arguments(context))
-    said = f"{result['reason']}\n{result.get('detail') or ''}"
-    place = rehearsal.places.get((result.get("check"), result["program"], result["tpu"]), "")
+    said = f"{result['reason']}\n{result['detail']}"
+    place = rehearsal.places.get((result["check"], result["program"], result["tpu"]), "")
     begin = _fix(place, or_arguments=bool(context.params["arguments"]))
     if _is_explained(said):
         yield from _shown(
             f"{begin}This says what the error means, and what to do:",
             f"{command} 2>&1 | tpustarter explain",
         )
-    elif result.get("detail") and not context.params["verbose"]:
+    elif result["detail"] and not context.params["verbose"]:
         yield from _shown(f"{begin}This shows the whole error:", f"{command} -v")
     else:
         yield from _shown(begin or "This tries it again:", command)
@@ -107,8 +100,8 @@ def _after_too_big(
     """Yield a TPU on which it fits: one of those asked for, or else the smallest there is."""
     from tpustarter.rehearsal.text import rehearsal_headline
 
-    if _is_own(rehearsal) and (fits := [one for one in rehearsal.results if _fits(one)]):
-        smallest = min(fits, key=lambda one: one.get("hbm_limit_bytes") or math.inf)["tpu"]
+    if _is_own(rehearsal) and (fits := [one for one in rehearsal.results if fits_memory(one)]):
+        smallest = min(fits, key=lambda one: one["hbm_limit_bytes"])["tpu"]
         small = ", ".join(dict.fromkeys(one["tpu"] for one in too_big))
         yield from _shown(
             f"Now make it smaller for {small}, or run it on {smallest}. These are "
@@ -116,7 +109,7 @@ def _after_too_big(
             _GET_ONE,
         )
         return
-    needed = max(one["hbm_bytes"] for one in too_big)
+    needed = max(one["hbm_bytes"] for one in too_big if "hbm_bytes" in one)
     count = max(topology.devices for topology in rehearsal.topologies)
     if best := rehearsal_headline.find_larger_tpu(needed, count):
         yield from _shown(

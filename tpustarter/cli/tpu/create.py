@@ -239,7 +239,7 @@ def _require_time(_: click.Context, option: click.Parameter, value: str) -> str:
 @click.option(
     "--no-wait", is_flag=True, help="Stop following once Google has accepted the request."
 )
-def create_command(**typed: Any) -> None:
+def create_command(**typed: Any) -> None:  # of the types of the options
     """Ask for a TPU, and follow the request until it is there.
 
     NAME becomes the name of the request and of its TPU VM. If you give several zones, they are

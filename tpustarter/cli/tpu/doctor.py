@@ -57,7 +57,7 @@ def doctor_command(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Find what keeps your project from getting a TPU, and how to fix it.
+    """Find out why your project gets no TPU, and how to fix it.
 
     It asks Google about the project with your own credentials, changes nothing, and takes at most
     about 20 seconds. If it can't find something out, it says so, with the gcloud command that

@@ -27,10 +27,10 @@ from tpustarter.cloud.jobs.job_follow import (
     ResultsFetched,
     StatesRead,
 )
+from tpustarter.cloud.jobs.job_results import FetchedFile
 from tpustarter.cloud.jobs.job_run import (
     Connection,
     Environment,
-    FetchedFile,
     JobLogLines,
     SetupOutput,
     TpuJob,

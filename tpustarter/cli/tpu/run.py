@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -70,7 +69,19 @@ CommandFor = Callable[[Worker], tuple[str, ...]]
     help="End the command on every worker after this time.",
 )
 @common_options()
-def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
+def run_command(
+    *,
+    name: str,
+    words: tuple[str, ...],
+    worker: str,
+    user: str | None,
+    via: str,
+    iap: bool,
+    timeout_s: float | None,
+    project: str | None,
+    zone: str | None,
+    dry_run: bool,
+) -> None:
     """Run a command on one worker of a TPU, or on all of them at the same time.
 
     If COMMAND is one word, the shell of the worker gets it as it is. Several words are quoted, so
@@ -78,35 +89,32 @@ def run_command(*, name: str, words: tuple[str, ...], **options: Any) -> None:
     worker is saved in a file. The exit code is the worst one of all workers, and 255 means that a
     worker could not be reached.
     """
-    choice = workers.parse_worker_choice(options["worker"])
-    user = worker_connection.check_user(options["user"])
-    project = choose_project(options["project"], dry_run=options["dry_run"])
-    zone = project_and_zone.find_zone(options["zone"])
+    choice = workers.parse_worker_choice(worker)
+    worker_connection.check_user(user)
+    named = choose_project(project, dry_run=dry_run)
+    zone = project_and_zone.find_zone(zone)
     text = worker_connection.quote_for_worker(words)
 
-    def command(worker: Worker) -> tuple[str, ...]:
-        iap = options["iap"] or worker.needs_iap
-        if options["via"] == "ssh":
-            return worker_connection.ssh_command(worker, text, iap=iap, user=user)
-        return worker_connection.gcloud_command(worker, project, text, iap=iap, user=user)
+    def command(one: Worker) -> tuple[str, ...]:
+        by_iap = iap or one.needs_iap
+        if via == "ssh":
+            return worker_connection.ssh_command(one, text, iap=by_iap, user=user)
+        return worker_connection.gcloud_command(one, named, text, iap=by_iap, user=user)
 
-    if options["dry_run"]:
-        _show_what_would_run(tpu_request.validate_tpu_name(name), zone, project, choice, command)
+    if dry_run:
+        _show_what_would_run(tpu_request.validate_tpu_name(name), zone, named, choice, command)
         return
-    path = remote_command.find_program(options["via"])
-    client = connect_to_google(project)
+    path = remote_command.find_program(via)
+    client = connect_to_google(named)
     nodes = workers.find_nodes(client, name, zone)
     chosen = workers.choose_workers(nodes, choice)
-    remote_command_text.require_reachable_workers(chosen, options["via"], iap=options["iap"])
+    remote_command_text.require_reachable_workers(chosen, via, iap=iap)
     _announce(chosen, nodes, command)
     jobs = [
-        WorkerJob(worker.label, (path, *command(worker)[1:]), number)
-        for number, worker in enumerate(chosen)
+        WorkerJob(one.label, (path, *command(one)[1:]), number) for number, one in enumerate(chosen)
     ]
     folder = worker_output.make_output_folder(nodes[0].name)
-    sys.exit(
-        _run(client, chosen, RemoteCommand(jobs, folder, timeout_s=options["timeout_s"]), folder)
-    )
+    sys.exit(_run(client, chosen, RemoteCommand(jobs, folder, timeout_s=timeout_s), folder))
 
 
 def _show_what_would_run(

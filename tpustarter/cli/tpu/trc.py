@@ -66,7 +66,7 @@ def trc(
     forget: bool,
     as_json: bool,
 ) -> None:
-    """Record what your TPU Research Cloud (TRC) grant covers, and show it.
+    """Record the coverage of your TPU Research Cloud (TRC) grant, and show it.
 
     FILE is the text of the e-mail about the grant, and - reads it from stdin. Without either, or
     where it has no line that can be read, three questions ask for the same. Only the zones,

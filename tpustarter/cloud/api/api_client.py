@@ -102,7 +102,7 @@ class ApiClient(ProjectClient, Protocol):
         ...
 
     def discard_parts(self, zone: str, name: str) -> None:
-        """Delete what this program made for a TPU and what its deletion leaves."""
+        """Delete the resources that this program made for a TPU and that outlive it."""
         ...
 
     def stop_node(self, zone: str, name: str) -> str:

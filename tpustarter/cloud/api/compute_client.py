@@ -200,7 +200,7 @@ class ComputeClient:
         return OperationState(done=True, problem=_problem_of(row, "finish what it was asked for"))
 
     def _named(self, zone: str, name: str) -> tuple[Sequence[QueuedResource], Sequence[TpuNode]]:
-        """Return what has a name in a zone: an instance, or a group with its machines, or less."""
+        """Return the resources with a name in a zone: an instance, or a group with its machines."""
         parts = ComputeParts()
         instance = self._one(f"zones/{zone}/instances/{name}", Instance)
         if instance is not None and instance.is_tpu and not instance.group:

@@ -211,7 +211,7 @@ class ComputeParts:
         return [*requests, *self._incomplete(project, {*by_group})], nodes
 
     def _incomplete(self, project: str, groups: set[tuple[str, str]]) -> list[QueuedResource]:
-        """Return what is left of this program's slices, without a group."""
+        """Return this program's slices that have parts, but no group."""
         found: dict[tuple[str, str], QueuedResource] = {}
         for template in self.templates:
             if (key := (template.our_zone, template.name)) not in groups and template.our_zone:

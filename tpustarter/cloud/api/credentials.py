@@ -18,10 +18,12 @@ from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.core import locations
 from tpustarter.probe.finding import Hint
 
+GoogleAuth = Any
+"""A module or object of google-auth, which has no types."""
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
-def find_credentials(project: str | None = None) -> Any:
+def find_credentials(project: str | None = None) -> GoogleAuth:
     """Return the credentials that Google's library finds; raises CloudProblem where there are none.
 
     Args:
@@ -41,13 +43,13 @@ def find_credentials(project: str | None = None) -> Any:
     from google.auth import credentials, exceptions
     from google.oauth2.credentials import Credentials
 
-    auth: Any = google.auth  # its functions have no types
+    auth: GoogleAuth = google.auth
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it warns of the quota project, which is set here
             if file is None:
                 return auth.default(scopes=[SCOPE])[0]
-            read: Any = auth.load_credentials_from_file(str(file))[0]
+            read: GoogleAuth = auth.load_credentials_from_file(str(file))[0]
     except RecursionError as error:
         raise _unusable("it is nested too deeply", named) from error
     except (AttributeError, TypeError) as error:
@@ -55,8 +57,8 @@ def find_credentials(project: str | None = None) -> Any:
     except (exceptions.GoogleAuthError, OSError, ValueError) as error:
         # The first of several arguments is the text.
         raise _unusable(str(error.args[0] if error.args else error), named) from error
-    scoped: Any = credentials
-    found: Any = scoped.with_scopes_if_required(read, [SCOPE])
+    scoped: GoogleAuth = credentials
+    found: GoogleAuth = scoped.with_scopes_if_required(read, [SCOPE])
     is_users_own = isinstance(read, Credentials)
     if project and is_users_own and not found.quota_project_id:
         return found.with_quota_project(project)

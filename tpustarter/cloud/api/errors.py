@@ -13,10 +13,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from tpustarter.cloud.doctor import quota_errors
-from tpustarter.cloud.doctor.quota_errors import ExceededQuota
+from tpustarter.cloud.doctor.quota_errors import Detail, ExceededQuota
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.explain import known_failures
 from tpustarter.probe.finding import Hint
@@ -235,7 +235,7 @@ def _plain(text: str) -> str:
     return re.sub(r"(\s|\\[nrt])+", " ", text)
 
 
-def _lines(details: Sequence[Any]) -> list[str]:
+def _lines(details: Sequence[Detail]) -> list[str]:
     """Return the details as lines, so that the patterns can match them too."""
     lines: list[str] = []
     for detail in details:
@@ -247,7 +247,7 @@ def _lines(details: Sequence[Any]) -> list[str]:
     return lines
 
 
-def _values(failure: CloudFailure, text: str, details: Sequence[Any]) -> dict[str, str]:
+def _values(failure: CloudFailure, text: str, details: Sequence[Detail]) -> dict[str, str]:
     """Return the values for the placeholders of a row: single words that are safe in a shell."""
     values: dict[str, str] = {}
     for detail in details:

@@ -10,11 +10,13 @@ from tpustarter.cloud.api.resources import NodeSymptom, QueuedResource, Tier, Tp
 from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.text.terminal import escape_text
 
+Message = Any
+"""A message of Google's client, or a part of one; its classes have no types."""
 MOST_SLICES = 1000
 """Slices of one request that are named; Google allows fewer."""
 
 
-def make_queued_resource_message(request: TpuRequest, project: str) -> Any:
+def make_queued_resource_message(request: TpuRequest, project: str) -> Message:
     """Return the message that requests a queued resource, filled in as gcloud does."""
     from google.cloud import tpu_v2
 
@@ -38,7 +40,7 @@ def make_queued_resource_message(request: TpuRequest, project: str) -> Any:
     return message
 
 
-def parse_tpu_request(message: Any) -> TpuRequest:
+def parse_tpu_request(message: Message) -> TpuRequest:
     """Return the request that asks for the same TPU as a queued resource; raises Problem.
 
     The name of a reservation is kept, and a limit of the time in the queue is not.
@@ -70,7 +72,7 @@ def parse_tpu_request(message: Any) -> TpuRequest:
     )
 
 
-def _node_of(request: TpuRequest) -> Any:
+def _node_of(request: TpuRequest) -> Message:
     from google.cloud import tpu_v2
 
     modes = tpu_v2.AttachedDisk.DiskMode
@@ -96,7 +98,7 @@ def _node_of(request: TpuRequest) -> Any:
     )
 
 
-def parse_node(message: Any) -> TpuNode:
+def parse_node(message: Message) -> TpuNode:
     """Return a node from Google's message."""
     raw = _raw(message)
     project, zone, name = _parts(raw.name)
@@ -133,7 +135,7 @@ def parse_node(message: Any) -> TpuNode:
     )
 
 
-def parse_queued_resource(message: Any) -> QueuedResource:
+def parse_queued_resource(message: Message) -> QueuedResource:
     """Return a queued resource from Google's message."""
     raw = _raw(message)
     project, zone, name = _parts(raw.name)
@@ -165,12 +167,12 @@ def clean_text(text: str) -> str:
     return "\n".join(escape_text(line) for line in text.splitlines())
 
 
-def _raw(message: Any) -> Any:
+def _raw(message: Message) -> Message:
     """Return the message below Google's wrapper, which warns about numbers it does not know."""
     return message.__class__.pb(message)
 
 
-def _node_names(spec: Any, name: str) -> tuple[str, ...]:
+def _node_names(spec: Message, name: str) -> tuple[str, ...]:
     """Return the names of nodes; without a prefix they begin with the queued resource's name."""
     if spec.node_id:
         return (clean_text(spec.node_id),)
@@ -179,7 +181,7 @@ def _node_names(spec: Any, name: str) -> tuple[str, ...]:
     return tuple(f"{prefix}-{number}" for number in range(min(several.node_count, MOST_SLICES)))
 
 
-def _type_of(configuration: Any) -> str:
+def _type_of(configuration: Message) -> str:
     """Return the generation and topology of a node that has no accelerator type: `V6E 4x4`."""
     return f"{_enum(configuration, 'type_')} {clean_text(configuration.topology)}".strip()
 
@@ -193,7 +195,7 @@ def _last(path: str) -> str:
     return clean_text(path).rpartition("/")[2]
 
 
-def _enum(raw: Any, field: str) -> str:
+def _enum(raw: Message, field: str) -> str:
     """Return the name of an enum's value; its number if it is newer than the client."""
     row = raw.DESCRIPTOR.fields_by_name[field]
     number = getattr(raw, field)
@@ -202,7 +204,7 @@ def _enum(raw: Any, field: str) -> str:
     return "" if name.endswith("_UNSPECIFIED") else name
 
 
-def _time(raw: Any, field: str) -> datetime | None:
+def _time(raw: Message, field: str) -> datetime | None:
     """Return one of Google's times, or None if it is not set, or outside the calendar."""
     if not raw.HasField(field):
         return None

@@ -83,6 +83,8 @@ Source: https://github.com/googleapis/googleapis/blob/master/google/api/error_re
 """
 
 Answer = TypeVar("Answer")
+GoogleAuth = Any
+"""A module or object of google-auth, which has no types."""
 
 
 class _ErrorReason(msgspec.Struct):
@@ -140,7 +142,7 @@ class RestClient:
 
     def __init__(
         self,
-        credentials: Any,
+        credentials: object,
         *,
         address: str | None = None,
         call_s: float = CALL_S,
@@ -152,7 +154,7 @@ class RestClient:
         self._call_s = call_s
         self._ends_at = time.monotonic() + total_s
         self._sessions = threading.local()
-        self._listed: dict[str, list[Any]] = {}
+        self._listed: dict[str, list[Any]] = {}  # each address has rows of its own type
         self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def get(self, service: str, path: str, kind: type[Answer], **query: object) -> Answer:
@@ -231,13 +233,13 @@ class RestClient:
             raise convert_exception(error, service) from error
         return _content(answer.status_code, answer.content, service)
 
-    def _session(self) -> Any:
+    def _session(self) -> GoogleAuth:
         """Return the session of this thread, because sessions cannot be shared."""
         session = getattr(self._sessions, "session", None)
         if session is None:
             from google.auth.transport import requests as transport
 
-            requests_of_google: Any = transport  # its classes have no types
+            requests_of_google: GoogleAuth = transport
             session = requests_of_google.AuthorizedSession(
                 self._credentials, refresh_status_codes=(), refresh_timeout=self._call_s
             )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tpustarter.cloud.api import credentials, local_server
 from tpustarter.cloud.api import errors as api_errors
@@ -18,8 +18,12 @@ from tpustarter.cloud.api import message_conversion as api_messages
 from tpustarter.cloud.api.api_client import EVERY_ZONE, OperationState
 from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.api.message_conversion import Message
 from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.create.tpu_request import TpuRequest
+
+if TYPE_CHECKING:
+    import grpc
 
 ENDPOINT = "TPUSTARTER_TPU_ENDPOINT"
 """Variable with the host and port of a local server that replaces Google's, in tests."""
@@ -34,6 +38,8 @@ UNAVAILABLE, UNAUTHENTICATED = 14, 16
 """gRPC codes for errors of Google's library that have no code of their own."""
 
 _Answer = TypeVar("_Answer")
+GoogleClient = Any
+"""Google's client or an error of it, whose classes have no types."""
 
 
 def find_local_server() -> str | None:
@@ -50,7 +56,7 @@ class TpuClient:
         self,
         project: str,
         *,
-        channel: Any = None,
+        channel: grpc.Channel | None = None,
         clock: Clock | None = None,
         read_s: float = READ_S,
         write_s: float = WRITE_S,
@@ -181,7 +187,7 @@ class TpuClient:
             raise
         return _ending(row, "finish what it was asked for")
 
-    def _all_pages(self, kind: str, zone: str) -> tuple[list[Any], tuple[str, ...]]:
+    def _all_pages(self, kind: str, zone: str) -> tuple[list[Message], tuple[str, ...]]:
         """Return the rows of all pages, and the zones that could not be reached.
 
         Args:
@@ -221,7 +227,7 @@ class TpuClient:
             self._clock.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  no secret
         return _in_words(doing, ask)
 
-    def _write(self, doing: str, method: Callable[..., Any], **arguments: object) -> str:
+    def _write(self, doing: str, method: Callable[..., Message], **arguments: object) -> str:
         """Send a change once, and return the name of its operation.
 
         Only where Google limited the rate, so that nothing has begun, is it sent again.
@@ -242,7 +248,7 @@ class TpuClient:
             return _in_words(doing, send)
 
 
-def _ending(operation: Any, doing: str) -> OperationState:
+def _ending(operation: Message, doing: str) -> OperationState:
     if not (operation.done and operation.HasField("error")):
         return OperationState(done=bool(operation.done))
     status = operation.error
@@ -277,7 +283,7 @@ def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
     try:
         return ask()
     except exceptions.GoogleAPICallError as error:
-        raised: Any = error  # its attributes have no types
+        raised: GoogleClient = error
         code = raised.grpc_status_code.value[0] if raised.grpc_status_code else None
         problem = api_errors.make_problem(code, _text(raised), _did_not(doing), raised.details)
         raise _doubt_the_proxy(problem) from error
@@ -306,9 +312,9 @@ def _doubt_the_proxy(problem: CloudProblem) -> CloudProblem:
     return problem
 
 
-def _text(raised: Any) -> str:
+def _text(raised: GoogleClient) -> str:
     """Return Google's own text from an error of its library, or an empty text if there is none."""
-    first: Any = next(iter(raised.errors or ()), None)
+    first: object = next(iter(raised.errors or ()), None)
     details = getattr(first, "details", None)  # of gRPC's error; its `str` is for programmers
     told = (
         raised.message or getattr(first, "message", "") or (details() if callable(details) else "")
@@ -316,7 +322,7 @@ def _text(raised: Any) -> str:
     return api_messages.clean_text(str(told or ""))
 
 
-def _connect(channel: Any, project: str) -> Any:
+def _connect(channel: grpc.Channel | None, project: str) -> GoogleClient:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # it writes to stderr when a server goes away
     from google.cloud import tpu_v2
     from google.cloud.tpu_v2.services.tpu.transports import TpuGrpcTransport

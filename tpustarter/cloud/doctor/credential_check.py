@@ -10,11 +10,11 @@ import os
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tpustarter.cloud.api import rest_client
 from tpustarter.cloud.api.errors import CloudProblem
-from tpustarter.cloud.api.rest_client import UnansweredError
+from tpustarter.cloud.api.rest_client import GoogleAuth, UnansweredError
 from tpustarter.cloud.doctor import project_answers
 from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectFinding, ProjectQuestion
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
@@ -41,7 +41,7 @@ def make_anonymous() -> object:
     """Return credentials without content, for a server on this machine."""
     from google.auth import credentials as google
 
-    library: Any = google  # its classes have no types
+    library: GoogleAuth = google
     return library.AnonymousCredentials()
 
 
@@ -85,7 +85,7 @@ def try_credentials(
     return found, project_answers.make_finding(LOOK, ProjectAnswer("ok", _whose(found, subject)))
 
 
-def _refresh(found: Any) -> None:
+def _refresh(found: GoogleAuth) -> None:
     from google.auth import exceptions
     from google.auth.transport import requests as transport
 

@@ -12,6 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+Detail = Any
+"""A detail of an error of Google's client, or its class; they have no types."""
+
 _REFUSAL = re.compile(
     r"Quota(?: limit)? '([\w,.-]+)'[\w ]*\. Limit:? ([\d.,]*\d)"
     r"(?: in ((?:zone|region) [\w-]+(?:, ?(?:zone|region) [\w-]+)*))?",
@@ -112,7 +115,7 @@ def _number(text: str) -> int | None:
         return None
 
 
-def unpack_details(details: Sequence[Any]) -> Iterator[Any]:
+def unpack_details(details: Sequence[Detail]) -> Iterator[Detail]:
     """Yield the details of an error as messages of their own types; unknown ones are left out."""
     for detail in details:
         if getattr(getattr(detail, "DESCRIPTOR", None), "full_name", "") != "google.protobuf.Any":
@@ -122,7 +125,7 @@ def unpack_details(details: Sequence[Any]) -> Iterator[Any]:
         from google.protobuf.message import DecodeError
         from google.rpc import error_details_pb2  # pyright: ignore[reportMissingTypeStubs]
 
-        kind: Any = getattr(error_details_pb2, detail.type_url.rpartition(".")[2], None)
+        kind: Detail = getattr(error_details_pb2, detail.type_url.rpartition(".")[2], None)
         try:
             message = kind() if kind is not None and hasattr(kind, "DESCRIPTOR") else None
             if message is not None and detail.Unpack(message):

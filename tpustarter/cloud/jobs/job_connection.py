@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypedDict
 
-from tpustarter.cloud.api import workers
+from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
@@ -22,6 +22,15 @@ from tpustarter.core.problem import ExitCode, Problem
 JobState = Literal[
     "running", "ended", "failed", "stopped", "lost", "not-started", "not-seen", "given-back"
 ]
+
+
+class RouteFields(TypedDict):
+    """The values of `route_options`, and the zone."""
+
+    zone: str | None
+    via: str | None
+    iap: bool
+    user: str | None
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,14 @@ def find_workers(
     route = typed.make_route(project, remote_command.find_program(typed.via or "gcloud"))
     remote_command_text.require_reachable_workers(chosen, route.via, iap=route.iap)
     return chosen, route
+
+
+def make_placeholder(name: str, project: Project, typed: TypedRoute) -> Worker:
+    """Return the first worker of a TPU whose address is not known."""
+    zone = project_and_zone.find_zone(typed.zone) or "ZONE"
+    addresses = ("EXTERNAL_ADDRESS",)
+    node = TpuNode(project.name, zone, name, "", "READY", workers=1, external_addresses=addresses)
+    return Worker(node, 0, "w0")
 
 
 def open_job(

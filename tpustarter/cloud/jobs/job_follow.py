@@ -18,7 +18,8 @@ from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.jobs import job_end, job_records, job_run
 from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import FetchedFile, FollowEvent, TpuJob, WorkerJobState
+from tpustarter.cloud.jobs.job_results import FetchedFile
+from tpustarter.cloud.jobs.job_run import FollowEvent, TpuJob, WorkerJobState
 from tpustarter.core.problem import ExitCode, Problem
 
 

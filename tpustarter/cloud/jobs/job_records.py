@@ -213,7 +213,7 @@ class JobLog:
                 data, offset = data[written:], offset + written
 
     def read_known(self) -> Iterator[bytes]:
-        """Yield what was here when it was opened; raises Problem."""
+        """Yield the content that the log had when it was opened; raises Problem."""
         offset = 0
         with locations.convert_write_errors(self.path):
             while offset < self.size:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal
 
 from tpustarter.cloud.api import resource_states
@@ -22,12 +20,14 @@ from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.jobs import job_files, job_records, worker_calls
 from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_records import JobLog, JobRecord
+from tpustarter.cloud.jobs.job_results import FetchedFile, FetchTask
 from tpustarter.cloud.jobs.worker_calls import (
     AnswerFrame,
     CallError,
     Route,
     Task,
     WorkerDone,
+    WorkerFields,
     WorkerFrame,
     WorkerTasks,
 )
@@ -40,7 +40,6 @@ UNREACHED = 255
 """Exit code of a job on a worker whose command has no known end."""
 LONGEST_PAUSE_S = 30.0
 """Longest pause between two attempts to connect again."""
-FETCH_ATTEMPTS = 5
 
 EndState = Literal["running", "ended", "lost", "placed", "gone"]
 
@@ -116,16 +115,6 @@ class WorkerJobEnded:
 FollowEvent = JobLogLines | Connection | WorkerJobEnded
 
 
-@dataclass(frozen=True)
-class FetchedFile:
-    """A result that is here now, with the same hash as on the worker."""
-
-    worker: str
-    path: Path
-    bytes: int
-    sha256: str
-
-
 def parse_state(worker: Worker, fields: Mapping[str, object]) -> WorkerJobState:
     """Return the state of a job from a worker's answer; what is no state counts as lost."""
     code = fields.get("code")
@@ -178,7 +167,7 @@ class TpuJob:
     def _number(self, worker: Worker) -> int:
         return self.workers.index(worker)
 
-    def _fields(self, do: str, **more: object) -> Callable[[Worker], Mapping[str, object]]:
+    def _fields(self, do: str, **more: object) -> WorkerFields:
         return lambda worker: {
             "do": do,
             "job": self.record.id,
@@ -219,14 +208,14 @@ class TpuJob:
         worker_calls.raise_for_workers(errors, what, hint)
 
     def pack(self, files: JobFiles) -> None:
-        """Write what is sent into a file; raises Problem."""
+        """Write the files to send into an archive; raises Problem."""
         path = self.record.archive
         locations.make_folder(path.parent)
         with locations.convert_write_errors(path), path.open("wb") as file:
             job_files.write_archive(files, file)
 
     def place(self) -> str:
-        """Send what was packed to all workers; returns where it is there. Raises Problem."""
+        """Send the archive to all workers; returns its folder there. Raises Problem."""
         record, archive = self.record, self.record.archive
         hashed = hashlib.sha256()
         with locations.convert_write_errors(archive), archive.open("rb") as file:
@@ -307,7 +296,8 @@ class TpuJob:
         Returns the states of all workers that have one.
         """
         logs = _FollowedLogs(self)
-        task = _FollowTask(self, client, logs.sizes(), until_end=until_end)
+        fields = self._fields("follow", follow=until_end)
+        task = _FollowTask(fields, client, logs.sizes(), until_end=until_end)
         with contextlib.ExitStack() as stack:
             stack.callback(logs.close)
             yield from logs.read_known()
@@ -341,7 +331,7 @@ class TpuJob:
     def fetch(self, patterns: Sequence[str], target: Path) -> Generator[FetchedFile, None, None]:
         """Fetch the files that match patterns, into a folder per worker; raises Problem."""
         errors: dict[Worker, CallError] = {}
-        task = _FetchTask(self, patterns, target)
+        task = FetchTask(self._fields("fetch", patterns=list(patterns)), target)
         with self._running(task) as tasks, contextlib.closing(tasks.events()) as events:
             for event in events:
                 if isinstance(event, WorkerDone):
@@ -387,7 +377,7 @@ class _FollowedLogs:
                     yield JobLogLines(worker.label, tuple(lines))
 
     def take(self, worker: Worker, frame: AnswerFrame, *, is_end: bool) -> Iterator[FollowEvent]:
-        """Keep what a worker has sent, and yield what it means."""
+        """Store an answer of a worker, and yield its events."""
         if frame.event == "log":
             self._logs[worker].write_at(int(str(frame.fields["at"])), frame.data)
             if lines := self._splitters[worker].feed(frame.data):
@@ -413,13 +403,13 @@ class _FollowTask:
 
     def __init__(
         self,
-        job: TpuJob,
+        fields: WorkerFields,
         client: OfferingClient | None,
         offsets: Mapping[Worker, int],
         *,
         until_end: bool,
     ) -> None:
-        self._job = job
+        self._fields = fields
         self._client = client
         self._offsets = dict(offsets)
         self._until_end = until_end
@@ -430,7 +420,8 @@ class _FollowTask:
         failures = 0
         while True:
             try:
-                with contextlib.closing(tasks.call(worker, self._fields(worker))) as frames:
+                call = {**self._fields(worker), "offset": self._offsets[worker]}
+                with contextlib.closing(tasks.call(worker, call)) as frames:
                     for frame in frames:
                         if failures:
                             put(AnswerFrame("back", {}))
@@ -452,15 +443,6 @@ class _FollowTask:
                 return
             tasks.stopping.wait(min(2.0 ** (failures - 1), LONGEST_PAUSE_S))
 
-    def _fields(self, worker: Worker) -> dict[str, object]:
-        return {
-            "do": "follow",
-            "job": self._job.record.id,
-            "number": self._job.workers.index(worker),
-            "offset": self._offsets[worker],
-            "follow": self._until_end,
-        }
-
 
 def find_loss(client: OfferingClient | None, worker: Worker) -> str:
     """Return why a worker will not come back, as Google says it; empty if it may."""
@@ -474,90 +456,6 @@ def find_loss(client: OfferingClient | None, worker: Worker) -> str:
         return f"`{worker.node.name}` no longer exists"
     state = resource_states.find_resource_state(node)
     return f"`{node.name}` is {state.name}" if state.mark in ("bad", "act") else ""
-
-
-class _FetchTask:
-    """The task that fetches the results of a worker over lost connections."""
-
-    def __init__(self, job: TpuJob, patterns: Sequence[str], target: Path) -> None:
-        self._job = job
-        self._patterns = patterns
-        self._target = target
-
-    def __call__(
-        self, tasks: WorkerTasks, worker: Worker, put: Callable[[AnswerFrame], None]
-    ) -> None:
-        have: dict[str, str] = {}
-        attempts = 0
-        while True:
-            attempts += 1
-            try:
-                return self._fetch(tasks, worker, have, put)
-            except CallError as error:
-                if error.is_refused or tasks.stopping.is_set() or attempts == FETCH_ATTEMPTS:
-                    raise
-            tasks.stopping.wait(2.0 ** (attempts - 1))
-
-    def _fetch(
-        self,
-        tasks: WorkerTasks,
-        worker: Worker,
-        have: dict[str, str],
-        put: Callable[[AnswerFrame], None],
-    ) -> None:
-        fields = {
-            "do": "fetch",
-            "job": self._job.record.id,
-            "number": self._job.workers.index(worker),
-            "patterns": list(self._patterns),
-            "have": have,
-        }
-        frames = tasks.call(worker, fields)
-        base = self._target / worker.label.replace("/", "-")
-        is_whole = False
-        with contextlib.closing(frames):
-            for frame in frames:
-                if frame.event == "file":
-                    about = frame.fields
-                    path = _write_result(base, about, frames)
-                    have[str(about["path"])] = str(about["sha256"])
-                    put(AnswerFrame("fetched", {**about, "target": path}))
-                is_whole = frame.event == "done"
-        if not is_whole:
-            raise CallError("was lost: its connection ended before all results were here")
-
-
-def _write_result(base: Path, about: Mapping[str, object], frames: Iterator[AnswerFrame]) -> Path:
-    """Write one result beside its place, compare its hash, and put it there."""
-    name = PurePosixPath(str(about["path"]))
-    target = base / name
-    if name.is_absolute() or ".." in name.parts:
-        raise CallError(f"sent a path outside the folder: {str(name)!a}", is_refused=True)
-    locations.make_missing_folders(target.parent)
-    if base.resolve() not in (target.parent.resolve(), *target.parent.resolve().parents):
-        raise CallError(f"has a result that a link here leads away: {str(name)!a}", is_refused=True)
-    hashed, left = hashlib.sha256(), int(str(about["bytes"]))
-    descriptor, part = tempfile.mkstemp(prefix=".tpustarter-", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            while left > 0:
-                frame = next(frames, None)
-                if frame is None or frame.event != "data":
-                    raise CallError("was lost: its connection ended in the middle of a file")
-                hashed.update(frame.data)
-                file.write(frame.data)
-                left -= len(frame.data)
-            file.flush()
-            os.fsync(file.fileno())
-        if left or hashed.hexdigest() != about["sha256"]:
-            raise CallError(f"has changed {str(name)!a} while it was sent")
-        Path(part).chmod(int(str(about["mode"])) & 0o755 | 0o600)
-        Path(part).replace(target)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
-    locations.chown_to_caller(target)
-    return target
 
 
 def save_end(record: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:

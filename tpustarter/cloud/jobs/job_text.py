@@ -35,7 +35,7 @@ def format_size(size: int) -> str:
 
 
 def describe_files(files: JobFiles) -> Iterator[str]:
-    """Yield what is sent, and each reason for what is left out."""
+    """Yield a line on the files that are sent, and one for each reason to leave some out."""
     why = "those that git knows or doesn't ignore"
     if not files.is_git:
         why = "all, because it is in no git repository"

@@ -276,7 +276,7 @@ class WorkerTasks:
             self._calls.discard(call)
 
     def events(self) -> Generator[WorkerFrame | WorkerDone, None, None]:
-        """Yield what the workers answer, and the end of each worker once."""
+        """Yield the answers of the workers, and the end of each worker once."""
         threads = [
             threading.Thread(target=self._work, args=(worker,), daemon=True)
             for worker in self.workers
@@ -316,9 +316,11 @@ class WorkerTasks:
                 return
 
 
-def call_once(
-    fields: Callable[[Worker], Mapping[str, object]], payload: Path | None = None
-) -> Task:
+WorkerFields = Callable[[Worker], Mapping[str, object]]
+"""The fields of a call, which differ from worker to worker."""
+
+
+def call_once(fields: WorkerFields, payload: Path | None = None) -> Task:
     """Return a task that makes one call to each worker."""
 
     def task(tasks: WorkerTasks, worker: Worker, put: Callable[[AnswerFrame], None]) -> None:

@@ -24,7 +24,7 @@ import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 HELLO = b"tpustarter-job 1\n"
 """First line of an answer: what a login script writes before it is no part of it."""
@@ -47,6 +47,7 @@ KEPT = ("job", "tpu", "number", "workers", "command")
 _CHUNK = 256 * 1024
 
 Fields = dict[str, Any]
+"""An object of JSON, from the caller or from a file of the job, whose fields the reader knows."""
 
 
 class RefusedError(Exception):
@@ -144,7 +145,7 @@ def place(call: Fields, stream: BinaryIO) -> None:
 
 
 def remove(files: WorkerFiles) -> None:
-    """Remove what is here of a job; the folder that was sent only where no other worker has it."""
+    """Remove a job's files; the folder that was sent stays while another worker has it."""
     shutil.rmtree(files.own, ignore_errors=True)
     shutil.rmtree(files.root / f"code.{files.own.name}", ignore_errors=True)
     if not any(files.root.glob("w*")):
@@ -165,7 +166,7 @@ def all_jobs(number: int) -> Iterator[WorkerFiles]:
 
 
 def receive(path: Path, call: Fields, stream: BinaryIO) -> Path:
-    """Write what follows the call into a file, and compare its hash."""
+    """Write the data that follow the call into a file, and compare their hash."""
     hashed, left = hashlib.sha256(), int(call["bytes"])
     with path.open("wb") as file:
         while left:
@@ -358,7 +359,7 @@ def run(job: str, number: int) -> None:
         file.write(b"%4d" % code)
 
 
-def start_command(fields: Fields, files: WorkerFiles, log: Any) -> subprocess.Popen[bytes]:
+def start_command(fields: Fields, files: WorkerFiles, log: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start the command in the folder that was sent, in a group of its own."""
     words = fields["command"]
     path = [str(Path.home() / one) for one in (*fields["path"], ".local/bin")]
@@ -395,7 +396,7 @@ def wait_for_end(state: Fields) -> int:
 
 
 def end_processes(mark: str) -> None:
-    """End what is left of a job: the processes that have its mark."""
+    """End the remaining processes of a job, which have its mark."""
     wanted = f"{MARK}={mark}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):

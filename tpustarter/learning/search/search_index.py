@@ -109,7 +109,7 @@ def open_index(sources: SearchSources) -> SearchIndex:
     """Return the index of the texts, from the cache if possible."""
     if not hasattr(sqlite3.Connection, "serialize"):  # before Python 3.11
         return SearchIndex(_made(sources))
-    database: Any = _opened()
+    database: Any = _opened()  # Python 3.10 has no `deserialize`
     kept = cache.read_or_build(
         "search", _source(sources), __file__, lambda: _bytes_of(_made(sources))
     )
@@ -124,7 +124,7 @@ def open_index(sources: SearchSources) -> SearchIndex:
 
 
 def _bytes_of(database: Any) -> bytes:
-    return database.serialize()
+    return database.serialize()  # nor this
 
 
 def _source(sources: SearchSources) -> bytes:

@@ -129,7 +129,7 @@ def _lines(x_name: str, x: object, values: Mapping[str, object]) -> dict[str, ob
     }
 
 
-def _number(value: Any) -> float | None:
+def _number(value: Any) -> float | None:  # of any library
     # Five digits are enough for a plot. Other kinds of numbers may be on a device, so they are
     # rejected.
     if type(value).__module__ not in ("builtins", "numpy") or isinstance(value, str):

@@ -85,7 +85,7 @@ def _is_sequence(value: object) -> TypeGuard[Iterable[object]]:
     return hasattr(value, "__len__") and not hasattr(value, "keys")
 
 
-def _number(name: str, value: Any) -> float | None:
+def _number(name: str, value: Any) -> float | None:  # of any library
     # JSON has no number that is not finite.
     try:
         number = float(value)

@@ -65,9 +65,7 @@ def lower_for_device(
     fields: LoweredFields
     with answers.answer_for(device) as asked:
         try:
-            fields = export_to_file(
-                path, job.function, *job.arguments, answers=answers, warn=warn, **job.named
-            )
+            fields = export_to_file(path, job, answers=answers, warn=warn)
         except Exception as error:  # noqa: BLE001  one that cannot be lowered costs itself
             lowering_errors.print_user_traceback(error, own)
             fields = {
@@ -82,25 +80,25 @@ def lower_for_device(
 
 def export_to_file(
     path: Path,
-    function: Callable[..., object],
-    *arguments: object,
+    job: LoweringJob,
+    *,
     answers: PretendedTpu | None = None,
     warn: Callable[[str], None] | None = None,
-    **named: object,
 ) -> ExportedFields:
     """Write a function lowered for a TPU to `path`; return the fields needed to compile it.
 
     Args:
         path: The file to write.
-        function: A function of arrays, jitted or plain.
-        arguments: Arrays, or `jax.ShapeDtypeStruct`s; shardings over a mesh are kept.
+        job: The function and its arguments; shardings over a mesh are kept.
         answers: Answers to the questions of the program; None for true ones.
         warn: Called with warnings before the program is lowered.
-        named: Further arguments, by name.
     """
     jax = importlib.import_module("jax")
     export = importlib.import_module("jax.export")
-    jitted, values, by_name, notes = jitted_functions.make_jitted(jax, function, arguments, named)
+    function = job.function
+    jitted, values, by_name, notes = jitted_functions.make_jitted(
+        jax, function, job.arguments, job.named
+    )
     answers = answers or PretendedTpu(jax)
     with lowering_errors.show_whole_tracebacks(jax), answers.use_abstract_device():
         values, by_name = answers.convert_to_tpu((tuple(values), by_name))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from tpustarter.probe.rehearse.collectives import HloInstruction, parse_lines
-from tpustarter.probe.rehearse.hlo_text import compute_bytes, parse_pairs
+from tpustarter.probe.rehearse.hlo_text import measure_shape, parse_pairs
 
 KEYS = {
     "StackFrames": "stack_frame_id",
@@ -52,7 +52,7 @@ def parse_computation(body: Iterable[str]) -> HloComputation:
 def parse_arrays(line: HloInstruction, text: str) -> Iterator[HloArray]:
     """Yield the arrays of a shape, as results of an instruction."""
     for leaf, match in enumerate(_ARRAY.finditer(text)):
-        if (size := compute_bytes(match[0])) is not None:
+        if (size := measure_shape(match[0])) is not None:
             yield HloArray(line, leaf, match[0], *size)
 
 

@@ -28,7 +28,7 @@ def parse_pairs(text: str) -> dict[str, str]:
     return values
 
 
-def compute_bytes(shape_and_layout: str) -> tuple[int, int] | None:
+def measure_shape(shape_and_layout: str) -> tuple[int, int] | None:
     """Return the bytes asked for and the bytes laid out, or None for an unknown layout.
 
     A layout lists the dimensions from the fastest changing one on. Its first tile splits the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 
 class ArrayLike(Protocol):
@@ -128,11 +128,19 @@ class Lowered(Protocol):
         ...
 
 
+class DeviceMesh(Protocol):
+    """A mesh of devices, or the abstract form of one."""
+
+    def update(self, *, abstract_device: object) -> object:
+        """Return an abstract mesh for another device."""
+        ...
+
+
 class NamedSharding(Protocol):
     """A sharding over the named axes of a mesh."""
 
     @property
-    def mesh(self) -> Any:
+    def mesh(self) -> DeviceMesh:
         """The mesh, which may be an abstract one."""
         ...
 

@@ -10,11 +10,14 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from tpustarter.probe.rehearse.exports import LoweringJob
-from tpustarter.probe.rehearse.jax_types import JaxFunction
+from tpustarter.probe.rehearse.jax_types import ArrayLike, JaxFunction
 
+_T = TypeVar("_T")
+PmapOptions = Mapping[str, Any]
+"""The options of `jax.pmap`, which JAX judges."""
 SINCE = (0, 8)
 """The first JAX whose `pmap` can be lowered for a TPU here."""
 TOO_OLD = "only the `pmap` of JAX 0.8 and later can be rehearsed, because it is a `shard_map` there"
@@ -25,7 +28,7 @@ class PmappedFunction:
     """A function of `jax.pmap`, and the jitted program that stands for it."""
 
     def __init__(
-        self, jit: Callable[..., JaxFunction], mapped: JaxFunction, options: Mapping[str, Any]
+        self, jit: Callable[..., JaxFunction], mapped: JaxFunction, options: PmapOptions
     ) -> None:
         """Keep the function.
 
@@ -49,7 +52,7 @@ class PmappedFunction:
         if jax.__version_info__ < SINCE:
             raise NotImplementedError(TOO_OLD)
         axes: Any = self._options.get("in_axes", 0)
-        each: Sequence[Any] = axes if type(axes) in (tuple, list) else [axes] * len(arguments)
+        each: Sequence[object] = axes if type(axes) in (tuple, list) else [axes] * len(arguments)
         mapped = [*zip(each, arguments, strict=True)]
         size = next(self._list_sizes([*mapped, (0, named)]))
         devices = self._options.get("devices") or jax.local_devices()[:size]
@@ -65,10 +68,10 @@ class PmappedFunction:
         )
         return LoweringJob(jitted, sharded, self._shard(mesh, 0, named))
 
-    def _list_sizes(self, mapped: Sequence[tuple[Any, object]]) -> Iterator[int]:
+    def _list_sizes(self, mapped: Sequence[tuple[object, object]]) -> Iterator[int]:
         sizes: list[int] = []
 
-        def one(axis: int | None, leaf: Any) -> None:
+        def one(axis: int | None, leaf: ArrayLike) -> None:
             if axis is not None and hasattr(leaf, "shape"):
                 sizes.append(leaf.shape[axis])
 
@@ -77,21 +80,21 @@ class PmappedFunction:
                 self._map(one, axis, argument)
         yield from sizes
 
-    def _shard(self, mesh: object, axis: object, argument: object) -> Any:
+    def _shard(self, mesh: object, axis: object, argument: _T) -> _T:
         sharding = self._jax.sharding
 
-        def one(axis: int | None, leaf: Any) -> object:
+        def one(axis: int | None, leaf: ArrayLike) -> object:
             if not hasattr(leaf, "shape"):  # a Python number, which is the same on each device
                 return leaf
-            spec = () if axis is None else (*[None] * (axis % leaf.ndim), _AXIS)
+            spec = () if axis is None else (*[None] * (axis % len(leaf.shape)), _AXIS)
             placed = sharding.NamedSharding(mesh, sharding.PartitionSpec(*spec))
             return self._jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=placed)
 
         return self._map(one, axis, argument)
 
     def _map(
-        self, function: Callable[[int | None, Any], object], axis: object, argument: object
-    ) -> object:
+        self, function: Callable[[int | None, ArrayLike], object], axis: object, argument: _T
+    ) -> _T:
         # `in_axes` may be a tree whose leaves stand for whole parts of the argument.
         tree_map = self._jax.tree_util.tree_map
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+UsersValue = Any
+"""A value of the user's file, or one that is made with it."""
 TYPES = {
     "f32": "float32",
     "bf16": "bfloat16",
@@ -220,7 +222,7 @@ def _parameter(function: Callable[..., object], number: int) -> str:
         return f"argument {number + 1}"
 
 
-def _make(jax: ModuleType, file: object, node: ast.expr) -> Any:
+def _make(jax: ModuleType, file: object, node: ast.expr) -> UsersValue:
     # What is no array goes around the tracing: a library's model holds functions, for example.
     if not isinstance(node, ast.Call):
         return _evaluate(node, file, {})
@@ -240,7 +242,7 @@ def _make(jax: ModuleType, file: object, node: ast.expr) -> Any:
     return jax.tree_util.tree_unflatten(structure, filled)
 
 
-def _evaluate(node: ast.expr, file: object, arrays: Mapping[ast.expr, object]) -> Any:
+def _evaluate(node: ast.expr, file: object, arrays: Mapping[ast.expr, object]) -> UsersValue:
     if node in arrays:
         return arrays[node]
     if isinstance(node, ast.Call):

@@ -157,9 +157,9 @@ class _Donating:
 
         None where there is no such argument, or where that is refused for another reason.
         """
-        from tpustarter.probe.rehearse import stablehlo
+        from tpustarter.probe.rehearse import stablehlo_compiler
 
-        undonated, results = stablehlo.list_undonated(self.text)
+        undonated, results = stablehlo_compiler.list_undonated(self.text)
         numbers = [*undonated]
         matching = donation.list_matching([*undonated.values()], results)
         donated = [numbers[one] for one in matching]
@@ -167,7 +167,7 @@ class _Donating:
             return None
         lowered: AliasedArtifactFields = {**self.lowered, "donated": donated}
         try:
-            executable = stablehlo.compile_for_devices(self.devices, self.text, lowered)
+            executable = stablehlo_compiler.compile_for_devices(self.devices, self.text, lowered)
             _, needed = _read_memory(executable)
         except RuntimeError as error:
             needed = _memory(str(error)).get("hbm_bytes", 0)
@@ -206,20 +206,20 @@ class _Lowered:
 
 def _programs(command: CompileCommand, devices: list[Device]) -> Iterable[tuple[str, Lower]]:
     if "artifact" in command and "lowered" in command and "program" in command:
-        from tpustarter.probe.rehearse import stablehlo
+        from tpustarter.probe.rehearse import stablehlo_compiler
 
         text = Path(command["artifact"]).read_bytes()
         lowered = command["lowered"]
-        count = int(lowered["devices"] or stablehlo.count_devices(text))
+        count = int(lowered["devices"] or stablehlo_compiler.count_devices(text))
         if count > len(devices):
             raise ValueError(f"it needs {count} devices, and this TPU has {len(devices)}")
 
         def compile_it() -> Executable:
-            return stablehlo.compile_for_devices(devices[:count], text, lowered)
+            return stablehlo_compiler.compile_for_devices(devices[:count], text, lowered)
 
         decided = text + json.dumps(lowered.get("aliases", "")).encode()
-        names = partial(stablehlo.read_argument_names, text)
-        show = partial(stablehlo.format_text, text)
+        names = partial(stablehlo_compiler.read_argument_names, text)
+        show = partial(stablehlo_compiler.format_text, text)
         work = command.get("work")
         donating = _Donating(devices[:count], text, lowered) if lowered.get("named") else None
         yield (
@@ -243,10 +243,10 @@ def _lower(function: Callable[..., object], arguments: Sequence[object]) -> _Low
         return lowered.compile().runtime_executable()
 
     def names() -> list[str]:
-        from tpustarter.probe.rehearse import stablehlo
+        from tpustarter.probe.rehearse import stablehlo_compiler
 
         with contextlib.suppress(Exception):  # the names are only for display
-            return stablehlo.list_argument_names(lowered.compiler_ir("stablehlo"))
+            return stablehlo_compiler.list_argument_names(lowered.compiler_ir("stablehlo"))
         return []
 
     used: set[Device] = set()

@@ -141,7 +141,7 @@ class _Zeros:
             extended = self._jax.dtypes.extended
             if any(self._jax.dtypes.issubdtype(one.dtype, extended) for one in types):
                 return watched.jitted(*arguments, **named)
-            jitted: Any = job.function
+            jitted: Any = job.function  # `make_job` has jitted it
             compiled = jitted.lower(*job.arguments, **job.named).compile()
             shardings = self._jax.tree_util.tree_leaves(compiled.output_shardings)
             if len(self._results) > MOST_KNOWN:
@@ -448,7 +448,7 @@ def _leaf(leaf: object) -> str:
     return f"{jitted_functions.format_type(leaf)}{weak}{' ' * bool(spread)}{spread}"
 
 
-def _without_sharding(leaf: Any) -> object:
+def _without_sharding(leaf: ArrayLike) -> object:
     jax = importlib.import_module("jax")
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if isinstance(leaf, jax.Array) else leaf
 
@@ -464,7 +464,7 @@ def _changed(before: tuple[str, ...], after: tuple[str, ...]) -> str:
 
 def _place(fun: object, home: Path) -> tuple[str, str]:
     # Libraries wrap functions in objects of their own.
-    inner: Any = inspect.unwrap(fun) if callable(fun) else fun
+    inner: Any = inspect.unwrap(fun) if callable(fun) else fun  # with any attributes
     while hasattr(inner, "func") or hasattr(inner, "f"):
         inner = getattr(inner, "func", None) or inner.f
     code = getattr(inner, "__code__", None)

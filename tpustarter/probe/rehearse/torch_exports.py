@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from tpustarter.probe.rehearse import lowering_errors, torch_module
 from tpustarter.probe.rehearse.rehearsal_messages import Emit, LowerCommand, LoweredFields
@@ -28,6 +28,7 @@ from tpustarter.probe.rehearse.torch_module import (
     TorchModule,
 )
 
+_T = TypeVar("_T")
 _KERNELS = (
     "XLA",
     "CompositeExplicitAutograd",
@@ -187,7 +188,7 @@ def _placeholder(tensor: Tensor) -> Tensor:
     return placeholder.requires_grad_(tensor.requires_grad)
 
 
-def _on_device(values: Any) -> Any:
+def _on_device(values: _T) -> _T:
     torch = importlib.import_module("torch")
     pytree = importlib.import_module("torch.utils._pytree")
     return pytree.tree_map_only(torch.Tensor, _placeholder, values)
@@ -302,7 +303,7 @@ def _guard() -> type[AbstractContextManager[object]]:
 
 def _refuse(
     operation: TorchOperation,
-    arguments: Sequence[Any],
+    arguments: Sequence[Any],  # of any operation of PyTorch
     named: Mapping[str, object],
     asking: set[object],
 ) -> None:

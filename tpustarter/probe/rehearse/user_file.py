@@ -219,7 +219,7 @@ class _File:
             )
             yield self._command["name"], LoweringJob(function, values, named), notes
             return
-        listing: Any = self._function(self._jax.devices()[:count], **self._sizes())  # the user's
+        listing: Any = self._function(self._jax.devices()[:count], **self._sizes())  # may be wrong
         for listed in listing:
             try:
                 name, function, arguments = listed

@@ -27,7 +27,7 @@ from tpustarter.probe.rehearse.rehearsal_messages import (
     TopologyFields,
 )
 from tpustarter.rehearsal.compile import memory_limit, memory_report
-from tpustarter.rehearsal.result_fields import ResultFields
+from tpustarter.rehearsal.result_fields import FailedProgram, ResultFields
 from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
 
 QUIET = {
@@ -152,7 +152,10 @@ class Compiler:
     def run(self, task: CompileTask) -> Iterator[StillCompiling | RehearsalAnswer]:
         """Compile the programs of a task; yields progress, and an answer for each program."""
         for told in self._run(task):
-            yield RehearsalAnswer(add_notes(told, task.notes)) if isinstance(told, dict) else told
+            if isinstance(told, StillCompiling):
+                yield told
+            else:
+                yield RehearsalAnswer(add_notes(told, task.notes))
 
     def close(self) -> None:
         """End the process, and wait for its exit within a time limit."""
@@ -223,20 +226,19 @@ class Compiler:
             **task.source,
         }
 
-    def _ended(self, task: CompileTask, event: Event) -> ResultFields | None:
+    def _ended(self, task: CompileTask, event: Event) -> FailedProgram | None:
         outcome, detail = (
             event.get("outcome"),
             self._session.redact.redact_text(str(event.get("detail"))),
         )
         if outcome == "done":
             return None
-        result = make_failure(task, task.name, detail)
-        return {**result, "status": "refused"} if outcome == "mismatch" else result
+        return make_failure(task, task.name, detail, refused=outcome == "mismatch")
 
     def _explain_memory(
         self, task: CompileTask, result: ResultFields
     ) -> Iterator[StillCompiling | ResultFields]:
-        names = [str(name) for name in result.pop("argument_names", ())]
+        names = [str(name) for name in result.pop("argument_names", [])]
         if result["status"] != "does-not-fit" or result["cached"] or not task.explains_memory:
             yield result
             return
@@ -269,7 +271,8 @@ class Compiler:
             self._memory_probe = None
             log.close()
         report = memory_report.parse_memory_report(output.decode("utf-8", "replace"), names)
-        yield result | self._session.redact.redact_value(report)
+        redacted: memory_report.MemoryReport = self._session.redact.redact_value(report)
+        yield {**result, **redacted}
 
     def _ready(self) -> Probe:
         if self._probe is None:
@@ -291,15 +294,21 @@ class Compiler:
 
 
 def make_failure(
-    task: CompileTask, program: str, reason: str, seconds: float = 0.0, detail: str = ""
-) -> ResultFields:
+    task: CompileTask,
+    program: str,
+    reason: str,
+    seconds: float = 0.0,
+    detail: str = "",
+    *,
+    refused: bool = False,
+) -> FailedProgram:
     """Return the result of a program for which the compiler gave no answer."""
     return {
         "program": program,
         "check": task.source.get("check"),
         "tpu": task.tpu,
         "topology": task.topology["topology_name"],
-        "status": "error",
+        "status": "refused" if refused else "error",
         "reason": reason,
         "detail": detail,
         "seconds": seconds,
@@ -310,8 +319,10 @@ def make_failure(
 
 def add_notes(result: ResultFields, notes: tuple[str, ...]) -> ResultFields:
     """Return a result with further remarks added to its `notes`."""
-    both = [*notes, *result.get("notes", ())]
-    return {**result, "notes": both} if both else result
+    noted = result.copy()
+    if both := [*notes, *result.get("notes", ())]:
+        noted["notes"] = both
+    return noted
 
 
 def explain_compiler_exit(event: Event, text: str) -> str:

@@ -348,7 +348,7 @@ def _place(event: Event, session: ProbeSession) -> str:
 
 def _reason(event: Event, session: ProbeSession) -> str:
     if event["event"] == "gone":
-        return memory_limit.process_ending(event)
+        return memory_limit.explain_process_end(event)
     if event["event"] != "end":
         return "its process wrote something that is not an event"
     return session.redact.redact_text(str(event.get("detail") or ""))

@@ -31,7 +31,7 @@ def limit_variables(machine: Machine, limit: int | None) -> dict[str, str]:
     return {} if limit is None else {LIMIT: str(limit)}
 
 
-def process_ending(gone: Event) -> str:
+def explain_process_end(gone: Event) -> str:
     """Return why a process ended unexpectedly, the memory limit included."""
     return format_excess(gone) or outcomes.process_ending(gone)[2]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict
 
 from tpustarter.rehearsal.result_fields import ProgramArray
 
@@ -27,11 +27,20 @@ _ARGUMENT = re.compile(r"Argument (\d{1,9}) index \{(\d{0,9})\}")
 _KINDS = {"argument": "argument", "output": "output"}
 
 
-def parse_memory_report(text: str, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the last report in a log as fields of a result, or an empty mapping without one.
+class MemoryReport(TypedDict, total=False):
+    """The report as fields of a result; empty if the log has none."""
 
-    `hbm_bytes` is the need of the program on one device, `excess_bytes` the part above the limit,
-    `memory` its use, and `buffers` the biggest arrays, in the form of `rehearsal`.
+    hbm_bytes: int
+    """Memory that the program needs on one device."""
+    excess_bytes: int
+    memory: dict[str, int]
+    """Bytes by their use."""
+    buffers: list[ProgramArray]
+    """The biggest arrays."""
+
+
+def parse_memory_report(text: str, names: Sequence[str] = ()) -> MemoryReport:
+    """Return the last report in a log.
 
     Args:
         text: The log.
@@ -42,7 +51,7 @@ def parse_memory_report(text: str, names: Sequence[str] = ()) -> dict[str, Any]:
         return {}
     last = totals[-1]
     report = _NEXT.split(text[last.start() :], maxsplit=1)[0]
-    fields: dict[str, Any] = {
+    fields: MemoryReport = {
         "hbm_bytes": _bytes(last[1], last[2]),
         "excess_bytes": _bytes(last[5], last[6]),
     }

@@ -27,7 +27,7 @@ from tpustarter.rehearsal.programs.user_program import (
     ProgramWarning,
     UserFunction,
 )
-from tpustarter.rehearsal.result_fields import FittingSize, ResultFields, TriedSize
+from tpustarter.rehearsal.result_fields import FittingSize, ResultFields, TriedSize, fits_memory
 from tpustarter.running.process import Probe
 
 MOST = 2**31 - 1
@@ -79,8 +79,8 @@ class _Search:
 
     def record(self, size: int, result: ResultFields) -> None:
         """Record the answer for a size."""
-        needed = result.get("hbm_bytes")
-        fits = result["status"] == "compiles" and needed <= result["hbm_limit_bytes"]
+        needed: int | None = result.get("hbm_bytes")
+        fits = fits_memory(result)
         self.sizes.record(size // self.program.step, needed or 0, fits=fits)
         self.tried.append(TriedSize(size, result["status"], fits, needed, result["reason"]))
         self.answers[size] = result
@@ -234,7 +234,8 @@ def _finish(job: FitJob, topology: tpus.Topology, search: _Search) -> Iterator[E
         reason = f"no answer for {following.size:,}: {following.reason}"
     elif broken := [one for one in search.tried if one.status == "error"]:
         reason = f"no answer for {broken[-1].size:,}: {broken[-1].reason}"
-    yield RehearsalAnswer({**result, "program": program.name})
+    result["program"] = program.name
+    yield RehearsalAnswer(result)
     yield FittingSize(
         program.name,
         topology.name,
@@ -249,7 +250,11 @@ def _finish(job: FitJob, topology: tpus.Topology, search: _Search) -> Iterator[E
 
 def _make_error(job: FitJob, lowered: LoweredProgram, topology: tpus.Topology) -> ResultFields:
     task = job.make_task(lowered, topology)
-    error = str(lowered.error)
-    failure = compiler.make_failure(task, lowered.program, error, detail=lowered.traceback)
-    status = "refused" if lowered.refused else "error"
-    return compiler.add_notes(failure | {"status": status}, lowered.notes)
+    failure = compiler.make_failure(
+        task,
+        lowered.program,
+        str(lowered.error),
+        detail=lowered.traceback,
+        refused=lowered.refused,
+    )
+    return compiler.add_notes(failure, lowered.notes)

@@ -25,9 +25,9 @@ def find_size_difference(
     of_program = [one for one in results if one["program"] == program]
     if any(one["tpu"] == tpu for one in of_program):
         return None
-    if not all("devices" in one for one in results):  # an error may have cost others their turn
+    if any(one.get("devices") is None for one in results):  # an error may have cost others a turn
         return None
-    needed, count = {int(one["devices"]) for one in of_program}, tpus.find_topology(tpu).devices
+    needed, count = {one.get("devices", 0) for one in of_program}, tpus.find_topology(tpu).devices
     return (needed.pop(), count) if len(needed) == 1 and needed != {count} else None
 
 

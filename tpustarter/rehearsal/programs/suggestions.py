@@ -104,7 +104,7 @@ def _suggest(
 
 
 def describe_examples(examples: Sequence[ExampleArgument], file: str) -> list[str]:
-    """Return what makes arguments that are more than an array, and what is still to be written."""
+    """Return notes on arguments that a function makes, and on functions still to be written."""
     notes = [
         f"`{one.name}` has the types that `{one.made_by}` returns"
         for one in examples

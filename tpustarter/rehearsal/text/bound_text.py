@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpustarter.core.json_values import as_type
-from tpustarter.rehearsal.lower_bound import count_compiler_flops, describe_gap, read_work
+from tpustarter.rehearsal.lower_bound import (
+    count_compiler_flops,
+    describe_gap,
+    read_bound,
+    read_work,
+)
 from tpustarter.rehearsal.result_fields import (
+    CompiledProgram,
     LowerBound,
     ProgramWork,
     ResultFields,
@@ -46,11 +52,6 @@ def format_time(seconds: float) -> str:
     return f"{number:.0f} {unit}" if number >= 100 else f"{number:.3g} {unit}"
 
 
-def read_bound(result: ResultFields) -> LowerBound | None:
-    """Return the lower bound of a result; None without one."""
-    return as_type(result.get("bound"), LowerBound)
-
-
 def summarize_bound(result: ResultFields) -> str:
     """Return the bound as `4.13 ms (matrix unit)`; empty without one."""
     bound = read_bound(result)
@@ -59,6 +60,8 @@ def summarize_bound(result: ResultFields) -> str:
 
 def list_bound_notes(result: ResultFields, *, verbose: bool = False) -> Iterator[BoundNote]:
     """Yield the bound, what it is made of, and MFU where a time was measured."""
+    if result["status"] != "compiles":
+        return
     work, bound = read_work(result), read_bound(result)
     if bound and work:
         largest = next(one for one in bound.limits if one.name == bound.limiter)
@@ -71,7 +74,7 @@ def list_bound_notes(result: ResultFields, *, verbose: bool = False) -> Iterator
         yield AT_BEST, text
         if verbose:
             yield from _details(result, work, bound)
-    elif verbose and result["status"] == "compiles":
+    elif verbose:
         yield AT_BEST, f"no bound, because {describe_gap(work)}"
     utilization = as_type(result.get("utilization"), Utilization)
     if utilization:
@@ -84,7 +87,7 @@ def _peaks(limit: TimeLimit) -> str:
     return phrases.join_words(each)
 
 
-def _details(result: ResultFields, work: ProgramWork, bound: LowerBound) -> Iterator[BoundNote]:
+def _details(result: CompiledProgram, work: ProgramWork, bound: LowerBound) -> Iterator[BoundNote]:
     for limit in bound.limits:
         amount = format_amount(limit.amount, _LIMITS[limit.name][1])
         sources = ", ".join(dict.fromkeys(peak.source for peak in limit.peaks))
@@ -93,8 +96,8 @@ def _details(result: ResultFields, work: ProgramWork, bound: LowerBound) -> Iter
     yield FLOPS, _count_text(work)
     yield from ((FLOPS, f"not counted: {part}") for part in work.unknown)
     yield from ((FLOPS, f"taken as true: {text}") for text in work.assumes)
-    if result.get("flops") and work.devices:
-        yield FLOPS, _compare(result, work)
+    if result["flops"] and work.devices:
+        yield FLOPS, _compare(result["flops"], result["bytes_accessed"] or 0, work)
     most = count_compiler_flops(result)
     if most is not None and most < work.least_flops / work.devices:
         yield FLOPS, "the compiler simplified the program, so the bound has the compiler's count"
@@ -112,11 +115,10 @@ def _count_text(work: ProgramWork) -> str:
     return f"{'; '.join(listed)}. {others} are not in the bound"
 
 
-def _compare(result: ResultFields, work: ProgramWork) -> str:
-    counted = format_amount(result["flops"], "FLOP")
-    moved = format_amount(result.get("bytes_accessed") or 0, "B")
+def _compare(flops: float, moved_bytes: float, work: ProgramWork) -> str:
+    counted = f"{format_amount(flops, 'FLOP')} and {format_amount(moved_bytes, 'B')}"
     return (
-        f"the compiler counts {counted} and {moved} on one device, and the trace "
+        f"the compiler counts {counted} on one device, and the trace "
         f"{format_amount(work.flops / work.devices, 'FLOP')}: the compiler's figures have other "
         "operations and temporaries, too, but the body of a loop once, and nothing of a kernel"
     )

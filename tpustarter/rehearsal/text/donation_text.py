@@ -12,7 +12,7 @@ DONATE = "donate"
 
 
 def describe_donation(result: ResultFields) -> str:
-    """Return what donating more arguments would save, and how; empty if nothing is known."""
+    """Return the memory that donating more arguments saves, and the change to make, or ""."""
     found = as_type(result.get("donation"), Donation)
     if found is None or not found.arguments:
         return ""
@@ -24,7 +24,7 @@ def describe_donation(result: ResultFields) -> str:
     after = f"if {names} {are} not used after the call"
     if found.hbm_bytes is None:
         return f"{change} saves up to {format_size(found.most_bytes or 0)}, {after}"
-    fits = found.hbm_bytes <= (result.get("hbm_limit_bytes") or 0)
+    fits = found.hbm_bytes <= result["hbm_limit_bytes"]
     text = f"{change} makes it {format_size(found.hbm_bytes)}, which "
     text += "fits" if fits else "is still too much"
     return f"{text} (compiled so), {after}"

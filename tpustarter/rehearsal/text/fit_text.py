@@ -18,7 +18,7 @@ ABOVE = (
 
 
 def format_fits(fits: Sequence[FittingSize], *, verbose: bool = False) -> list[str]:
-    """Return what was found for each program and TPU, with all sizes that were compiled if asked.
+    """Return the largest sizes for each program and TPU; if verbose, with all that were compiled.
 
     Empty for a rehearsal that searched nothing.
     """
@@ -35,7 +35,7 @@ def format_fits(fits: Sequence[FittingSize], *, verbose: bool = False) -> list[s
 
 
 def describe(fit: FittingSize) -> str:
-    """Return what was found in a sentence without a full stop."""
+    """Return the largest size as a sentence without a full stop."""
     if not fit.tried:
         return f"skipped, because {fit.reason}"
     name = fit.dimension

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpustarter.rehearsal.result_fields import ProgramArray, ResultFields
+from tpustarter.rehearsal.result_fields import ProgramArray, SizedProgram
 
 WIDTH = 30
 """Cells of a bar whose program fits."""
@@ -31,15 +31,15 @@ class MemoryPart:
     """The array; None for the rest."""
 
 
-def list_memory_parts(result: ResultFields, buffers: Sequence[ProgramArray]) -> list[MemoryPart]:
+def list_memory_parts(result: SizedProgram, buffers: Sequence[ProgramArray]) -> list[MemoryPart]:
     """Return the parts of the memory that a program needs: these arrays, and the rest."""
-    memory: dict[str, int] = result.get("memory") or {}
+    memory = result.get("memory", {})
     left = {
         "argument": memory.get("arguments", 0),
         "output": max(memory.get("outputs", 0) - memory.get("aliased", 0), 0),
         "temporary": memory.get("temporaries", 0),
     }
-    needed = int(result.get("hbm_bytes") or 0)
+    needed = result["hbm_bytes"]
     found: list[MemoryPart] = []
     for letter, buffer in zip(LETTERS, buffers, strict=False):
         kind = buffer["kind"]
@@ -50,9 +50,9 @@ def list_memory_parts(result: ResultFields, buffers: Sequence[ProgramArray]) -> 
     return [*found, MemoryPart(OTHER, needed, None)]
 
 
-def draw_memory_bar(result: ResultFields, taken: Sequence[MemoryPart], width: int = WIDTH) -> str:
+def draw_memory_bar(result: SizedProgram, taken: Sequence[MemoryPart], width: int = WIDTH) -> str:
     """Return the bar of a program on one device, or "" if its need is less than a cell."""
-    needed, limit = int(result.get("hbm_bytes") or 0), int(result.get("hbm_limit_bytes") or 0)
+    needed, limit = result["hbm_bytes"], result["hbm_limit_bytes"]
     if not limit or needed * width < limit:
         return ""
     per_cell = max(needed, limit) / width
@@ -66,7 +66,7 @@ def draw_memory_bar(result: ResultFields, taken: Sequence[MemoryPart], width: in
     return f"[{cells[:inside]}{END}{cells[inside:]}]"
 
 
-def format_percent(result: ResultFields) -> str:
+def format_percent(result: SizedProgram) -> str:
     """Return the needed memory in percent of the device's, or an empty text without a limit."""
-    limit = result.get("hbm_limit_bytes") or 0
-    return f"{100 * result.get('hbm_bytes', 0) / limit:.0f} %" if limit else ""
+    limit = result["hbm_limit_bytes"]
+    return f"{100 * result['hbm_bytes'] / limit:.0f} %" if limit else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpustarter.machine.tpus import find_topology
-from tpustarter.rehearsal.result_fields import ResultFields
+from tpustarter.rehearsal.result_fields import CompiledProgram
 
 _PEAKS = {
     "f32": "bf16_tflops",
@@ -17,7 +17,7 @@ _PEAKS = {
 """The field of `tpus.Generation` with the peak rate of products of a type, as HLO writes it."""
 
 
-def format_model_estimate(result: ResultFields) -> str:
+def format_model_estimate(result: CompiledProgram) -> str:
     """Return the model's estimate of a run, as a sentence that follows the word "model".
 
     Nothing in it may read like the time or the rate of a real TPU.
@@ -30,7 +30,7 @@ def format_model_estimate(result: ResultFields) -> str:
     return f"{estimate}; that would be {max(rates)[1]}" if rates else estimate
 
 
-def _model_rates(result: ResultFields, seconds: float) -> Iterator[tuple[float, str]]:
+def _model_rates(result: CompiledProgram, seconds: float) -> Iterator[tuple[float, str]]:
     generation = find_topology(result["tpu"]).type.generation
     kinds = {name for dot in result["dots"] for name in (dot["left"], dot["right"])}
     rates = [("GB/s of memory traffic", 1e9, result["bytes_accessed"], "hbm_gb_per_s")]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from tpustarter.machine import tpus
 from tpustarter.machine.generations import GENERATIONS
-from tpustarter.rehearsal.result_fields import ResultFields
+from tpustarter.rehearsal.result_fields import ResultFields, fits_memory
 from tpustarter.text import phrases
 
 WORDS = {"compiles": "ok", "does-not-fit": "too big", "refused": "refused", "error": "ERROR"}
@@ -38,8 +37,8 @@ def format_headline(
     programs = len({format_label(result) for result in results})
     text = _counted(results, len(compiled), own=own, stopped_of=stopped_of)
     if own and programs == 1:
-        fits = [result["tpu"] for result in compiled if not exceeds_memory(result)]
-        over = [result["tpu"] for result in compiled if exceeds_memory(result)]
+        fits = [result["tpu"] for result in compiled if fits_memory(result)]
+        over = [result["tpu"] for result in compiled if not fits_memory(result)]
         small = [result["tpu"] for result in results if result["status"] == "does-not-fit"]
         subject = (
             "one device"
@@ -77,11 +76,6 @@ def format_label(result: ResultFields) -> str:
     """Return the displayed name of a program: the name of its check, then its own."""
     check = result["check"]
     return f"{check.partition('.')[2]}: {result['program']}" if check else result["program"]
-
-
-def exceeds_memory(result: ResultFields) -> bool:
-    """Return whether a program that compiles needs more memory than a device has."""
-    return (result.get("hbm_bytes") or 0) > (result.get("hbm_limit_bytes") or math.inf)
 
 
 def find_larger_tpu(needed_bytes: float, devices: int) -> tpus.Topology | None:

@@ -78,7 +78,8 @@ class RehearsalProgress:
             self._end((event.program, event.tpu))
         elif isinstance(event, RehearsalAnswer) and event.result["cached"]:
             result = event.result
-            self._stored |= {(result[name], result["tpu"]) for name in ("check", "program")}
+            names = (result["check"] or "", result["program"])
+            self._stored |= {(name, result["tpu"]) for name in names}
 
     def _start(self, names: tuple[str, str], tpu: str) -> Key | None:
         # The event has the name of the program or of the check; a task has one of them.

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from tpustarter.rehearsal.programs import other_sizes
 from tpustarter.rehearsal.result_fields import (
     CollectiveOperation,
+    CompiledProgram,
     MatrixProduct,
     ProgramArray,
     ResultFields,
+    SizedProgram,
+    fits_memory,
 )
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import (
@@ -27,7 +30,6 @@ from tpustarter.rehearsal.text.memory_size import format_size, format_sizes
 from tpustarter.rehearsal.text.rehearsal_headline import (
     NOT_RUN,
     WORDS,
-    exceeds_memory,
     format_headline,
     format_label,
 )
@@ -166,7 +168,7 @@ def _group(group: list[ResultFields], paint: Paint, *, facts: bool, verbose: boo
         else:
             lines += wrap(escape_text(summarize_answer(first)), _INDENT, hang=_INDENT)
         if status == "does-not-fit":
-            lines += memory_bars(group, _INDENT)
+            lines += memory_bars(select_sized(group), _INDENT)
             lines += wrap(_ADVICE[status], f"{_INDENT}try   ", hang=_INDENT)
             for text in dict.fromkeys(map(describe_donation, group)):
                 lines += wrap(escape_text(text), f"{_INDENT}or    ", hang=_INDENT) if text else []
@@ -182,14 +184,15 @@ def _group(group: list[ResultFields], paint: Paint, *, facts: bool, verbose: boo
     else:
         lines = wrap(escape_text(format_label(first)), head, hang=_INDENT)
         lines += [f"{_INDENT}{result['tpu']:<8} {summarize_answer(result)}" for result in group]
-    lines += memory_bars(group, _INDENT) if facts else []
+    lines += memory_bars(select_sized(group), _INDENT) if facts else []
     lines += _noted(group)
-    for result in group if verbose else group[:1]:
+    compiled = [result for result in group if result["status"] == "compiles"]
+    for result in compiled if verbose else compiled[:1]:
         alone = verbose or len(group) == 1
         notes = list_notes(result, verbose=verbose, bound=alone) if facts else []
         texts = [str(note) for note in notes]
         if texts and len(group) > 1:
-            others = [] if verbose else [peer for peer in group if _differ(result, peer)]
+            others = [] if verbose else [peer for peer in compiled if _differ(result, peer)]
             texts[:1] = [f"{_memory(answer)}, for {answer['tpu']}" for answer in (result, *others)]
             texts += [] if verbose else _bounds(group)
         for fact in texts:
@@ -197,9 +200,14 @@ def _group(group: list[ResultFields], paint: Paint, *, facts: bool, verbose: boo
     return lines
 
 
-def memory_bars(group: Sequence[ResultFields], indent: str = "") -> list[str]:
+def select_sized(results: Iterable[ResultFields]) -> list[SizedProgram]:
+    """Return the results that have the memory of their program."""
+    return [result for result in results if "hbm_bytes" in result]
+
+
+def memory_bars(group: Sequence[SizedProgram], indent: str = "") -> list[str]:
     """Return a bar for each TPU and the legend of its letters; the legend alone without a bar."""
-    buffers = select_largest(group[0].get("buffers") or [])
+    buffers = select_largest(group[0].get("buffers", []))
     taken = [memory_bar.list_memory_parts(result, buffers) for result in group]
     bars = [
         (result, memory_bar.draw_memory_bar(result, own))
@@ -228,7 +236,7 @@ def memory_bar_sizes(taken: Sequence[memory_bar.MemoryPart]) -> list[str]:
 
 
 def _everything_else(
-    group: Sequence[ResultFields],
+    group: Sequence[SizedProgram],
     taken: Sequence[Sequence[memory_bar.MemoryPart]],
     indent: str,
     first: str,
@@ -258,24 +266,24 @@ def _bounds(group: Sequence[ResultFields]) -> list[str]:
     return [str(ProgramNote(bound_text.AT_BEST, text))] if each else []
 
 
-def _differ(first: ResultFields, second: ResultFields) -> bool:
+def _differ(first: CompiledProgram, second: CompiledProgram) -> bool:
     smaller, larger = sorted(result["memory"]["temporaries"] for result in (first, second))
     return larger > smaller * 1.25 and larger - smaller > 2**20
 
 
 def summarize_answer(result: ResultFields) -> str:
     """Return the compiler's answer in one line."""
-    limit = result.get("hbm_limit_bytes") or 0
+    limit = result["hbm_limit_bytes"]
     if result["status"] == "compiles":
         stored = "stored" if result["cached"] else f"compiled in {result['seconds']:.1f} s"
-        end = "which is too much" if exceeds_memory(result) else stored
+        end = stored if fits_memory(result) else "which is too much"
         return f"{format_size(result['hbm_bytes'])} of {format_size(limit)}  {end}"
     if result["status"] == "does-not-fit":
         text = f"needs {format_size(result['hbm_bytes'])}, one device has {format_size(limit)}"
-        if result.get("excess_bytes"):
-            text += f": {format_size(result['excess_bytes'])} too much"
+        if excess := result.get("excess_bytes"):
+            text += f": {format_size(excess)} too much"
         return text
-    return str(result["reason"])
+    return result["reason"]
 
 
 @dataclass(frozen=True)
@@ -294,7 +302,7 @@ class ProgramNote:
 
 
 def list_notes(
-    result: ResultFields, *, verbose: bool = False, bound: bool = True
+    result: CompiledProgram, *, verbose: bool = False, bound: bool = True
 ) -> list[ProgramNote]:
     """Return the facts worth knowing about a program that compiles.
 
@@ -304,8 +312,8 @@ def list_notes(
         bound: Whether the lower bound on its time is among them.
     """
     lines = [_memory(result)]
-    lines += [ProgramNote("padding", text) for text in describe_padding(result["buffers"])]
-    buffers: list[ProgramArray] = result["buffers"]
+    buffers = result["buffers"]
+    lines += [ProgramNote("padding", text) for text in describe_padding(buffers)]
     largest = max(
         (buffer for buffer in buffers if buffer["kind"] == "temporary"),
         key=lambda buffer: buffer["laid_out_bytes"],
@@ -319,7 +327,7 @@ def list_notes(
         lines.append(ProgramNote(DONATE, donated))
     lines += _collectives(result["collectives"], verbose=verbose)
     lines += _products(result["dots"], verbose=verbose)
-    wide = sorted({b["shape"].split("[")[0] for b in result["buffers"]} & {"f64", "c128"})
+    wide = sorted({b["shape"].split("[")[0] for b in buffers} & {"f64", "c128"})
     if wide:
         text = f"{phrases.join_words(wide)}: no TPU has it, so each operation becomes many"
         lines.append(ProgramNote("slow", text))
@@ -327,13 +335,13 @@ def list_notes(
         lines += [ProgramNote(*n) for n in bound_text.list_bound_notes(result, verbose=verbose)]
     if verbose:
         lines.append(ProgramNote("model", model_estimate.format_model_estimate(result)))
-        texts = format_sizes([buffer["laid_out_bytes"] for buffer in result["buffers"]])
+        texts = format_sizes([buffer["laid_out_bytes"] for buffer in buffers])
         width = max(map(len, texts), default=0)
         lines += [
             ProgramNote(
                 "", cut_text(format_array(buffer, f"{text:>{width}}"), WIDTH - len(_INDENT))
             )
-            for buffer, text in zip(result["buffers"], texts, strict=True)
+            for buffer, text in zip(buffers, texts, strict=True)
         ]
     return lines
 
@@ -354,7 +362,7 @@ def _collectives(collectives: Sequence[CollectiveOperation], *, verbose: bool) -
     return lines
 
 
-def _memory(result: ResultFields) -> ProgramNote:
+def _memory(result: CompiledProgram) -> ProgramNote:
     memory = result["memory"]
     names = [name for name in _PARTS if memory[name]]
     texts = format_sizes([memory[name] for name in names])

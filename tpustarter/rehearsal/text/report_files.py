@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tpustarter.rehearsal.result_fields import ResultFields
+from tpustarter.rehearsal.result_fields import ResultFields, SizedProgram
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.saved_files import SavedFiles
 from tpustarter.rehearsal.text.rehearsal_headline import format_headline, format_label
@@ -53,11 +53,13 @@ def format_markdown(results: Sequence[ResultFields]) -> str:
 
 
 def _row(result: ResultFields) -> tuple[str, ...]:
-    memory = result.get("memory", {})
+    needed, memory = None, dict[str, int]()
+    if "hbm_bytes" in result:
+        needed, memory = result["hbm_bytes"], result.get("memory", memory)
     parts = [memory.get(name) for name in ("arguments", "outputs", "temporaries")]
-    sizes = [result.get("hbm_bytes"), result["hbm_limit_bytes"], *parts]
+    sizes = [needed, result["hbm_limit_bytes"], *parts]
     counts: Counter[str] = Counter()
-    for one in result.get("collectives", ()):
+    for one in result["collectives"] if result["status"] == "compiles" else ():
         counts[one["op"]] += one["count"] if one["runs"] is None else one["runs"]
     collectives = ", ".join(f"{count} x {kind}" for kind, count in counts.items())
     return (
@@ -70,14 +72,14 @@ def _row(result: ResultFields) -> tuple[str, ...]:
     )
 
 
-def _memory_lines(result: ResultFields) -> Iterator[str]:
+def _memory_lines(result: SizedProgram) -> Iterator[str]:
     yield f"{format_label(result)} for {result['tpu']}, bytes of one device"
     yield from memory_bars([result])
     for name, size in result.get("memory", {}).items():
         yield f"{size:>16,}  {name}"
-    buffers = result.get("buffers", ())
+    buffers = result.get("buffers", [])
     texts = format_sizes([buffer["laid_out_bytes"] for buffer in buffers])
     for buffer, text in zip(buffers, texts, strict=True):
         yield f"{text:>16}  {format_array(buffer, '').strip()}"
-    yield from (str(note) for note in list_notes(result)) if "dots" in result else ()
+    yield from map(str, list_notes(result)) if result["status"] == "compiles" else ()
     yield from [result["detail"]] if result["detail"] else []

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from tpustarter.core.redact import Redactor
-from tpustarter.report.clean.name_shapes import replace_address, replace_path
+from tpustarter.report.clean.name_shapes import replace_path
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.text.terminal import escape_text
 
@@ -70,10 +70,6 @@ class Cleaner:
         return self.require_clean(
             self.names.replace_names(replace_path(value, self.names.make_pseudonym))
         )
-
-    def clean_address(self, value: str) -> str:
-        """Return the pseudonym of an address; loopback and the metadata server are kept."""
-        return replace_address(value, self.names.make_pseudonym)
 
     def require_clean(self, text: str) -> str:
         """Return a text unchanged.

@@ -12,6 +12,7 @@ from tpustarter.explain import (
     explanation_text,
     failure_ranking,
     known_failures,
+    last_error,
     log_scanner,
     machine_evidence,
 )
@@ -56,7 +57,7 @@ def collect_known_failures(context: ReportContext) -> dict[str, object]:
         if source == FROM_LOG:
             more = {
                 "lines": scan.lines,
-                "last_error": explanation_text.find_last_error(scan.last) or None,
+                "last_error": last_error.find_last_error(scan.last) or None,
             }
         found = machine_evidence.add_machine_evidence(
             failure_ranking.rank_failures(scan, known_failures.read_known_failures()), machine

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
+from tpustarter.core.json_values import JsonValue
 from tpustarter.machine import frameworks
 from tpustarter.machine.frameworks import is_too_old
 from tpustarter.report.clean import name_shapes
@@ -38,8 +39,8 @@ class ReportDifference(msgspec.Struct):
     group: str
     section: str
     fact: str
-    a: Any
-    b: Any
+    a: JsonValue
+    b: JsonValue
     why: str | None = None
     """Why it is suspicious."""
 

@@ -65,7 +65,7 @@ def trace_program(folder: Path) -> tuple[str, str]:
 
 
 def fetch_json(port: int, what: str) -> Any:
-    """Return a JSON response of the plug-in."""
+    """Return the JSON answer of the plug-in; each path has a form of its own."""
     status, _, text = send_request(port, "GET", f"{PROFILE}/{what}")
     require_claim(status == 200, f"it answers {what.partition('?')[0]}")
     return json.loads(text)

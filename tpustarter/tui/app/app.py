@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
-from textual.screen import Screen
 
 from tpustarter.core.problem import ExitCode
 from tpustarter.machine.machine import Machine
@@ -24,6 +23,7 @@ from tpustarter.tui.kit.page import (
     Page,
 )
 from tpustarter.tui.kit.text_layout import FRAMED
+from tpustarter.tui.terminal.app_internals import AnyScreen
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -100,10 +100,10 @@ class TpustarterApp(AppSession, inherit_bindings=False):
         self.animation_level = "none"
         self.go = Navigation(self)
 
-    def get_default_screen(self) -> Screen[Any]:
+    def get_default_screen(self) -> AnyScreen:
         return HomeScreen()
 
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+    def get_system_commands(self, screen: AnyScreen) -> Iterable[SystemCommand]:
         from tpustarter.tui.app import palette_commands
 
         return palette_commands.available_commands(self, screen)

@@ -70,7 +70,7 @@ class EventInbox(Generic[Event]):
 class EventsArrived(Message, bubble=False):
     """Sent when events have arrived in an inbox."""
 
-    inbox: EventInbox[Any]
+    inbox: EventInbox[Any]  # of one of many screens, which knows the type
 
     def can_replace(self, message: Message) -> bool:
         return isinstance(message, EventsArrived) and message.inbox is self.inbox

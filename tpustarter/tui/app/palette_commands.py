@@ -8,12 +8,10 @@ import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from textual.app import SystemCommand
 from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits
-from textual.screen import Screen
 from textual.system_commands import SystemCommandsProvider
 
 from tpustarter.core.problem import Problem
@@ -23,6 +21,7 @@ from tpustarter.tui.app.theme import COLOURS, NO_COLOURS
 from tpustarter.tui.home.screen import HomeScreen
 from tpustarter.tui.kit.key_line import list_active_keys
 from tpustarter.tui.kit.page import Page
+from tpustarter.tui.terminal.app_internals import AnyScreen
 
 _TITLES = {
     "next_lesson": "Open the next lesson of your path",
@@ -124,7 +123,7 @@ def _rank(query: str, title: str, help_text: str) -> int:
     return int(bool(typed) and all(any(part in word for word in words) for part in typed))
 
 
-def available_commands(app: AppSession, screen: Screen[Any]) -> Iterator[SystemCommand]:
+def available_commands(app: AppSession, screen: AnyScreen) -> Iterator[SystemCommand]:
     """Yield the screen's actions, then those that are available everywhere."""
     home = app.screen_stack[0]
     keys = [binding for binding in HomeScreen.BINDINGS if isinstance(binding, Binding)]

@@ -38,6 +38,8 @@ _MARK = "mark"
 INDENT = "    "
 _MOST_COPIED = 40
 """Maximum number of copied characters that the notification repeats."""
+Token = Any
+"""A type of a piece of code; Pygments has no types of its own."""
 _LEXER = PythonLexer(stripnl=False, ensurenl=False)
 
 
@@ -286,7 +288,7 @@ def _indent_below(line: str) -> str:
     return spaces + (INDENT if line.rstrip().endswith(":") else "")
 
 
-def _style_of(token: Any) -> str | None:
+def _style_of(token: Token) -> str | None:
     """Return the style name of a token or of its nearest ancestor that has one."""
     while token and token not in CodeColours.STYLES:
         token = token.parent

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from textual.app import App
 from textual.binding import ActiveBinding
 from textual.content import Content
 from textual.events import Click
-from textual.screen import Screen
 from textual.signal import Signal
 from textual.style import Style
 from textual.widgets import Static
@@ -18,6 +17,7 @@ from textual.widgets import Static
 from tpustarter.tui.app.session import find_session
 from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.kit.text_layout import KeyLine
+from tpustarter.tui.terminal.app_internals import AnyScreen
 
 FEW = 5
 """Number of keys that are shown unless the screen is wide; `?` lists all keys."""
@@ -46,11 +46,11 @@ class KeyBar(Static):
     def on_mount(self) -> None:
         self._displayed: list[_Key] = []
         self._status = ""
-        bindings_updated: Signal[Any] = self.screen.bindings_updated_signal  # pyright: ignore
+        bindings_updated: Signal[AnyScreen] = self.screen.bindings_updated_signal  # pyright: ignore
         bindings_updated.subscribe(self, self._show)
         self.call_after_refresh(self._show, self.screen)
 
-    def _show(self, screen: Screen[Any]) -> None:
+    def _show(self, screen: AnyScreen) -> None:
         if not self.is_attached or screen is not self.screen:
             return
         bindings = screen.active_bindings  # read once: each read calls `check_action` for every key
@@ -84,7 +84,7 @@ class KeyBar(Static):
                 self.update(self._line(status=text), layout=False)
 
 
-def _shown(screen: Screen[Any], active: ActiveBinding, way_back: ActiveBinding | None) -> str:
+def _shown(screen: AnyScreen, active: ActiveBinding, way_back: ActiveBinding | None) -> str:
     """Return a key's name, preceded by `Esc` if Esc does the same."""
     shown, binding = get_app(screen).get_key_display(active.binding), active.binding
     is_same = way_back and way_back.enabled and way_back.binding.action == binding.action
@@ -118,7 +118,7 @@ def _action(active: ActiveBinding) -> str:
 
 
 def list_active_keys(
-    screen: Screen[Any], bindings: dict[str, ActiveBinding] | None = None, *, rare: bool = False
+    screen: AnyScreen, bindings: dict[str, ActiveBinding] | None = None, *, rare: bool = False
 ) -> list[ActiveBinding]:
     """Return the bindings to show: the enabled ones, with one key per action.
 

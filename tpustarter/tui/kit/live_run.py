@@ -6,12 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Generic
+from typing import Generic
 
-from textual.screen import Screen
 from textual.timer import Timer
 
 from tpustarter.tui.app.messages import Event, EventInbox, EventsArrived
+from tpustarter.tui.terminal.app_internals import AnyScreen
 
 
 class LiveRun(Generic[Event]):
@@ -19,7 +19,7 @@ class LiveRun(Generic[Event]):
 
     def __init__(
         self,
-        screen: Screen[Any],
+        screen: AnyScreen,
         group: str,
         tick: Callable[[], object] | None = None,
         *,

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.events import Click, Key, Paste
-from textual.screen import ModalScreen, Screen
+from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker
@@ -29,6 +29,7 @@ from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import RowList, get_app
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import FRAMED, style_lines, style_sentence
+from tpustarter.tui.terminal.app_internals import AnyScreen
 from tpustarter.tui.terminal.compositor import WholeScreen
 
 RELEASE: list[BindingType] = [
@@ -85,7 +86,7 @@ class Page(WholeScreen):
     """True once the screen is laid out; until `take_keys` is called, keys wait."""
     ready_at = 0.0
     """The time at which the screen became ready, on the clock of the key events."""
-    live_run: LiveRun[Any] | None = None
+    live_run: LiveRun[Any] | None = None  # a subclass knows its events
     """The run that this screen shows, and that its keys stop."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -302,7 +303,7 @@ class NoticeSheet(Sheet):
 class HelpSheet(Sheet):
     """A screen's help: its purpose, its active keys, and the rest of its help text."""
 
-    def __init__(self, screen: Screen[Any], text: str) -> None:
+    def __init__(self, screen: AnyScreen, text: str) -> None:
         from tpustarter.tui.kit.markdown_text import LessonText
         from tpustarter.tui.lesson.page.lesson_commands import describe_shell
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -26,7 +26,7 @@ from tpustarter.tui.app.theme import TERMINAL
 from tpustarter.tui.kit.text_layout import LaidOutLines, TextLine
 
 
-def get_app(node: MessagePump) -> App[Any]:
+def get_app(node: MessagePump) -> App[object]:
     """Return the app of a widget or screen."""
     return node.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 

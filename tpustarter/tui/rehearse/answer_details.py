@@ -6,9 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
-from tpustarter.rehearsal.result_fields import ProgramArray, ResultFields
+from tpustarter.rehearsal.comparison import compare_programs
+from tpustarter.rehearsal.result_fields import (
+    ComparedProgram,
+    OversizedProgram,
+    ResultFields,
+    SizedProgram,
+)
 from tpustarter.rehearsal.text import (
     bound_text,
+    comparison_text,
     memory_bar,
     model_estimate,
     rehearsal_headline,
@@ -65,7 +72,6 @@ def describe_answer_cell(
         status_word(status, text, LABEL), style_sentence(rehearsal_text.summarize_answer(result))
     )
     yield from _same_failure(answers, program, tpu)
-    buffers: list[ProgramArray] = result.get("buffers") or []
     if result["status"] == "compiles":
         for note in rehearsal_text.list_notes(result):
             if note.label != rehearsal_text.LARGEST:  # its row is in the table of arrays
@@ -73,17 +79,16 @@ def describe_answer_cell(
         yield HangingText(
             _dim_label("model"), style_sentence(model_estimate.format_model_estimate(result))
         )
-    if result["status"] in ("compiles", "does-not-fit"):
+    if "hbm_bytes" in result:
         yield from _memory(result)
         yield RooflinePicture(result)
-    if result["status"] != "compiles":
-        for line in rehearsal_text.describe_padding(buffers):
-            yield HangingText(_dim_label("padding"), style_sentence(line))
     if result["status"] == "does-not-fit":
+        for line in rehearsal_text.describe_padding(result.get("buffers", [])):
+            yield HangingText(_dim_label("padding"), style_sentence(line))
         yield from _advise(result)
     for note in result.get("notes", ()):
         yield HangingText(_dim_label("note"), style_sentence(note))
-    if result.get("detail") and names_words:
+    if result["detail"] and names_words:
         yield HangingText(_dim_label("more"), "g shows the compiler's own words")
 
 
@@ -102,19 +107,19 @@ def _same_failure(answers: RehearsalAnswers, program: Program, tpu: str) -> Iter
         yield HangingText(_dim_label("same"), f"on {phrases.join_words(same)} too")
 
 
-def _advise(result: ResultFields) -> Iterator[Piece]:
+def _advise(result: OversizedProgram) -> Iterator[Piece]:
     """Yield ways to make a program fit that does not."""
     yield HangingText(_dim_label("try"), ADVICE)
     if donated := describe_donation(result):
         yield HangingText(_dim_label("or"), style_sentence(donated))
-    least = max(result["hbm_bytes"], (result.get("hbm_limit_bytes") or 0) + 1)
+    least = max(result["hbm_bytes"], result["hbm_limit_bytes"] + 1)
     if best := rehearsal_headline.find_larger_tpu(least, result.get("devices", 1)):
         text = f"{best.name} has {best.hbm_gib_per_device:.4g} GiB on a device"
         yield HangingText(_dim_label("or"), f"{text}: rehearse it for that TPU")
     yield HangingText(_dim_label("read"), f"{LESSON} (l)")
 
 
-def _memory(result: ResultFields) -> Iterator[Piece]:
+def _memory(result: SizedProgram) -> Iterator[Piece]:
     """Yield a bar of the memory of one device, and a line for each of its letters."""
     drawn = memory_picture.draw_memory(result, memory_picture.NARROWEST).plain
     if drawn:
@@ -156,7 +161,7 @@ def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> s
 
 def compiler_message(result: ResultFields | None) -> str:
     """Return the compiler's own words, or the reason of a failure, or an empty text for neither."""
-    return clean_text(str(result.get("detail") or result.get("reason") or "")) if result else ""
+    return clean_text(result["detail"] or result["reason"] or "") if result else ""
 
 
 def find_failed_run(
@@ -167,7 +172,7 @@ def find_failed_run(
     if program is None or result is None or result["status"] not in ("refused", "error"):
         return None
     return of_program(
-        f"{format_label(program)} for {tpu}", compiler_message(result), str(result["reason"])
+        f"{format_label(program)} for {tpu}", compiler_message(result), result["reason"] or ""
     )
 
 
@@ -235,7 +240,10 @@ class ProgramComparison(LaidOutLines):
         return [max(len(row[n]) for row in table if len(row) > n) for n in range(len(self._HEADS))]
 
     def _bar(self, tpu: str, width: int) -> Content:
-        drawn = memory_picture.draw_memory(self._answers.result(self._program, tpu) or {}, width)
+        result = self._answers.result(self._program, tpu)
+        drawn = Content()
+        if result and "hbm_bytes" in result:
+            drawn = memory_picture.draw_memory(result, width)
         return drawn.pad_right(width - drawn.cell_length)
 
     def _sizes(self) -> dict[tuple[str, str], str]:
@@ -243,13 +251,13 @@ class ProgramComparison(LaidOutLines):
         needed: dict[tuple[str, str], int] = {}
         limits: dict[tuple[str, str], int] = {}
         for tpu in self._answers.tpus:
-            result = self._answers.result(self._program, tpu) or {}
-            if "hbm_bytes" not in result:
+            result = self._answers.result(self._program, tpu)
+            if result is None or "hbm_bytes" not in result:
                 continue
-            memory: dict[str, int] = result.get("memory") or {}
+            memory = result.get("memory", {})
             needed |= {(tpu, name): memory[name] for name in _PARTS if name in memory}
             needed[tpu, "needs"] = result["hbm_bytes"]
-            limits[tpu, "it has"] = result.get("hbm_limit_bytes") or 0
+            limits[tpu, "it has"] = result["hbm_limit_bytes"]
         return {
             key: text
             for counts in (needed, limits)
@@ -265,10 +273,11 @@ class ProgramComparison(LaidOutLines):
         result = answers.result(self._program, tpu)
         if result is None:
             return [tpu, text, _explain_missing(answers, self._program, tpu)], status
-        if result["status"] not in ("compiles", "does-not-fit") or "hbm_bytes" not in result:
+        if "hbm_bytes" not in result:
             return [tpu, text, escape_text(rehearsal_text.summarize_answer(result))], status
         inside, *parts = [sizes.get((tpu, name), "?") for name in _PARTS]
-        model_ms = (result.get("compiler_model_seconds") or 0) * 1e3
+        model_s = result["compiler_model_seconds"] if result["status"] == "compiles" else None
+        model_ms = (model_s or 0) * 1e3
         model = f"{model_ms:.0f} ms" if model_ms >= 100 else f"{model_ms:.3g} ms"
         best = bound_text.summarize_bound(result)
         compiled = "stored" if result["cached"] else f"{result['seconds']:.1f} s"
@@ -284,6 +293,28 @@ class ProgramComparison(LaidOutLines):
             *parts,
             compiled,
         ], status
+
+
+def compare_alternatives(answers: RehearsalAnswers, tpu: str) -> Iterator[Piece]:
+    """Yield the table of all programs of the user for a TPU; nothing for fewer than two."""
+    rows = compare_programs([one for one in answers.results if one["check"] is None], tpu)
+    if len(rows) < 2:
+        return
+    yield Content("")
+    yield ComparedPrograms(rows, tpu)
+    yield style_sentence(comparison_text.MEANING)
+
+
+class ComparedPrograms(LaidOutLines):
+    """A row for each program, the best one marked."""
+
+    def __init__(self, rows: Sequence[ComparedProgram], tpu: str) -> None:
+        self._rows, self._tpu = rows, tpu
+
+    def lines(self, width: int) -> list[Content]:
+        head, *lines = comparison_text.format_table(self._tpu, self._rows, width)
+        styled = [Content.styled(head, "$muted"), *map(Content, lines)]
+        return [line.truncate(max(width, 1), ellipsis=True) for line in styled]
 
 
 _SAME = "the same"

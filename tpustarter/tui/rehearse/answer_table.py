@@ -69,10 +69,10 @@ class RehearsalAnswers:
 
     def record_answer(self, result: ResultFields) -> None:
         """Store the compiler's answer for one program and one TPU in the table."""
-        check, program, tpu = result["check"], str(result["program"]), str(result["tpu"])
+        check, program, tpu = result["check"], result["program"], result["tpu"]
         key = self._add_row(check, program)
         row = self._rows[key]
-        if row.get(tpu, {"status": "compiles"})["status"] == "compiles":  # the worse one counts
+        if tpu not in row or row[tpu]["status"] == "compiles":  # the worse one counts
             row[tpu] = result
         self.results.append(result)
         for job, job_tpu in list(self._seconds):

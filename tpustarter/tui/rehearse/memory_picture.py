@@ -6,7 +6,7 @@ import re
 
 from textual.content import Content
 
-from tpustarter.rehearsal.result_fields import ResultFields
+from tpustarter.rehearsal.result_fields import SizedProgram
 from tpustarter.rehearsal.text import memory_bar, rehearsal_text
 from tpustarter.rehearsal.text.memory_bar import MemoryPart
 from tpustarter.tui.kit.text_layout import LaidOutLines, status_word
@@ -28,20 +28,20 @@ def paint_letter(part: MemoryPart) -> Content:
     return Content.styled(part.letter, f"$background on {COLOURS[part.letter]}")
 
 
-def list_parts(result: ResultFields) -> list[MemoryPart]:
+def list_parts(result: SizedProgram) -> list[MemoryPart]:
     """Return the parts of the memory that a program needs: its biggest arrays, and the rest."""
     return memory_bar.list_memory_parts(
-        result, rehearsal_text.select_largest(result.get("buffers") or [])
+        result, rehearsal_text.select_largest(result.get("buffers", []))
     )
 
 
-def draw_memory(result: ResultFields, width: int) -> Content:
+def draw_memory(result: SizedProgram, width: int) -> Content:
     """Return a bar of this many cells for used and free memory, or nothing without a limit.
 
     Each part is a ground with its letter at the beginning. The other letters have the colour of
     the ground, so that without colours they are seen, and show the same.
     """
-    brackets = 2 + (result.get("hbm_bytes", 0) > (result.get("hbm_limit_bytes") or 0))
+    brackets = 2 + (result["hbm_bytes"] > result["hbm_limit_bytes"])
     cells = memory_bar.draw_memory_bar(result, list_parts(result), max(width - brackets, NARROWEST))
     return Content("").join(_cells(run[0]) for run in re.finditer(r"(.)\1*", cells))
 
@@ -49,7 +49,7 @@ def draw_memory(result: ResultFields, width: int) -> Content:
 class MemoryPicture(LaidOutLines):
     """The memory of a device in one line, as wide as the screen allows."""
 
-    def __init__(self, result: ResultFields) -> None:
+    def __init__(self, result: SizedProgram) -> None:
         self._result = result
 
     def lines(self, width: int) -> list[Content]:

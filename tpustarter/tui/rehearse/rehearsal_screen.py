@@ -45,7 +45,6 @@ from tpustarter.tui.rehearse.answer_table import (
     RehearsalTable,
     format_label,
 )
-from tpustarter.tui.rehearse.program_comparison import compare_alternatives
 from tpustarter.tui.rehearse.rehearsed_script import RehearsedScript
 
 NARROW = 70
@@ -284,7 +283,9 @@ class RehearsalScreen(ListWithDetails):
             self.show_details(Content(words))
         elif self._view == "compare":
             pieces = [*answer_details.compare_tpus(self._answers, program, tpu)]
-            self.show_details(StackedText([*pieces, *compare_alternatives(self._answers, tpu)]))
+            self.show_details(
+                StackedText([*pieces, *answer_details.compare_alternatives(self._answers, tpu)])
+            )
         else:
             is_alone = self.has_class("-details")
             pieces = [

@@ -37,6 +37,8 @@ from tpustarter.tui.kit.text_layout import StackedText
 from tpustarter.tui.setup import step_details
 from tpustarter.tui.setup.step_list import Event, StepList
 
+ScreenFacts = Any
+"""A plan, the problem in place of one, or what undo changes."""
 KEPT = "What was downloaded stays in the cache of uv or pip, and makes the next set-up quicker."
 """The note about files that undo leaves on disk."""
 
@@ -114,12 +116,12 @@ tpustarter notes where the folder is. No command gets administrator rights.
         """The steps that `y` runs."""
         return [step for step in self._steps if step.state != "done"]
 
-    def on_facts_loaded(self, message: FactsLoaded[Any]) -> None:
+    def on_facts_loaded(self, message: FactsLoaded[ScreenFacts]) -> None:
         self._take(message.facts)
         self.take_keys()
         self.refresh_bindings()
 
-    def _take(self, what: Any) -> None:
+    def _take(self, what: ScreenFacts) -> None:
         """Show a plan or a problem, or ask for confirmation of what undo removes."""
         if isinstance(what, EnvironmentSetup):
             self._setup = what

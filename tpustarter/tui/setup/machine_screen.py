@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
@@ -21,7 +21,7 @@ from tpustarter.tui.app.messages import SETUP, FactsLoaded
 from tpustarter.tui.kit.confirm_commands import ConfirmCommands
 from tpustarter.tui.kit.page import NoticeSheet
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen
+from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen, ScreenFacts
 from tpustarter.tui.setup.step_list import Event
 from tpustarter.tui.setup.values_screen import SetupValuesScreen
 
@@ -110,7 +110,7 @@ you do in another place, such as your own computer.
             can_undo = False
         self.post_message(FactsLoaded(PlannedMachine(setup, can_undo)))
 
-    def _take(self, what: Any) -> None:
+    def _take(self, what: ScreenFacts) -> None:
         """Show a plan or a problem, or ask for confirmation of undo steps."""
         if isinstance(what, PlannedMachine):
             self._planned = what

@@ -11,6 +11,9 @@ from textual.screen import Screen
 
 from tpustarter.tui.terminal.key_queue import SequentialKeys
 
+AnyScreen = Screen[Any]
+"""A screen, whatever it returns: Textual takes no screen of `object` for it."""
+
 
 class AppInternals(SequentialKeys, inherit_bindings=False):
     """An app with access to its driver, filters and event loop."""
@@ -24,7 +27,7 @@ class AppInternals(SequentialKeys, inherit_bindings=False):
         """Replace the line filters of a kind with the given ones."""
         self._filters = [item for item in self._filters if not isinstance(item, kind)] + filters
 
-    def replace_screen(self, screen: Screen[Any]) -> None:
+    def replace_screen(self, screen: AnyScreen) -> None:
         """Replace the current screen."""
         self.switch_screen(screen)  # pyright: ignore[reportUnknownMemberType]
 

@@ -28,5 +28,5 @@ class BrowserDriver(WebDriver):
         """Read keys until the app ends or the connection to the server is lost."""
         super().run_input_thread()
         if not self.exit_event.is_set():
-            app: Any = self._app
+            app: Any = self._app  # Textual knows no `hang_up`
             self._loop.call_soon_threadsafe(app.hang_up)

@@ -67,6 +67,7 @@ class ScreenStream:
 class TerminalDriver(LinuxDriver):
     """A driver that restores the terminal even if starting or stopping fails."""
 
+    # Textual's class has no type of an app that also has the methods of `AppOnTerminal`.
     def __init__(self, app: Any, **options: Any) -> None:
         super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
         self._tutor: AppOnTerminal = app

@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Iterable
-from typing import Any
 
 from textual import events
 from textual.app import App
@@ -32,8 +31,8 @@ LIMIT_S = 0.5
 class SequentialKeys(App[None], inherit_bindings=False):
     """An app that handles keys in the order in which they were typed."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
+    def __init__(self, *, ansi_color: bool | None = None) -> None:
+        super().__init__(ansi_color=ansi_color)
         self._held: deque[events.Key | events.Paste] = deque()
         """Keys and pasted text waiting for the screen."""
         self._just_said: list[str] = []

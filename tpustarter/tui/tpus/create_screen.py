@@ -187,7 +187,11 @@ scripts and several slices.
         draft = self._form.draft
         if not draft.project.strip():
             return self._place.project
-        return None if "project" in draft.errors() else _typed_project(draft.project.strip())
+        return (
+            None
+            if "project" in draft.errors()
+            else project_and_zone.find_project(draft.project.strip())
+        )
 
     @work(thread=True, exit_on_error=False, group=f"{LOOK}-offers")
     def _ask_google(self, project: str, zone: str) -> None:
@@ -367,7 +371,3 @@ scripts and several slices.
         super().on_resize()
         self.set_class(self.size.width >= BESIDE, "-beside")
         self._show()
-
-
-def _typed_project(name: str) -> Project | None:
-    return project_and_zone.find_project(name)

@@ -87,7 +87,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     @property
     def draft(self) -> TpuDraft:
         """The present values of all fields of the form."""
-        values: Any = {
+        values: Any = {  # each field of the form gives the type of its field of the draft
             field: self.query_one(f"#field-{field}", TypedField if field in TYPED else ChosenField)
             for field in ORDER
         }

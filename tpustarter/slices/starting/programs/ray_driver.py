@@ -24,6 +24,8 @@ from argparse import Namespace
 from queue import Empty, SimpleQueue
 from typing import IO, Any, TypedDict
 
+RayObject = Any
+"""The module `ray`, or an object of it; Ray is in no environment but the user's."""
 ACTOR_WAIT_S = 1.0
 FINISH_S = 8.0
 """Seconds that the probes have to exit by themselves after their lifeline has ended."""
@@ -172,15 +174,15 @@ def _read_stdin(size: int) -> bytes:
 class _Run:
     """The actors of one run."""
 
-    def __init__(self, ray: Any, nodes: list[_RayNode], options: Namespace) -> None:
+    def __init__(self, ray: RayObject, nodes: list[_RayNode], options: Namespace) -> None:
         strategies = importlib.import_module("ray.util.scheduling_strategies")
         self._ray = ray
         self._options = options
         self._reached, self._placed, self._ended = options.marks
         self._place = ["--coordinator", f"{nodes[0]['NodeManagerAddress']}:{options.port}"]
         self._place += ["--hosts", str(len(nodes))]
-        self._probe: Any = None
-        self._actors: list[Any] = []
+        self._probe: RayObject = None
+        self._actors: list[RayObject] = []
         self._pending: dict[object, tuple[str, int]] = {}
         self._answered = dict[int, float]()
         for number, node in enumerate(nodes):
@@ -196,7 +198,7 @@ class _Run:
             host = actor.remote()
             self._actors.append(host)
             self._pending[host.__ray_ready__.remote()] = ("ready", number)
-        self._told: Any = SimpleQueue()
+        self._told: SimpleQueue[bytes] = SimpleQueue()
         """Input that follows the probe on stdin, for the first host."""
         self._stopped_at: float | None = None
         self._failed = False

@@ -85,7 +85,7 @@ class BlockRunner:
 
     def show_events(self, message: EventsArrived) -> None:
         """Show the output, drawings and results in the inbox."""
-        events: list[Any] = self._run.take_events(message)
+        events: list[Any] = self._run.take_events(message)  # no type says what a group holds
         for kind, group in groupby(events, type):
             if kind is OutputChunk:
                 if self.turn:

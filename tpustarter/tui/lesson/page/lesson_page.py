@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -23,6 +23,7 @@ from tpustarter.tui.lesson.page.folded_parts import FoldedPart
 from tpustarter.tui.lesson.page.lesson_end import LessonEndView
 from tpustarter.tui.lesson.page.lesson_widgets import KeyHint, make_widgets
 from tpustarter.tui.lesson.page.question import QuestionView
+from tpustarter.tui.terminal.app_internals import AnyScreen
 
 OVERLAP = 2
 """Lines that stay in view when the reader scrolls down by a screen."""
@@ -63,7 +64,7 @@ class LessonPage(VerticalScroll):
             self.watch(self, name, self.mark_soon, init=False)
         self._laid_out: tuple[object, ...] = ()
         """The scroll offset and sizes at the last layout."""
-        after_layout: Signal[Any] = self.screen.screen_layout_refresh_signal  # pyright: ignore
+        after_layout: Signal[AnyScreen] = self.screen.screen_layout_refresh_signal  # pyright: ignore
         after_layout.subscribe(self, self._mark_where_it_is)
         self.watch(self, "virtual_size", self._following.follow_soon, init=False)
 

@@ -18,7 +18,7 @@ from tpustarter.probe.rehearse.jax_types import Device, Executable
 from tpustarter.probe.rehearse.rehearsal_messages import AliasedArtifactFields
 
 Module = Any
-"""A module of MLIR or an operation in it, whose types JAX does not publish."""
+"""A module, operation or attribute of MLIR, whose types JAX does not publish."""
 PORTABLE = b"StableHLO_v"
 """Part of the first bytes of a portable artifact."""
 
@@ -118,7 +118,7 @@ def _main(module: Module) -> Module:
 
 
 def _count_parts(module: Module) -> tuple[int, int]:
-    attributes: Mapping[str, Any] = module.operation.attributes
+    attributes: Mapping[str, Module] = module.operation.attributes
     names = ("mhlo.num_replicas", "mhlo.num_partitions")
     replicas, partitions = (attributes[n].value if n in attributes else None for n in names)
     return replicas or 1, partitions or _count_tiles(module)
@@ -131,7 +131,7 @@ def _count_tiles(module: Module) -> int:
     return max((math.prod(map(int, one.split(","))) for one in tiles), default=1)
 
 
-def _read_shardings(module: Module, name: str) -> list[Any]:
+def _read_shardings(module: Module, name: str) -> list[Module]:
     """Return the attribute with the sharding of each argument or result, or None."""
     main = _main(module)
     count = len(main.type.inputs if name == "arg_attrs" else main.type.results)
@@ -179,7 +179,7 @@ def _donate(module: Module, numbers: Sequence[int]) -> None:
     main.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(one) for one in attributes])
 
 
-def _read_attributes(main: Module) -> list[list[Any]]:
+def _read_attributes(main: Module) -> list[list[Module]]:
     """Return the attributes of each argument."""
     if "arg_attrs" not in main.attributes:
         return [[] for _ in main.type.inputs]

@@ -1,0 +1,104 @@
+"""The results of a job, fetched from a worker: each beside its place until its hash is compared."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from tpustarter.cloud.api.workers import Worker
+from tpustarter.cloud.jobs.worker_calls import AnswerFrame, CallError, WorkerFields, WorkerTasks
+from tpustarter.core import locations
+
+FETCH_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class FetchedFile:
+    """A result that is here now, with the same hash as on the worker."""
+
+    worker: str
+    path: Path
+    bytes: int
+    sha256: str
+
+
+class FetchTask:
+    """The task that fetches the results of a worker over lost connections."""
+
+    def __init__(self, fields: WorkerFields, target: Path) -> None:
+        self._fields = fields
+        self._target = target
+
+    def __call__(
+        self, tasks: WorkerTasks, worker: Worker, put: Callable[[AnswerFrame], None]
+    ) -> None:
+        """Fetch the results of one worker; raises CallError."""
+        have: dict[str, str] = {}
+        attempts = 0
+        while True:
+            attempts += 1
+            try:
+                return self._fetch(tasks, worker, have, put)
+            except CallError as error:
+                if error.is_refused or tasks.stopping.is_set() or attempts == FETCH_ATTEMPTS:
+                    raise
+            tasks.stopping.wait(2.0 ** (attempts - 1))
+
+    def _fetch(
+        self,
+        tasks: WorkerTasks,
+        worker: Worker,
+        have: dict[str, str],
+        put: Callable[[AnswerFrame], None],
+    ) -> None:
+        frames = tasks.call(worker, {**self._fields(worker), "have": have})
+        base = self._target / worker.label.replace("/", "-")
+        is_whole = False
+        with contextlib.closing(frames):
+            for frame in frames:
+                if frame.event == "file":
+                    about = frame.fields
+                    path = _write_result(base, about, frames)
+                    have[str(about["path"])] = str(about["sha256"])
+                    put(AnswerFrame("fetched", {**about, "target": path}))
+                is_whole = frame.event == "done"
+        if not is_whole:
+            raise CallError("was lost: its connection ended before all results were here")
+
+
+def _write_result(base: Path, about: Mapping[str, object], frames: Iterator[AnswerFrame]) -> Path:
+    """Write one result beside its place, compare its hash, and put it there."""
+    name = PurePosixPath(str(about["path"]))
+    target = base / name
+    if name.is_absolute() or ".." in name.parts:
+        raise CallError(f"sent a path outside the folder: {str(name)!a}", is_refused=True)
+    locations.make_missing_folders(target.parent)
+    if base.resolve() not in (target.parent.resolve(), *target.parent.resolve().parents):
+        raise CallError(f"has a result that a link here leads away: {str(name)!a}", is_refused=True)
+    hashed, left = hashlib.sha256(), int(str(about["bytes"]))
+    descriptor, part = tempfile.mkstemp(prefix=".tpustarter-", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            while left > 0:
+                frame = next(frames, None)
+                if frame is None or frame.event != "data":
+                    raise CallError("was lost: its connection ended in the middle of a file")
+                hashed.update(frame.data)
+                file.write(frame.data)
+                left -= len(frame.data)
+            file.flush()
+            os.fsync(file.fileno())
+        if left or hashed.hexdigest() != about["sha256"]:
+            raise CallError(f"has changed {str(name)!a} while it was sent")
+        Path(part).chmod(int(str(about["mode"])) & 0o755 | 0o600)
+        Path(part).replace(target)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
+    locations.chown_to_caller(target)
+    return target

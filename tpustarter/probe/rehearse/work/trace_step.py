@@ -1,0 +1,97 @@
+"""One equation of a trace, with the need of its results and the tally for its work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tpustarter.probe.rehearse.jitted_functions import format_kind
+from tpustarter.probe.rehearse.work.constant_masks import Fact, Parameters
+from tpustarter.probe.rehearse.work.jaxpr import Equation, TraceFrame, count_elements
+from tpustarter.probe.rehearse.work.tally import MatrixType, WorkTally
+
+ALIVE = 1.0
+"""The need of a value that is read, of which nobody knows how much."""
+_PRECISIONS = {"HIGH": 3, "HIGHEST": 6, "BF16_BF16_F32_X3": 3, "BF16_BF16_F32_X6": 6}
+"""Passes over bfloat16 parts of float32 operands. Source: docs.jax.dev, `jax.lax.Precision` and
+`jax.lax.DotAlgorithmPreset` (read 2026-11)."""
+
+
+class Spread(float):
+    """A need of elements in every row and every column, such as a causal mask leaves.
+
+    The half of the scores that a causal mask leaves needs all queries and all keys; half of the
+    scores without this may be those of half the queries.
+    """
+
+
+@dataclass
+class TraceStep:
+    """One equation of a trace, and the need of each of its results."""
+
+    frame: TraceFrame
+    equation: Equation
+    wanted: Sequence[float]
+    tally: WorkTally | None
+    again: bool
+    run: Callable[[TraceFrame, Sequence[float], WorkTally | None], list[float]]
+    """Returns the needs of a program that the equation calls, as `need_rules.trace_needs`."""
+    is_repeated: bool = False
+    """True if an equal operation was counted, whose result a compiler takes for both."""
+
+    @property
+    def params(self) -> Parameters:
+        """The parameters of the equation."""
+        return self.equation.params
+
+    @property
+    def sizes(self) -> list[int]:
+        """Elements of each operand."""
+        return [count_elements(var) for var in self.equation.invars]
+
+    @property
+    def share(self) -> float:
+        """The largest share of a result that is needed."""
+        pairs = zip(self.wanted, self.equation.outvars, strict=True)
+        return max((count / max(1, count_elements(var)) for count, var in pairs), default=0.0)
+
+    @property
+    def row_share(self) -> float:
+        """The share of the rows, and of the columns, of a result that is needed."""
+        return 1.0 if any(isinstance(count, Spread) for count in self.wanted) else self.share
+
+    def fact(self, number: int) -> Fact:
+        """Return the known facts about an operand."""
+        return self.frame.read_fact(self.equation.invars[number])
+
+    def count_products(self, full: float, least: float, types: MatrixType | None = None) -> None:
+        """Add the FLOPs of a matrix product or convolution."""
+        if self.tally is None:
+            return
+        key = types or self._types()
+        self.tally.full[key] += full
+        level = max((self.frame.read_level(var) for var in self.equation.invars), default=0)
+        least = 0 if self.is_repeated else least
+        if level < self.frame.depth:
+            self.tally.hoisted[level, key] += least
+        else:
+            self.tally.least[key] += least
+        self.tally.rematerialized += full if self.again else 0
+
+    def _types(self) -> MatrixType:
+        left, right = (format_kind(var.aval.dtype) for var in self.equation.invars[:2])
+        precision = self.params.get("precision")
+        names = re.findall(r"\w+", str(precision))  # `HIGHEST` for both, or for each
+        passes = max(_PRECISIONS.get(name, 1) for name in names)
+        return left, right, passes if left == right == "f32" else 1
+
+    def leave_out(self, what: str) -> list[float]:
+        """Record a part that is not counted; its operands are read, nobody knows how much."""
+        if self.tally is not None:
+            self.tally.unknown.add(what)
+        return [ALIVE for _ in self.equation.invars]
+
+
+Rule = Callable[[TraceStep, Sequence[TraceFrame]], list[float]]
+"""Adds the work of an equation and returns the needs of its operands, given what it calls."""
