@@ -66,8 +66,9 @@ def test_wording_gets_answer_of_its_kind(
 def test_answers_are_short() -> None:
     """The row's own text is counted; the quoted line and the addresses are not."""
     told = {
-        row.id: " ".join((row.what, row.numbers, row.why, *row.fix, row.never))
+        (row.id, framework): " ".join((row.what, row.numbers, row.why, *fixes, row.never))
         for row in known_failures.read_known_failures()
+        for framework, fixes in {"": row.fix, **row.fix_in}.items()
     }
 
     assert [] == [name for name, text in told.items() if len(text.split()) > WORDS]
@@ -83,9 +84,34 @@ _COSTS = re.compile(
 
 def test_first_advice_costs_and_deletes_nothing() -> None:
     """Advice that looks comes before it."""
-    first = {row.id: row.fix[0] for row in known_failures.read_known_failures()}
+    first = [
+        (row.id, fixes[0])
+        for row in known_failures.read_known_failures()
+        for fixes in (row.fix, *row.fix_in.values())
+    ]
 
-    assert [] == [f"{name}: {fix}" for name, fix in first.items() if _COSTS.match(fix)]
+    assert [] == [f"{name}: {fix}" for name, fix in first if _COSTS.match(fix)]
+
+
+@pytest.mark.parametrize(
+    ("log", "framework"),
+    [
+        ("File '/v/torch_xla/core/xla_model.py', line 5", "torch_xla"),
+        ("File '/v/tensorflow/python/tpu/tpu.py', line 5", "tensorflow"),
+        ("E external/org_tensorflow/tensorflow/core/tpu/tpu_api.cc:7] of any framework", ""),
+        ("E tensorflow/compiler/xla/service/service.cc:7] of any framework", ""),
+    ],
+)
+def test_framework_of_log_chooses_fixes(log: str, framework: str, scanner: FailureScanner) -> None:
+    """Advice is that of the framework; a C++ file of TensorFlow names none."""
+    found = explained(scanner, f"{log}\nUnexpected PJRT_Client_Create_Args size: expected 9, got 8")
+    row = found.matches[0].failure
+
+    shown = explanation_text.list_fixes(found.matches[0], "", found.framework)
+
+    assert framework == found.framework
+    assert len(row.fix_in.get(framework, row.fix)) == len(shown)
+    assert ("tensorflow-tpu" in " ".join(shown)) == (framework == "tensorflow")
 
 
 def test_cuda_logs_are_no_tpu_failures() -> None:

@@ -63,7 +63,7 @@ def test_any_keys_keep_app_usable(stream: list[bytes]) -> None:
                     await pilot.pause()
                 await settle(pilot)
                 assert pilot.app.is_running
-                assert pilot.app.broke is None  # type: ignore[attr-defined]
+                assert pilot.app.first_error is None  # type: ignore[attr-defined]
 
     run(journey)
 

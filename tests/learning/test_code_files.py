@@ -189,7 +189,7 @@ def test_reproducer_of_block_contains_needed_files(tmp_path: Path) -> None:
     bench = ReproducerEnvironment(Path(sys.executable), place, {"PATH": "/usr/bin:/bin"})
 
     assert set() == undefined(made.text) - {"__file__"}
-    assert {"two.txt": "tea pot\n"} == made.beside
+    assert {"two.txt": "tea pot\n"} == made.data_files
     assert "unused" not in made.text
     assert "--code two.txt > two.txt" in " ".join(made.text.split())
     assert "_folder" not in alone.text

@@ -33,7 +33,7 @@ TYPES: dict[type, tuple[str | int, ...]] = {
     report_document.OpenedReportNotes: (*REPORT, "opened"),
     report_comparison.ReportComparison: COMPARISON[:2],
     report_comparison.ComparedReport: (*COMPARISON[:2], "$defs", "report"),
-    report_comparison.ComparedSection: (*COMPARISON, "unanswered", "items"),
+    report_comparison.MissingSection: (*COMPARISON, "unanswered", "items"),
     suspicious_differences.ReportDifference: (*COMPARISON, "differences", "items"),
     run_comparison.RunComparison: (*CHECK, "comparison"),
     run_comparison.ResultChange: (*CHANGES, "results", "items"),

@@ -17,7 +17,7 @@ from tpustarter.probe.finding import Hint
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.tui.app.device_use import DeviceUse
 from tpustarter.tui.app.machine_label import MachineLabel
-from tpustarter.tui.app.shell_variables import format_hint
+from tpustarter.tui.app.shell_variables import add_restart_hint
 from tpustarter.tui.checks.screen import ChecksScreen
 from tpustarter.tui.explain import failed_run
 from tpustarter.tui.explain.screen import CopyableCommand, ExplanationScreen
@@ -361,7 +361,7 @@ def test_absent_tpu_has_no_holder() -> None:
     live.record_holder(DeviceHolder("tpustarter check", 7, "TPU"), print)
 
     assert not live.owns_accelerator
-    assert "no TPU seen, code: pid 7" in live.choose_place(MachineLabel("no TPU seen")).texts()
+    assert "no TPU seen, code: pid 7" in live.choose_label(MachineLabel("no TPU seen")).texts()
 
 
 def test_advice_to_unset_variable_mentions_app_restart() -> None:
@@ -369,5 +369,7 @@ def test_advice_to_unset_variable_mentions_app_restart() -> None:
     stays = Hint.run("tpustarter setup jax", ", where `unset A` does not do")
     unset = Hint.run("unset A B", ", unless you mean it")
 
-    assert stays == format_hint(stays)
-    assert format_hint(unset) == f"{unset}; leave tpustarter with q for that, and start it again"
+    assert stays == add_restart_hint(stays)
+    assert (
+        add_restart_hint(unset) == f"{unset}; leave tpustarter with q for that, and start it again"
+    )

@@ -223,3 +223,18 @@ def test_folder_without_mount_proves_nothing(tmp_path: Path) -> None:
     assert (1, "") == (done.returncode, done.stdout)
     assert f"not so: a file system is mounted on {tmp_path}" in done.stderr
     assert [] == list(tmp_path.iterdir())
+
+
+def test_missing_docker_is_named(tmp_path: Path) -> None:
+    """The name is the one that a person can look for on PATH."""
+    program = str(server_commands.PROGRAMS / "prove_docker.py")
+    done = subprocess.run(
+        [sys.executable, "-IB", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": str(tmp_path)},
+    )
+
+    assert (1, "") == (done.returncode, done.stdout)
+    assert "`docker` on PATH" in done.stderr

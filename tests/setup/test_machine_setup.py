@@ -576,3 +576,15 @@ def test_run_without_root_skips_steps_after_root(tmp_path: Path) -> None:
     setup = MachineSetup("tuning", machine=machine(tmp_path), lessons=declare(tmp_path, *steps))
 
     assert ["mine", "next"] == [step.id for step in setup.list_rootless_steps()]
+
+
+def test_stored_proof_keeps_its_names(tmp_path: Path) -> None:
+    """Another version of tpustarter reads the same record."""
+    here, step = machine(tmp_path), {"id": "tmux", "look": {"package": "tmux"}}
+    [planned] = MachineSetup("tuning", machine=here, lessons=declare(tmp_path, step)).steps
+    changes = change_record.RecordedChanges("tuning")
+    changes.store_proof(planned, (), "it works")
+
+    stored = state.load_state(change_record.STATE)["proved"]["tuning"]  # type: ignore[index]
+    assert {"tmux": {"of": [[*planned.command], []], "said": "it works"}} == stored
+    assert "it works" == changes.proved()["tmux"].output

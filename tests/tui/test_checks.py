@@ -16,8 +16,7 @@ from tpustarter.checking.run.runner import CheckEnded
 from tpustarter.checking.run_progress import RunProgress
 from tpustarter.core.content import Check
 from tpustarter.tui.app.messages import CHECKS
-from tpustarter.tui.checks import check_details, check_list, check_rows
-from tpustarter.tui.checks import status_line as check_end_line
+from tpustarter.tui.checks import check_details, check_list, check_rows, status_line
 from tpustarter.tui.kit.row_list import RowList
 
 MANY = tuple(f"passes_{letter}" for letter in "abcd")
@@ -426,7 +425,7 @@ def test_bar_counts_failures(statuses: Sequence[str], said: str) -> None:
     for n, status in enumerate(statuses):
         known.follow(CheckEnded(result(status, f"jax.n{n}")))
 
-    assert said == check_end_line.format_progress(known)
+    assert said == status_line.format_progress(known)
 
 
 def test_skip_for_missing_resource_is_not_folded() -> None:
@@ -493,7 +492,7 @@ def test_full_screen_shows_log_below_findings(tmp_path: Path) -> None:
 
 def test_bar_uses_available_width() -> None:
     """A third of the screen, and no less than on a narrow one."""
-    narrow, wide = (check_end_line.format_progress(RunProgress(), width) for width in (40, 180))
+    narrow, wide = (status_line.format_progress(RunProgress(), width) for width in (40, 180))
     assert 20 == len(narrow.partition(" ")[0])
     assert 60 == len(wide.partition(" ")[0])
 

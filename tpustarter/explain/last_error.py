@@ -32,8 +32,10 @@ _RICH_ERROR = re.compile(r"\[[\d:/ ]+\] (?:ERROR|CRITICAL)\s")
 """The beginning of an error as Rich logs it, in a narrow column."""
 _QUALIFIED = re.compile(r"(?:[a-z_]\w*\.)+[A-Z]\w*: ")
 """An exception with its module, such as `torch._dynamo.exc.InvalidBackend: `."""
-_PACKAGE = re.compile(r"\b(jax|torch|tensorflow)(?:lib|_xla)?[./]")
-"""Names a framework, in a path or before a dot."""
+_PACKAGE = re.compile(
+    r"\b(jax|torch|tensorflow(?!/(?:c(?:c|ore|ompiler)?/|stream_executor|tsl)))(?:lib|_xla)?[./]"
+)
+"""Names a framework, in a path or before a dot; C++ files of TensorFlow are part of all of them."""
 _LIBRARY = {"torch": "torch_xla"}
 """What computes on a TPU for a package that does not do so by itself."""
 _LOG_WORDS = {

@@ -74,8 +74,8 @@ def make_report(
         section, without = collectors.run_collector(one, context, cleaner)
         sections.append(section)
         left_out += without
-    sections, unproved = _proved(sections, cleaner)
-    left_out += unproved
+    sections, unclean = _omit_unclean(sections, cleaner)
+    left_out += unclean
     unanswered = [one for one in sections if one.state != "answered"]
     document = ReportDocument(
         schema=SCHEMA,
@@ -112,21 +112,21 @@ def _collectors(
     yield from reported_failures.COLLECTORS
 
 
-def _proved(
+def _omit_unclean(
     sections: Iterable[ReportSection], cleaner: Cleaner
 ) -> tuple[list[ReportSection], list[OmittedFact]]:
     """Leave out sections with a text that is unclean now that all names are known."""
     kept: list[ReportSection] = []
     left_out: list[OmittedFact] = []
     for one in sections:
-        why = _unproved([one.facts, one.why], cleaner)
+        why = _find_unclean([one.facts, one.why], cleaner)
         if why:
             left_out.append(OmittedFact(one.name, why))
         kept.append(replace(one, state="left out", facts={}, why=why) if why else one)
     return kept, left_out
 
 
-def _unproved(value: object, cleaner: Cleaner) -> str:
+def _find_unclean(value: object, cleaner: Cleaner) -> str:
     try:
         for text in list_texts(value):
             cleaner.require_clean(text)

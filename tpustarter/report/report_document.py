@@ -14,7 +14,7 @@ import msgspec
 from tpustarter.core.json_values import JsonValue, as_object, is_array, is_object, items_of_type
 from tpustarter.machine import frameworks
 
-ASKED = (*frameworks.FRAMEWORKS, "torch")
+FRAMEWORK_SECTIONS = (*frameworks.FRAMEWORKS, "torch")
 """Sections with results from frameworks."""
 State = Literal["answered", "unanswered", "left out"]
 Figure = bool | int | float
@@ -360,7 +360,7 @@ def read_facts(sections: Iterable[ReportSection]) -> ReportFacts:
         "files": items_of_type(files.get("files"), Reproducer),
         "without": items_of_type(files.get("without"), MissingReproducer),
     }
-    told["frameworks"] = {name: told[name] for name in told if name in ASKED}
+    told["frameworks"] = {name: told[name] for name in told if name in FRAMEWORK_SECTIONS}
     return msgspec.convert(told, ReportFacts)
 
 

@@ -34,7 +34,7 @@ class LessonFiles:
 
     code: str = ""
     """The code before the blocks."""
-    beside: Mapping[str, str] = field(default_factory=dict[str, str])
+    data_files: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts that must be in the reproducer's folder, by file name."""
     notes: tuple[str, ...] = ()
     """Sentences about these texts for the reproducer's opening comment."""
@@ -50,14 +50,14 @@ def find_needed_files(lesson: Lesson, blocks: Iterable[str]) -> LessonFiles:
     wanted = _wanted("\n".join(blocks), texts)
     if not wanted:
         return LessonFiles()
-    beside = {name: texts[name] for name in wanted if not name.endswith(".py")}
+    data_files = {name: texts[name] for name in wanted if not name.endswith(".py")}
     notes = [
         f"It reads {name}, which must lie beside it: "
         f"`{code_files.format_print_command(lesson, name)} > {name}`"
-        for name in beside
+        for name in data_files
     ]
     parts = (_written(name, texts[name]) for name in wanted)
-    return LessonFiles("\n".join([_WRITE, *parts, _WORK_THERE]), beside, tuple(notes))
+    return LessonFiles("\n".join([_WRITE, *parts, _WORK_THERE]), data_files, tuple(notes))
 
 
 def _wanted(code: str, texts: Mapping[str, str]) -> list[str]:

@@ -23,10 +23,10 @@ from tpustarter.reproducing.module_source import (
 )
 from tpustarter.reproducing.statement_names import NameReference
 
-PLAIN = Path(__file__).with_name("probe_stand_in.py")
+STAND_IN_FILE = Path(__file__).with_name("probe_stand_in.py")
 """The stand-in for the probe's modules and for the checks' `_tally.py`."""
 _CHECKS = f"{PACKAGE}checks."
-_PLAIN = "plain"
+_STAND_IN = "plain"
 
 
 class NotStandalone(Exception):  # noqa: N818  it names a kind of file
@@ -44,7 +44,7 @@ class MergedParts:
 
     def has_name(self, name: str) -> bool:
         """Return whether the file contains a name from `probe_stand_in.py`."""
-        return (_PLAIN, name) in self.names
+        return (_STAND_IN, name) in self.names
 
 
 def merge_into_one_text(
@@ -72,9 +72,9 @@ class _Merger:
         self._sources: dict[str, ModuleSource] = {}  # each after the modules that it imports
 
     def merge(self, main: str) -> MergedParts:
-        self._read(_PLAIN)
+        self._read(_STAND_IN)
         self._read(main)
-        pieces = self._needed([(main, "run"), (_PLAIN, "main")])
+        pieces = self._needed([(main, "run"), (_STAND_IN, "main")])
         chosen = self._choose_names(pieces, main)
         blocks = [(piece, _edited(piece, self._edits(piece, chosen))) for piece in pieces]
         return MergedParts(self._imports(pieces), _joined(blocks), chosen)
@@ -82,11 +82,11 @@ class _Merger:
     def _read(self, name: str) -> str:
         """Read a module and its imports, and return its key in `_sources`."""
         path = self._path(name)
-        name = _PLAIN if path == PLAIN else name
+        name = _STAND_IN if path == STAND_IN_FILE else name
         if name in self._sources:
             return name
         text = path.read_text(encoding="utf-8")
-        source = parse_module(name, text.replace("StandIn", "") if name == _PLAIN else text)
+        source = parse_module(name, text.replace("StandIn", "") if name == _STAND_IN else text)
         for local, (module, inner) in list(source.links.items()):
             if inner and self._path(f"{module}.{inner}").is_file():
                 source.links[local] = (self._read(f"{module}.{inner}"), "")
@@ -101,8 +101,8 @@ class _Merger:
     def _path(self, name: str) -> Path:
         """Return a module's file, which may not exist."""
         first, _, last = name.rpartition(".")
-        if name == _PLAIN or first == f"{PACKAGE}probe" or last == "_tally":
-            return PLAIN
+        if name == _STAND_IN or first == f"{PACKAGE}probe" or last == "_tally":
+            return STAND_IN_FILE
         if name.startswith(_CHECKS):
             return self._checks.joinpath(*name.removeprefix(_CHECKS).split(".")).with_suffix(".py")
         inner = name.removeprefix(PACKAGE).split(".")

@@ -73,7 +73,7 @@ class ReproducerFile:
     limit_s: float = 120.0
     block: Block | None = None
     """The lesson block that it reproduces; None for a check."""
-    beside: Mapping[str, str] = field(default_factory=dict[str, str])
+    data_files: Mapping[str, str] = field(default_factory=dict[str, str])
     """Texts that it reads, which must be in the same folder, by file name."""
 
     @property
@@ -180,7 +180,7 @@ def make_block_reproducer(
         place.platform,
         block.timeout_s,
         block,
-        files.beside,
+        files.data_files,
     )
     expected = block.expected_on(place.platform)
     note = (

@@ -71,7 +71,7 @@ def run_file(
     place.mkdir()
     file = place / f"{program.name}.py"
     file.write_text(program.text, encoding="utf-8")
-    for name, text in program.beside.items():
+    for name, text in program.data_files.items():
         (place / name).write_text(text, encoding="utf-8")
     for path in (place, *place.iterdir()):
         locations.chown_to_caller(path)

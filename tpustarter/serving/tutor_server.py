@@ -78,7 +78,7 @@ class TutorServer(Server):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
                 loop.add_signal_handler(number, self._end, number)
-        server_logger.addFilter(_is_no_refusal)
+        server_logger.addFilter(_is_worth_logging)
         runner = web.AppRunner(await self._make_app(), access_log=None, handle_signals=False)
         await runner.setup()  # requests are not logged, because one of them contains the token
         try:
@@ -178,7 +178,7 @@ def is_loopback_name(host: str) -> bool:
     return name in NAMES
 
 
-def _is_no_refusal(record: logging.LogRecord) -> bool:
+def _is_worth_logging(record: logging.LogRecord) -> bool:
     """Return whether a log line from aiohttp reports more than a malformed request.
 
     Malformed requests have been answered already, and any local user can send as many as they like.

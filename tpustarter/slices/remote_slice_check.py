@@ -70,7 +70,7 @@ class RemoteEventSource:
         """Why a host will never arrive, by host number."""
         self._failing: dict[int, str] = {}
         """Why a host that is still trying has not reached host 0 yet, by host number."""
-        self._has_waited = False
+        self._has_stopped_waiting = False
         """True once host 0 has stopped waiting for other hosts."""
         self.tail: list[str] = []
         """Host 0's last output lines that are not events."""
@@ -143,7 +143,7 @@ class RemoteEventSource:
         if isinstance(sender, int):
             self.hosts.follow(sender, event)
         if sender == 0:
-            self._has_waited |= event["event"] == "arrived"
+            self._has_stopped_waiting |= event["event"] == "arrived"
             is_ours = event["event"] in ("started", "ended")  # sent by the probe's supervisor
             return None if is_ours else event
         why = self._redact.redact_text(str(event.get("detail")))
@@ -175,7 +175,7 @@ class RemoteEventSource:
         if not isinstance(host, int):
             return
         self._unreached.setdefault(host, text)
-        if host and not self._has_waited:  # so host 0 does not wait for it until the timeout
+        if host and not self._has_stopped_waiting:  # else host 0 would wait until the timeout
             line = json.dumps({"do": "unreachable", "host": host})
             self._started.tell(0, f"{line}\n".encode())
 

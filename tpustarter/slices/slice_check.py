@@ -34,7 +34,7 @@ from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.probe.slice.messages import CheckFields
 from tpustarter.running.process import Event as ProbeEvent
 from tpustarter.slices import host_facts
-from tpustarter.slices.slice_results import BEFORE_ANYTHING_WAITS, SliceResults
+from tpustarter.slices.slice_results import CHECKS_BEFORE_CONNECTION, SliceResults
 from tpustarter.text import phrases
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class SliceCheck(MachineCheck):
         self.checks += [
             check
             for check in content.read_checks(options.get("checks"))
-            if check.id in BEFORE_ANYTHING_WAITS and check.id not in names
+            if check.id in CHECKS_BEFORE_CONNECTION and check.id not in names
         ]
         self._source: EventSource | None = None
         self._place = _Place()
@@ -295,7 +295,7 @@ class SliceCheck(MachineCheck):
 def _after_arrival(check: Check) -> Check:
     if check.framework == "host":
         return check
-    return replace(check, after=(*BEFORE_ANYTHING_WAITS, *check.after))
+    return replace(check, after=(*CHECKS_BEFORE_CONNECTION, *check.after))
 
 
 def check_command_fields(check: Check, target: Mapping[str, object]) -> CheckFields:

@@ -35,7 +35,7 @@ from tpustarter.text import phrases
 ARRIVED = "host.slice_arrived"
 """The check that waits for all hosts."""
 ALIKE = "host.slice_alike"
-BEFORE_ANYTHING_WAITS = (ARRIVED, ALIKE)
+CHECKS_BEFORE_CONNECTION = (ARRIVED, ALIKE)
 """Checks that have to pass before the hosts are connected to each other."""
 
 HOST = "host:"

@@ -59,7 +59,7 @@ class ComparedReport(msgspec.Struct):
     notes: list[str]
 
 
-class ComparedSection(msgspec.Struct):
+class MissingSection(msgspec.Struct):
     """A section without facts in one of the reports, or in both."""
 
     section: str
@@ -77,7 +77,7 @@ class ReportComparison(msgspec.Struct):
     a: ComparedReport
     b: ComparedReport
     differences: list[ReportDifference]
-    unanswered: list[ComparedSection]
+    unanswered: list[MissingSection]
     compared: int
     expected: int
     pseudonyms: bool
@@ -220,7 +220,7 @@ def _has_pseudonym(row: ReportDifference) -> bool:
 
 def _unanswered(
     a: Mapping[str, ReportSection], b: Mapping[str, ReportSection]
-) -> Iterator[ComparedSection]:
+) -> Iterator[MissingSection]:
     for name in dict.fromkeys((*a, *b)):
         missing = {key: one for key, one in (("a", a), ("b", b)) if not _answered(one, name)}
         if missing:
@@ -228,4 +228,4 @@ def _unanswered(
                 str(one[name].why) if name in one else "it was not asked"
                 for one in missing.values()
             ]
-            yield ComparedSection(name, (a.get(name) or b[name]).title, [*missing], why)
+            yield MissingSection(name, (a.get(name) or b[name]).title, [*missing], why)

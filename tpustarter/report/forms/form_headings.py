@@ -17,7 +17,7 @@ from tpustarter.report.forms import (
     reproducer_files,
 )
 from tpustarter.report.forms.report_view import ReportView, fence_text
-from tpustarter.report.report_document import ASKED, FrameworkFacts
+from tpustarter.report.report_document import FRAMEWORK_SECTIONS, FrameworkFacts
 
 YOURS = "<!-- Yours to write: {} -->"
 NO_RESPONSE = "_No response_"
@@ -76,7 +76,7 @@ def format_symptoms(view: ReportView) -> Iterator[str]:
         yield "The last line of the log that looks like an error:"
         yield from fence_text(last)
     told: set[str] = set()
-    for name in ASKED:
+    for name in FRAMEWORK_SECTIONS:
         facts = view.facts.framework(name)
         if error := facts.error.strip():
             yield f"{name} said:"

@@ -20,7 +20,7 @@ from tpustarter.report.forms import (
     reproducer_files,
 )
 from tpustarter.report.forms.report_view import ReportView, escape_text
-from tpustarter.report.report_document import ASKED
+from tpustarter.report.report_document import FRAMEWORK_SECTIONS
 from tpustarter.text import phrases
 
 LONGEST = 60_000
@@ -88,9 +88,10 @@ def _happens(view: ReportView) -> Iterator[str]:
                 + (slow if one.step.startswith("import ") else "")
             )
         told.add(one.step)
-    slow = list(
-        filter(None, (report_summary.describe_unfinished_import(view, name) for name in ASKED))
+    described = (
+        report_summary.describe_unfinished_import(view, name) for name in FRAMEWORK_SECTIONS
     )
+    slow = list(filter(None, described))
     if slow:  # torch_xla imports torch first, so one sentence is enough
         yield f"**Slow**: {slow[0]}. `tpustarter report --wait 300` waits longer."
     if not view.first.hung:
@@ -101,7 +102,7 @@ def _errors(view: ReportView) -> Iterator[str]:
     """Yield the errors, the most telling first, and at the end a sentence that there are none."""
     if last := view.facts.known.last_error:
         yield f"the log ends in {_short(last)}"
-    for name in ASKED:
+    for name in FRAMEWORK_SECTIONS:
         facts = view.facts.framework(name)
         if error := facts.error.strip():
             yield f"{name} fails with {_short(error.splitlines()[-1])}"

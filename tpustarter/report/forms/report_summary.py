@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tpustarter.report.collect.framework_probe import ASIDE
 from tpustarter.report.forms.report_view import ReportView
-from tpustarter.report.report_document import ASKED, Figure
+from tpustarter.report.report_document import FRAMEWORK_SECTIONS, Figure
 from tpustarter.text import phrases
 
 _GIB = 1 << 30
@@ -108,7 +108,7 @@ _STATES = {
 
 
 def _asked(view: ReportView) -> Iterator[tuple[str, str]]:
-    for name in ASKED:
+    for name in FRAMEWORK_SECTIONS:
         facts = view.facts.framework(name)
         if not facts.steps:
             continue

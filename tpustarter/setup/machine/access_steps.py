@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tpustarter.machine import host
 from tpustarter.setup.machine import registry_sign_in
-from tpustarter.setup.machine.step_kind import Before, StepKind, StepState
+from tpustarter.setup.machine.step_kind import EarlierSetting, StepKind, StepState
 
 MAX_BYTES = 4 * 1024 * 1024
 
@@ -40,7 +40,7 @@ class GroupMember(StepKind):
         """Return the command that adds the user, keeping the user's other groups."""
         return ("usermod", "--append", "--groups", self.group, self.user)
 
-    def undo(self, before: Before) -> tuple[str, ...]:
+    def undo(self, before: EarlierSetting) -> tuple[str, ...]:
         """Return the command that removes the user from the group."""
         del before
         return ("gpasswd", "--delete", self.user, self.group)
@@ -76,7 +76,7 @@ class RegistryStep(StepKind):
         """Return the command that writes the entry."""
         return ("gcloud", "auth", "configure-docker", self.name, "--quiet")
 
-    def undo(self, before: Before) -> tuple[str, ...]:
+    def undo(self, before: EarlierSetting) -> tuple[str, ...]:
         """Return the command that removes the entry."""
         path = str(self.machine.path(self._path))
         return (

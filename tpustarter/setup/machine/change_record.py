@@ -16,7 +16,7 @@ from tpustarter.core import state
 from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import Problem
 from tpustarter.setup.environment.steps import SetupStep
-from tpustarter.setup.machine.step_kind import Before
+from tpustarter.setup.machine.step_kind import EarlierSetting
 
 STATE = "setup-machine"
 """Name of the state file."""
@@ -30,8 +30,8 @@ Circumstances = tuple[list[str], list[list[str]]]
 class ProvedStep(msgspec.Struct):
     """The record of a successful proof, and the states of the steps it depended on."""
 
-    of: Circumstances
-    said: str = ""
+    circumstances: Circumstances = msgspec.field(name="of")
+    output: str = msgspec.field(default="", name="said")
 
 
 _PARTS: dict[str, object] = {
@@ -45,7 +45,7 @@ def _stored() -> dict[str, dict[str, object]]:
     try:
         stored = state.read_state_or_raise(STATE) or {}
         for name, part in stored.items():
-            msgspec.convert(part, _PARTS.get(name, dict[str, Before]))
+            msgspec.convert(part, _PARTS.get(name, dict[str, EarlierSetting]))
         return msgspec.convert(stored, dict[str, dict[str, object]])
     except msgspec.ValidationError:
         pass
@@ -65,11 +65,11 @@ class RecordedChanges:
 
     profile: str
 
-    def read_earlier_settings(self) -> dict[str, Before]:
+    def read_earlier_settings(self) -> dict[str, EarlierSetting]:
         """Return the steps carried out on this machine, each with the setting before it."""
-        return msgspec.convert(_stored().get(self.profile) or {}, dict[str, Before])
+        return msgspec.convert(_stored().get(self.profile) or {}, dict[str, EarlierSetting])
 
-    def remember(self, step_id: str, before: Before, *, anew: bool = False) -> None:
+    def remember(self, step_id: str, before: EarlierSetting, *, anew: bool = False) -> None:
         """Record the setting before a step's first change; with `anew`, replace the record."""
         befores = self.read_earlier_settings()
         if anew or step_id not in befores:
@@ -99,10 +99,10 @@ class RecordedChanges:
     def _part(self, name: str) -> dict[str, object]:
         return as_object(_stored().get(name, {}).get(self.profile))
 
-    def store_proof(self, step: SetupStep, above: Sequence[SetupStep], said: str) -> None:
+    def store_proof(self, step: SetupStep, above: Sequence[SetupStep], output: str) -> None:
         """Record a successful proof."""
-        proved = {"of": list_circumstances(step, above), "said": said}
-        self.store(PROVED, {**self._part(PROVED), step.id: proved})
+        proof = msgspec.to_builtins(ProvedStep(list_circumstances(step, above), output))
+        self.store(PROVED, {**self._part(PROVED), step.id: proof})
 
     def store(self, part: str, value: Mapping[str, object]) -> None:
         """Save a part of this profile's record; an empty part is removed."""

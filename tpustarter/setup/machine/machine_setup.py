@@ -35,7 +35,7 @@ class MachineSetup(EnvironmentSetup):
         *,
         machine: host.Machine | None = None,
         lessons: Path | None = None,
-        root: root_commands.Leave = False,
+        root: root_commands.RootPermission = False,
         told: Mapping[str, str] | None = None,
         only: Sequence[str] = (),
     ) -> None:

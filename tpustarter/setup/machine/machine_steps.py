@@ -168,8 +168,8 @@ class MachineSteps:
     def _look_for_proof(self, step: SetupStep) -> StepState:
         # A proof counts while its command and the steps before it are unchanged.
         proved = self._changes.proved().get(step.id)
-        if proved and proved.of == list_circumstances(step, self.steps):
-            return StepState("done", proved.said)
+        if proved and proved.circumstances == list_circumstances(step, self.steps):
+            return StepState("done", proved.output)
         return StepState("todo")
 
     def _how_far(self, step: SetupStep, seen: StepState) -> tuple[State, str]:

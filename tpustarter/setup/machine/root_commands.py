@@ -21,7 +21,7 @@ SUDO = ("sudo", "-n")
 NOT_ALLOWED = "it needs root, which `--root` allows once you have read its command"
 NOT_SEEN = "it needs root, and its command is not the one that you said yes to"
 
-Leave = bool | Collection[tuple[str, ...]]
+RootPermission = bool | Collection[tuple[str, ...]]
 """True if commands may run as root, or exactly the commands that may."""
 
 
@@ -40,13 +40,15 @@ def sudo_prefix(needs: Sequence[str]) -> tuple[str, ...]:
     return SUDO if NEED in needs and os.geteuid() != 0 else ()
 
 
-def explain_obstacle(command: tuple[str, ...], needs: Sequence[str], leave: Leave) -> str:
+def explain_obstacle(
+    command: tuple[str, ...], needs: Sequence[str], permission: RootPermission
+) -> str:
     """Return why a command may not run, or an empty string if it may."""
-    if NEED not in needs or leave is True:
+    if NEED not in needs or permission is True:
         return ""
-    if not leave:
+    if not permission:
         return NOT_ALLOWED
-    return "" if command in leave else NOT_SEEN
+    return "" if command in permission else NOT_SEEN
 
 
 def explain_refusal(command: Sequence[str], output: Sequence[str], options: str) -> str:

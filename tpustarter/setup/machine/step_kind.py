@@ -10,7 +10,7 @@ import msgspec
 
 from tpustarter.setup.environment.steps import State
 
-Before = str | list[str] | Annotated[dict[str, list[str]], msgspec.Meta(min_length=1)]
+EarlierSetting = str | list[str] | Annotated[dict[str, list[str]], msgspec.Meta(min_length=1)]
 """A setting before its change, as it is recorded: a text, names, or names by kind."""
 
 
@@ -20,7 +20,7 @@ class StepState:
 
     state: State
     note: str = ""
-    before: Before = ""
+    before: EarlierSetting = ""
 
 
 class StepKind(ABC):
@@ -38,11 +38,11 @@ class StepKind(ABC):
         """Return the command for the step, or an empty tuple if the header has it."""
         return ()
 
-    def undo(self, before: Before) -> tuple[str, ...]:
+    def undo(self, before: EarlierSetting) -> tuple[str, ...]:
         """Return the command that restores the earlier setting; empty if the header has it."""
         del before
         return ()
 
-    def make_undo_record(self, before: Before) -> Before:
+    def make_undo_record(self, before: EarlierSetting) -> EarlierSetting:
         """Return the record that undo needs, once the step is done."""
         return before

@@ -29,7 +29,7 @@ from tpustarter.machine import host
 from tpustarter.setup.machine import dpkg, marked_lines
 from tpustarter.setup.machine.access_steps import GroupMember, RegistryStep
 from tpustarter.setup.machine.machine_settings import SETTINGS
-from tpustarter.setup.machine.step_kind import Before, StepKind, StepState
+from tpustarter.setup.machine.step_kind import EarlierSetting, StepKind, StepState
 from tpustarter.text import phrases
 
 Look = dict[str, str | list[str]]
@@ -75,16 +75,16 @@ class PackageStep(StepKind):
             return ("sh", "-c", script, "apt-get", "--reinstall", *self.names)
         return ("sh", "-c", _INSTALL, "apt-get", *self.names)
 
-    def undo(self, before: Before) -> tuple[str, ...]:
+    def undo(self, before: EarlierSetting) -> tuple[str, ...]:
         """Return the command that removes the added packages that no other package needs."""
         words = dpkg.read_packages(self.machine).list_removable(self._came(before), self.names)
         return ("sh", "-c", _PURGE, "dpkg", *words) if words else ()
 
-    def make_undo_record(self, before: Before) -> Before:
+    def make_undo_record(self, before: EarlierSetting) -> EarlierSetting:
         """Return the added packages: the named ones, and those that apt installed for them."""
         return {"came": self._came(before)}
 
-    def _came(self, before: Before) -> list[str]:
+    def _came(self, before: EarlierSetting) -> list[str]:
         recorded = before if isinstance(before, dict) else {}
         if "installed" in recorded:
             return dpkg.read_packages(self.machine).list_added(self.names, recorded["installed"])
@@ -143,7 +143,7 @@ class MarkedLinesStep(StepKind):
         """Return the command that adds the lines to the file."""
         return _program("add", self.machine, self.path, self.name, *self.lines)
 
-    def undo(self, before: Before) -> tuple[str, ...]:
+    def undo(self, before: EarlierSetting) -> tuple[str, ...]:
         """Return the command that removes the lines that this step added."""
         return _program("take", self.machine, self.path, self.name, str(before))
 
@@ -181,7 +181,7 @@ class FileStep(StepKind):
         """Return the command that creates the file."""
         return _program("make", self.machine, self.path, *self.lines)
 
-    def undo(self, before: Before) -> tuple[str, ...]:
+    def undo(self, before: EarlierSetting) -> tuple[str, ...]:
         """Return the command that removes the file."""
         del before
         return _program("remove", self.machine, self.path, *self.lines)
@@ -209,7 +209,7 @@ class FolderStep(StepKind):
         """Return the command that creates the folder."""
         return ("mkdir", "-p", str(self.machine.path(self.path)))
 
-    def undo(self, before: Before) -> tuple[str, ...]:
+    def undo(self, before: EarlierSetting) -> tuple[str, ...]:
         """Return the command that removes the folders that were missing, the deepest first."""
         return ("rmdir", "--ignore-fail-on-non-empty", *before)
 
@@ -252,11 +252,11 @@ class SettingStep(StepKind):
         """Return the other kind's command."""
         return self.other.command() if self.other else ()
 
-    def undo(self, before: Before) -> tuple[str, ...]:
+    def undo(self, before: EarlierSetting) -> tuple[str, ...]:
         """Return the other kind's undo."""
         return self.other.undo(before) if self.other else ()
 
-    def make_undo_record(self, before: Before) -> Before:
+    def make_undo_record(self, before: EarlierSetting) -> EarlierSetting:
         """Return the other kind's record."""
         return self.other.make_undo_record(before) if self.other else before
 

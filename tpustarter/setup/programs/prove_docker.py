@@ -110,7 +110,7 @@ def run_docker(*words: str, data: bytes | None = None) -> str:
     """Run Docker and return its output; exit with the last line of its errors if it fails."""
     program = shutil.which("docker")
     if program is None:
-        sys.exit("there is no `run_docker` on PATH")
+        sys.exit("there is no `docker` on PATH")
     try:
         done = subprocess.run(
             [program, *words], input=data, capture_output=True, check=False, timeout=START_S

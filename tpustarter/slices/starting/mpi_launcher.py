@@ -28,7 +28,7 @@ from tpustarter.slices.starting.labelled_output import LabelFormat
 from tpustarter.slices.starting.ssh_launcher import strip_user_and_port
 from tpustarter.slices.starting.start_request import HostCommand, StartRequest
 
-TOLD_SINCE = 5
+FIRST_UNRECOGNISED = 5
 """First version that JAX does not recognise, and that gives only the first host a stdin."""
 LABELS = LabelFormat(re.compile(rb"\[\d+,(\d+)\]<std(?:out|err)>:"), within=True)
 LABELS_5 = LabelFormat(
@@ -43,9 +43,9 @@ def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
     Raises:
         Problem: This version needs an option that the request lacks.
     """
-    version = int(request.options.get("version") or TOLD_SINCE - 1)
+    version = int(request.options.get("version") or FIRST_UNRECOGNISED - 1)
     shared = bool(request.options.get("shared"))
-    if version >= TOLD_SINCE and not shared:
+    if version >= FIRST_UNRECOGNISED and not shared:
         raise Problem(
             f"Open MPI {version} does not bring the probe to other hosts",
             hint="name a folder that all hosts share, or use `--start ssh`",
@@ -62,7 +62,7 @@ def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
         # Otherwise a host's process is bound to one core.
         "--bind-to",
         "none",
-        *(["--output", "tag"] if version >= TOLD_SINCE else ["--tag-output"]),
+        *(["--output", "tag"] if version >= FIRST_UNRECOGNISED else ["--tag-output"]),
         *(["--stdin", "none"] if shared else ["--stdin", "all"]),
         *shlex.split(request.options.get("mpi", "")),
         "sh",
@@ -75,7 +75,7 @@ def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
             name="mpirun",
             archive=None if shared else request.archive,
             marks=True,
-            labels=LABELS_5 if version >= TOLD_SINCE else LABELS,
+            labels=LABELS_5 if version >= FIRST_UNRECOGNISED else LABELS,
         ),
     )
 
@@ -83,7 +83,7 @@ def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
 def _place(request: StartRequest, version: int) -> str:
     """Return the options of `slice` if JAX detects no hosts, or not the right coordinator."""
     coordinator = request.options.get("coordinator")
-    if version < TOLD_SINCE and not coordinator:
+    if version < FIRST_UNRECOGNISED and not coordinator:
         return ""
     if not coordinator and not request.hosts:
         raise Problem(

@@ -93,7 +93,7 @@ class DeviceUse:
         holder = self.holder
         return holder is not None and holder.accelerator is not None
 
-    def choose_place(self, machine: MachineLabel) -> MachineLabel:
+    def choose_label(self, machine: MachineLabel) -> MachineLabel:
         """Return the label for all headings, with the process that holds the device, if any."""
         return machine if self.holder is None else machine.add_holder(self.holder)
 

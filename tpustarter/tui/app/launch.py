@@ -55,8 +55,8 @@ def run_app(app: TerminalApp | None = None, *, mouse: bool | None = None) -> int
         gc.enable()
         for number, handler in handlers.items():
             signal.signal(number, handler)
-    if app.broke:
-        raise app.broke
+    if app.first_error:
+        raise app.first_error
     return app.return_code or 0
 
 
@@ -123,7 +123,7 @@ class TerminalApp(TpustarterApp):
 
     def end_as_bug(self, error: BaseException) -> None:
         """Close the app; `run_app` raises the error once the terminal is restored."""
-        self.broke = self.broke or error
+        self.first_error = self.first_error or error
         self.call_in_loop(self.exit, None, ExitCode.BUG)
 
     def _end_task(self, _: object, context: dict[str, object]) -> None:

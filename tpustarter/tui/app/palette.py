@@ -19,7 +19,7 @@ from textual.worker import WorkerCancelled
 
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.page import RELEASE
-from tpustarter.tui.kit.row_list import mark_row
+from tpustarter.tui.kit.row_list import paint_highlight
 from tpustarter.tui.kit.text_layout import LaidOutLines, TextLine, style_sentence, wrap_text
 from tpustarter.tui.lesson.page.lesson_commands import describe_shell
 from tpustarter.tui.terminal.widget_internals import SearchedPalette
@@ -49,7 +49,7 @@ class ActionList(CommandList):
 
     def render_line(self, y: int) -> Strip:
         """Render a line, marking the highlighted action even on terminals without colours."""
-        return mark_row(self, super().render_line(y), is_in_use=True)
+        return paint_highlight(self, super().render_line(y), is_in_use=True)
 
 
 class ActionLine(LaidOutLines):

@@ -126,10 +126,10 @@ def find_worker_error(event: Worker.StateChanged) -> BaseException | None:
 class AppSession(AppInternals, inherit_bindings=False):
     """The app state shared by all screens."""
 
-    place: reactive[MachineLabel] = reactive(MachineLabel())
+    heading_label: reactive[MachineLabel] = reactive(MachineLabel())
     """The right part of each screen's heading: the machine or the holder of its device."""
     go: Routes
-    broke: BaseException | None = None
+    first_error: BaseException | None = None
     """The first unexpected exception, which `run_app` raises when the app has ended."""
 
     def __init__(
@@ -157,7 +157,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         """Values entered for a set-up's steps, by profile."""
         self.tpu_draft: TpuDraft | None = None
         """Values entered for a TPU that has not been requested yet."""
-        self.where = MachineLabel()
+        self.machine_label = MachineLabel()
         self.holder: DeviceHolder | None = None
         self.on_tpu: bool | None = None
         """True if lessons and checks run on a TPU; None until the machine has been examined."""
@@ -228,10 +228,10 @@ class AppSession(AppInternals, inherit_bindings=False):
         """
         self.remove_toasts(event.notification.message)
 
-    def show_place(self, where: MachineLabel, *, on_tpu: bool, lacks_tpu: bool) -> None:
+    def show_machine(self, label: MachineLabel, *, on_tpu: bool, lacks_tpu: bool) -> None:
         """Show the machine in the heading, once facts about it are available."""
-        self.where, self.on_tpu, self.live.lacks_tpu = where, on_tpu, lacks_tpu
-        self.place = self.live.choose_place(where)
+        self.machine_label, self.on_tpu, self.live.lacks_tpu = label, on_tpu, lacks_tpu
+        self.heading_label = self.live.choose_label(label)
 
     def on_device_held(self, message: messages.DeviceHeld) -> None:
         """Show the device's holder, and schedule the release of an idle process."""
@@ -241,7 +241,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         self._idle_timer = self.set_timer(self.live.idle_s, self.release_lesson) if idle else None
         if message.holder != self.holder:
             self.holder = message.holder
-            self.place = self.live.choose_place(self.where)
+            self.heading_label = self.live.choose_label(self.machine_label)
             if self.screen_stack:  # empty while the app closes
                 self.screen.refresh_bindings()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tpustarter.probe.finding import Hint
 
 
-def format_hint(hint: Hint) -> str:
+def add_restart_hint(hint: Hint) -> str:
     """Extend a hint to unset a shell variable, because the app must be restarted."""
     if (hint.command or "").startswith("unset "):
         return f"{hint}; leave tpustarter with q for that, and start it again"

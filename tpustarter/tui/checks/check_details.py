@@ -16,7 +16,7 @@ from tpustarter.core.content import Check
 from tpustarter.text import bars
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.shell_variables import format_hint
+from tpustarter.tui.app.shell_variables import add_restart_hint
 from tpustarter.tui.checks.check_explanation import CheckExplanation
 from tpustarter.tui.kit import painted_drawings
 from tpustarter.tui.kit.markdown_text import colour_code
@@ -53,10 +53,10 @@ def describe_result(result: Result, source: str = "") -> Iterator[LaidOutLines |
             yield Content("      ") + painted_drawings.colour_bar(filled)
         if finding["hint"] and verdict != "ok":  # a hint is useless if the claim holds
             yield HangingText(
-                "      ", style_sentence(format_commands(format_hint(read_hint(finding))))
+                "      ", style_sentence(format_commands(add_restart_hint(read_hint(finding))))
             )
     if result.status == "error" or (result.status in ("fail", "warn") and not _has_hint(result)):
-        yield HangingText("do    ", style_sentence(format_hint(next_step.choose_hint(result))))
+        yield HangingText("do    ", style_sentence(add_restart_hint(next_step.choose_hint(result))))
     if result.lesson:
         yield HangingText("read  ", f"{escape_text(result.lesson)} (o)")
     if source:

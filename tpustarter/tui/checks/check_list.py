@@ -114,18 +114,18 @@ class CheckList(RunProgress):
         )
 
 
-class MarkedCheck:
+class CheckHighlight:
     """The highlighted row, which follows the run until the user moves it, and the previous row."""
 
     def __init__(self) -> None:
-        self._marked: str | None = None
+        self._highlighted: str | None = None
         """The row highlighted by the program."""
         self._left, self._left_at = "", 0.0
         """The previously highlighted row, and the time at which the highlight left it."""
 
     def is_following(self, chosen: str | None) -> bool:
         """Return whether the highlight follows the run, because the user has not moved it."""
-        return chosen in (None, self._marked)
+        return chosen in (None, self._highlighted)
 
     def find_row(self, known: CheckList, ids: Sequence[str]) -> str | None:
         """Return the row to highlight: the running check, or the first row after the run."""
@@ -133,9 +133,9 @@ class MarkedCheck:
 
     def record_row(self, chosen: str | None) -> None:
         """Record the row that the program has highlighted."""
-        if chosen != self._marked:
-            self._left, self._left_at = self._marked or "", time.monotonic()
-            self._marked = chosen
+        if chosen != self._highlighted:
+            self._left, self._left_at = self._highlighted or "", time.monotonic()
+            self._highlighted = chosen
 
     @property
     def seen_row(self) -> str:

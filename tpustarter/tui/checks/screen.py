@@ -21,9 +21,7 @@ from tpustarter.learning.progress import lesson_progress
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import CHECKS, LOOK, EventsArrived, FactsLoaded
-from tpustarter.tui.checks import check_explanation as check_about
-from tpustarter.tui.checks import check_rows
-from tpustarter.tui.checks import status_line as check_end_line
+from tpustarter.tui.checks import check_explanation, check_rows, status_line
 from tpustarter.tui.checks.check_details import (
     describe_check,
     describe_claim,
@@ -31,13 +29,13 @@ from tpustarter.tui.checks.check_details import (
     format_check_details,
 )
 from tpustarter.tui.checks.check_explanation import CheckExplanation
-from tpustarter.tui.checks.check_list import CheckList, MarkedCheck
+from tpustarter.tui.checks.check_list import CheckHighlight, CheckList
 from tpustarter.tui.checks.check_rows import STOPPED, WORDS
 from tpustarter.tui.explain import failed_run
 from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.safe_text import clean_text
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import StackedText
 
 LISTED_BESIDE = 150
@@ -81,12 +79,14 @@ class ChecksScreen(ListWithDetails):
         self._request = request
         self._list = CheckList()
         self._selfcheck: MachineCheck | None = None
-        self.live_run = self._run = LiveRun[Event | Run | list[Check]](self, CHECKS, self._tick)
+        self.runner = self._runner = ScreenRunner[Event | Run | list[Check]](
+            self, CHECKS, self._tick
+        )
         self._about: dict[str, CheckExplanation] = {}
         """The explanations read so far, by check id."""
         self._log_of: str | None = None
         """The check whose log is shown; highlighting another check closes the log."""
-        self._mark = MarkedCheck()
+        self._highlight = CheckHighlight()
         self._opened = ""
         """The check shown on the whole screen, whose row may have been folded since."""
 
@@ -96,7 +96,7 @@ class ChecksScreen(ListWithDetails):
 
     def _start(self, request: CheckRequest) -> None:
         self._list.begin()
-        self._run.begin(partial(self._play, request))
+        self._runner.begin(partial(self._play, request))
         self.refresh_bindings()
 
     def _play(self, request: CheckRequest) -> Iterator[Event | Run | list[Check]]:
@@ -106,7 +106,7 @@ class ChecksScreen(ListWithDetails):
         selfcheck = MachineCheck(request, machine=app.machine, checks=app.checks)
         self._selfcheck = selfcheck
         yield selfcheck.checks
-        self._run.on_stop(selfcheck.stop)
+        self._runner.on_stop(selfcheck.stop)
         yield from self._events(selfcheck)
         if not request.ids:
             lesson_progress.record_check(selfcheck.run)
@@ -130,7 +130,7 @@ class ChecksScreen(ListWithDetails):
 
     def show_error(self, error: BaseException) -> None:
         """Show why nothing was run; a stop by the user is not an error."""
-        if isinstance(error, Problem) and self._run.is_stopped:
+        if isinstance(error, Problem) and self._runner.is_stopped:
             self.show_text("Stopped before anything was run. Press Esc to go back.")
         else:
             super().show_error(error)
@@ -140,9 +140,9 @@ class ChecksScreen(ListWithDetails):
         return super().can_stop and not (self._selfcheck and self._selfcheck.is_over)
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        for event in self._run.take_events(message):
+        for event in self._runner.take_events(message):
             self._follow(event)
-        if not self._run.is_busy:
+        if not self._runner.is_busy:
             self._finish()
         self._show()
         self.refresh_bindings()
@@ -155,65 +155,67 @@ class ChecksScreen(ListWithDetails):
         else:
             self._list.follow(event)
             if isinstance(event, PlanMade):
-                self.show_text(check_end_line.format_run_target(event.run), where="opening")
+                self.show_text(status_line.format_run_target(event.run), where="opening")
 
     def _finish(self) -> None:
         if self._list.run is None:  # it failed, or its request was rejected
             self._list.end(Run("", "", self._request.level))
         self._selfcheck = None
         self.show_text("")
-        self._say_the_end()
+        self._show_end()
 
-    def _say_the_end(self) -> None:
+    def _show_end(self) -> None:
         """Show the run's headline and, if it fits, the next key."""
         run = self._list.run
         if not run or not run.results:
             return
-        line, hint = check_end_line.format_headline(run, self._request), ""
+        line, hint = status_line.format_headline(run, self._request), ""
         if self.size.height >= LOW and not self._shows_log:
-            result = self._marked_result()
+            result = self._highlighted_result()
             hint = (
-                check_end_line.format_help_key(result)
+                status_line.format_help_key(result)
                 if self._opened
-                else check_end_line.format_next_key(run)
+                else status_line.format_next_key(run)
             )
         self.show_text(f"{line}\n{hint}" if hint else line)
 
     def _tick(self) -> None:
         if self._list.running:
             self.query_one(RowList).change(self._list.row(self._list.running, self.size.width))
-        elif self._run.is_stopped or not self._list.results:
-            activity = "stopping" if self._run.is_stopped else "choosing the Python and starting it"
+        elif self._runner.is_stopped or not self._list.results:
+            activity = (
+                "stopping" if self._runner.is_stopped else "choosing the Python and starting it"
+            )
             self.show_text(f"{activity}, {self._list.seconds:.0f} s")
 
     def _show(self) -> None:
         known, ids = self._list, self._list.ids()
         if not known.run:
-            line = check_end_line.format_progress(known, self.size.width)
-            self.show_text(line + ", stopping" * self._run.is_stopped)
+            line = status_line.format_progress(known, self.size.width)
+            self.show_text(line + ", stopping" * self._runner.is_stopped)
         self.set_area_title(
             "rows", check_rows.format_tally(known.results.values(), len(known.checks))
         )
         rows = self.query_one(RowList)
-        follows = self._mark.is_following(rows.highlighted_id)
-        mark = self._mark.find_row(known, ids) if follows else None
+        follows = self._highlight.is_following(rows.highlighted_id)
+        row = self._highlight.find_row(known, ids) if follows else None
         width, has_names = self.size.width, self.has_class("-airy")
-        rows.show([known.row(one, width, has_names=has_names) for one in ids], highlight=mark)
+        rows.show([known.row(one, width, has_names=has_names) for one in ids], highlight=row)
         if follows:
-            self._mark.record_row(rows.highlighted_id)
+            self._highlight.record_row(rows.highlighted_id)
         self._show_details()
 
     @on(RowList.OptionHighlighted)
-    def show_marked_details(self) -> None:
+    def show_highlighted_details(self) -> None:
         """Show the highlighted check's details, and close another check's log."""
         if self._log_of not in (None, self._chosen):
             self._log_of = None
-            self._say_the_end()
+            self._show_end()
         self._show_details()
         self.refresh_bindings()
 
     def _show_details(self) -> None:
-        result, chosen = self._marked_result(), self._chosen
+        result, chosen = self._highlighted_result(), self._chosen
         self.set_area_title(
             "details", f"{result.id}: {WORDS[result.status].lower()}" if result else chosen
         )
@@ -240,7 +242,7 @@ class ChecksScreen(ListWithDetails):
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _look(self, check: Check) -> None:
-        about = check_about.read_explanation(check, self.tutor.lessons)
+        about = check_explanation.read_explanation(check, self.tutor.lessons)
         self.post_message(FactsLoaded((check.id, about)))
 
     def on_facts_loaded(self, message: FactsLoaded[tuple[str, CheckExplanation]]) -> None:
@@ -256,10 +258,10 @@ class ChecksScreen(ListWithDetails):
     @property
     def _meant(self) -> str:
         """The id that a key acts on; the user may not have noticed yet that the highlight moved."""
-        seen = self._mark.seen_row if self._run.is_busy else ""
+        seen = self._highlight.seen_row if self._runner.is_busy else ""
         return self._opened or (seen if seen in self._list.checks else self._chosen)
 
-    def _marked_result(self) -> Result | None:
+    def _highlighted_result(self) -> Result | None:
         return self._list.results.get(self._chosen)
 
     def action_details(self) -> None:
@@ -270,21 +272,21 @@ class ChecksScreen(ListWithDetails):
             super().action_details()
             self._opened = meant if self.has_class("-details") else ""
             self._show_details()
-            self._say_the_end()
+            self._show_end()
             if check := self._list.checks.get(self._opened):
                 self._look(check)
 
     def action_list_all(self) -> None:
         rows = self.query_one(RowList)
         chosen, folds = rows.highlighted_id or "", self._list.find_folds()
-        follows = self._mark.is_following(rows.highlighted_id)
+        follows = self._highlight.is_following(rows.highlighted_id)
         self._list.lists_all = not self._list.lists_all
         self._place_details()
         self._show()
-        if marked := check_rows.find_counterpart(chosen, folds):
-            rows.highlighted = rows.get_option_index(marked)
+        if highlighted := check_rows.find_counterpart(chosen, folds):
+            rows.highlighted = rows.get_option_index(highlighted)
         if follows:  # the user has not moved the highlight
-            self._mark.record_row(rows.highlighted_id)
+            self._highlight.record_row(rows.highlighted_id)
         self.refresh_bindings()
 
     def action_fold(self) -> None:
@@ -293,7 +295,7 @@ class ChecksScreen(ListWithDetails):
     def action_log(self) -> None:
         self._log_of = None if self._log_of == self._chosen else self._chosen
         self._show_details()
-        self._say_the_end()
+        self._show_end()
         self.refresh_bindings()
 
     def action_back(self) -> None:
@@ -312,24 +314,24 @@ class ChecksScreen(ListWithDetails):
         if result:
             run = self._list.run or (self._selfcheck and self._selfcheck.run)
             platform = run.target.get("platform") if run else ""
-            why = "checks are running" if self._run.is_busy else ""
+            why = "checks are running" if self._runner.is_busy else ""
             self.tutor.go.open_explanation(
                 failed_run.make_check_failure(result, platform), why_no_look=why
             )
 
     def _failed_result(self) -> Result | None:
-        result = self._marked_result()
+        result = self._highlighted_result()
         return result if result and next_step.is_unexplained(result) else None
 
     def action_lesson(self) -> None:
         lesson = self._lesson(self._meant)
-        if self._run.is_busy or not self.tutor.go.back_to_lesson(lesson):
+        if self._runner.is_busy or not self.tutor.go.back_to_lesson(lesson):
             self.tutor.go.open_lesson(lesson)
 
     def action_setup(self) -> None:
         """Open the set-up named by the highlighted check, else the first one named."""
-        marked = self._marked_result()
-        self.tutor.go.open_setup((marked and next_step.find_setup(marked)) or self._list.setup)
+        result = self._highlighted_result()
+        self.tutor.go.open_setup((result and next_step.find_setup(result)) or self._list.setup)
 
     def _lesson(self, name: str) -> str:
         check = self._list.checks.get(name)
@@ -344,7 +346,7 @@ class ChecksScreen(ListWithDetails):
         chosen = self._chosen
         stopped = self._list.find_folds().get(STOPPED, ()) if chosen == STOPPED else ()
         ids = [chosen] if chosen in self._list.checks else [one.id for one in stopped]
-        return () if self._run.is_busy else tuple(ids)
+        return () if self._runner.is_busy else tuple(ids)
 
     def on_unmount(self) -> None:
         """Stop the run a second time, to end a check that would end by itself later."""
@@ -372,9 +374,9 @@ class ChecksScreen(ListWithDetails):
         if action == "lesson":
             return bool(self._lesson(self._chosen))
         if action == "setup":
-            return not self._run.is_busy and bool(self._list.setup)
+            return not self._runner.is_busy and bool(self._list.setup)
         if action == "explain":
             return self._failed_result() is not None
         if action == "log":
-            return self._marked_result() is not None
+            return self._highlighted_result() is not None
         return super().check_action(action, parameters)

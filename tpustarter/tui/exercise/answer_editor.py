@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.widgets.text_area import Selection
 
-from tpustarter.tui.exercise import verdict_text as exercise_status
+from tpustarter.tui.exercise import verdict_text
 from tpustarter.tui.kit.editor import CodeEditor, find_place_to_edit
 from tpustarter.tui.kit.markdown_text import colour_code, mark_rows
 from tpustarter.tui.kit.safe_text import clean_text, plain_source
@@ -60,7 +60,7 @@ class LearnerCode(Vertical):
     def _say_above(self) -> None:
         """Show which code typing replaces, else which lines of the file are above the code."""
         offered = self.editor.offered if self.editor else ""
-        above = exercise_status.format_replaced_note(offered) or exercise_status.format_lines_above(
+        above = verdict_text.format_replaced_note(offered) or verdict_text.format_lines_above(
             self._first_line
         )
         self.query_one(".above", Static).update(above)

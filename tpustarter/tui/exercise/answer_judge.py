@@ -17,12 +17,12 @@ from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.tui.app.messages import BLOCK, EventsArrived
 from tpustarter.tui.app.session import AppSession
-from tpustarter.tui.exercise import verdict_text as exercise_status
+from tpustarter.tui.exercise import verdict_text
 from tpustarter.tui.exercise.list_screen import ExerciseListScreen
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.safe_text import OutputTail
-from tpustarter.tui.lesson.resumed_screen import LessonScreen
+from tpustarter.tui.kit.screen_runner import ScreenRunner
+from tpustarter.tui.lesson.lesson_screen import LessonScreen
 
 OTHER_ENDS = (
     "Only one process runs at a time, so the one of the lesson has ended. There, a runs its blocks "
@@ -36,7 +36,7 @@ class AnswerJudge:
 
     def __init__(self, screen: Page) -> None:
         self._screen = screen
-        self._run = LiveRun[OutputChunk | AnswerVerdict](screen, BLOCK)
+        self._runner = ScreenRunner[OutputChunk | AnswerVerdict](screen, BLOCK)
         self._path = ""
         """The learner's file as named in tracebacks."""
         self._tail = OutputTail()
@@ -50,12 +50,12 @@ class AnswerJudge:
     @property
     def is_busy(self) -> bool:
         """True if an answer is running and being judged."""
-        return self._run.is_busy
+        return self._runner.is_busy
 
     @property
     def seconds(self) -> float:
         """Seconds since the answer was started."""
-        return self._run.seconds
+        return self._runner.seconds
 
     @property
     def output_tail(self) -> str:
@@ -80,9 +80,9 @@ class AnswerJudge:
         if self._screen.tutor.live.is_warm_for_other(_name(exercise)):
             self._screen.notify(OTHER_ENDS, markup=False)
         self.has_process = True
-        self._path = exercise_status.short_path(exercises.learner_file(exercise))
+        self._path = verdict_text.short_path(exercises.learner_file(exercise))
         self.forget()
-        self._run.begin(partial(self._judge, exercise))
+        self._runner.begin(partial(self._judge, exercise))
 
     def forget(self) -> None:
         """Clear the last answer's verdict and output."""
@@ -103,7 +103,7 @@ class AnswerJudge:
     def take_events(self, message: EventsArrived) -> AnswerVerdict | None:
         """Handle the answer's events; return the verdict if it has arrived."""
         verdict = None
-        for event in self._run.take_events(message):
+        for event in self._runner.take_events(message):
             if isinstance(event, OutputChunk):
                 name = self._path.rpartition("/")[2]  # the full path is shown above
                 self._tail.add(event.text.replace(f'File "{self._path}"', f'File "{name}"'))

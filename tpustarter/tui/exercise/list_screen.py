@@ -119,7 +119,10 @@ those that are solved, then all of them.
         rows, before = self.query_one(DetailRows), self._listed
         self._listed = {one.exercise.id: one for one in found.listed}
         rows.leading = self._listed.keys()
-        rows.show([*self._rows()], highlight=self._to_mark(rows.highlighted_id, before, found))
+        rows.show(
+            [*self._rows()],
+            highlight=self._find_row_to_highlight(rows.highlighted_id, before, found),
+        )
         self._entitle()
         self._trouble = found.trouble
         self._show_details()
@@ -146,20 +149,20 @@ those that are solved, then all of them.
         self._entitle()
         self._show_details()
 
-    def _to_mark(
-        self, marked: str | None, before: Mapping[str, _Listed], found: _Found
+    def _find_row_to_highlight(
+        self, highlighted: str | None, before: Mapping[str, _Listed], found: _Found
     ) -> str | None:
         """Return the row to highlight: the same one, or the next exercise if that was solved."""
-        if marked is None or marked not in self._listed:
+        if highlighted is None or highlighted not in self._listed:
             return found.next
-        was_open = marked in before and before[marked].state != "pass"
+        was_open = highlighted in before and before[highlighted].state != "pass"
         if (
             was_open
-            and self._listed[marked].state == "pass"
-            and (other := self.find_next_open(marked))
+            and self._listed[highlighted].state == "pass"
+            and (other := self.find_next_open(highlighted))
         ):
             return other.id
-        return marked
+        return highlighted
 
     def find_next_open(self, name: str) -> Exercise | None:
         """Return the next open exercise below a solved one, or else above it, or None."""

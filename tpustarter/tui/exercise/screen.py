@@ -20,7 +20,7 @@ from tpustarter.learning.content.exercises import Exercise
 from tpustarter.learning.progress.lesson_end import NextLearningStep
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, EventsArrived, FactsLoaded
-from tpustarter.tui.exercise import verdict_text as exercise_status
+from tpustarter.tui.exercise import verdict_text
 from tpustarter.tui.exercise.answer_judge import AnswerEnd, AnswerJudge, read_answer_end
 from tpustarter.tui.exercise.exercise_view import ExerciseView
 from tpustarter.tui.explain import failed_run
@@ -166,7 +166,7 @@ The lines below `# Judged below` are written again each time, so changing them h
             code, first_line = exercises.read_learner_code(self._exercise)
         except Problem as problem:
             code, first_line = str(problem), 1
-        path = escape_text(exercise_status.short_path(self._path))
+        path = escape_text(verdict_text.short_path(self._path))
         self._view.show_file(path, code, first_line=first_line)
 
     def on_resize(self) -> None:
@@ -207,12 +207,12 @@ The lines below `# Judged below` are written again each time, so changing them h
         pieces: list[LaidOutLines | Content] = [HangingText("", verdict)]
         if lines:
             pieces.append(HangingText("", Content(lines.words)))
-        if more := exercise_status.format_help_hint(judged, hints=hints, is_typing=is_typing):
+        if more := verdict_text.format_help_hint(judged, hints=hints, is_typing=is_typing):
             pieces.append(HangingText("", more))
         if printed:
             pieces += [Content(""), Printout(printed)]
         if judged and judged.is_right:
-            end = exercise_status.lay_out_end(
+            end = verdict_text.lay_out_end(
                 exercise, self._way, self._back, is_typing=is_typing, has_seen=bool(self._solution)
             )
             pieces += [Content(""), *end]
@@ -220,7 +220,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         self._view.show_answer(ended, pieces, is_old=is_old)
         is_kept = is_typing and bool(judged or self._judging.is_busy)
         kept = (
-            exercise_status.format_brief_verdict(judged, verdict, self._way, is_old=is_old)
+            verdict_text.format_brief_verdict(judged, verdict, self._way, is_old=is_old)
             if is_kept
             else ""
         )
@@ -234,7 +234,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         if self._judging.is_busy:
             return status_word("run", f"RUN  {self._judging.seconds:.0f} s")
         is_typing = self._view.editor is not None
-        return exercise_status.format_verdict(
+        return verdict_text.format_verdict(
             self._judging.judged,
             exercises.read_exercise_state(exercise),
             is_typing=is_typing,
@@ -296,8 +296,8 @@ The lines below `# Judged below` are written again each time, so changing them h
         if self._path is None or command is None:
             self.notify("No editor was found, but e edits the file here.", markup=False)
             return
-        name, file = Path(command[0]).name, exercise_status.short_path(self._path)
-        text = exercise_status.format_editor_question(
+        name, file = Path(command[0]).name, verdict_text.short_path(self._path)
+        text = verdict_text.format_editor_question(
             name, file, external_editor.describe_leaving(command)
         )
         self.tutor.push_screen(ConfirmWindow("Open in another editor", text), self._answered_open)

@@ -16,7 +16,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text
-from tpustarter.tui.app.shell_variables import format_hint
+from tpustarter.tui.app.shell_variables import add_restart_hint
 from tpustarter.tui.kit.safe_text import OutputTail
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class FailedRun:
     """The stored output."""
     file: Path | None = None
     """The file with the complete output, or None if `log` has it."""
-    ended: tuple[str, ...] = ()
+    end_lines: tuple[str, ...] = ()
     """The lines that describe how the run ended."""
     advice: tuple[str, ...] = ()
     """The hints of a check's findings."""
@@ -62,17 +62,17 @@ class FailedRun:
     is_in_lesson: bool = False
     """True if that lesson is open and has a section on failures."""
     is_crash: bool = False
-    """True if `ended` describes how a process ended."""
-    words: str = ""
+    """True if `end_lines` describes how a process ended."""
+    context: str = ""
     """The framework and the platform, which logs often omit."""
 
     @property
     def code(self) -> int:
-        """The exit code that a shell reports for the signal in `ended`, or 0."""
-        found = _SIGNAL.search("\n".join(self.ended)) if self.is_crash else None
+        """The exit code that a shell reports for the signal in `end_lines`, or 0."""
+        found = _SIGNAL.search("\n".join(self.end_lines)) if self.is_crash else None
         return 128 + signal.Signals[found[1]] if found else 0
 
-    def last_words(self) -> str:
+    def read_last_output(self) -> str:
         """Return the end of the output as plain text.
 
         Raises:
@@ -88,26 +88,26 @@ class FailedRun:
         return tail.text
 
     def scan(self) -> LogScan:
-        """Scan the whole output, followed by `ended`, `advice` and `words`.
+        """Scan the whole output, followed by `end_lines`, `advice` and `context`.
 
         Raises:
             OSError: The file cannot be read.
         """
         from tpustarter.explain import known_failures, log_scanner
 
-        begun = log_scanner.FailureScanner(known_failures.read_known_failures()).start_pass()
+        log_pass = log_scanner.FailureScanner(known_failures.read_known_failures()).start_pass()
         lines = 0
         with self.file.open("rb") if self.file else io.BytesIO(self.log.encode()) as stream:
             last = b""
             while chunk := stream.read(1 << 16):
-                begun.feed(chunk)
+                log_pass.feed(chunk)
                 lines, last = lines + chunk.count(b"\n"), chunk
         if last and not last.endswith(b"\n"):
-            begun.feed(b"\n")
+            log_pass.feed(b"\n")
             lines += 1
-        behind = "\n".join((*self.ended, *self.advice, self.words))
-        begun.feed(f"{behind}\n".encode())
-        return replace(begun.finish(), lines=lines)
+        behind = "\n".join((*self.end_lines, *self.advice, self.context))
+        log_pass.feed(f"{behind}\n".encode())
+        return replace(log_pass.finish(), lines=lines)
 
 
 def find_file(text: str) -> Path | None:
@@ -160,18 +160,18 @@ def read_failure(text: str) -> FailedRun:
 def make_check_failure(result: Result, platform: object) -> FailedRun:
     """Return a check's failure."""
     wrong = [one for one in result.findings if one["verdict"] in ("warn", "fail")]
-    ended = [results_text.finding_line(one) for one in wrong]
+    end_lines = [results_text.finding_line(one) for one in wrong]
     if result.status != "fail" and not (result.detail and result.detail in result.log):
-        ended.insert(0, results_text.summarize_result(result))
+        end_lines.insert(0, results_text.summarize_result(result))
     return FailedRun(
         CHECK,
         result.id,
         result.log,
-        ended=tuple(ended),
+        end_lines=tuple(end_lines),
         lesson=result.lesson,
-        advice=tuple(format_hint(read_hint(one)) for one in wrong if one["hint"]),
+        advice=tuple(add_restart_hint(read_hint(one)) for one in wrong if one["hint"]),
         is_crash=result.reason == "crashed",
-        words=_words(result.framework, platform),
+        context=_format_context(result.framework, platform),
     )
 
 
@@ -183,17 +183,17 @@ def make_block_failure(
 
     reason = (result.reason or "").replace("-", " ")
     ended = f"{reason}: {result.detail}" if reason else result.detail
-    is_said = bool(result.detail) and result.detail in result.output  # the end of a traceback
-    words = _words(lesson.framework, session and session.target.get("platform"))
-    told = () if is_said else (ended,)
+    is_in_output = bool(result.detail) and result.detail in result.output  # the end of a traceback
+    context = _format_context(lesson.framework, session and session.target.get("platform"))
+    end_lines = () if is_in_output else (ended,)
     is_crash = result.reason == "crashed"
     return FailedRun(
         BLOCK,
         name,
         result.output,
-        ended=told,
+        end_lines=end_lines,
         is_crash=is_crash,
-        words=words,
+        context=context,
         lesson=lesson.id,
         is_in_lesson=lesson_failures.has_section(lesson),
     )
@@ -222,9 +222,11 @@ def make_program_failure(name: str, said: str, ended: str = "") -> FailedRun:
         said: The program's output or the compiler's message.
         ended: How the run ended; left out if the output contains it.
     """
-    told = (ended,) if ended and ended not in said else ()
-    return FailedRun(PROGRAM, name, said, ended=told, words=_words("jax", "tpu"))
+    end_lines = (ended,) if ended and ended not in said else ()
+    return FailedRun(
+        PROGRAM, name, said, end_lines=end_lines, context=_format_context("jax", "tpu")
+    )
 
 
-def _words(*names: object) -> str:
+def _format_context(*names: object) -> str:
     return " ".join(f"[{name}]" for name in names if name)

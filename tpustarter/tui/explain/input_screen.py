@@ -100,7 +100,7 @@ read files look at this machine.
         yield Static("", id="headline")
 
     def on_mount(self) -> None:
-        self._say("")
+        self._show_note("")
         self.set_focus(self.query_one(ErrorText))
 
     def action_explain(self) -> None:
@@ -109,14 +109,14 @@ read files look at this machine.
         try:
             what = read_failure(text) if text.strip() else None
         except Problem as problem:
-            self._say(". ".join(filter(None, (f"{problem.full_text}", problem.hint))))
+            self._show_note(". ".join(filter(None, (f"{problem.full_text}", problem.hint))))
             return
-        self._say("" if what else NOTHING_YET)
+        self._show_note("" if what else NOTHING_YET)
         if what:
             self.query_one(ErrorText).was_explained()
             self.tutor.go.open_explanation(what)
 
-    def _say(self, text: str) -> None:
+    def _show_note(self, text: str) -> None:
         line = self.query_one("#headline", Static)
         line.update(style_sentence(text))
         line.display = bool(text)

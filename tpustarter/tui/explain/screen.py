@@ -18,8 +18,8 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import break_command, cut_text, escape_text
 from tpustarter.tui.app.messages import EXPLAIN, EventsArrived, FactsLoaded
 from tpustarter.tui.explain.failed_run import ANSWER, BLOCK, OWN, PROGRAM, FailedRun
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         self._failed = failed
         self._why_no_look = why_no_look
         self._found: Explanation | None = None
-        self._run = LiveRun["tuple[Explanation, str]"](self, EXPLAIN)
+        self._runner = ScreenRunner["tuple[Explanation, str]"](self, EXPLAIN)
         self._written = ""
 
     def body(self) -> Iterable[Widget]:
@@ -97,8 +97,8 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one("#page"))
-        self._say("searching what it wrote")
-        self._run.begin(self._explanations)
+        self._show_note("searching what it wrote")
+        self._runner.begin(self._explanations)
 
     def _explanations(self) -> Iterator[tuple[Explanation, str]]:
         """Yield the explanation from the output, and then one with evidence from this machine."""
@@ -107,7 +107,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         app = self.tutor
         try:
             scan = self._failed.scan()
-            self.post_message(FactsLoaded(self._failed.last_words()))
+            self.post_message(FactsLoaded(self._failed.read_last_output()))
         except OSError as error:
             raise Problem(f"its log cannot be read: {error.strerror or error}") from error
         end = explain_output.CommandEnd(self._failed.code)
@@ -126,8 +126,8 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
                 checks = machine_evidence.plan_host_checks(
                     found.python, app.machine, app.checks, is_tested=not is_own
                 )
-                self._run.on_stop(checks.check.stop)
-                if self._run.is_stopped:
+                self._runner.on_stop(checks.check.stop)
+                if self._runner.is_stopped:
                     return
                 machine = checks.collect()
             except Problem as problem:
@@ -161,14 +161,14 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         self._show_written()
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        for found, note in self._run.take_events(message):
+        for found, note in self._runner.take_events(message):
             self._found = found
             self._show_written()
             self.query_one("#explained", Static).update(StackedText(self._pieces(found)))
-            self._say(escape_text(note))
+            self._show_note(escape_text(note))
         self.call_after_refresh(self.refresh_bindings)
 
-    def _say(self, text: str) -> None:
+    def _show_note(self, text: str) -> None:
         line = self.query_one("#headline", Static)
         line.update(Content(text))
         line.display = bool(text)
@@ -178,20 +178,20 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
         if found.is_explained:
             for number, part in enumerate(explanation_text.explanation_parts(found)):
-                yield _piece(self._told(part), is_title=not number)
+                yield _piece(self._adapt_part(part), is_title=not number)
         elif mistake := self._mistake(found):
             parts = explanation_text.describe_mistake(mistake, found.library)
             for number, part in enumerate(parts):
-                yield _piece(self._told(part), is_title=not number)
+                yield _piece(self._adapt_part(part), is_title=not number)
         elif found.library and self._failed.kind in (PROGRAM, *OWN):
             parts = explanation_text.describe_library_error(found.last_error, found.library)
             for number, part in enumerate(parts):
-                yield _piece(self._told(part), is_title=not number)
+                yield _piece(self._adapt_part(part), is_title=not number)
         elif self._failed.advice:
-            yield from self._what_it_says()
+            yield from self._list_findings()
         else:
             yield Content.styled("No known failure of a TPU matches.", "bold")
-            yield from self._what_is_there(found.last_error)
+            yield from self._list_evidence(found.last_error)
             yield Content("")
             if self._failed.kind in OF_LESSONS:
                 yield style_sentence(f"{OF_LESSONS[self._failed.kind]} {OTHERWISE}")
@@ -207,7 +207,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             shown = f"~/{path[len(home) :]}" if path.startswith(home) and home != "/" else path
             yield HangingText(_label("log"), escape_text(shown))
 
-    def _told(self, part: ExplanationPart) -> ExplanationPart:
+    def _adapt_part(self, part: ExplanationPart) -> ExplanationPart:
         """Return a part of an explanation with this screen's label and key.
 
         A block's output gets a label without its line number, which would look like a code line.
@@ -222,22 +222,22 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         """Return the mistake in the user's own program, or None, as for a check or a step."""
         return found.mistake if self._failed.kind in (BLOCK, ANSWER, PROGRAM, *OWN) else None
 
-    def _what_is_there(self, last_error: str) -> Iterator[LaidOutLines | Content]:
+    def _list_evidence(self, last_error: str) -> Iterator[LaidOutLines | Content]:
         failed = self._failed
         if not (failed.log or failed.file):
             yield Content(f"This {failed.kind} wrote nothing, so there is only how it ended:")
         elif last_error:
             yield HangingText(_label("last"), escape_text(cut_text(last_error, 300)))
-        for line in failed.ended:
+        for line in failed.end_lines:
             yield HangingText(_label("ended"), escape_text(line))
 
-    def _what_it_says(self) -> Iterator[LaidOutLines | Content]:
+    def _list_findings(self) -> Iterator[LaidOutLines | Content]:
         """Yield the check's own findings and hints, because they are the explanation."""
         from tpustarter.explain import explanation_text
 
         failed = self._failed
         yield Content.styled("The check itself says what is wrong.", "bold")
-        for line in failed.ended:
+        for line in failed.end_lines:
             yield HangingText(_label("found"), style_sentence(line))
         yield Content("")
         for number, line in enumerate(failed.advice):
@@ -279,7 +279,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
     def stop_work(self) -> bool:
         """Stop checking this machine; return False, so that one Esc is enough to leave."""
-        self._run.stop()
+        self._runner.stop()
         return False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

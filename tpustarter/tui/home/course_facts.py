@@ -25,9 +25,9 @@ class Course:
     lessons: dict[str, Lesson]
     paths: list[LessonPath]
     done: frozenset[str]
-    read: frozenset[str] = frozenset()
+    lessons_read: frozenset[str] = frozenset()
     """Lessons that have been read but are not done, because a task or a question is open."""
-    begun: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    lessons_begun: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     """Lessons begun but not read, with the number of blocks and questions done, and of all.
 
     A lesson is begun once the user has typed into one of its blocks.
@@ -69,7 +69,7 @@ class Course:
         A lesson prepares for its exercises, so they are locked until it has been read. Once the
         path has no next lesson, all exercises are unlocked.
         """
-        met = self.done | self.read
+        met = self.done | self.lessons_read
         return [
             one
             for lesson in progress.whole.lessons
@@ -92,8 +92,12 @@ class Course:
 
         The next lesson is left out.
         """
-        on_path = [one for one in progress.whole.lessons if one in self.begun or one in self.read]
-        others = [one for one in (*self.begun, *self.lessons) if one in self.begun]
+        on_path = [
+            one
+            for one in progress.whole.lessons
+            if one in self.lessons_begun or one in self.lessons_read
+        ]
+        others = [one for one in (*self.lessons_begun, *self.lessons) if one in self.lessons_begun]
         open_ones = dict.fromkeys((*on_path, *others))
         return [one for one in open_ones if one != progress.next]
 
@@ -110,7 +114,7 @@ class Course:
 
     def find_path_progress(self, path: LessonPath) -> PathProgress:
         """Return the progress on a path."""
-        return find_path_progress(path, self.lessons, self.done, self.read)
+        return find_path_progress(path, self.lessons, self.done, self.lessons_read)
 
 
 def read_course(folder: Path | None) -> Course:
@@ -143,5 +147,5 @@ def read_course(folder: Path | None) -> Course:
                 begun[lesson_id] = lesson_progress.count_done(lessons[lesson_id], record)
     done = frozenset(lesson_id for lesson_id, record in records.items() if record.done)
     read_only = frozenset(lesson_id for lesson_id, record in records.items() if record.is_read)
-    known = replace(known, lessons=lessons, paths=paths, done=done, read=read_only)
-    return replace(known, begun=begun, records=records)
+    known = replace(known, lessons=lessons, paths=paths, done=done, lessons_read=read_only)
+    return replace(known, lessons_begun=begun, records=records)

@@ -154,11 +154,11 @@ def needs_setup(facts: MachineFacts | None, lesson: Lesson | None) -> bool:
 
 def _place(known: Course, progress: PathProgress, lesson_id: str) -> str:
     """Return a sentence about the next lesson, with its state or its place on the path."""
-    if lesson_id in known.begun:
-        passed, count = known.begun[lesson_id]
+    if lesson_id in known.lessons_begun:
+        passed, count = known.lessons_begun[lesson_id]
         of = f": {passed} of {count} blocks and questions are done" if count else ""
         return f"You have begun it{of}."
-    if lesson_id in known.read:
+    if lesson_id in known.lessons_read:
         return f"You have read it: {known.describe_open_tasks(lesson_id)}."
     if not progress.whole.is_begun:
         return f"The first of {len(progress.whole.lessons)} lessons of your path"
@@ -268,17 +268,17 @@ def lesson_row(
         name: The styled title; None for the plain title.
     """
     lesson = known.lessons[lesson_id]
-    state = "next" if lesson_id == following else "read" if lesson_id in known.read else ""
+    state = "next" if lesson_id == following else "read" if lesson_id in known.lessons_read else ""
     state = "done" if lesson_id in known.done else state
     head = Content(indent) + status_word(state, state, 6)
     label = head + (name or escape_text(lesson.title))
     begun = ""
-    if lesson_id in known.begun:
-        passed, count = known.begun[lesson_id]
+    if lesson_id in known.lessons_begun:
+        passed, count = known.lessons_begun[lesson_id]
         begun = f"begun {passed} of {count}  " if count else "begun  "
     if state == "done":
         left = solved_exercises.format_unsolved_count(len(known.list_unsolved_in_lesson(lesson_id)))
-    elif lesson_id in known.read:
+    elif lesson_id in known.lessons_read:
         left = known.describe_open_tasks(lesson_id)
     else:
         left = begun + f"{format_minutes(lesson):>6}"
@@ -340,13 +340,13 @@ def check_lines(check: dict[str, object] | None, indent: str = "") -> Iterator[L
     if check is None:
         yield HangingText(indent, "None yet. Press c to run one.")
         return
-    yield from _came_to(check, indent)
+    yield from _list_run_lines(check, indent)
     if is_object(before := check.get("before")):
         yield HangingText(indent, "")
-        yield from _came_to(before, indent)
+        yield from _list_run_lines(before, indent)
 
 
-def _came_to(check: dict[str, object], indent: str) -> Iterator[LaidOutLines]:
+def _list_run_lines(check: dict[str, object], indent: str) -> Iterator[LaidOutLines]:
     if when := _when(check):
         yield HangingText(indent, when)
     yield HangingText(indent, style_sentence(_headline(check)))

@@ -30,7 +30,7 @@ class MachineFacts:
 
     rows: tuple[tuple[str, str], ...]
     """Pairs of a name and a fact."""
-    place: MachineLabel
+    label: MachineLabel
     """The label of the devices, for the heading."""
     on_tpu: bool
     has_framework: bool

@@ -95,7 +95,7 @@ when you change.
         self._is_first = is_first
         self._course: Course | None = None
         self._facts: MachineFacts | None = None
-        self._marked: str | None = None
+        self._highlighted: str | None = None
         """The row highlighted by this screen instead of a key."""
 
     def body(self) -> Iterable[Widget]:
@@ -144,9 +144,9 @@ when you change.
             self.dismiss()  # there is nothing to choose, and the home screen shows why
             return
         rows = self.query_one(PathList)
-        moved = rows.is_moved or rows.highlighted_id != self._marked
+        moved = rows.is_moved or rows.highlighted_id != self._highlighted
         rows.show(self._rows(), highlight=None if moved else self._own or self._suggested)
-        self._marked = self._marked if moved else rows.highlighted_id
+        self._highlighted = self._highlighted if moved else rows.highlighted_id
         self.set_area_title("paths", f"{len(self._paths)} paths" if self._paths else "")
         self.refresh_bindings()
 

@@ -172,7 +172,7 @@ the mark as the arrow keys do.
             self.tutor.titles = {name: one.title for name, one in lessons.items()}
         else:
             facts = self._facts = message.facts
-            self.tutor.show_place(facts.place, on_tpu=facts.on_tpu, lacks_tpu=facts.lacks_tpu)
+            self.tutor.show_machine(facts.label, on_tpu=facts.on_tpu, lacks_tpu=facts.lacks_tpu)
         if previous != (self._facts, self._course):
             self._show()
             self.refresh_bindings()
@@ -201,16 +201,16 @@ the mark as the arrow keys do.
     def _describe(self, progress: PathProgress) -> None:
         """Show the details of the highlighted lesson, else of the next one, if they fit."""
         course, panel = self._course, self.query_one(SidePanel)
-        marked = (self.query_one(RowList).highlighted_id or "").removeprefix(home_rows.LEFT)
-        is_marked = course is not None and marked in course.lessons
-        name = marked if is_marked else course.find_next_lesson(progress) if course else None
+        chosen = (self.query_one(RowList).highlighted_id or "").removeprefix(home_rows.LEFT)
+        is_lesson = course is not None and chosen in course.lessons
+        name = chosen if is_lesson else course.find_next_lesson(progress) if course else None
         lesson = course.lessons[name] if course and name else None
         panel.display = bool(lesson) and self._is_beside
         if course and lesson and panel.display:
             from tpustarter.tui.library import lesson_details  # most terminals do not need it
 
             label = "Next: " if progress.next else "The lesson of this exercise: "
-            panel.border_title = Content(f"{label * (not is_marked)}{escape_text(lesson.title)}")
+            panel.border_title = Content(f"{label * (not is_lesson)}{escape_text(lesson.title)}")
             panel.show(lesson_details.describe_lesson(lesson, course, progress))
 
     @on(RowList.OptionHighlighted)

@@ -15,53 +15,53 @@ class OutputFollower:
     def __init__(self, page: VerticalScroll, views: Callable[[], Sequence[BlockView]]) -> None:
         """Follow the blocks of a page; `views` returns them in order."""
         self._page, self._views = page, views
-        self._followed: BlockView | None = None
+        self._followed_block: BlockView | None = None
         """The block whose last line is kept in view while it prints."""
-        self._ended: BlockView | None = None
+        self._ended_block: BlockView | None = None
         """The block whose end is kept in view while the page is laid out."""
-        self.asked: BlockView | None = None
+        self.requested_block: BlockView | None = None
         """The requested block, until it has run; blocks above it may have to run first."""
-        self._kept: BlockView | None = None
+        self._kept_block: BlockView | None = None
         """The requested block while it keeps its screen position as blocks above it print."""
-        self._kept_at = 0.0
+        self._kept_line = 0.0
         """The distance of that position from the top of the page, in lines."""
         self._followed_to: float | None = None
         """The scroll offset after the last move; if it differs now, the user has scrolled."""
 
     def stop_following(self) -> None:
         """Stop keeping a block in view, because the user is looking at something else."""
-        self._ended = self._kept = None
+        self._ended_block = self._kept_block = None
 
-    def begin(self, asked: BlockView) -> None:
+    def begin(self, block: BlockView) -> None:
         """Keep the requested block at its screen position while the blocks above it print."""
-        self.asked = self._kept = asked
+        self.requested_block = self._kept_block = block
         self._followed_to = self._page.scroll_offset.y
-        self._kept_at = asked.virtual_region.y - self._followed_to
+        self._kept_line = block.virtual_region.y - self._followed_to
 
     @property
     def is_place_kept(self) -> bool:
         """True if the page scrolls with the output above the requested block."""
-        return self._kept is not None and self._nobody_scrolled
+        return self._kept_block is not None and self._nobody_scrolled
 
     def _top(self) -> float:
         """Return the scroll offset at which the requested block keeps its screen position."""
-        if self._kept and self._nobody_scrolled:
-            return self._kept.virtual_region.y - self._kept_at
+        if self._kept_block and self._nobody_scrolled:
+            return self._kept_block.virtual_region.y - self._kept_line
         return self._page.scroll_offset.y
 
     def follow_output(self, message: BlockGrew) -> None:
         """Follow a block that printed, if its end was in view and the user is not typing in it."""
         page, view = self._page, message.view
-        if self.asked not in (None, view):
+        if self.requested_block not in (None, view):
             return
         in_sight = page.scroll_offset.y + page.size.height
         is_at_end = message.bottom <= in_sight and not self._is_scrolling
-        was_followed = self._followed is view and self._nobody_scrolled
+        was_followed = self._followed_block is view and self._nobody_scrolled
         if is_at_end:
             self._followed_to = page.scroll_offset.y
-        is_kept = self._kept is view and self._nobody_scrolled
+        is_kept = self._kept_block is view and self._nobody_scrolled
         is_read = is_at_end or was_followed or is_kept
-        self._followed = view if is_read and not view.state.is_typed_in else None
+        self._followed_block = view if is_read and not view.state.is_typed_in else None
         self.follow_soon()
 
     @property
@@ -75,19 +75,19 @@ class OutputFollower:
 
     def follow_soon(self) -> None:
         """Follow once the output is laid out, which may be later than the next refresh."""
-        if self._followed or self._ended or self._kept:
+        if self._followed_block or self._ended_block or self._kept_block:
             self._page.call_after_refresh(self._follow)
 
     def _follow(self) -> None:
-        if self._ended and self._nobody_scrolled:
-            self.show_end(self._ended, was_pushed=True, goes_on=False)
+        if self._ended_block and self._nobody_scrolled:
+            self.show_end(self._ended_block, was_pushed=True, goes_on=False)
             return
-        view = self._followed
+        view = self._followed_block
         if not self._nobody_scrolled:
             return
         if view and view.state.is_busy and not view.state.is_typed_in:
             self._go_to(max(view.virtual_region.bottom - self._page.size.height, self._top()))
-        elif self.asked:
+        elif self.requested_block:
             self._go_to(self._top())
 
     def _go_to(self, line: float) -> None:
@@ -104,7 +104,7 @@ class OutputFollower:
             verdict = view.virtual_region.y + view.gutter.top + status - 1
             place = max(min(below, verdict), top)
             self._go_to(min(place, verdict) if self._nobody_scrolled else place)
-            self._ended = view
+            self._ended_block = view
             if goes_on:
                 page.call_after_refresh(self._mark_next, view)
 

@@ -39,9 +39,9 @@ class Heading(Widget):
         self._what_runs = ""
 
     def on_mount(self) -> None:
-        self.watch(find_session(self), "place", self._show_place, init=False)
+        self.watch(find_session(self), "heading_label", self._show_label, init=False)
 
-    def _show_place(self) -> None:
+    def _show_label(self) -> None:
         self.refresh()
 
     def render(self) -> HeadLine:
@@ -49,12 +49,12 @@ class Heading(Widget):
         accent = "bold reverse" if app.theme == TERMINAL.name else "bold $background on $key"
         is_named = self._named or app.size.width >= FRAMED
         mark = Content.styled(f" {MARK} {NAME} " if is_named else f" {MARK} ", accent)
-        place = app.place
-        ways, style = place.texts(), ""
+        label = app.heading_label
+        ways, style = label.texts(), ""
         if self._what_runs:
             ways = [*(f"{self._what_runs}; {way}" for way in ways), self._what_runs]
             style = "bold $key"
-        elif place.is_tpu:
+        elif label.is_tpu:
             ways, style = [f" {way} " for way in ways], TPU_BADGE
         share = WRAPPED_SHARE if self._wraps else 1.0
         return HeadLine(mark, self._title, [Content.styled(way, style) for way in ways], share)

@@ -25,9 +25,9 @@ from tpustarter.tui.app.messages import PageReady
 from tpustarter.tui.app.session import AppSession, find_session, find_worker_error
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.key_line import KeyBar, list_active_keys
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import RowList, get_app
 from tpustarter.tui.kit.safe_text import clean_text
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import FRAMED, style_lines, style_sentence
 from tpustarter.tui.terminal.app_internals import AnyScreen
 from tpustarter.tui.terminal.compositor import WholeScreen
@@ -86,8 +86,8 @@ class Page(WholeScreen):
     """True once the screen is laid out; until `take_keys` is called, keys wait."""
     ready_at = 0.0
     """The time at which the screen became ready, on the clock of the key events."""
-    live_run: LiveRun[Any] | None = None  # a subclass knows its events
-    """The run that this screen shows, and that its keys stop."""
+    runner: ScreenRunner[Any] | None = None  # a subclass knows its events
+    """The runner of the work that this screen shows, and that its keys stop."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", key_display="Esc", tooltip="the screen before this one"),
@@ -126,11 +126,11 @@ class Page(WholeScreen):
         self.set_class(self.size.width >= FRAMED and self.size.height >= AIRY, "-airy")
 
     @on(RowList.OptionHighlighted)
-    def show_place(self, event: RowList.OptionHighlighted) -> None:
+    def show_position(self, event: RowList.OptionHighlighted) -> None:
         rows = event.option_list  # its rows may have changed since the event
-        can_be_marked = [option.id is not None for option in rows.options]
-        above = sum(can_be_marked[: rows.highlighted or 0])
-        self.show_status(f"{above + 1} of {sum(can_be_marked)}" if rows.max_scroll_y else "")
+        can_be_highlighted = [option.id is not None for option in rows.options]
+        above = sum(can_be_highlighted[: rows.highlighted or 0])
+        self.show_status(f"{above + 1} of {sum(can_be_highlighted)}" if rows.max_scroll_y else "")
 
     def show_status(self, text: str) -> None:
         """Set the text at the right end of the key line."""
@@ -146,15 +146,15 @@ class Page(WholeScreen):
 
     def stop_work(self) -> bool:
         """Stop the screen's run without waiting; return whether anything was running."""
-        if self.live_run is None or not self.can_stop:
+        if self.runner is None or not self.can_stop:
             return False
-        self.live_run.stop()
+        self.runner.stop()
         return True
 
     @property
     def can_stop(self) -> bool:
         """True if something is running that the user has not stopped."""
-        return self.live_run is not None and self.live_run.can_stop
+        return self.runner is not None and self.runner.can_stop
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow `stop` while something runs, and `back` while nothing does."""
@@ -168,8 +168,8 @@ class Page(WholeScreen):
         self.tutor.go.open_explain()
 
     def action_stop(self) -> None:
-        if self.stop_work() and self.live_run:
-            self.live_run.tick()
+        if self.stop_work() and self.runner:
+            self.runner.tick()
         self.refresh_bindings()
 
     def action_ask_to_stop(self) -> None:
@@ -237,7 +237,7 @@ class Page(WholeScreen):
         from tpustarter.core import crash_report
 
         what, where = crash_report.write_crash_report(error)
-        self.tutor.broke = self.tutor.broke or crash_report.ReportedCrash(what, where)
+        self.tutor.first_error = self.tutor.first_error or crash_report.ReportedCrash(what, where)
         self.notify(
             clean_text(f"tpustarter itself broke: {what}\n{where}"),
             severity="error",

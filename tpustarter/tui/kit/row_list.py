@@ -100,7 +100,7 @@ class RowList(OptionList):
 
     def render_line(self, y: int) -> Strip:
         """Render a line, marking the highlighted row even on terminals without colours."""
-        return mark_row(self, super().render_line(y), is_in_use=self.has_focus)
+        return paint_highlight(self, super().render_line(y), is_in_use=self.has_focus)
 
     @property
     def highlighted_id(self) -> str | None:
@@ -150,11 +150,11 @@ class RowList(OptionList):
             self.scroll_home(animate=False)
 
 
-def mark_row(rows: OptionList, strip: Strip, *, is_in_use: bool) -> Strip:
-    """Return a list's rendered line, marked if it belongs to the highlighted row.
+def paint_highlight(rows: OptionList, strip: Strip, *, is_in_use: bool) -> Strip:
+    """Return a list's rendered line, painted if it belongs to the highlighted row.
 
-    The mark is an edge, or reverse video in the terminal's own theme. Textual's option lists ignore
-    `text-style: reverse` (8.2.8, `get_visual_style`).
+    The highlight is an edge, or reverse video in the terminal's own theme. Textual's option lists
+    ignore `text-style: reverse` (8.2.8, `get_visual_style`).
     """
     first = next(iter(strip), None) if is_in_use else None
     if first is None or first.style is None:

@@ -115,10 +115,10 @@ This is what the lesson refers to, and Enter follows the marked line.
     @on(RowList.OptionHighlighted)
     def _describe(self) -> None:
         reference = self._references[self.query_one(RowList).highlighted_id or "0"]
-        self.query_one(SidePanel).show(self._said_of(reference))
+        self.query_one(SidePanel).show(self._describe_reference(reference))
         self.set_area_title("detail", _name(reference))
 
-    def _said_of(self, reference: LessonReference) -> VisualType:
+    def _describe_reference(self, reference: LessonReference) -> VisualType:
         name, course = reference.target, self._course
         if reference.kind == "Words":
             return search_details.describe_word(name, reference.text, course)

@@ -19,9 +19,9 @@ from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.block.draft_saver import DraftSaver
 from tpustarter.tui.lesson.block.run_blocks import BlockRunner
 from tpustarter.tui.lesson.block.run_to_block import RunToBlock, find_last_to_run
+from tpustarter.tui.lesson.lesson_screen import LessonScreen
 from tpustarter.tui.lesson.page.question import AnswerPicked, QuestionView
 from tpustarter.tui.lesson.references_screen import ReferencesScreen
-from tpustarter.tui.lesson.resumed_screen import LessonScreen
 
 
 class LessonRunScreen(LessonScreen):
@@ -156,8 +156,8 @@ class LessonRunScreen(LessonScreen):
                 self.action_next()
 
     def action_wait(self) -> None:
-        if turn := self._player.turn:
-            self.show_notice(_waits_for(turn))
+        if run := self._player.current_run:
+            self.show_notice(_waits_for(run))
 
     def action_leave_done(self) -> None:
         if view := self._page.edited_block:
@@ -169,7 +169,7 @@ class LessonRunScreen(LessonScreen):
         self._run(anew=True)
 
     def _run(self, *, anew: bool = False, goes_on: bool = False) -> None:
-        if self._opened is None or self._player.turn:
+        if self._opened is None or self._player.current_run:
             return
         view = (self._page.current_block if anew else None) or self._chosen()
         if view is None:
@@ -193,19 +193,19 @@ class LessonRunScreen(LessonScreen):
     def on_events_arrived(self, message: EventsArrived) -> None:
         self._player.show_events(message)
 
-    def _block_ended(self, turn: RunToBlock) -> None:
+    def _block_ended(self, run: RunToBlock) -> None:
         """Show the result of a block, which may be above the requested one."""
         self._follow_process()
-        self.tutor.withdraw(_waits_for(turn))
+        self.tutor.withdraw(_waits_for(run))
         self._page.mark_soon()
         self._page.update_end_panel()
-        if turn.is_over:
-            goes_on = self._goes_on and turn.asked.state.has_passed
-            if turn.here is self.focused:  # otherwise the reader has moved on
-                self.set_focus(turn.shown_block, scroll_visible=False)
-            self._page.show_end(turn.shown_block, was_pushed=turn.has_run_above, goes_on=goes_on)
-            if turn.omitted_text:
-                self.show_notice(turn.omitted_text)
+        if run.is_over:
+            goes_on = self._goes_on and run.requested_block.state.has_passed
+            if run.here is self.focused:  # otherwise the reader has moved on
+                self.set_focus(run.shown_block, scroll_visible=False)
+            self._page.show_end(run.shown_block, was_pushed=run.has_run_above, goes_on=goes_on)
+            if run.omitted_text:
+                self.show_notice(run.omitted_text)
         self.refresh_bindings()
 
     def on_screen_resume(self) -> None:
@@ -216,12 +216,12 @@ class LessonRunScreen(LessonScreen):
         """Mark the blocks whose variables were lost when the process ended."""
         live = self.tutor.live
         changed = [view.follow(has_run=live.has_run(view.block.id)) for view in self._page.views]
-        if any(changed) and self._player.turn is None:
+        if any(changed) and self._player.current_run is None:
             self._page.keep_place()
 
     @property
     def can_stop(self) -> bool:
-        return self._player.turn is not None
+        return self._player.current_run is not None
 
     def stop_work(self) -> bool:
         return self._player.stop()
@@ -298,7 +298,7 @@ class LessonRunScreen(LessonScreen):
             shown = failed_run.make_block_failure(
                 name, view.state.result, self._opened.lesson, session
             )
-            why = "a block is running" if self._player.turn else ""
+            why = "a block is running" if self._player.current_run else ""
             self.tutor.go.open_explanation(shown, why_no_look=why)
 
     def action_next(self) -> None:
@@ -356,13 +356,13 @@ class LessonRunScreen(LessonScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "go_on":
-            return self._player.turn is None and parameters == (self._enter_does.value,)
+            return self._player.current_run is None and parameters == (self._enter_does.value,)
         now = available_actions.list_action_conditions(
-            self._page, self._opened, running=self._player.turn is not None
+            self._page, self._opened, running=self._player.current_run is not None
         )
         offer = now.get(action)
         return super().check_action(action, parameters) if offer is None else offer()
 
 
-def _waits_for(turn: RunToBlock) -> str:
-    return f"{turn.playing.label} is running. Ctrl+C stops it."
+def _waits_for(run: RunToBlock) -> str:
+    return f"{run.playing.label} is running. Ctrl+C stops it."

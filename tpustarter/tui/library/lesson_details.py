@@ -58,10 +58,10 @@ def _lines(
 def _state(lesson: Lesson, course: Course, progress: PathProgress | None) -> str:
     if lesson.id in course.done:
         return "done"
-    if lesson.id in course.read:
+    if lesson.id in course.lessons_read:
         return f"read, {course.describe_open_tasks(lesson.id)}"
-    if lesson.id in course.begun:
-        passed, count = course.begun[lesson.id]
+    if lesson.id in course.lessons_begun:
+        passed, count = course.lessons_begun[lesson.id]
         return f"begun, {passed} of {count} blocks and questions are done" if count else "begun"
     return "next on your path" if progress and progress.next == lesson.id else "not begun"
 

@@ -329,14 +329,14 @@ opens the marked one.
 
     @on(RowList.OptionHighlighted)
     def describe(self, event: RowList.OptionHighlighted) -> None:
-        title, text = self._said_of(str(event.option_id))
+        title, text = self._describe_row(str(event.option_id))
         detail, course = self.query_one(SidePanel), self._course
         name = str(event.option_id).partition("#")[0]
         detail.set_class(course is not None and name not in course.lessons, "-brief")
         detail.show(text)
         detail.border_title = style_sentence(title)  # this panel always has a full border
 
-    def _said_of(self, option: str) -> tuple[str, VisualType]:
+    def _describe_row(self, option: str) -> tuple[str, VisualType]:
         """Return a row's title and details."""
         name, _, rest = option.partition("#")
         course, sources = self._course, self._library.sources if self._library else None

@@ -32,10 +32,10 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import REHEARSE, EventsArrived, FactsLoaded
 from tpustarter.tui.explain.failed_run import FailedRun, make_program_failure
 from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.safe_text import clean_text
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import StackedText, group_heading
 from tpustarter.tui.rehearse import answer_details
 from tpustarter.tui.rehearse import status_line as line
@@ -106,7 +106,7 @@ class RehearsalScreen(ListWithDetails):
         self._change = change
         self._rehearsal: Rehearsal | None = None
         self._without_compiler = False
-        self.live_run = self._run = LiveRun[Event | list[dict[str, str]]](
+        self.runner = self._run = ScreenRunner[Event | list[dict[str, str]]](
             self, REHEARSE, self._tick
         )
         self._answers = self._new_answers()

@@ -29,10 +29,10 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import SETUP, EventsArrived, FactsLoaded
 from tpustarter.tui.explain import failed_run
 from tpustarter.tui.kit.list_with_details import ListWithDetails
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.safe_text import clean_text
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import StackedText
 from tpustarter.tui.setup import step_details
 from tpustarter.tui.setup.step_list import Event, StepList
@@ -81,7 +81,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         super().__init__(f"Set up {setup_profiles.find_profile(profile).title}")
         self._profile = profile
         self._setup: EnvironmentSetup | None = None
-        self.live_run = self._run = LiveRun[Event](self, SETUP, self._tick)
+        self.runner = self._runner = ScreenRunner[Event](self, SETUP, self._tick)
         self._list = StepList()
 
     def on_mount(self) -> None:
@@ -138,10 +138,10 @@ tpustarter notes where the folder is. No command gets administrator rights.
         self._begin(undo=False)
 
     def _begin(self, *, undo: bool) -> None:
-        if self._run.is_busy:
+        if self._runner.is_busy:
             return
         self._list.begin()
-        self._run.begin(partial(self._play, undo=undo))
+        self._runner.begin(partial(self._play, undo=undo))
         self.refresh_bindings()
 
     def _play(self, *, undo: bool) -> Iterator[Event]:
@@ -149,7 +149,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         self.tutor.live.release()
         setup = self._make_for_run()
         self._setup = setup
-        self._run.on_stop(setup.stop)
+        self._runner.on_stop(setup.stop)
         yield from self._events(setup.undo() if undo else setup.run())
 
     def _events(self, events: Iterable[Event]) -> Iterator[Event]:
@@ -167,9 +167,9 @@ tpustarter notes where the folder is. No command gets administrator rights.
             live.record_release(self.stop_work)
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        for event in self._run.take_events(message):
+        for event in self._runner.take_events(message):
             self._follow(event)
-        if not self._run.is_busy:
+        if not self._runner.is_busy:
             self._finish()
         self._show()
         self.refresh_bindings()
@@ -181,7 +181,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         self._list.running = None
 
     def _tick(self) -> None:
-        what = "stopping" if self._run.is_stopped else "running, downloads may take minutes"
+        what = "stopping" if self._runner.is_stopped else "running, downloads may take minutes"
         self.show_text(f"{what}, {self._list.seconds:.0f} s")
 
     def _show(self) -> None:
@@ -190,16 +190,16 @@ tpustarter notes where the folder is. No command gets administrator rights.
             return
         rows = self.query_one(RowList)
         open_id = next((step.id for step in self._steps if step.state != "done"), None)
-        mark = self._list.find_row_to_mark(self._steps) or (
+        to_highlight = self._list.find_row_to_highlight(self._steps) or (
             open_id if rows.highlighted_id is None else None
         )
         rows.show(
             [step_details.make_step_row(setup, step, self._list) for step in self._steps],
-            highlight=mark,
+            highlight=to_highlight,
         )
         self.set_area_title("rows", self._count())
         self._show_details()
-        if not self._run.is_busy:
+        if not self._runner.is_busy:
             self.show_text(self._summary(setup))
 
     def _count(self) -> str:
@@ -274,18 +274,18 @@ tpustarter notes where the folder is. No command gets administrator rights.
         self.tutor.go.open_rehearsal()
 
     @on(RowList.OptionHighlighted)
-    def _highlighted(self) -> None:
+    def _show_highlighted(self) -> None:
         self._show_details()
         if self.query_one(RowList).highlighted_id != self._list.running:
             self.query_one("#details", VerticalScroll).scroll_home(animate=False)
         self.refresh_bindings()
 
-    def _marked_step(self) -> SetupStep | None:
+    def _highlighted_step(self) -> SetupStep | None:
         chosen = self.query_one(RowList).highlighted_id
         return next((step for step in self._steps if step.id == chosen), None)
 
     def _show_details(self) -> None:
-        step = self._marked_step()
+        step = self._highlighted_step()
         self.set_area_title("details", format_commands(step.title).replace("`", "") if step else "")
         if step is None or self._setup is None:
             self.show_details("")
@@ -313,13 +313,13 @@ tpustarter notes where the folder is. No command gets administrator rights.
 
     def action_explain(self) -> None:
         if ended := self._failed_step():
-            why = "a command of this set-up is running" if self._run.is_busy else ""
+            why = "a command of this set-up is running" if self._runner.is_busy else ""
             self.tutor.go.open_explanation(
                 failed_run.make_step_failure(escape_text(ended.step.title), ended), why_no_look=why
             )
 
     def _failed_step(self) -> StepEnded | None:
-        return self._list.failure(self._marked_step())
+        return self._list.failure(self._highlighted_step())
 
     def action_undo(self) -> None:
         self._ask()
@@ -337,17 +337,17 @@ tpustarter notes where the folder is. No command gets administrator rights.
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         states = {step.state for step in self._steps}
         if action == "run":
-            return bool(self._left) and not self._run.is_busy
+            return bool(self._left) and not self._runner.is_busy
         if action == "explain":
             return self._failed_step() is not None
         if action == "lesson":
-            return bool(self._lesson) and not self._run.is_busy
+            return bool(self._lesson) and not self._runner.is_busy
         if action in ("check", "rehearse"):
             is_for_it = self._setup is not None and self._setup.profile.command == action
-            return is_for_it and states == {"done"} and not self._run.is_busy
+            return is_for_it and states == {"done"} and not self._runner.is_busy
         if action == "undo":
             steps = (
                 [step for step in self._setup.steps if step.id != "python"] if self._setup else []
             )
-            return any(step.state == "done" for step in steps) and not self._run.is_busy
+            return any(step.state == "done" for step in steps) and not self._runner.is_busy
         return super().check_action(action, parameters)

@@ -114,8 +114,8 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         Binding("l", "lesson", "lesson", tooltip="tpustarter learn, the lesson of this set-up"),
     ]
 
-    def __init__(self, marked: str = "") -> None:
-        self._marked = marked
+    def __init__(self, first_highlighted: str = "") -> None:
+        self._first_highlighted = first_highlighted
         super().__init__("Set up an environment, or this machine")
         self._setups: dict[str, ListedSetup] = {}
         self._left = ""
@@ -139,7 +139,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         course = course_facts.read_course(app.lessons)
         path = app.find_path(course.paths)
         order = list(path.lessons) if path else []
-        setups = [self._stand(profile, order) for profile in PROFILES.values()]
+        setups = [self._plan_setup(profile, order) for profile in PROFILES.values()]
         place = {
             one.profile.name: order.index(one.plan.lesson.id)
             for one in setups
@@ -150,10 +150,10 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         machine = known_before or [ListedSetup(profile, None) for profile in MACHINE.values()]
         self.post_message(FactsLoaded([*setups, *machine]))
         # Machine plans take longer, so show the others first.
-        machine = [self._stand(profile, order) for profile in MACHINE.values()]
+        machine = [self._plan_setup(profile, order) for profile in MACHINE.values()]
         self.post_message(FactsLoaded([*setups, *machine]))
 
-    def _stand(self, profile: SetupProfile, lessons: Collection[str]) -> ListedSetup:
+    def _plan_setup(self, profile: SetupProfile, lessons: Collection[str]) -> ListedSetup:
         """Plan a set-up; `lessons` has the ids of the lessons on the user's path."""
         app = self.tutor
         try:
@@ -182,7 +182,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
 
     def _show(self) -> None:
         rows = self.query_one(RowList)
-        first = self._marked or next(iter(self._setups))
+        first = self._first_highlighted or next(iter(self._setups))
         rows.show([*self._rows()], highlight=rows.highlighted_id or first)
         states = [one.state for one in self._setups.values() if not one.is_machine]
         ready = f"{states.count('ready')} of {len(states)} environments ready"

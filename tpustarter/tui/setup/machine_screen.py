@@ -72,7 +72,7 @@ you do in another place, such as your own computer.
         self._planned: PlannedMachine | None = None
         """The latest plan of all steps."""
         self._only: tuple[str, ...] = ()
-        self._leave: root_commands.Leave = False
+        self._root_permission: root_commands.RootPermission = False
         """The commands that the user has allowed to run as root."""
 
     def on_mount(self) -> None:
@@ -93,7 +93,7 @@ you do in another place, such as your own computer.
             lessons=app.lessons,
             told=told,
             only=self._only,
-            root=self._leave,
+            root=self._root_permission,
         )
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
@@ -114,7 +114,7 @@ you do in another place, such as your own computer.
         """Show a plan or a problem, or ask for confirmation of undo steps."""
         if isinstance(what, PlannedMachine):
             self._planned = what
-            if not self._run.is_busy:
+            if not self._runner.is_busy:
                 self._setup = what.setup
                 self._show()
         elif isinstance(what, Problem):
@@ -133,11 +133,11 @@ you do in another place, such as your own computer.
     @property
     def _steps(self) -> list[SetupStep]:
         """The latest plan's steps; those not done have the state of the last run."""
-        of_run = self._setup.steps if self._setup and self._run.is_busy else []
+        of_run = self._setup.steps if self._setup and self._runner.is_busy else []
         latest = {step.id: step for step in of_run}
         latest |= {name: one.step for name, one in self._list.ended.items()}
         return [
-            step if step.state == "done" and not self._run.is_busy else latest.get(step.id, step)
+            step if step.state == "done" and not self._runner.is_busy else latest.get(step.id, step)
             for step in self._seen
         ]
 
@@ -165,7 +165,7 @@ you do in another place, such as your own computer.
         self._ask_for(self._left, ())
 
     def action_run_one(self) -> None:
-        if step := self._marked_step():
+        if step := self._highlighted_step():
             self._ask_for([one for one in self._left if one.id == step.id], (step.id,))
 
     def _ask_for(self, steps: Sequence[SetupStep], only: tuple[str, ...]) -> None:
@@ -176,7 +176,7 @@ you do in another place, such as your own computer.
             self.action_values()
             return
         as_it_is = [step for step in steps if root_commands.NEED in step.needs]
-        self._only, self._leave = only, frozenset(step.command for step in as_it_is)
+        self._only, self._root_permission = only, frozenset(step.command for step in as_it_is)
         if not as_it_is:
             self._begin(undo=False)
             return
@@ -201,7 +201,7 @@ you do in another place, such as your own computer.
         if answer is None:
             return
         if not answer:
-            self._leave = False
+            self._root_permission = False
         self._begin(undo=False)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
@@ -212,7 +212,9 @@ you do in another place, such as your own computer.
         if self._planned is None:
             return
         self._only = ()
-        self._leave = frozenset(step.command for step in steps if root_commands.NEED in step.needs)
+        self._root_permission = frozenset(
+            step.command for step in steps if root_commands.NEED in step.needs
+        )
         opening = "This puts back what set-up changed, the last change first. Press `y` to do it."
         asking = ConfirmCommands(
             "Put this back?", opening, steps, self._planned.setup.format_command
@@ -220,7 +222,7 @@ you do in another place, such as your own computer.
         self.tutor.push_screen(asking, self._answered)
 
     def action_values(self) -> None:
-        if self._planned and not self._run.is_busy:
+        if self._planned and not self._runner.is_busy:
             chosen = self._planned.setup.chosen_values
             self.tutor.push_screen(SetupValuesScreen(self._profile, chosen, self._take_values))
 
@@ -285,22 +287,23 @@ you do in another place, such as your own computer.
             return f"{done} Next: `c` checks it."
         return f"{done} Next: `l` opens the lesson."
 
-    def _can_run_marked(self) -> bool:
-        step = self._marked_step()
+    def _can_run_highlighted(self) -> bool:
+        step = self._highlighted_step()
         if step is None or self._planned is None:
             return False
         return self._planned.setup.can_start(step.id)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "run_one":
-            return self._can_run_marked() and not self._run.is_busy
+            return self._can_run_highlighted() and not self._runner.is_busy
         if action == "values":
             return (
-                bool(self._planned and self._planned.setup.chosen_values) and not self._run.is_busy
+                bool(self._planned and self._planned.setup.chosen_values)
+                and not self._runner.is_busy
             )
         if action == "undo":
-            return bool(self._planned and self._planned.can_undo) and not self._run.is_busy
+            return bool(self._planned and self._planned.can_undo) and not self._runner.is_busy
         if action == "check":
             proofs = any(step.proof and step.state == "done" for step in self._seen)
-            return proofs and not self._run.is_busy
+            return proofs and not self._runner.is_busy
         return super().check_action(action, parameters)

@@ -92,18 +92,18 @@ def describe_step(
 
 
 def describe_other_steps(
-    setup: EnvironmentSetup, steps: Sequence[SetupStep], marked: SetupStep, *, with_reasons: bool
+    setup: EnvironmentSetup, steps: Sequence[SetupStep], shown: SetupStep, *, with_reasons: bool
 ) -> Iterator[LaidOutLines | Content]:
     """Yield the other steps that the key `y` runs, with their commands or files.
 
     Args:
         setup: The plan.
         steps: The remaining steps.
-        marked: The step whose details are shown.
+        shown: The step whose details are shown.
         with_reasons: Whether to include the reason and the needs of each step.
     """
-    rest = [step for step in steps if step.id != marked.id]
-    too = " as well" if marked in steps else ""
+    rest = [step for step in steps if step.id != shown.id]
+    too = " as well" if shown in steps else ""
     for number, step in enumerate(rest):
         if with_reasons or not number:
             yield Content("")

@@ -52,7 +52,7 @@ class StepList:
         ended = self.ended.get(step.id) if step else None
         return ended if ended and ended.step.state == "failed" else None
 
-    def find_row_to_mark(self, steps: Iterable[SetupStep]) -> str | None:
+    def find_row_to_highlight(self, steps: Iterable[SetupStep]) -> str | None:
         """Return the id of the running step, else of the first failed or blocked step, or None."""
         in_the_way = (
             step.id

@@ -24,13 +24,12 @@ from tpustarter.slices.starting.start_request import HostCommand
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, SLICE, EventsArrived, FactsLoaded
-from tpustarter.tui.checks import check_rows
-from tpustarter.tui.checks import status_line as check_end_line
+from tpustarter.tui.checks import check_rows, status_line
 from tpustarter.tui.checks.check_details import describe_claim, describe_result
 from tpustarter.tui.checks.check_list import CheckList
 from tpustarter.tui.kit.list_with_details import LOW, ListWithDetails
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import Row, RowList
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import LaidOutLines, StackedText, group_heading
 from tpustarter.tui.slices.host_rows import PREFIX, describe_host_details, make_host_row
 from tpustarter.tui.slices.start_question import StartQuestion
@@ -81,7 +80,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self._prepared: PreparedStart | None = None
         self._hosts: dict[int, HostStateChanged] = {}
         self._list = CheckList()
-        self.live_run = self._run = LiveRun[Event | Run](self, SLICE, self._tick)
+        self.runner = self._runner = ScreenRunner[Event | Run](self, SLICE, self._tick)
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -126,13 +125,13 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
             for one in commands
             if one.host is not None
         }
-        self._run.begin(lambda: self._play(check))
+        self._runner.begin(lambda: self._play(check))
         self._show()
         self.refresh_bindings()
 
     def _play(self, check: RemoteSliceCheck) -> Iterator[Event | Run]:
         """Run the checks on the hosts; called in the worker thread."""
-        self._run.on_stop(check.stop)
+        self._runner.on_stop(check.stop)
         yield from check.events()
         lesson_progress.record_check(check.run)
         last_failures.save_failures(check.run)
@@ -140,15 +139,15 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
 
     def show_error(self, error: BaseException) -> None:
         """Show why the run has no verdict; a stop by the user is not an error."""
-        if isinstance(error, Problem) and self._run.is_stopped:
+        if isinstance(error, Problem) and self._runner.is_stopped:
             self.show_text("Stopped on every host. Press a to run it again, or Esc to go back.")
         else:
             super().show_error(error)
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        for event in self._run.take_events(message):
+        for event in self._runner.take_events(message):
             self._follow(event)
-        if not self._run.is_busy and self._list.run is None:  # it failed or was stopped early
+        if not self._runner.is_busy and self._list.run is None:  # it failed or was stopped early
             self._list.end(Run("", "", "quick"))
         self._show()
         self._tick()
@@ -162,18 +161,18 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         else:
             self._list.follow(event)
             if isinstance(event, PlanMade):
-                self.show_text(check_end_line.format_run_target(event.run), where="opening")
+                self.show_text(status_line.format_run_target(event.run), where="opening")
 
     def _tick(self) -> None:
         run = self._list.run
         if run:
             text = self._format_verdict(run) if run.results else self._explain_nothing()
-        elif self._run.is_stopped:
-            text = f"Ending it on every host, {self._run.seconds:.0f} s, usually at most 10 s."
+        elif self._runner.is_stopped:
+            text = f"Ending it on every host, {self._runner.seconds:.0f} s, usually at most 10 s."
         elif self._list.results or self._list.running:
-            text = check_end_line.format_progress(self._list, self.size.width)
+            text = status_line.format_progress(self._list, self.size.width)
         else:
-            text = f"{self._explain_wait()}, {self._run.seconds:.0f} s; x ends it on every host."
+            text = f"{self._explain_wait()}, {self._runner.seconds:.0f} s; x ends it on every host."
         self.show_text(text)
         running = self._list.running
         if running and running in {option.id for option in self.query_one(RowList).options}:
@@ -195,7 +194,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         return f"Waiting for {_name_hosts(coming)}" if coming else "All hosts are reached"
 
     def _explain_nothing(self) -> str:
-        if self._run.is_stopped:
+        if self._runner.is_stopped:
             return "Stopped on every host. Press a to run it again, or Esc to go back."
         return "This run has no verdict. Press Enter on a host to see why, or a to run it again."
 
@@ -213,19 +212,21 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self._show_details()
 
     @property
-    def _marked(self) -> str:
+    def _highlighted(self) -> str:
         return self.query_one(RowList).highlighted_id or ""
 
     @on(RowList.OptionHighlighted)
     def _show_details(self) -> None:
-        marked = self._marked
-        self.set_area_title("details", marked.replace(":", " "))
-        if marked.startswith(PREFIX):
-            self.show_details(StackedText(self._describe_host(int(marked.removeprefix(PREFIX)))))
-        elif group := self._list.find_folds().get(marked):
-            self.show_details(StackedText(check_rows.describe_folded(marked, group)))
-        elif check := self._list.checks.get(marked):
-            result = self._list.results.get(marked)
+        highlighted = self._highlighted
+        self.set_area_title("details", highlighted.replace(":", " "))
+        if highlighted.startswith(PREFIX):
+            self.show_details(
+                StackedText(self._describe_host(int(highlighted.removeprefix(PREFIX))))
+            )
+        elif group := self._list.find_folds().get(highlighted):
+            self.show_details(StackedText(check_rows.describe_folded(highlighted, group)))
+        elif check := self._list.checks.get(highlighted):
+            result = self._list.results.get(highlighted)
             found = describe_result(result, check.source) if result else describe_claim(check)
             self.show_details(StackedText(found))
         else:
@@ -240,7 +241,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         return describe_host_details(self._hosts[host], facts, command)
 
     def action_details(self) -> None:
-        if self._marked in self._list.find_folds() and not self.has_class("-details"):
+        if self._highlighted in self._list.find_folds() and not self.has_class("-details"):
             self.action_list_all()
         else:
             super().action_details()
@@ -248,12 +249,12 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
 
     def action_list_all(self) -> None:
         """Toggle between listing and folding the checks that share a row."""
-        chosen, folds = self._marked, self._list.find_folds()
+        chosen, folds = self._highlighted, self._list.find_folds()
         self._list.lists_all = not self._list.lists_all
         self._show()
-        if marked := check_rows.find_counterpart(chosen, folds):
+        if highlighted := check_rows.find_counterpart(chosen, folds):
             rows = self.query_one(RowList)
-            rows.highlighted = rows.get_option_index(marked)
+            rows.highlighted = rows.get_option_index(highlighted)
         self.refresh_bindings()
 
     def action_fold(self) -> None:
@@ -264,7 +265,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
 
     @property
     def _lesson(self) -> str:
-        check = self._list.checks.get(self._marked)
+        check = self._list.checks.get(self._highlighted)
         return check.lesson if check else ""
 
     def on_resize(self) -> None:
@@ -274,7 +275,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "again":
-            return not self._run.is_busy
+            return not self._runner.is_busy
         if action in ("list_all", "fold"):
             is_listed = self._list.lists_all
             return bool(self._list.find_folds()) and is_listed == (action == "fold")

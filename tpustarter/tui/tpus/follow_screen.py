@@ -29,9 +29,9 @@ from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import TPU_WORK, EventsArrived
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.safe_text import clean_text
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.tpu_work import StoppedError, TpuWork
@@ -73,7 +73,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
         self._events: list[Event] = []
         self._lines: list[LaidOutLines] = []
         self._ended: WorkEnded | None = None
-        self.live_run = self._run = LiveRun[Event | WorkEnded](self, TPU_WORK, self._tick)
+        self.runner = self._run = ScreenRunner[Event | WorkEnded](self, TPU_WORK, self._tick)
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="opening")

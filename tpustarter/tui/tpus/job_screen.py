@@ -28,9 +28,9 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import TPU_CALL, TPU_RUN, EventsArrived, FactsLoaded
 from tpustarter.tui.kit.confirm_name import AskText
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.page import ConfirmWindow
 from tpustarter.tui.kit.row_list import Row, RowList
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word
 from tpustarter.tui.tpus import job_work, tpu_work
 from tpustarter.tui.tpus.job_work import FirstFailure, JobDone, JobOpened, JobSubject, ScreenEvent
@@ -82,7 +82,9 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         """True if nothing more is to be done for the job, and only its logs are read."""
         self._is_calling = False
         """True while the job is stopped or results are fetched at a key."""
-        self.live_run = self._run = LiveRun[ScreenEvent](self, TPU_RUN, self._tick, tick_s=PAINT_S)
+        self.runner = self._run = ScreenRunner[ScreenEvent](
+            self, TPU_RUN, self._tick, tick_s=PAINT_S
+        )
 
     @property
     def has_begun(self) -> bool:

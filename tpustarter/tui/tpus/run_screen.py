@@ -25,8 +25,8 @@ from tpustarter.explain import known_failures
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import TPU_RUN, EventsArrived
-from tpustarter.tui.kit.live_run import LiveRun
 from tpustarter.tui.kit.row_list import Row
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
@@ -86,7 +86,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         self._tpu, self._project, self._choice, self._text = tpu, project, choice, text
         self._folder: Path | None = None
         self._over: WorkersEnded | None = None
-        self.live_run = self._run = LiveRun[WorkersStarted | WorkersEnded](
+        self.runner = self._run = ScreenRunner[WorkersStarted | WorkersEnded](
             self, TPU_RUN, self._tick, tick_s=PAINT_S
         )
 

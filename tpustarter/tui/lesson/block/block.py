@@ -20,7 +20,7 @@ from tpustarter.tui.app.session import find_session
 from tpustarter.tui.kit import painted_drawings
 from tpustarter.tui.kit.editor import FILL_GAP
 from tpustarter.tui.kit.text_layout import StackedText, status_word
-from tpustarter.tui.lesson.block import block_text as block_words
+from tpustarter.tui.lesson.block import block_text
 from tpustarter.tui.lesson.block.block_code import BlockCode
 from tpustarter.tui.lesson.block.block_state import BlockState, EarlierResult
 from tpustarter.tui.lesson.block.block_text import BlockText, QuotedLines
@@ -95,7 +95,7 @@ class BlockView(Vertical, can_focus=True):
         is_kept_back = self._is_predicted and result is None
         told = self.state.shown_difference
         is_told = told is not None and (told.is_only or self.block.is_try)
-        content = block_words.format_expected(self.block, platform, result, is_told=is_told)
+        content = block_text.format_expected(self.block, platform, result, is_told=is_told)
         content = Content("") if is_kept_back else content
         expected = self.query_one(".expected", Static)
         expected.update(QuotedLines(content))
@@ -200,7 +200,7 @@ class BlockView(Vertical, can_focus=True):
         self.state.end(result)
         self.remove_class("-running")
         self.set_class(self.state.has_failed and not self.block.is_try, "-fail")
-        if block_words.is_syntax_error(result):
+        if block_text.is_syntax_error(result):
             self._printed.drop_last(result.detail)
         told = self.state.shown_difference
         if told and told.lines == 1 and result.output.rstrip("\n") == told.printed:
@@ -239,7 +239,7 @@ class BlockView(Vertical, can_focus=True):
 
     def _show_status(self) -> None:
         words = self._words()
-        self._printed.set_title(block_words.output_title(self.state, words))
+        self._printed.set_title(block_text.output_title(self.state, words))
         if self._shown_words and words.is_like(self._shown_words):
             return  # every update causes a layout of the page
         self._shown_words = words
@@ -272,4 +272,4 @@ class BlockView(Vertical, can_focus=True):
 
     def _words(self) -> BlockText:
         has_answer = self.answer is not None and self.answer.collapsed
-        return block_words.make_block_text(self.state, self._waiting, has_answer=has_answer)
+        return block_text.make_block_text(self.state, self._waiting, has_answer=has_answer)

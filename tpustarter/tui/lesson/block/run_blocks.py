@@ -16,7 +16,7 @@ from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.learning.run.lesson_process import BlockPlots, EarlierBlockStarted, LessonSession
 from tpustarter.tui.app.messages import BLOCK, DeviceHeld, EventsArrived
 from tpustarter.tui.kit.heading import Heading
-from tpustarter.tui.kit.live_run import LiveRun
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.block.run_to_block import RunToBlock
 
@@ -33,9 +33,9 @@ class BlockRunner:
     def __init__(self, screen: Page, ended: Callable[[RunToBlock], object]) -> None:
         self._screen = screen
         self._ended = ended
-        self._run = LiveRun[Event](screen, BLOCK, self.tick)
+        self._runner = ScreenRunner[Event](screen, BLOCK, self.tick)
         self._lesson: Lesson | None = None
-        self.turn: RunToBlock | None = None
+        self.current_run: RunToBlock | None = None
         """The current run, or None."""
 
     def run(
@@ -52,11 +52,11 @@ class BlockRunner:
         """
         self._lesson = lesson
         fresh = anew or not self._screen.tutor.live.is_warm
-        self.turn = RunToBlock(view, views, fresh=fresh, runs_all=anew)
-        asked = self.turn.asked
-        above = [item for item in views[: views.index(asked)] if not item.block.is_try]
-        codes = [(item.block, item.code.exact_code) for item in (*above, asked)]
-        self._run.begin(partial(self._play, lesson, codes, anew=anew))
+        self.current_run = RunToBlock(view, views, fresh=fresh, runs_all=anew)
+        requested = self.current_run.requested_block
+        above = [item for item in views[: views.index(requested)] if not item.block.is_try]
+        codes = [(item.block, item.code.exact_code) for item in (*above, requested)]
+        self._runner.begin(partial(self._play, lesson, codes, anew=anew))
 
     def _play(self, lesson: Lesson, codes: Codes, *, anew: bool) -> Iterator[Event]:
         """Run the last block, after the others if needed; called in the worker thread."""
@@ -72,7 +72,7 @@ class BlockRunner:
         try:
             if anew:
                 app.live.release()
-            if self._run.is_stopped:
+            if self._runner.is_stopped:
                 yield BlockResult(block.id, "notrun", "interrupted")
                 return
             for event in app.live.run(lesson.id, make, block, code, above):
@@ -85,41 +85,42 @@ class BlockRunner:
 
     def show_events(self, message: EventsArrived) -> None:
         """Show the output, drawings and results in the inbox."""
-        events: list[Any] = self._run.take_events(message)  # no type says what a group holds
+        events: list[Any] = self._runner.take_events(message)  # no type says what a group holds
         for kind, group in groupby(events, type):
             if kind is OutputChunk:
-                if self.turn:
-                    self.turn.playing.add("".join(output.text for output in group))
+                if self.current_run:
+                    self.current_run.playing.add("".join(output.text for output in group))
                 continue
             if kind is BlockPlots:
                 *_, last = group
-                if self.turn:
-                    self.turn.playing.show_drawings(last.drawings)
+                if self.current_run:
+                    self.current_run.playing.show_drawings(last.drawings)
                 continue
             for event in group:
                 self._follow(event)
 
     def _follow(self, event: EarlierBlockStarted | BlockResult) -> None:
-        turn = self.turn
-        if turn is None:
+        run = self.current_run
+        if run is None:
             return
         if isinstance(event, EarlierBlockStarted):
-            turn.runs_first(event)
+            run.show_earlier_start(event)
             self.tick()
             return
-        turn.show_result(event)
-        if turn.is_over:
-            self.turn = None
+        run.show_result(event)
+        if run.is_over:
+            self.current_run = None
         self.tick()
-        self._ended(turn)
+        self._ended(run)
 
     def tick(self) -> None:
         """Update the elapsed time; called every second during a run, and once at its end."""
-        if self.turn:
+        if self.current_run:
             tutor = self._screen.tutor
             tutor.post_message(DeviceHeld(tutor.live.holder))
-            self.turn.tick(self._starting())
-        self._screen.query_one(Heading).show_running(self.turn.sign if self.turn else "")
+            self.current_run.tick(self._starting())
+        text = self.current_run.heading_text if self.current_run else ""
+        self._screen.query_one(Heading).show_running(text)
 
     def _starting(self) -> str:
         session = self._screen.tutor.live.session
@@ -130,13 +131,13 @@ class BlockRunner:
 
     def is_playing(self, view: BlockView) -> bool:
         """Return whether the given block is running."""
-        return self.turn is not None and view is self.turn.playing
+        return self.current_run is not None and view is self.current_run.playing
 
     def stop(self) -> bool:
         """Stop the running block; return whether one was running."""
-        if self.turn is None:
+        if self.current_run is None:
             return False
-        self._run.stop()
+        self._runner.stop()
         self._screen.tutor.live.stop(names_stay=True)
         return True
 

@@ -37,7 +37,8 @@ class RunToBlock:
             runs_all: Whether to run all blocks down to the requested one.
         """
         self.here = here
-        self.asked = self.playing = (find_last_to_run(here, views) if runs_all else None) or here
+        last = find_last_to_run(here, views) if runs_all else None
+        self.requested_block = self.playing = last or here
         """The last block to run; `playing` is the running block, which may be above it."""
         self.is_over = False
         """True once the last block has ended."""
@@ -50,17 +51,17 @@ class RunToBlock:
         self._began = time.monotonic()
         self._fresh = fresh
         """True if the process had to be started for the running block."""
-        self.asked.begin()
+        self.requested_block.begin()
 
     @property
     def has_run_above(self) -> bool:
         """True if this run has run blocks above the requested one."""
-        return self._last_above is not None or self.asked is not self.here
+        return self._last_above is not None or self.requested_block is not self.here
 
     @property
     def shown_block(self) -> BlockView:
         """The block whose result is scrolled into view at the end."""
-        return self.here if self._has_run_through else self.asked
+        return self.here if self._has_run_through else self.requested_block
 
     @property
     def omitted_text(self) -> str:
@@ -80,15 +81,15 @@ class RunToBlock:
     @property
     def _has_run_through(self) -> bool:
         """True if all blocks that can run have run, and none raised an error or was stopped."""
-        result = self.asked.state.result
+        result = self.requested_block.state.result
         return self.is_over and result is not None and result.status in ("pass", "fail")
 
     def tick(self, starting: str) -> None:
         """Update the run's elapsed time; `starting` describes the start of the process."""
-        if self.playing is not self.asked:
+        if self.playing is not self.requested_block:
             count = self._remaining
             above = phrases.format_count(count, "block above runs first", "blocks above run first")
-            self.asked.wait(self._seconds, above)
+            self.requested_block.wait(self._seconds, above)
         activity = "" if self.playing.has_output or not self._fresh else starting
         self.playing.wait(self._seconds, activity)
 
@@ -97,11 +98,11 @@ class RunToBlock:
         return time.monotonic() - self._began
 
     @property
-    def sign(self) -> str:
+    def heading_text(self) -> str:
         """The running block and its elapsed time, for the heading: `RUN block 3 of 9, 12 s`."""
         return f"RUN {self.playing.label.lower()}, {self._seconds:.0f} s"
 
-    def runs_first(self, event: EarlierBlockStarted) -> None:
+    def show_earlier_start(self, event: EarlierBlockStarted) -> None:
         """Show that a block above the requested one is running."""
         self._remaining = event.left
         self.playing = next(view for view in self._views if view.block.id == event.block.id)
@@ -110,9 +111,9 @@ class RunToBlock:
     def show_result(self, result: BlockResult) -> None:
         """Show a block's result; after blocks above it, the requested block is next."""
         view, self._fresh = self.playing, False
-        if result.id != self.asked.block.id:
-            self._last_above, self.playing = view, self.asked
+        if result.id != self.requested_block.block.id:
+            self._last_above, self.playing = view, self.requested_block
         else:
             self.is_over = True
-            view = self.asked
+            view = self.requested_block
         view.end(result)

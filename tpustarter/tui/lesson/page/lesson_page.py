@@ -50,7 +50,7 @@ class LessonPage(VerticalScroll):
         Binding("b", "page_up", show=False),
     ]
 
-    _things: Sequence[BlockView | QuestionView] = ()
+    _all_tasks: Sequence[BlockView | QuestionView] = ()
     _folds: Sequence[FoldedPart] = ()
     """Both sequences are cached because every key and every printed line needs them."""
 
@@ -73,7 +73,7 @@ class LessonPage(VerticalScroll):
         self._ending = LessonEndView(opened)
         await self.mount(*make_widgets(opened, platform), self._ending)
         below = self.walk_children()
-        self._things = [one for one in below if isinstance(one, BlockView | QuestionView)]
+        self._all_tasks = [one for one in below if isinstance(one, BlockView | QuestionView)]
         self._folds = [*self.query(FoldedPart)]
         self.mark_soon()
 
@@ -130,9 +130,9 @@ class LessonPage(VerticalScroll):
         focused = next((view for view in views if view.has_focus_within or view.has_focus), None)
         if focused and (focused in in_sight or focused.code.is_editing):
             return focused
-        asked = self._following.asked
-        if asked and (asked in in_sight or self._following.is_place_kept):
-            return asked
+        requested = self._following.requested_block
+        if requested and (requested in in_sight or self._following.is_place_kept):
+            return requested
         unfinished = [
             view
             for view in in_sight
@@ -213,7 +213,7 @@ class LessonPage(VerticalScroll):
 
     def _tasks(self) -> list[BlockView | QuestionView]:
         """Return the blocks and questions in order, without those in closed folds."""
-        return [view for view in self._things if not _is_folded(view)]
+        return [view for view in self._all_tasks if not _is_folded(view)]
 
     def _is_here(self, view: Widget | None) -> bool:
         return view is not None and view.is_attached and self.region.overlaps(view.region)
@@ -335,7 +335,7 @@ class LessonPage(VerticalScroll):
             was_pushed: Whether output of blocks above, not the reader, moved it out of view.
             goes_on: Whether to focus the next block afterwards.
         """
-        self._following.asked = None  # from now on, the next block may be marked
+        self._following.requested_block = None  # from now on, the next block may be marked
         show = self._following.show_end
         self.call_after_refresh(show, view, was_pushed=was_pushed, goes_on=goes_on)
 

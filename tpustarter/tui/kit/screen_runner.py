@@ -1,4 +1,4 @@
-"""A run in a worker thread whose events a screen shows, with a clock and a stop function."""
+"""The runner of a screen's work in a worker thread, with a clock and a stop function."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tpustarter.tui.app.messages import Event, EventInbox, EventsArrived
 from tpustarter.tui.terminal.app_internals import AnyScreen
 
 
-class LiveRun(Generic[Event]):
-    """One run at a time, whose events are queued for the screen."""
+class ScreenRunner(Generic[Event]):
+    """The runs of a screen, one at a time, whose events are queued for it."""
 
     def __init__(
         self,

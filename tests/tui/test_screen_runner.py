@@ -11,7 +11,7 @@ from textual.screen import Screen
 
 from tests.support.tutor import run, until
 from tpustarter.tui.app.messages import EventsArrived
-from tpustarter.tui.kit.live_run import LiveRun
+from tpustarter.tui.kit.screen_runner import ScreenRunner
 
 
 class Follower(Screen[None]):
@@ -22,7 +22,7 @@ class Follower(Screen[None]):
         self.ticks = 0
         self.events: list[int] = []
         self.ends = 0
-        self.run_ = LiveRun[int](self, "sample", self.tick)
+        self.runner = ScreenRunner[int](self, "sample", self.tick)
 
     def tick(self) -> None:
         """Count the ticks."""
@@ -30,8 +30,8 @@ class Follower(Screen[None]):
 
     def on_events_arrived(self, message: EventsArrived) -> None:
         """Keep the events, and count the ends."""
-        self.events += self.run_.take_events(message)
-        self.ends += not self.run_.is_busy
+        self.events += self.runner.take_events(message)
+        self.ends += not self.runner.is_busy
 
 
 def followed(journey: Callable[[Pilot[None], Follower], object]) -> None:
@@ -52,13 +52,13 @@ def test_events_arrive_in_order_and_end_once() -> None:
 
     async def journey(pilot: Pilot[None], screen: Follower) -> None:
         for count in (1, 2):
-            screen.run_.begin(lambda: iter(range(9)))
-            assert screen.run_.is_busy
-            assert screen.run_.can_stop
-            await until(pilot, lambda: not screen.run_.is_busy)
+            screen.runner.begin(lambda: iter(range(9)))
+            assert screen.runner.is_busy
+            assert screen.runner.can_stop
+            await until(pilot, lambda: not screen.runner.is_busy)
             assert [*range(9)] * count == screen.events
             assert count == screen.ends
-            assert not screen.run_.can_stop
+            assert not screen.runner.can_stop
         assert screen.ticks >= 2
 
     followed(journey)
@@ -71,15 +71,15 @@ def test_stop_before_anything_runs_is_kept() -> None:
     async def journey(pilot: Pilot[None], screen: Follower) -> None:
         def play() -> Iterator[int]:
             may_go_on.wait()
-            screen.run_.on_stop(stopped.set)
+            screen.runner.on_stop(stopped.set)
             yield 1
 
-        screen.run_.begin(play)
-        screen.run_.stop()
-        assert not screen.run_.can_stop
-        assert screen.run_.is_busy
+        screen.runner.begin(play)
+        screen.runner.stop()
+        assert not screen.runner.can_stop
+        assert screen.runner.is_busy
         may_go_on.set()
-        await until(pilot, lambda: not screen.run_.is_busy)
+        await until(pilot, lambda: not screen.runner.is_busy)
         assert stopped.is_set()
         assert [1] == screen.events
 
@@ -94,8 +94,8 @@ def test_broken_run_ends_as_well() -> None:
             yield 1
             raise ZeroDivisionError
 
-        screen.run_.begin(play)
-        await until(pilot, lambda: not screen.run_.is_busy)
+        screen.runner.begin(play)
+        await until(pilot, lambda: not screen.runner.is_busy)
         assert [1] == screen.events
 
     followed(journey)
@@ -112,11 +112,11 @@ def test_events_of_an_earlier_run_are_dropped() -> None:
             yield 1
             has_ended.set()
 
-        screen.run_.begin(late)
+        screen.runner.begin(late)
         await until(pilot, has_begun.is_set)
-        screen.run_.begin(lambda: iter([2]))
+        screen.runner.begin(lambda: iter([2]))
         may_end.set()
-        await until(pilot, lambda: not screen.run_.is_busy and has_ended.is_set())
+        await until(pilot, lambda: not screen.runner.is_busy and has_ended.is_set())
         await pilot.pause()
         assert [2] == screen.events
 

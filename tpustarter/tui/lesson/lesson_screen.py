@@ -18,8 +18,7 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOOK, FactsLoaded
 from tpustarter.tui.kit.page import NoticeSheet, Page
 from tpustarter.tui.kit.safe_text import clean_text
-from tpustarter.tui.lesson import opened_lesson as lesson_opened_lesson
-from tpustarter.tui.lesson.opened_lesson import OpenedLesson
+from tpustarter.tui.lesson.opened_lesson import OpenedLesson, read_lesson
 from tpustarter.tui.lesson.page.bookmark import Bookmark
 from tpustarter.tui.lesson.page.lesson_page import LessonPage
 from tpustarter.tui.lesson.page.outline import BESIDE, LessonMargin
@@ -59,9 +58,7 @@ class LessonScreen(Page):
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
     def _read(self) -> None:
         try:
-            self.post_message(
-                FactsLoaded(lesson_opened_lesson.read_lesson(self.tutor, self.lesson))
-            )
+            self.post_message(FactsLoaded(read_lesson(self.tutor, self.lesson)))
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
 
