@@ -24,7 +24,17 @@ from typing import Any
 LOOKS = {"dark-80": (80, 24), "light-80": (80, 24), "dark-160": (160, 44), "light-160": (160, 44)}
 """The theme and the columns, and the size of the terminal."""
 
-SCENES = ("lessons", "training", "drawings", "tries", "checks", "setup", "tpus", "rehearsal")
+SCENES = "lessons training drawings tries checks setup tpus jobs rehearsal".split()
+    "lessons",
+    "training",
+    "drawings",
+    "tries",
+    "checks",
+    "setup",
+    "tpus",
+    "jobs",
+    "rehearsal",
+)
 """The functions below that take pictures."""
 
 if unknown := [name for name in sys.argv[2:] if name not in SCENES]:
@@ -62,6 +72,7 @@ from tests.support.fake_cloud import NEVER, serving  # noqa: E402
 from tests.support.fake_remote import UNREACHED, lay_remote, node, told  # noqa: E402
 from tests.support.fake_remote import behave as behave_remotely  # noqa: E402
 from tests.support.fake_tools import behave, lay_tools  # noqa: E402  the app reads HOME when it is imported
+from tests.support.fake_workers import ending_jobs, lay_workers  # noqa: E402
 from tests.support.machines import lay_out  # noqa: E402
 from tests.support.places import TESTS  # noqa: E402
 from tests.support.screenshot import screenshot  # noqa: E402
@@ -348,6 +359,47 @@ async def tpus() -> None:
             asked.steps, cloud.delete_s = ((0, "ACTIVE"),), 1e9
             await press(pilot, "r", "d", *"bert", "enter", "escape")
             await take(pilot, "tpus-deleting")
+
+
+JOB = (
+    "for step in $(seq 60); do echo step $step, loss 0.$((9000 / step)); done; "
+    "[ -e go ] || touch waits; while [ ! -e go ]; do sleep 0.1; done; "
+    "case $TPUSTARTER_JOB in *w1) tail -n 2 error; exit 1;; esac"
+)
+"""A job that waits, and whose second worker runs out of memory."""
+
+
+async def jobs() -> None:
+    """Take a job on two workers: its form, while it runs, once it has failed, and the list."""
+    os.environ |= {
+        "TPUSTARTER_HOME": str(WORK / "jobs/.local/state/tpustarter"),
+        "CLOUDSDK_CORE_PROJECT": "my-project",
+        "CLOUDSDK_COMPUTE_ZONE": "us-central1-b",
+        "CLOUDSDK_CONFIG": str(WORK / "gcloud"),
+        "HOME": str(WORK / "jobs"),
+    }
+    (WORK / "jobs/.ssh").mkdir(parents=True)
+    (WORK / "jobs/.ssh/google_compute_engine").touch()
+    (WORK / "train").mkdir()
+    (WORK / "train/error").write_text(TOO_BIG)
+    (WORK / "train/train.py").write_text(f"import os\nos.execlp('sh', 'sh', '-c', {JOB!r})\n")
+    os.chdir(WORK / "train")
+    with serving() as cloud, ending_jobs(lay_workers(WORK / "workers")) as tools:
+        os.environ["PATH"] = f"{tools}:{os.environ['PATH']}"
+        one = node("llama", workers=2)
+        cloud.nodes[one.name] = one
+        async with app(connect=connecting(cloud), clock=cloud.clock) as pilot:
+            await press(pilot, "u", "b", "n", *"python3 train.py", "tab", "tab", "tab", *"out/**")
+            await take(pilot, "job-form")
+            await pilot.press("enter")
+            await until(pilot, lambda: on_screen(pilot.app).count("60 lines") == 2)  # type: ignore[arg-type]
+            await take(pilot, "job")
+            for code in tools.glob("w*/tpustarter-jobs/*/code"):
+                (code / "go").touch()
+            await until(pilot, lambda: "f explains it" in on_screen(pilot.app))  # type: ignore[arg-type]
+            await take(pilot, "job-failed")
+            await press(pilot, "escape")
+            await take(pilot, "jobs")
 
 
 async def check_slice(pilot: Pilot[None], tools: Path) -> None:

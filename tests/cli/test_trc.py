@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -147,30 +145,15 @@ def test_invalid_grant_is_refused_and_previous_kept(arguments: tuple[str, ...], 
     assert before == trc_grant.load_grant()
 
 
-@pytest.mark.parametrize("end", ["\n", "\x04"], ids=["an empty line", "Ctrl-D"])
-def test_pasted_email_may_hold_empty_line(end: str) -> None:
-    """An empty line within it does not end it, as more follows at once."""
-    ours, theirs = pty.openpty()
-    writer = threading.Thread(target=os.write, args=(ours, (MAIL + end).encode()))
-    writer.start()
-    try:
-        text = command.read_pasted_text(theirs)
-    finally:
-        writer.join()
-        os.close(theirs)
-        os.close(ours)
-
-    assert "us-east1-d" in text
-    assert "my-secret-project" in text
-
-
-def test_terminal_asks_for_email_and_missing_days() -> None:
-    """The first day is not in the e-mail; the days are, and are not asked for."""
+def test_terminal_asks_three_questions() -> None:
+    """A whole e-mail is pasted: what is no line is passed over, and what follows goes nowhere."""
     with terminal("trc", drive="drive_cli.py", lines=100) as tty:
-        tty.until(lambda text: "or with an empty line:" in text)
-        tty.press(MAIL + "\n")
-        tty.until(lambda text: text.rstrip().endswith("Enter if you don't know:"))
+        tty.until(lambda text: text.rstrip().endswith("A line:"))
+        tty.press(MAIL.replace("jo@example.com", "\nexit 3\n"))
+        tty.until(lambda text: "which it began" in text)
         tty.press("2026-11-03\n")
+        tty.until(lambda text: "For how many days" in text)
+        tty.press("30\n")
         tty.until(lambda text: "What is billed all the same" in text)
 
         assert 0 == tty.process.wait(HANG_S)
@@ -178,3 +161,18 @@ def test_terminal_asks_for_email_and_missing_days() -> None:
 
     assert grant is not None
     assert (2, "2026-12-03") == (len(grant.allowances), str(grant.end))
+
+
+def test_unread_email_leads_to_questions(tmp_path: Path) -> None:
+    """On a terminal; elsewhere it is an error with the option that needs no e-mail."""
+    file = tmp_path / "mail.txt"
+    file.write_text("You get sixty-four v6e chips in the zone us-east1-d")
+    with terminal("trc", str(file), drive="drive_cli.py", lines=100) as tty:
+        tty.until(lambda text: text.rstrip().endswith("A line:"))
+        for answer in ("v6e:64:spot:us-east1-d", "", "2026-11-03", "30"):
+            tty.press(f"{answer}\n")
+        tty.until(lambda text: "What is billed all the same" in text)
+
+        assert 0 == tty.process.wait(HANG_S)
+
+    assert "--allow" in (refusal(str(file)).hint or "")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,6 +23,7 @@ OLD = """5 on-demand Cloud TPU v2-8 device(s) in zone us-central1-f
 100 preemptible Cloud TPU v2-8 device(s) in zone us-central1-f
 5 on-demand Cloud TPU v3-8 device(s) in zone europe-west4-a
 """
+ALLOWED = "v6e:64:spot:us-east1-d"
 ONE = GrantLine("v6e", 64, "spot", "us-east1-d")
 
 
@@ -63,39 +62,34 @@ def test_devices_of_older_mails_become_chips() -> None:
     [
         "> > 64 spot Cloud TPU v6e chips in zone us-east1-d",
         "> 64 spot Cloud TPU\n> v6e chips in\n> zone us-east1-d",
-        "64\u00a0spot Cloud\u00a0TPU v6e chips in zone us\u2011east1\u2011d.",
-        "64&nbsp;spot Cloud TPU v6e chips in zone&nbsp;us-east1-d",
-        "<li><b>64 spot Cloud TPU v6e chips</b> in zone <span>us-east1-d</span></li>",
-        "**64 spot Cloud TPU v6e chips in zone us-east1-d**",
+        "64\u00a0spot Cloud\u00a0TPU v6e chips in zone us-east1-d.",
         "* *64 spot Cloud TPU v6e chips in zone us-east1-d*\r\n\r\n",
-        "- `64 spot Cloud TPU v6e chips in zone us-east1-d`",
-        "\u2022 64 spot Cloud TPU v6e chips in zone us-ea\u200bst1-d",
-        "64 spot Cloud TPU v6e=20chips in zone us-eas=\r\nt1-d",
         "64 Spot Cloud TPU V6e Chips in Zone US-EAST1-D",
-        "64 spot Cloud TPU v6e (Trillium) chips in the zone us-east1-d,",
         "64 preemptible Cloud TPU v6e chip(s) in zone us-east1-d",
-        "You have 3 days. Dear Jo, 64 spot Cloud TPU v6e chips in zone us-east1-d and more.",
         SIX.splitlines()[1] + "\n> " + SIX.splitlines()[1],
     ],
 )
-def test_line_survives_changes_by_mail_programs(text: str) -> None:
-    """Quoting, wrapping, HTML, bold, other blanks and dashes, transport, a quoted copy."""
+def test_line_survives_quoting_and_wrapping(text: str) -> None:
+    """Of bold text and of a quoted copy, too."""
     assert (ONE,) == rows(text)
 
 
-def test_cores_are_counted_as_chips() -> None:
-    """A v4 chip has two."""
-    assert (GrantLine("v4", 16, "spot", "us-central2-b"),) == rows(
-        "32 spot Cloud TPU v4 cores in zone us-central2-b"
-    )
+@pytest.mark.parametrize("text", [SIX.splitlines()[1], f"> **{SIX.splitlines()[1]}**", ALLOWED])
+def test_line_is_typed_in_either_form(text: str) -> None:
+    """As the e-mail has it, or as `--allow` does."""
+    assert trc_mail.parse_line(text) == ONE
 
 
-def test_unreadable_line_is_reported_and_others_stay() -> None:
-    """So a generation that this program does not know loses only its own line."""
-    reading = trc_mail.parse_grant_mail(SIX + "8 spot Cloud TPU v99 chips in zone us-east5-a")
+def test_unread_line_is_noted_and_others_stay() -> None:
+    """So a generation or a form that this program does not know loses only its own line."""
+    for line in (
+        "8 spot Cloud TPU v99 chips in zone us-east5-a",
+        "64 v6e chips in the zone us-east1-d",
+    ):
+        reading = trc_mail.parse_grant_mail(SIX + line)
 
-    assert 6 == len(reading.grant.allowances)
-    assert any("v99" in note and "left out" in note for note in reading.notes)
+        assert 6 == len(reading.grant.allowances)
+        assert 1 == len(reading.notes)
 
 
 def test_smaller_of_two_contradicting_lines_counts() -> None:
@@ -108,15 +102,12 @@ def test_smaller_of_two_contradicting_lines_counts() -> None:
     assert "16 chips" in reading.notes[0]
 
 
-def test_start_and_duration_come_from_header_and_text() -> None:
-    """Where one of them is missing, or named twice, nothing is concluded."""
-    header = "Date: Tue, 3 Nov 2026 09:12:00 +0000\n"
+def test_days_come_from_text() -> None:
+    """Where several numbers are named, nothing is concluded."""
     free = "now has access to the following quota free of charge for 30 days:\n"
-    both = trc_mail.parse_grant_mail(header + free + SIX).grant
-    neither = trc_mail.parse_grant_mail(SIX + "for 30 days or for 90 days").grant
 
-    assert (date(2026, 11, 3), 30, date(2026, 12, 3)) == (both.start, both.days, both.end)
-    assert (None, None, None) == (neither.start, neither.days, neither.end)
+    assert 30 == trc_mail.parse_grant_mail(free + SIX).grant.days
+    assert trc_mail.parse_grant_mail(SIX + "for 30 days or for 90 days").grant.days is None
 
 
 @pytest.mark.parametrize("text", ["", "hello", "64 spot chips", "Cloud TPU in zone us-east1-d"])
@@ -148,18 +139,9 @@ _PIECES = st.sampled_from(
         " ",
         "\n",
         "\r\n> ",
-        "<b",
-        ">",
-        "&nbsp;",
-        "&#x41;",
         "\u00a0",
-        "\ufdfa",
         "*",
         "for 30 days",
-        "Date: ",
-        "Tue, 3 Nov 2026 09:12:00 +0000",
-        "Date: 99 Foo 99999 99:99:99 +9999\n",
-        "=\n",
         "\ud800",
         "\x00",
         SIX,
@@ -188,21 +170,7 @@ def test_no_text_raises_anything_but_a_problem(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "<" * 200_000,
-        "<a" * 100_000,
-        "64 " * 60_000,
-        "64 spot Cloud TPU " * 11_000,
-        "64 spot Cloud TPU v6e" + " (" * 90_000,
-        "9" * 200_000,
-        ">" * 200_000,
-        ("> " * 20 + "\n") * 4_800,
-        "Date: " * 33_000,
-        "&" * 200_000,
-        "\ufdfa" * 200_000,
-        "for 1 days " * 18_000,
-    ],
+    "text", ["64 " * 60_000, "64 spot Cloud TPU " * 11_000, "9" * 200_000, "for 1 days " * 18_000]
 )
 def test_hostile_texts_take_no_time(text: str) -> None:
     """Every pattern is bounded: twice the text takes about twice as long."""
@@ -210,10 +178,8 @@ def test_hostile_texts_take_no_time(text: str) -> None:
         trc_mail.parse_grant_mail(text)
 
 
-def test_huge_text_is_refused_and_many_lines_cut() -> None:
-    """Neither fills the state folder."""
+def test_many_lines_are_cut() -> None:
+    """They don't fill the state folder."""
     many = "".join(f"{n} spot Cloud TPU v6e chips in zone us-east{n}-d\n" for n in range(1, 3000))
-    with pytest.raises(Problem, match="characters"):
-        trc_mail.parse_grant_mail("x" * 200_001)
 
-    assert 200 >= len(rows(many))
+    assert 200 == len(rows(many))

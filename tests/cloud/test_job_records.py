@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.cloud.jobs import job_end, job_records
+from tpustarter.cloud.jobs.job_connection import ListedJob
 from tpustarter.cloud.jobs.job_records import JobLog, JobRecord
 from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
 from tpustarter.cloud.jobs.worker_calls import Route
@@ -51,19 +54,54 @@ def test_record_is_found_again_and_forgotten() -> None:
     assert "unknown" in json.dumps(state.load_state("jobs"))
 
 
-def test_old_records_go_with_their_logs() -> None:
-    """Only of jobs that are over, and only of more than are kept."""
-    for number in range(job_records.KEPT + 2):
-        phase = "ended" if number else "running"
-        record = job_records.save_job(replace(RECORD, id=f"bert-{number}", phase=phase))
+def test_old_jobs_go_with_their_folders() -> None:
+    """Only of more than are kept, and only those for which nothing is waited for."""
+    now = datetime.now(timezone.utc)
+    ended = {"phase": "ended", "give_back": False}
+    waited = {
+        "running": {"phase": "running"},
+        "kept": {"phase": "ended", "give_back": True},
+        "not-fetched": {**ended, "fetch": ("out",)},
+    }
+    old = {
+        "ended": ended,
+        "fetched": {**ended, "fetch": ("out",), "is_fetched": True},
+        "lost": {"phase": "running"},
+    }
+    for name, fields in (*waited.items(), *old.items()):
+        days = job_records.OLDEST_DAYS + 1 if name == "lost" else 2
+        began = (now - timedelta(days=days)).isoformat()
+        record = replace(RECORD, id=name, began=began, **fields)  # type: ignore[arg-type]
+        job_records.save_job(record)
         record.log_folder.mkdir(parents=True)
-        record.logs[0].write_text("x")
+        record.archive.touch()
+    for number in range(job_records.KEPT):
+        began = (now - timedelta(minutes=number)).isoformat()
+        job_records.save_job(replace(RECORD, id=f"bert-{number}", began=began, phase="given-back"))
 
-    ids = [one.id for one in job_records.read_jobs()]
-    assert "bert-0" in ids
-    assert "bert-1" not in ids
-    assert not replace(RECORD, id="bert-1").log_folder.exists()
-    assert replace(RECORD, id="bert-0").logs[0].exists()
+    ids = {one.id for one in job_records.read_jobs()}
+    assert waited.keys() == ids - {f"bert-{number}" for number in range(job_records.KEPT)}
+    assert waited.keys() == {path.name for path in job_records.jobs_folder().iterdir()}
+
+
+def test_folder_of_cut_start_is_removed() -> None:
+    """A day later, because a start that is going on has no record yet."""
+    cut, new = (replace(RECORD, id=name).log_folder for name in ("cut", "new"))
+    for folder in (cut, new):
+        folder.mkdir(parents=True)
+        (folder / "code.tar.gz").touch()
+    os.utime(cut, (0, 0))
+
+    job_records.save_job(RECORD)
+
+    assert (False, True) == (cut.exists(), new.exists())
+
+
+def test_worker_cannot_name_a_folder_elsewhere() -> None:
+    """The name of a job that a worker knows becomes that of a folder here."""
+    job_records.save_job(replace(RECORD, id="../../bert"))
+
+    assert [] == job_records.read_jobs()
 
 
 def test_two_followers_write_one_log() -> None:
@@ -103,6 +141,29 @@ def test_tpu_is_kept_for_its_results(
         job_end.require_safe_results(record, states, fetched)
 
 
+@pytest.mark.parametrize(
+    ("states", "more", "expected"),
+    [
+        ((), {}, "not-seen"),
+        ((), {"phase": "ended", "code": 0}, "ended"),
+        ((), {"phase": "ended", "code": 3}, "failed"),
+        ((), {"phase": "ended", "code": 143, "is_stopped": True}, "stopped"),
+        ((DONE,), {"phase": "given-back", "code": 0}, "given-back"),
+        ((DONE, replace(DONE, state="running", code=None)), {}, "running"),
+        ((DONE, replace(DONE, code=143, is_stopped=True)), {}, "stopped"),
+        ((DONE, replace(DONE, state="lost", code=None)), {}, "lost"),
+        ((replace(DONE, state="placed", code=None),), {}, "not-started"),
+        ((DONE, replace(DONE, code=1)), {}, "failed"),
+        ((DONE, DONE), {}, "ended"),
+    ],
+)
+def test_state_of_job_is_its_worst(
+    states: tuple[WorkerJobState, ...], more: dict[str, Any], expected: str
+) -> None:
+    """As the workers say it; where they were not asked, as this machine remembers it."""
+    assert expected == ListedJob(replace(RECORD, **more), states).state
+
+
 class _Listing:
     """Google, which lists one node."""
 
@@ -133,8 +194,9 @@ def test_new_tpu_gets_the_same_job() -> None:
     record.archive.write_bytes(b"code")
     job = TpuJob(record, [Worker(NODE, 0, "w0")], Route(None, ""))  # type: ignore[arg-type]
 
-    again = job_end.prepare_again(job, [Worker(NODE, 0, "w0")]).record
+    job_end.move_to(job, [Worker(NODE, 0, "w0")])
 
+    again = job.record
     assert (1, ("w0",), b"code") == (again.again, again.workers, again.archive.read_bytes())
     assert again.spent_usd >= 1.5
     assert again.id != record.id

@@ -36,6 +36,8 @@ from tests.support.tutor import (
     write_checks,
 )
 from tpustarter import tui
+from tpustarter.cloud.jobs import job_records
+from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.slices.start_options import StartOptions
 from tpustarter.tui.app.app import TpustarterApp
@@ -53,6 +55,19 @@ CODE = (TextArea, MarkdownFence)
 """What is never wrapped, and scrolls."""
 VISITED_ELSEWHERE = {"TpuRunScreen": "tests/cloud/app/test_tpu_run.py, with a gcloud on the PATH"}
 """Screens that need what no way here has."""
+ENDED = JobRecord(
+    "gpt-20261122-070000",
+    "my-project",
+    "us-central1-b",
+    "gpt",
+    ("python3", "train.py", "--steps", "100000"),
+    ("w0", "w1"),
+    "2026-11-22T06:00:00+00:00",
+    "2026-11-22T07:00:00+00:00",
+    phase="ended",
+    code=1,
+)
+"""A job on a TPU that is gone."""
 PARTED = re.compile(r"\d\s*\n\W*min\b")
 
 
@@ -145,6 +160,13 @@ async def walk_on(pilot: Pilot[None]) -> AsyncIterator[str]:
     for keys in (["end"], ["enter"]):
         await press(pilot, *keys)
         yield "TPU"
+    await home_again(pilot)
+    await press(pilot, "u", "end", "b")
+    yield "jobs"
+    await press(pilot, "enter")
+    yield "job whose TPU is gone"
+    await press(pilot, "escape", "n")
+    yield "form of a job"
     await home_again(pilot)
     await press(pilot, "u", "n")
     yield "form"
@@ -283,6 +305,9 @@ def test_every_screen_fits_at_60_and_80_columns(
         await go(walk_while_it_runs, slow_app)
         made(cloud, "gpt", "FAILED", (8, "There is no more capacity"))
         add(cloud, name="llama", workers=4)
+        record = job_records.save_job(ENDED)
+        record.log_folder.mkdir(parents=True)
+        record.logs[0].write_text("step 1\n" * 60)
         await go(walk, still_app)
         await go(walk_on, still_app)
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,17 +12,9 @@ import click
 from tpustarter.cli.command_end import print_errors_as_json, print_result
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.job_connection import (
-    RouteFields,
-    TypedRoute,
-    connect_tpus,
-    make_placeholder,
-    open_job,
-    route_options,
-)
-from tpustarter.cli.tpu.job_end import (
+from tpustarter.cli.tpu.job_events import (
     fetch_results,
-    follow_job,
+    follow_to_end,
     print_log_lines,
     print_states,
 )
@@ -36,22 +25,21 @@ from tpustarter.cli.tpu.options import (
     common_options,
     connect_to_google,
     print_dry_run_json,
+    route_options,
 )
 from tpustarter.cloud.api import gcloud_commands
-from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.jobs import (
+    job_connection,
     job_records,
     job_run,
     job_text,
     worker_calls,
 )
-from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
+from tpustarter.cloud.jobs.job_connection import JobList, ListedJob, RouteFields, TypedRoute
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest
-from tpustarter.running.line_splitter import LineSplitter
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
 
@@ -91,7 +79,8 @@ def job_command() -> None:
 
     `tpustarter tpu job NAME -- COMMAND` starts it on the TPU called NAME, which is short for
     `tpustarter tpu job start NAME -- COMMAND`. The command goes on when you close the laptop, and
-    its logs are kept on the workers.
+    its logs are kept on the workers. `tpustarter learn slices/run-everywhere` says when SkyPilot,
+    Kinetic or gcluster suits better.
     """
 
 
@@ -132,59 +121,24 @@ def list_command(
             click.echo("Then every worker is asked. Nothing was sent.")
             return
         client = connect_to_google(where)
-        rows: list[_Row] = []
-        unreached: list[str] = []
-        seen: set[str] = set()
-        for tpu, job in connect_tpus(client, where, name, TypedRoute(**route)):
-            if isinstance(job, Problem):
-                unreached.append(f"{tpu}: {job.summary}")
-                continue
-            states, errors = job.read_states()
-            unreached += (f"{tpu} {one.label} {why.what}" for one, why in errors.items())
-            for id_ in dict.fromkeys(one.job for one in states):
-                mine = [one for one in states if one.job == id_]
-                seen.add(id_)
-                rows.append(_Row(id_, job.record, mine))
-        for record in job_records.read_jobs():
-            is_here = record.project == client.project and name in (None, record.tpu)
-            if is_here and record.id not in seen:
-                rows.append(_Row(record.id, record, ()))
+        found = job_connection.list_jobs(client, where, name, TypedRoute(**route))
         if as_json:
-            jobs = [Redactor(os.environ).redact_value(_describe_row(row)) for row in rows]
+            jobs = [Redactor(os.environ).redact_value(_describe_job(one)) for one in found.jobs]
+            unreached = list(found.unreached)
             print_result(
                 {"schema": SCHEMA, "jobs": jobs, "unreached": unreached, "exit_code": ExitCode.OK}
             )
             return
-        _print_rows(rows, unreached)
+        _print_jobs(found)
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A job in the list."""
-
-    id: str
-    record: JobRecord
-    states: Sequence[WorkerJobState]
-
-    @property
-    def command(self) -> tuple[str, ...]:
-        """Return the command, as the workers know it."""
-        return self.states[0].command if self.states else self.record.command
-
-    @property
-    def words(self) -> list[str]:
-        """Return how it stands, in lines."""
-        lines = list(job_text.group_states(self.states, job_text.now()))
-        return lines or [job_text.describe_record(self.record)]
-
-
-def _describe_row(row: _Row) -> dict[str, object]:
+def _describe_job(job: ListedJob) -> dict[str, object]:
     return {
-        "id": row.id,
-        "tpu": row.record.tpu,
-        "zone": row.record.zone,
-        "command": list(row.command),
-        "words": row.words,
+        "id": job.record.id,
+        "tpu": job.record.tpu,
+        "zone": job.record.zone,
+        "command": list(job.record.command),
+        "words": job.words(job_text.now()),
         "workers": [
             {
                 "worker": one.worker,
@@ -194,20 +148,21 @@ def _describe_row(row: _Row) -> dict[str, object]:
                 "ended": one.ended,
                 "log_bytes": one.log_bytes,
             }
-            for one in row.states
+            for one in job.states
         ],
     }
 
 
-def _print_rows(rows: Sequence[_Row], unreached: Sequence[str]) -> None:
-    for row in rows:
-        command = job_text.format_command(row.command)
-        click.echo(escape_text(f"{row.id}  {row.record.zone}  {command}"))
-        for line in row.words:
+def _print_jobs(found: JobList) -> None:
+    for job in found.jobs:
+        record = job.record
+        command = job_text.format_command(record.command)
+        click.echo(escape_text(f"{record.id}  {record.zone}  {command}"))
+        for line in job.words(job_text.now()):
             echo_lines(wrap(escape_text(line), " " * 6))
-    if not rows:
+    if not found.jobs:
         click.echo("No job is known, neither here nor on a TPU that was reached.")
-    for line in unreached:
+    for line in found.unreached:
         echo_lines(wrap(escape_text(line)))
 
 
@@ -233,32 +188,25 @@ def logs_command(
 ) -> None:
     """Show the logs of all workers in one stream, each line with its worker.
 
-    They are kept here as well, so they can be read when the TPU is gone. With --follow, a
-    connection that was lost is made again, and the log is continued where it was left. What the job
-    was started with, --fetch and --give-back, is done at its end. The exit code is then that of
-    the worst worker.
+    They are kept here as well, so they can be read when the TPU is gone: those of the last 100
+    jobs, and of each one that is not over. With --follow, a connection that was lost is made again,
+    and the log is continued where it was left. What the job was started with, --fetch and
+    --give-back, is done at its end. The exit code is then that of the worst worker.
     """
     named = choose_project(project, dry_run=dry_run)
     if dry_run:
         _show_one_call(name, named, TypedRoute(**where))
         return
     client = connect_to_google(named)
-    job = open_job(client, named, name, id_, TypedRoute(**where))
+    job = job_connection.open_job(client, named, name, id_, TypedRoute(**where))
     if not job.workers:
         for log, label in zip(job.record.logs, job.record.workers, strict=True):
-            _print_known_log(log, label)
+            for lines in job_records.read_log_lines(log):
+                print_log_lines(label, lines)
         echo_lines(wrap(f"`{name}` is not there any more; these are the logs that are here."))
         return
-    code = follow_job(client, named, job, until_end=follow)
+    code = follow_to_end(client, named, job, until_end=follow)
     sys.exit(code if follow else 0)
-
-
-def _print_known_log(path: Path, label: str) -> None:
-    splitter = LineSplitter()
-    with contextlib.closing(job_records.JobLog(path)) as log:
-        for data in log.read_known():
-            print_log_lines(label, splitter.feed(data))
-    print_log_lines(label, splitter.take_rest())
 
 
 @job_command.command(
@@ -283,7 +231,7 @@ def stop_command(
         _show_one_call(name, named, TypedRoute(**where))
         return
     client = connect_to_google(named)
-    job = _open_reachable_job(client, named, name, id_, TypedRoute(**where))
+    job = job_connection.open_reachable_job(client, named, name, id_, TypedRoute(**where))
     states = job.end()
     job_run.save_end(job.record, states)
     print_states(states)
@@ -327,7 +275,7 @@ def fetch_command(
         _show_one_call(name, named, TypedRoute(**where))
         return
     client = connect_to_google(named)
-    job = _open_reachable_job(client, named, name, id_, TypedRoute(**where))
+    job = job_connection.open_reachable_job(client, named, name, id_, TypedRoute(**where))
     target = to or Path(job.record.id)
     if not fetch_results(job, patterns, target):
         raise Problem(
@@ -338,22 +286,11 @@ def fetch_command(
         )
 
 
-def _open_reachable_job(
-    client: OfferingClient, project: Project, name: str, id_: str | None, typed: TypedRoute
-) -> TpuJob:
-    job = open_job(client, project, name, id_, typed)
-    if not job.workers:
-        raise Problem(
-            f"`{name}` is not there any more, and neither is its job `{job.record.id}`",
-            hint=f"`tpustarter tpu job logs {name}` shows the logs that are here",
-            code=ExitCode.USAGE,
-        )
-    return job
-
-
 def _show_one_call(name: str, project: Project, typed: TypedRoute) -> None:
     """Print the command that each worker would be called with."""
-    command = typed.make_route(project).command(make_placeholder(name, project, typed))
+    command = typed.make_route(project).command(
+        job_connection.make_placeholder(name, project, typed)
+    )
     for line in command_lines(command):
         click.echo(escape_text(line))
     click.echo("The same for every worker, with the rest on its stdin. Nothing was sent.")

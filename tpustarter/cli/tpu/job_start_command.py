@@ -12,46 +12,38 @@ import click
 
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.job_connection import (
-    TypedRoute,
-    find_workers,
-    make_placeholder,
-    route_options,
-)
-from tpustarter.cli.tpu.job_end import follow_job
-from tpustarter.cli.tpu.job_start import make_environment, start_job
+from tpustarter.cli.tpu.job_events import follow_to_end, start_job
 from tpustarter.cli.tpu.options import (
     choose_project,
     command_lines,
     common_options,
     confirm,
     connect_to_google,
+    route_options,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
-from tpustarter.cloud.billing import cost
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import (
+    job_connection,
     job_end,
     job_files,
     job_run,
+    job_start,
     job_text,
     remote_command_text,
 )
+from tpustarter.cloud.jobs.job_connection import TypedRoute
 from tpustarter.cloud.jobs.job_files import JobFiles
-from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import TpuJob
+from tpustarter.cloud.jobs.job_start import JobOrder
 from tpustarter.cloud.jobs.worker_calls import Route
-from tpustarter.cloud.trc import grant as trc_grant
-from tpustarter.setup.environment.setup_profiles import PROFILES
+from tpustarter.setup.environment.worker_environment import PROFILE_NAMES, make_environment
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
 
-PROFILE_NAMES = [name for name, profile in PROFILES.items() if profile.activated]
-"""Set-up profiles whose environment programs can run in."""
 NAME_WIDTH = 7
 
 
@@ -83,6 +75,19 @@ class JobOptions:
         """Return the connection options."""
         zone = project_and_zone.find_zone(self.zone)
         return TypedRoute(zone, self.via or "gcloud", self.iap, self.user)
+
+    @property
+    def order(self) -> JobOrder:
+        """Return the job."""
+        return JobOrder(
+            self.name,
+            self.words,
+            self.profile,
+            self.fetch,
+            self.fetch_to,
+            self.give_back,
+            self.again or 0,
+        )
 
 
 @click.command(
@@ -169,13 +174,12 @@ def start_command(**typed: Any) -> None:  # with the options' types
         _show_what_would_be_sent(options, files, project)
         return
     client = connect_to_google(project)
-    workers, route = find_workers(client, project, options.name, options.route)
+    workers, route = job_connection.find_workers(client, project, options.name, options.route)
     _announce(options, files, workers, route)
     for caution in remote_command_text.list_warnings(workers, [one.node for one in workers[:1]]):
         for line in wrap(escape_text(caution)):
             click.echo(line, err=True)
-    record = _make_record(options, workers)
-    job = TpuJob(record, workers, route)
+    job = TpuJob(job_start.make_record(options.order, workers, route), workers, route)
     job_run.require_no_running_job(job)
     if options.again:
         job_end.find_request(client, job)
@@ -185,7 +189,7 @@ def start_command(**typed: Any) -> None:  # with the options' types
     job.pack(files)
     start_job(job, make_environment(options.profile))
     if options.follow or options.fetch or options.give_back or options.again:
-        sys.exit(follow_job(client, project, job))
+        sys.exit(follow_to_end(client, project, job))
     click.echo("")
     for use, command in (
         ("Follow it", f"logs -f {options.name}"),
@@ -197,7 +201,7 @@ def start_command(**typed: Any) -> None:  # with the options' types
 
 def _show_what_would_be_sent(options: JobOptions, files: JobFiles, project: Project) -> None:
     """Print the plan without querying Google, so the addresses are placeholders."""
-    worker = make_placeholder(options.name, project, options.route)
+    worker = job_connection.make_placeholder(options.name, project, options.route)
     _announce(options, files, [worker], options.route.make_route(project))
     if options.give_back:
         click.echo("Once it has ended, and its results are here:")
@@ -208,44 +212,18 @@ def _show_what_would_be_sent(options: JobOptions, files: JobFiles, project: Proj
     click.echo("Nothing was sent.")
 
 
-def _make_record(options: JobOptions, workers: Sequence[Worker]) -> JobRecord:
-    began, node = job_text.now(), workers[0].node
-    id_ = f"{options.name}-{began:%Y%m%d-%H%M%S}"
-    follows = options.fetch or options.give_back
-    return JobRecord(
-        id=id_,
-        project=node.project,
-        zone=node.zone,
-        tpu=options.name,
-        command=options.words,
-        workers=tuple(worker.label for worker in workers),
-        created=node.created.isoformat() if node.created else "",
-        began=began.isoformat(timespec="seconds"),
-        via=options.via or "gcloud",
-        iap=options.iap,
-        user=options.user,
-        give_back=options.give_back,
-        profile=options.profile,
-        again=options.again or 0,
-        fetch=options.fetch,
-        fetch_to=str((options.fetch_to or Path(id_)).absolute()) if follows else "",
-    )
-
-
 def _announce(
     options: JobOptions, files: JobFiles, workers: Sequence[Worker], route: Route
 ) -> None:
-    """Print a new job's files, workers, command and cost."""
-    node = workers[0].node
-    where = f"{options.name}, {node.zone}"
+    """Print what is sent, where, what runs there, and what it costs."""
     rows = [("sends", line) for line in job_text.describe_files(files)]
-    where = f"{where}: {phrases.format_count(len(workers), 'worker')}"
-    rows += [("to", "every worker of " + options.name if options.dry_run else where)]
+    known = () if options.dry_run else workers
+    rows.append(("to", job_text.describe_target(options.name, known)))
     if one := make_environment(options.profile):
-        rows.append(("sets up", f"{' '.join(one.wheel)} in ~/{one.folder}, or finds it there"))
+        rows.append(("sets up", job_text.describe_environment(one)))
     rows.append(("runs", job_text.format_command(options.words)))
     if not options.dry_run:
-        rows.append(("costs", _describe_cost([worker.node for worker in workers])))
+        rows.append(("costs", job_text.describe_cost([worker.node for worker in workers])))
     if options.fetch:
         rows.append(("fetches", ", ".join(options.fetch)))
     if options.give_back:
@@ -266,14 +244,3 @@ def _announce(
     click.echo("Every call of a worker is this command, with the rest on its stdin:", err=is_error)
     for line in command_lines(route.command(workers[0])):
         click.echo(escape_text(line), err=is_error)
-
-
-def _describe_cost(nodes: Sequence[TpuNode]) -> str:
-    unique = list(dict.fromkeys(nodes))
-    estimates = cost.estimate_costs(unique, job_text.now(), trc_grant.find_grant())
-    known = [one.usd_per_hour for one in estimates if one.usd_per_hour is not None]
-    if len(known) < len(unique):
-        return "a price that is not known here; `tpustarter tpu cost` says why"
-    if not sum(known):
-        return "nothing for chips, which the TRC grant covers"
-    return f"at most {sum(known):,.2f} USD for chips with every hour until the TPU is deleted"

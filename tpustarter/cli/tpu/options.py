@@ -56,6 +56,23 @@ def common_options(*, zone: str | None = "The zone.") -> Callable[[_Function], _
     return add
 
 
+def route_options(function: _Function) -> _Function:
+    """Add the options about the way to the workers; without them it is that of the job's start."""
+    for option in (
+        click.option("--user", metavar="NAME", help="The user to log in as."),
+        click.option(
+            "--iap", is_flag=True, help="Connect through Identity-Aware Proxy, even if not needed."
+        ),
+        click.option(
+            "--via",
+            type=click.Choice(["gcloud", "ssh"]),
+            help="The program that connects.  [default: gcloud]",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 def connect_to_google(project: Project) -> CloudClient:
     """Return a project's client; prints a note if a local server replaces Google."""
     from tpustarter.cloud.api import cloud_client, tpu_client

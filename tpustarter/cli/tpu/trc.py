@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import select
 import sys
+import termios
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timezone
@@ -19,7 +18,7 @@ from tpustarter.cloud.billing import other_charges
 from tpustarter.cloud.billing.chips import Resource
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc import grant_mail as trc_mail
-from tpustarter.cloud.trc.grant import MOST_ALLOWANCES, MOST_DAYS, Grant
+from tpustarter.cloud.trc.grant import MOST_ALLOWANCES, MOST_DAYS, Grant, GrantLine
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
@@ -27,8 +26,6 @@ from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 SCHEMA = "tpustarter.trc/1"
 SITE = "https://sites.research.google/trc/about/"
-PASTE_PAUSE_S = 0.5
-"""Seconds without input after which an empty line ends the pasted text."""
 _COLOURS = {"heading": "cyan", "ended": "red"}
 _MOST_BYTES = 4 * trc_mail.MOST_CHARACTERS
 
@@ -41,7 +38,7 @@ _MOST_BYTES = 4 * trc_mail.MOST_CHARACTERS
 )
 @click.argument("file", required=False, metavar="[FILE|-]")
 @click.option(
-    "--paste", is_flag=True, help="Read another e-mail that you paste into this terminal."
+    "--ask", is_flag=True, help="Ask for the lines of the grant, its first day and its days."
 )
 @click.option(
     "--allow",
@@ -62,7 +59,7 @@ _MOST_BYTES = 4 * trc_mail.MOST_CHARACTERS
 def trc(
     *,
     file: str | None,
-    paste: bool,
+    ask: bool,
     allow: Sequence[str],
     start: str | None,
     days: int | None,
@@ -71,18 +68,19 @@ def trc(
 ) -> None:
     """Record the coverage of your TPU Research Cloud (TRC) grant, and show it.
 
-    FILE is the e-mail about the grant, and - reads it from stdin. Without either, you can paste it.
-    Only the zones, generations, chips and tiers, the first day and the number of days are stored,
-    and only on this machine. From then on, `tpustarter tpu create` refuses what the grant doesn't
+    FILE is the text of the e-mail about the grant, and - reads it from stdin. Without either, or
+    where it has no line that can be read, three questions ask for the same. Only the zones,
+    generations, chips and tiers, the first day and the number of days are stored, and only on this
+    machine. From then on, `tpustarter tpu create` refuses what the grant doesn't
     cover.
     """
     with print_errors_as_json(SCHEMA, wanted=as_json):
         now = WallClock().now()
         if forget:
-            _refuse_both(file, paste=paste, allow=allow)
+            _refuse_both(file, ask=ask, allow=allow)
             _forget(as_json=as_json)
             return
-        grant, notes = _find(file, paste=paste, allow=allow)
+        grant, notes = _find(file, ask=ask, allow=allow)
         first = _day(start) if start else grant.start
         changed = replace(grant, start=first, days=days or grant.days)
         kept = trc_grant.find_grant()
@@ -96,50 +94,52 @@ def trc(
         echo_lines(grant_lines(changed, None, now, notes))
 
 
-def _refuse_both(file: str | None, *, paste: bool, allow: Sequence[str]) -> None:
-    if sum((file is not None, paste, bool(allow))) > 0:
+def _refuse_both(file: str | None, *, ask: bool, allow: Sequence[str]) -> None:
+    if sum((file is not None, ask, bool(allow))) > 0:
         raise Problem(
-            "`--forget` cannot be combined with a file, `--paste` or `--allow`", code=ExitCode.USAGE
+            "`--forget` cannot be combined with a file, `--ask` or `--allow`", code=ExitCode.USAGE
         )
 
 
-def _find(file: str | None, *, paste: bool, allow: Sequence[str]) -> tuple[Grant, Sequence[str]]:
-    if sum((file is not None, paste, bool(allow))) > 1:
+def _find(file: str | None, *, ask: bool, allow: Sequence[str]) -> tuple[Grant, Sequence[str]]:
+    if sum((file is not None, ask, bool(allow))) > 1:
         raise Problem(
-            "give the grant in one way only: a file, `--paste` or `--allow`", code=ExitCode.USAGE
+            "give the grant in one way only: a file, `--ask` or `--allow`", code=ExitCode.USAGE
         )
     if allow:
         rows = [trc_grant.parse_allow_option(text) for text in allow[:MOST_ALLOWANCES]]
         return Grant(tuple({row.key: row for row in rows}.values())), ()
-    kept = None if file is not None or paste else trc_grant.load_grant()
+    kept = None if file is not None or ask else trc_grant.load_grant()
     if kept:
         return kept, ()
-    reading = trc_mail.parse_grant_mail(_mail(file))
+    if file is None:
+        return Grant(tuple(_ask_for_lines())), ()
+    text = _read(file)
+    try:
+        reading = trc_mail.parse_grant_mail(text)
+    except Problem as problem:
+        if not _has_terminal():
+            raise
+        click.echo(str(problem), err=True)
+        return Grant(tuple(_ask_for_lines())), ()
     return reading.grant, reading.notes
 
 
-def _mail(file: str | None) -> str:
-    if file and file != "-":
-        from pathlib import Path
+def _has_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
-        try:
-            echo_if_waiting(Path(file))
-            return locations.read_user_file(Path(file), _MOST_BYTES)
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise Problem(f"cannot read `{file}`: {why}", code=ExitCode.USAGE) from error
-    if file == "-" and not sys.stdin.isatty():
+
+def _read(file: str) -> str:
+    if file == "-":
         return _read_stdin()
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise Problem(
-            "no TRC grant is stored, and there is no terminal to paste its e-mail into",
-            hint="name the file with its e-mail, as in `tpustarter trc FILE`, or give its "
-            "lines, as in "
-            "`tpustarter trc --allow v6e:64:spot:us-east1-d`",
-            read="start/trc-to-first-vm",
-            code=ExitCode.USAGE,
-        )
-    return read_pasted_text(sys.stdin.fileno())
+    from pathlib import Path
+
+    try:
+        echo_if_waiting(Path(file))
+        return locations.read_user_file(Path(file), _MOST_BYTES)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise Problem(f"cannot read `{file}`: {why}", code=ExitCode.USAGE) from error
 
 
 def _read_stdin() -> str:
@@ -150,30 +150,48 @@ def _read_stdin() -> str:
         return data.decode("latin-1")
 
 
-def read_pasted_text(terminal: int) -> str:
-    """Return the text that is pasted into a terminal, until Ctrl-D or a last empty line.
+def _ask_for_lines() -> Iterator[GrantLine]:
+    """Yield the lines that are typed or pasted; what is none is named and asked for again."""
+    if not _has_terminal():
+        raise Problem(
+            "no TRC grant is stored, and there is no terminal to ask for its lines",
+            hint="name the file with its e-mail, as in `tpustarter trc FILE`, or give its "
+            "lines, as in "
+            "`tpustarter trc --allow v6e:64:spot:us-east1-d`",
+            read="start/trc-to-first-vm",
+            code=ExitCode.USAGE,
+        )
+    click.echo(f"The lines of the grant, such as `{trc_mail.EXAMPLE}`.", err=True)
+    rows: dict[object, GrantLine] = {}
+    try:
+        while (
+            typed := _ask("The next one; Enter after the last" if rows else "A line")
+        ) or not rows:
+            if row := _parse_line(typed):
+                rows[row.key] = row
+    finally:
+        # What is left of a pasted e-mail must not be typed into the shell.
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    yield from rows.values()
 
-    E-mails have empty lines of their own, so one ends the text only if nothing follows at once.
-    """
-    click.echo("Paste the e-mail. End it with Enter and Ctrl-D, or with an empty line:", err=True)
-    data = b""
-    while len(data) <= _MOST_BYTES:
-        chunk = os.read(terminal, 65536)
-        data += chunk
-        ended = data.replace(b"\r", b"").endswith(b"\n\n") and data.strip()
-        if not chunk or (ended and not select.select([terminal], [], [], PASTE_PAUSE_S)[0]):
-            break
-    return data.decode("utf-8", "replace")
+
+def _parse_line(typed: str) -> GrantLine | None:
+    """Return a line of a grant; None for another, which is said."""
+    try:
+        return trc_mail.parse_line(typed) if typed else None
+    except Problem as problem:
+        click.echo(f"not understood: {problem.summary}", err=True)
+        return None
 
 
 def _ask_for_what_is_missing(grant: Grant) -> Grant:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not _has_terminal():
         return grant
     if grant.start is None:
-        typed = _ask("The day on which it began, such as 2026-11-03")
+        typed = _ask("The day on which it began, such as 2026-11-03; Enter if you don't know")
         grant = replace(grant, start=_day(typed) if typed else None)
     if grant.days is None:
-        typed = _ask("For how many days it holds")
+        typed = _ask("For how many days it holds; Enter if you don't know")
         number = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 5 else 0
         if typed and not 0 < number <= MOST_DAYS:
             raise Problem(f"`{typed[:40]}` is not a number of days", code=ExitCode.USAGE)
@@ -182,8 +200,7 @@ def _ask_for_what_is_missing(grant: Grant) -> Grant:
 
 
 def _ask(question: str) -> str:
-    text = f"{question}; Enter if you don't know"
-    return str(click.prompt(text, default="", show_default=False, err=True)).strip()
+    return str(click.prompt(question, default="", show_default=False, err=True)).strip()
 
 
 def _day(text: str) -> date:

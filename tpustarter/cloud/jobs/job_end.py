@@ -102,11 +102,12 @@ def estimate_spending(nodes: Sequence[TpuNode], now: datetime) -> float | None:
     return sum(known) if known and len(known) == len(estimates) else None
 
 
-def describe_spending(record: JobRecord, usd: float | None) -> str:
-    """Return the cost of the job until now, on this TPU and on those before it."""
+def describe_spending(job: TpuJob, now: datetime) -> str:
+    """Return what a job has cost until now, on this TPU and on those before it."""
+    usd = estimate_spending([worker.node for worker in job.workers], now)
     if usd is None:
         return "What its chips have cost is not known here; `tpustarter tpu cost` says why."
-    return f"Its chips have cost at most {record.spent_usd + usd:,.2f} USD until now."
+    return f"Its chips have cost at most {job.record.spent_usd + usd:,.2f} USD until now."
 
 
 def find_request(client: OfferingClient, job: TpuJob) -> TpuRequest:
@@ -161,8 +162,8 @@ def wait_until_reached(job: TpuJob, clock: Clock) -> None:
         clock.sleep(REACHED_PAUSE_S)
 
 
-def prepare_again(job: TpuJob, new: Sequence[Worker]) -> TpuJob:
-    """Return the same job on a new TPU, and save it; what was sent is sent again."""
+def move_to(job: TpuJob, new: Sequence[Worker]) -> None:
+    """Let a job be on a new TPU, and save it; what was sent is sent again."""
     began, before = datetime.now(timezone.utc), job.record
     node = new[0].node
     usd = estimate_spending([worker.node for worker in job.workers], began) or 0.0
@@ -174,13 +175,14 @@ def prepare_again(job: TpuJob, new: Sequence[Worker]) -> TpuJob:
         began=began.isoformat(timespec="seconds"),
         phase="starting",
         code=None,
+        is_fetched=False,
         again=before.again - 1,
         spent_usd=before.spent_usd + usd,
     )
     locations.make_folder(record.log_folder)
     with locations.convert_write_errors(record.archive):
         before.archive.replace(record.archive)
-    return TpuJob(job_records.save_job(record), new, job.route)
+    job.record, job.workers = job_records.save_job(record), new
 
 
 def give_back(

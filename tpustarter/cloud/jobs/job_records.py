@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Literal
 
@@ -20,13 +23,30 @@ import msgspec
 from tpustarter.core import locations, state
 from tpustarter.core.json_values import as_object, is_array
 from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.running.line_splitter import LineSplitter
 
 STATE = "jobs"
 LOCK_WAIT_S = 10.0
 KEPT = 100
-"""Records that are kept, with their logs; those of jobs that are not over stay in any case."""
+"""Jobs that are kept, the newest, with their logs; one that is not over stays in any case."""
+OLDEST_DAYS = 365
+"""Days after which a job that was never followed to its end is not kept for that."""
+UNKNOWN_DAYS = 1
+"""Days after which the folder of a job is removed whose start was cut short."""
+
+_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,199}", re.ASCII)
 
 Phase = Literal["starting", "running", "ended", "given-back"]
+
+
+def jobs_folder() -> Path:
+    """Return the folder that has one of each job."""
+    return locations.state_folder_path() / "tpu-jobs"
+
+
+def is_job_id(text: str) -> bool:
+    """Return whether a text can be the id of a job, so that its folder is below that of all."""
+    return _ID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -51,10 +71,14 @@ class JobRecord:
     phase: Phase = "starting"
     code: int | None = None
     """The worst exit code, once it has ended."""
+    is_stopped: bool = False
+    """True if the user has ended it."""
     give_back: bool = False
     fetch: tuple[str, ...] = ()
     """Patterns of results that are fetched at its end."""
     fetch_to: str = ""
+    is_fetched: bool = False
+    """True if all that matched was fetched after its end."""
     profile: str | None = None
     """The set-up profile whose environment it runs in."""
     again: int = 0
@@ -63,9 +87,16 @@ class JobRecord:
     """The most that the chips of the TPUs before this one have cost, where that is known."""
 
     @property
+    def is_done(self) -> bool:
+        """True if nothing is to be done for it any more, as it was started with."""
+        is_fetched = self.is_fetched or not self.fetch
+        is_complete = self.phase == "ended" and is_fetched and not self.give_back
+        return self.phase == "given-back" or is_complete
+
+    @property
     def log_folder(self) -> Path:
         """Return the folder of its logs here."""
-        return locations.state_folder_path() / "tpu-jobs" / self.id
+        return jobs_folder() / self.id
 
     @property
     def archive(self) -> Path:
@@ -106,14 +137,7 @@ def save_job(record: JobRecord) -> JobRecord:
 def forget_job(record: JobRecord) -> None:
     """Remove a job that was never started; raises Problem."""
     _change(lambda rows: [row for row in rows if not _is_of(row, record)])
-    _remove_logs(record)
-
-
-def _remove_logs(record: JobRecord) -> None:
-    for path in (*record.logs, record.archive):
-        path.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        record.log_folder.rmdir()
+    shutil.rmtree(record.log_folder, ignore_errors=True)
 
 
 def _is_of(row: object, record: JobRecord) -> bool:
@@ -130,6 +154,7 @@ def _read(row: object) -> JobRecord | None:
     try:
         record = msgspec.convert(row, JobRecord)
         is_ours = {*as_object(row)} <= _FIELDS and record.start_time.tzinfo and record.workers
+        is_ours = is_ours and is_job_id(record.id)
     except ValueError:
         return None
     return record if is_ours else None
@@ -144,13 +169,28 @@ def _change(change: Callable[[list[object]], Sequence[object]]) -> None:
     path = locations.make_state_folder() / f"{STATE}.lock"
     with locations.hold_lock(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True):
         rows = change(_rows())
-        over = [row for row in map(_read, rows) if row and row.phase in ("ended", "given-back")]
-        dropped = {row.id: row for row in over[: max(0, len(rows) - KEPT)]}
-        state.save_state(
-            STATE, {"jobs": [row for row in rows if as_object(row).get("id") not in dropped]}
-        )
-    for record in dropped.values():
-        _remove_logs(record)
+        jobs = sorted(filter(None, map(_read, rows)), key=lambda one: one.start_time)
+        dropped = {one.id for one in jobs[:-KEPT] if _is_over(one)}
+        rows = [row for row in rows if as_object(row).get("id") not in dropped]
+        state.save_state(STATE, {"jobs": rows})
+        _remove_folders(dropped, {str(as_object(row).get("id")) for row in rows})
+
+
+def _is_over(record: JobRecord) -> bool:
+    """Return whether nothing of a job is waited for any more."""
+    if record.is_done:
+        return True
+    return datetime.now(timezone.utc) - record.start_time > timedelta(days=OLDEST_DAYS)
+
+
+def _remove_folders(dropped: Collection[str], kept: Collection[str]) -> None:
+    """Remove the folders of jobs that are no longer known, and of starts that were cut short."""
+    before = time.time() - UNKNOWN_DAYS * 24 * 3600
+    with contextlib.suppress(OSError):
+        for folder in jobs_folder().iterdir():
+            is_old = folder.name not in kept and folder.stat().st_mtime < before
+            if folder.name in dropped or is_old:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 class JobLog:
@@ -186,3 +226,14 @@ class JobLog:
         with contextlib.suppress(OSError):
             os.fsync(self._descriptor)
         os.close(self._descriptor)
+
+
+def read_log_lines(path: Path) -> Iterator[list[str]]:
+    """Yield the lines of a log that is here, some at a time; raises Problem."""
+    if not path.exists():
+        return
+    splitter = LineSplitter()
+    with contextlib.closing(JobLog(path)) as log:
+        for data in log.read_known():
+            yield splitter.feed(data)
+    yield splitter.take_rest()

@@ -145,16 +145,23 @@ def worst_code(states: Sequence[WorkerJobState]) -> int:
 
 @dataclass
 class TpuJob:
-    """A job and the way to its workers; `stop_calls` ends what is being done from anywhere."""
+    """A job and the way to its workers; `stop` ends what is being done from anywhere."""
 
     record: JobRecord
     workers: Sequence[Worker]
     route: Route
+    is_stopped: bool = False
+    """True if the user wants no more to be done here."""
     _tasks: list[WorkerTasks] = field(default_factory=list[WorkerTasks])
+    _is_beginning: bool = False
 
-    def stop_calls(self) -> None:
-        """End every call; what runs on the workers goes on."""
-        for tasks in [*self._tasks]:
+    def stop(self) -> None:
+        """End every call; what runs on the workers goes on.
+
+        While a command is being started a second time is needed, so that it is known where it runs.
+        """
+        is_second, self.is_stopped = self.is_stopped, True
+        for tasks in [*self._tasks] if is_second or not self._is_beginning else ():
             tasks.stop()
 
     def _number(self, worker: Worker) -> int:
@@ -248,9 +255,14 @@ class TpuJob:
     def begin(self, environment: Environment | None) -> list[str]:
         """Start the command on all workers, or on none; returns the names of the keepers.
 
+        Nothing is started once the job was stopped.
+
         Raises:
             Problem: it could not be started on one, so it was ended on all.
         """
+        self._is_beginning = not self.is_stopped
+        if self.is_stopped:
+            return []
         path = [f"{environment.folder}/bin"] if environment else []
         what = f"the command could not be started on every worker of `{self.record.tpu}`"
         source = worker_calls.read_program()
@@ -261,6 +273,8 @@ class TpuJob:
                 self.end()
                 problem.detail += "\nIt was ended on the others, so that it runs nowhere."
             raise
+        finally:
+            self._is_beginning = False
         return [str(one.frame.fields["keeper"]) for one in frames]
 
     def end(self) -> list[WorkerJobState]:
@@ -308,6 +322,8 @@ class TpuJob:
                         errors[event.worker] = event.error
                 elif event.frame.event == "job":
                     state = parse_state(event.worker, event.frame.fields)
+                    if not job_records.is_job_id(state.job):
+                        continue
                     found.append((state.job, self._number(event.worker), state))
         found.sort(key=lambda row: row[:2])
         return [state for _, _, state in found], errors
@@ -444,7 +460,9 @@ def find_loss(client: OfferingClient | None, worker: Worker) -> str:
 
 def save_end(record: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:
     """Write the end of a job; raises Problem."""
-    return job_records.save_job(replace(record, phase="ended", code=worst_code(states)))
+    is_stopped = any(one.is_stopped for one in states)
+    code = worst_code(states)
+    return job_records.save_job(replace(record, phase="ended", code=code, is_stopped=is_stopped))
 
 
 def require_no_running_job(job: TpuJob) -> None:

@@ -12,15 +12,19 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
+from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.workers import Worker
+from tpustarter.cloud.billing import cost
 from tpustarter.cloud.jobs import remote_command_text
 from tpustarter.cloud.jobs.job_files import JobFiles
+from tpustarter.cloud.jobs.job_follow import AskingAgain, GivenBack, GivingBack, ResultsFetched
 from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import WorkerJobState
+from tpustarter.cloud.jobs.job_run import Connection, Environment, WorkerJobState
+from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.text import phrases
 
 SHOWN_FILES = 5
 """Files left out for the same reason that are named one by one."""
-GOES_ON = "The job goes on: it runs on the workers, not here."
 
 
 def format_size(size: int) -> str:
@@ -44,6 +48,30 @@ def describe_files(files: JobFiles) -> Iterator[str]:
         shown = ", ".join(names[:SHOWN_FILES])
         rest = f" and {number - SHOWN_FILES} more" if number > SHOWN_FILES else ""
         yield f"left out, {reason}: {shown}{rest}"
+
+
+def describe_target(name: str, workers: Sequence[Worker]) -> str:
+    """Return the workers that a job goes to; without any they are not known yet."""
+    if not workers:
+        return f"every worker of {name}"
+    return f"{name}, {workers[0].node.zone}: {phrases.format_count(len(workers), 'worker')}"
+
+
+def describe_environment(environment: Environment) -> str:
+    """Return what is installed on the workers, and where."""
+    return f"{' '.join(environment.wheel)} in ~/{environment.folder}, or finds it there"
+
+
+def describe_cost(nodes: Sequence[TpuNode]) -> str:
+    """Return what the chips of a TPU cost while a job runs."""
+    unique = list(dict.fromkeys(nodes))
+    estimates = cost.estimate_costs(unique, now(), trc_grant.find_grant())
+    known = [one.usd_per_hour for one in estimates if one.usd_per_hour is not None]
+    if len(known) < len(unique):
+        return "a price that is not known here; `tpustarter tpu cost` says why"
+    if not sum(known):
+        return "nothing for chips, which the TRC grant covers"
+    return f"at most {sum(known):,.2f} USD for chips with every hour until the TPU is deleted"
 
 
 def describe_state(state: WorkerJobState, now: datetime) -> str:
@@ -78,18 +106,42 @@ def group_states(states: Sequence[WorkerJobState], now: datetime) -> Iterator[st
         yield f"{remote_command_text.join_worker_names(labels)} {what}"
 
 
+Step = Connection | ResultsFetched | GivingBack | GivenBack | AskingAgain
+"""Events of a job that are sentences."""
+
+
+def describe_step(event: Step) -> Iterator[str]:
+    """Yield the sentences of an event."""
+    match event:
+        case Connection(worker, lost, is_final):
+            text = lost or "is connected again"
+            yield f"{worker} {text}" + ("; trying again" if lost and not is_final else "")
+        case ResultsFetched(count, size, target):
+            yield f"{phrases.format_count(count, 'file')} ({format_size(size)}) in {target}"
+        case GivingBack(spent=spent):
+            yield spent
+        case GivenBack(record):
+            yield f"`{record.tpu}` was given back."
+        case AskingAgain(record, spent):
+            yield spent
+            yield (
+                f"`{record.tpu}` is asked for anew; after that {record.again - 1} more times at "
+                "most."
+            )
+
+
 def format_command(command: Sequence[str]) -> str:
     """Return the command of a job as it would be typed."""
     return command[0] if len(command) == 1 else shlex.join(command)
 
 
 def describe_record(record: JobRecord) -> str:
-    """Return the last known state of a job whose workers were not asked."""
-    if record.phase == "given-back":
-        return f"ended with {record.code}, and its TPU was given back"
-    if record.phase == "ended":
-        return f"ended with {record.code}"
-    return "was running when it was last seen" if record.phase == "running" else "was being started"
+    """Return what this machine knows of a job whose workers were not asked."""
+    if record.phase in ("starting", "running"):
+        is_begun = record.phase == "running"
+        return "was running when it was last seen" if is_begun else "was being started"
+    end = "was stopped" if record.is_stopped else f"ended with {record.code}"
+    return f"{end}, and its TPU was given back" if record.phase == "given-back" else end
 
 
 def now() -> datetime:

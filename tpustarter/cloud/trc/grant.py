@@ -269,17 +269,14 @@ def _no_allowance(text: str, why: str) -> Problem:
     )
 
 
-def make_grant_line(
-    name: str, number: str, tier: Tier, zone: str, unit: str = "chips"
-) -> GrantLine:
-    """Return a grant line in chips; raises Problem for an invalid TPU, zone or number.
+def make_grant_line(name: str, number: str, tier: Tier, zone: str) -> GrantLine:
+    """Return a line of a grant, in chips; raises Problem for an impossible TPU, zone or number.
 
     Args:
         name: A generation such as `v6e`, or a type such as `v2-8`, whose devices are counted.
         number: The number of chips or devices; digits with or without commas.
         tier: The tier.
         zone: The zone.
-        unit: The number's unit, `chips` or `cores`; a type always counts devices.
     """
     digits = number.replace(",", "")
     count = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 8 else 0
@@ -292,8 +289,6 @@ def make_grant_line(
         except LookupError as error:
             raise Problem(str(error.args[0]), code=ExitCode.USAGE) from error
         row, device, count = tpu.generation, tpu.name, count * tpu.chips
-    if unit == "cores" and not device:
-        count //= row.cores_per_chip
     if not 0 < count <= MOST_CHIPS:
         raise Problem(
             f"`{number[:40]}` is not a number of chips, expected 1 to {MOST_CHIPS:,}",

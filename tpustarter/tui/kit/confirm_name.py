@@ -1,9 +1,9 @@
-"""A dialog that asks for a TPU's full name before anything is billed or deleted."""
+"""Dialogs with an input field: a TPU's full name before anything is billed, or a text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -28,8 +28,11 @@ class NameInput(Input):
     ]
 
 
-class ConfirmName(ModalScreen[bool]):
-    """A dialog that shows a request; its result is True once the full name has been typed."""
+Answer = TypeVar("Answer")
+
+
+class TypedWindow(ModalScreen[Answer], Generic[Answer]):
+    """A dialog with a text and an input field; its result is None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "answer", "send nothing", key_display="Esc", tooltip="change nothing"),
@@ -37,6 +40,41 @@ class ConfirmName(ModalScreen[bool]):
         Binding("up,pageup", "scroll(-1)", show=False),
         *RELEASE,
     ]
+
+    def __init__(self, title: str, shown: VisualType, question: Content, value: str = "") -> None:
+        super().__init__()
+        self._title, self._shown, self._question, self._value = title, shown, question, value
+
+    def compose(self) -> Iterable[Widget]:
+        yield Heading(self._title)
+        with VerticalScroll(id="sheet", can_focus=False):
+            yield Static(self._shown)
+        yield Static(self._question, id="headline")
+        with Horizontal(classes="typed"):
+            yield Static(Content("> "), classes="mark")
+            line = NameInput(self._value, id="name-typed")
+            line.cursor_blink = False
+            yield line
+        yield KeyBar(markup=False)
+
+    def on_mount(self) -> None:
+        self.set_focus(self.query_one(NameInput))
+
+    def action_answer(self) -> None:
+        self.dismiss(None)
+
+    def action_scroll(self, pages: int) -> None:
+        self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `scroll` if the text does not fit."""
+        if action == "scroll":
+            return self.query_one("#sheet").max_scroll_y > 0
+        return super().check_action(action, parameters)
+
+
+class ConfirmName(TypedWindow[bool]):
+    """A dialog that shows a request; its result is True once the full name has been typed."""
 
     def __init__(self, title: str, shown: VisualType, name: str, to_do: str) -> None:
         """Ask for a name.
@@ -47,23 +85,8 @@ class ConfirmName(ModalScreen[bool]):
             name: The name to type.
             to_do: The effect as a verb phrase, such as "delete it".
         """
-        super().__init__()
-        self._title, self._shown, self._expected, self._to_do = title, shown, name, to_do
-
-    def compose(self) -> Iterable[Widget]:
-        yield Heading(self._title)
-        with VerticalScroll(id="sheet", can_focus=False):
-            yield Static(self._shown)
-        yield Static(style_sentence(f"To {self._to_do}, type `{self._expected}`:"), id="headline")
-        with Horizontal(classes="typed"):
-            yield Static(Content("> "), classes="mark")
-            line = NameInput(id="name-typed")
-            line.cursor_blink = False
-            yield line
-        yield KeyBar(markup=False)
-
-    def on_mount(self) -> None:
-        self.set_focus(self.query_one(NameInput))
+        super().__init__(title, shown, style_sentence(f"To {to_do}, type `{name}`:"))
+        self._expected = name
 
     @on(Input.Submitted)
     def confirm_typed(self, event: Input.Submitted) -> None:
@@ -76,14 +99,14 @@ class ConfirmName(ModalScreen[bool]):
         text = f"{what}, expected `{self._expected}`: nothing was sent."
         self.query_one("#headline", Static).update(style_sentence(text))
 
-    def action_answer(self) -> None:
-        self.dismiss(False)  # noqa: FBT003  the answer
 
-    def action_scroll(self, pages: int) -> None:
-        self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
+class AskText(TypedWindow[str]):
+    """A dialog that asks for a text; its result is what was typed."""
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `scroll` if the text does not fit."""
-        if action == "scroll":
-            return self.query_one("#sheet").max_scroll_y > 0
-        return super().check_action(action, parameters)
+    def __init__(self, title: str, text: str, value: str) -> None:
+        super().__init__(title, style_sentence(text), Content("Enter goes on:"), value)
+
+    @on(Input.Submitted)
+    def take_typed(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.dismiss(event.value.strip())

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on
 from textual.binding import Binding, BindingType
 
 from tpustarter.cloud.api import workers
@@ -19,26 +18,24 @@ from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing.inventory import Tpu
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import remote_command, remote_command_text, worker_output
-from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerJob
+from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerEnded, WorkerJob
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
 from tpustarter.explain import known_failures
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import TPU_RUN, EventsArrived
-from tpustarter.tui.kit.list_with_details import ListWithDetails
-from tpustarter.tui.kit.row_list import Row, RowList
+from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
-    StackedText,
     status_word,
     style_sentence,
 )
 from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.tpu_work import StoppedError
-from tpustarter.tui.tpus.worker_output import WorkerBoard, WorkerStatus
+from tpustarter.tui.tpus.worker_output import WorkerBoard, WorkersScreen, WorkerStatus
 
 PAINT_S = 0.2
 """Seconds between two updates of the output."""
@@ -52,7 +49,7 @@ class WorkersStarted:
     command: tuple[str, ...]
     """The gcloud command of the first worker."""
     others: str
-    board: WorkerBoard
+    board: WorkerBoard[WorkerEnded]
     folder: Path
 
 
@@ -66,7 +63,7 @@ class WorkersEnded:
     problem: Problem | None = None
 
 
-class TpuRunScreen(ListWithDetails):
+class TpuRunScreen(WorkersScreen[WorkerEnded]):
     """The list of workers, and the output of the marked one."""
 
     HELP = """
@@ -87,17 +84,14 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
     def __init__(self, tpu: Tpu, project: Project, choice: str, text: str) -> None:
         super().__init__(f"{escape_text(text)} on {escape_text(tpu.name)}")
         self._tpu, self._project, self._choice, self._text = tpu, project, choice, text
-        self._board = WorkerBoard()
         self._folder: Path | None = None
         self._over: WorkersEnded | None = None
         self.runner = self._run = ScreenRunner[WorkersStarted | WorkersEnded](
             self, TPU_RUN, self._tick, tick_s=PAINT_S
         )
-        self._painted: list[WorkerStatus] = []
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.query_one("#details").display = True
         self._run.begin(self._play)
 
     def _play(self) -> Iterator[WorkersStarted | WorkersEnded]:
@@ -121,7 +115,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
             for number, (worker, command) in enumerate(zip(chosen, commands, strict=True))
         ]
         folder = worker_output.make_output_folder(nodes[0].name)
-        board = WorkerBoard(job.label for job in jobs)
+        board = WorkerBoard[WorkerEnded](job.label for job in jobs)
         others = remote_command_text.describe_other_workers(chosen, self._tpu.nodes)
         yield WorkersStarted(commands[0], others, board, folder)
         began = time.monotonic()
@@ -131,7 +125,10 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
             return
         with contextlib.closing(remote.events()) as happening:
             for event in happening:
-                board.record_event(event)
+                if isinstance(event, WorkerEnded):
+                    board.record_end(event.job.label, event)
+                else:
+                    board.record_lines(event.job.label, event.lines)
         yield WorkersEnded(time.monotonic() - began, _became(client, chosen, board))
 
     def _command(self, worker: Worker) -> tuple[str, ...]:
@@ -156,24 +153,9 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         self.refresh_bindings()
 
     def _tick(self) -> None:
-        parts = self._board.read()
-        if parts != self._painted:
-            before = {part.label: part for part in self._painted}
-            rows = self.query_one(RowList)
-            if not before:
-                rows.show(map(_row_of, parts))
-            for part in parts:
-                if before and part != before[part.label]:
-                    rows.change(_row_of(part))
-            self._painted = parts
-            marked = rows.highlighted_id
-            now = next((part for part in parts if part.label == marked), None)
-            if now != before.get(marked or ""):
-                self._show_output()
-        self.set_area_title("rows", phrases.format_count(len(parts), "worker") if parts else "")
-        self.show_text(self._headline(parts))
+        self.show_text(self._headline(self.show_workers()))
 
-    def _headline(self, parts: Sequence[WorkerStatus]) -> str:
+    def _headline(self, parts: Sequence[WorkerStatus[WorkerEnded]]) -> str:
         over, endings = self._over, self._board.endings
         if over and over.problem:
             return "Nothing was run. Press Esc to go back to the command."
@@ -202,51 +184,27 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         told.append(f"Output of each worker: {self._folder}")
         return escape_text(" ".join(told))
 
-    @on(RowList.OptionHighlighted)
-    def _show_output(self) -> None:
-        details = self.query_one("#details")
-        was_at_end = details.scroll_y >= details.max_scroll_y - 1
-        self.show_details(StackedText(self._output()))
-        label = self.query_one(RowList).highlighted_id
-        self.set_area_title("details", f"Output of {label}" if label else "")
-        if was_at_end or not self.has_class("-details"):
-            self.call_after_refresh(details.scroll_end, animate=False)
+    def make_row(self, part: WorkerStatus[WorkerEnded]) -> Row:
+        lines = phrases.format_count(part.count, "line")
+        ended = part.ended
+        if ended is None:
+            state = status_word("run", "running" if part.count else "connecting")
+        else:
+            state = status_word("fail" if ended.code else "done", escape_text(ended.what))
+        return Row(part.label, f"{part.label:<6} " + state, lines)
 
-    def _output(self) -> Iterator[LaidOutLines]:
-        label = self.query_one(RowList).highlighted_id
-        lines, dropped = self._board.lines(label)
-        part = next((part for part in self._board.read() if part.label == label), None)
-        if dropped:
-            yield HangingText("", f"... {dropped} lines above, which are in its file")
-        for line in lines:
-            yield HangingText("", escape_text(line.expandtabs()))
-        if part and part.ended:
-            for fix in part.ended.fixes:
-                yield HangingText(
-                    "fix  ", style_sentence(f"`{fix}`" if known_failures.is_command(fix) else fix)
-                )
-            if part.ended.left_out:
-                yield HangingText("", f"{part.ended.left_out} bytes are not in its file")
-        if part and not lines and not (part.ended and part.ended.fixes):
-            yield HangingText("", f"{label} has written nothing" + ("." if part.ended else " yet."))
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "details" and self.is_mounted and not self.has_class("-details"):
-            return bool(self._painted)
-        return super().check_action(action, parameters)
+    def describe_end(self, part: WorkerStatus[WorkerEnded]) -> Iterator[LaidOutLines]:
+        for fix in part.ended.fixes if part.ended else ():
+            yield HangingText(
+                "fix  ", style_sentence(f"`{fix}`" if known_failures.is_command(fix) else fix)
+            )
+        if part.ended and part.ended.left_out:
+            yield HangingText("", f"{part.ended.left_out} bytes are not in its file")
 
 
-def _row_of(part: WorkerStatus) -> Row:
-    lines = phrases.format_count(part.count, "line")
-    ended = part.ended
-    if ended is None:
-        state = status_word("run", "running" if part.count else "connecting")
-    else:
-        state = status_word("fail" if ended.code else "done", escape_text(ended.what))
-    return Row(part.label, f"{part.label:<6} " + state, lines)
-
-
-def _became(client: ProjectClient, chosen: Sequence[Worker], board: WorkerBoard) -> tuple[str, ...]:
+def _became(
+    client: ProjectClient, chosen: Sequence[Worker], board: WorkerBoard[WorkerEnded]
+) -> tuple[str, ...]:
     """Return sentences on a TPU whose workers were not all reached, or none if all were."""
     if all(ended.reached for ended in board.endings):
         return ()

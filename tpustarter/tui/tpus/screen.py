@@ -42,7 +42,17 @@ from tpustarter.tui.tpus.tpu_rows import (
 )
 from tpustarter.tui.tpus.tpu_work import StoppedError
 
-_ASK_GOOGLE = ("delete", "watch", "ask", "create", "switch", "command", "check_hosts", "leftovers")
+_ASK_GOOGLE = (
+    "delete",
+    "watch",
+    "ask",
+    "create",
+    "switch",
+    "command",
+    "jobs",
+    "check_hosts",
+    "leftovers",
+)
 """Actions that wait until Google has answered the question before."""
 _PAST = {"stop": "stopped", "start": "started"}
 
@@ -73,6 +83,8 @@ gcloud is configured for.
 * **w** follows the marked one live. **d** deletes it: you see what goes, and type its name.
 * **c** runs a command on its workers, and **h** checks all hosts of a slice as one. **s** stops a
   TPU VM of one host, so that its chips are no longer billed, and starts it again.
+* **b** shows the jobs on your TPUs, and starts one on the marked TPU. A job goes on when you close
+  the laptop.
 * **l** finds requests that have no TPU but still take up a name and quota. It shows them, and
   deletes them once you have typed `leftovers`.
 * What this program asked for stays in its **ledger** until Google has shown that it is gone. So a
@@ -80,6 +92,7 @@ gcloud is configured for.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "create", "new TPU", tooltip="tpustarter tpu create NAME --type T --zone Z"),
+        Binding("b", "jobs", "jobs", tooltip="tpustarter tpu job list"),
         Binding("w", "watch", "watch", tooltip="tpustarter tpu watch NAME"),
         Binding("d", "delete", "delete", tooltip="tpustarter tpu delete NAME"),
         Binding("c", "command", "run a command", tooltip="tpustarter tpu run NAME -- COMMAND"),
@@ -320,6 +333,18 @@ gcloud is configured for.
         if marked := self._marked:
             self.tutor.push_screen(RunCommandScreen(marked, tpu_work.find_project_of_row(marked)))
 
+    def action_jobs(self) -> None:
+        from tpustarter.tui.tpus.job_list_screen import JobListScreen
+
+        if project := self._seen.project:
+            marked = self._marked
+            is_ready = (
+                marked is not None
+                and marked.project == project.name
+                and _can_be("command", marked, ())
+            )
+            self.tutor.push_screen(JobListScreen(project, marked if is_ready else None))
+
     def action_check_hosts(self) -> None:
         if marked := self._marked:
             project = tpu_work.find_project_of_row(marked)
@@ -344,6 +369,8 @@ gcloud is configured for.
             return marked is not None and _can_be(action, marked, parameters)
         if action == "leftovers":
             return self._seen.asked is not None
+        if action == "jobs":
+            return self._seen.project is not None
         if action == "details" and self.is_mounted and not self.has_class("-details"):
             return self._marked is not None
         return super().check_action(action, parameters)

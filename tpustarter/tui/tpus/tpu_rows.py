@@ -175,8 +175,7 @@ def describe_tpu(
         yield _fact("name", _name(tpu, project))
         yield _fact("state", f"{state.name}  {state.meaning}")
     yield _fact("do", _DO.get(state.name, state.do))
-    if tpu.is_slice:
-        yield _fact("check", "Press h to check all of its hosts as one.")
+    yield from _keys(tpu)
     if tpu.error:
         yield from _of_error(tpu)
     if state.next or state.usually:
@@ -197,6 +196,14 @@ def describe_tpu(
         image = f", {node.runtime_version}" if node.runtime_version else ""
         yield _fact("node", f"{node.name}: {node.state}{image}")
         yield from _addresses(node.internal_addresses, node.external_addresses)
+
+
+def _keys(tpu: Tpu) -> Iterator[LaidOutLines]:
+    """Yield the keys that a TPU is used with."""
+    if tpu.state.name in ("ACTIVE", "READY") and tpu.nodes:
+        yield _fact("job", "Press b to run a program on it that goes on when you leave.")
+    if tpu.is_slice:
+        yield _fact("check", "Press h to check all of its hosts as one.")
 
 
 def _slice(node: TpuNode) -> Iterator[LaidOutLines]:

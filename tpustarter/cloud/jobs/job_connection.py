@@ -1,12 +1,11 @@
-"""Resolution of a name to a job and its workers, for the verbs of `tpustarter tpu job`."""
+"""Resolution of a name to a job and its workers, and the list of all jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict, TypeVar
-
-import click
+from datetime import datetime
+from typing import Literal, TypedDict
 
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.api_client import OfferingClient
@@ -16,28 +15,13 @@ from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import job_records, job_text, remote_command, remote_command_text
 from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import TpuJob
+from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
 from tpustarter.cloud.jobs.worker_calls import Route, raise_for_workers
 from tpustarter.core.problem import ExitCode, Problem
 
-_Function = TypeVar("_Function", bound=Callable[..., object])
-
-
-def route_options(function: _Function) -> _Function:
-    """Add the connection options; without them, those of the job's start apply."""
-    for option in (
-        click.option("--user", metavar="NAME", help="The user to log in as."),
-        click.option(
-            "--iap", is_flag=True, help="Connect through Identity-Aware Proxy, even if not needed."
-        ),
-        click.option(
-            "--via",
-            type=click.Choice(["gcloud", "ssh"]),
-            help="The program that connects.  [default: gcloud]",
-        ),
-    ):
-        function = option(function)
-    return function
+JobState = Literal[
+    "running", "ended", "failed", "stopped", "lost", "not-started", "not-seen", "given-back"
+]
 
 
 class RouteFields(TypedDict):
@@ -54,9 +38,9 @@ class TypedRoute:
     """The connection options as typed."""
 
     zone: str | None
-    via: str | None
-    iap: bool
-    user: str | None
+    via: str | None = None
+    iap: bool = False
+    user: str | None = None
 
     def complete(self, record: JobRecord | None) -> TypedRoute:
         """Return the options, with omitted ones taken from a job's start; raises Problem."""
@@ -115,6 +99,20 @@ def open_job(
     return TpuJob(record, chosen, route)
 
 
+def open_reachable_job(
+    client: OfferingClient, project: Project, name: str, id_: str | None, typed: TypedRoute
+) -> TpuJob:
+    """Return a job whose workers are there; raises Problem for any other."""
+    job = open_job(client, project, name, id_, typed)
+    if not job.workers:
+        raise Problem(
+            f"`{name}` is not there any more, and neither is its job `{job.record.id}`",
+            hint=f"`tpustarter tpu job logs {name}` shows the logs that are here",
+            code=ExitCode.USAGE,
+        )
+    return job
+
+
 def _creation(node: TpuNode) -> str:
     return node.created.isoformat() if node.created else ""
 
@@ -158,11 +156,10 @@ def _adopt(
     matches = [one for one in states if id_ in (None, one.job)]
     if not matches:
         return None
-    last = matches[-1]
-    return job_records.save_job(replace(blank, id=last.job, command=last.command))
+    return job_records.save_job(_adopted(blank, matches))
 
 
-def connect_tpus(
+def _connect_tpus(
     client: OfferingClient, project: Project, name: str | None, typed: TypedRoute
 ) -> Iterator[tuple[str, TpuJob | Problem]]:
     """Yield the named TPU, or each READY one, with its workers or the Problem in reaching them."""
@@ -189,3 +186,79 @@ def _ready_names(client: OfferingClient, zone: str | None) -> Iterator[str]:
     for name, group in groups.items():
         if all(node.state == "READY" for node in group):
             yield name
+
+
+@dataclass(frozen=True)
+class ListedJob:
+    """A job as its workers know it, or as it was last seen here."""
+
+    record: JobRecord
+    states: tuple[WorkerJobState, ...] = ()
+    """Its states on the workers; none where they were not asked, or no longer know it."""
+
+    @property
+    def state(self) -> JobState:
+        """The state of the job as a whole: that of its worst worker."""
+        if self.record.phase == "given-back":
+            return "given-back"
+        if not self.states:
+            end = "stopped" if self.record.is_stopped else "failed" if self.record.code else "ended"
+            return end if self.record.phase == "ended" else "not-seen"
+        found = {one.state for one in self.states}
+        if "running" in found:
+            return "running"
+        if any(one.is_stopped for one in self.states):
+            return "stopped"
+        if found & {"lost", "gone"}:
+            return "lost"
+        if "placed" in found:
+            return "not-started"
+        return "failed" if any(one.code for one in self.states) else "ended"
+
+    def words(self, now: datetime) -> list[str]:
+        """Return how it stands, in lines."""
+        lines = list(job_text.group_states(self.states, now))
+        return lines or [job_text.describe_record(self.record)]
+
+
+@dataclass(frozen=True)
+class JobList:
+    """Jobs, and the reasons why some workers were not asked."""
+
+    jobs: tuple[ListedJob, ...]
+    unreached: tuple[str, ...] = ()
+
+
+def list_known_jobs(project: str, name: str | None = None) -> tuple[ListedJob, ...]:
+    """Return the jobs that this machine knows of a project, and of one TPU where it is named."""
+    return tuple(
+        ListedJob(one)
+        for one in job_records.read_jobs()
+        if one.project == project and name in (None, one.tpu)
+    )
+
+
+def list_jobs(
+    client: OfferingClient, project: Project, name: str | None, typed: TypedRoute
+) -> JobList:
+    """Return the jobs that workers know, and those that are known here alone; raises Problem."""
+    known = {one.record.id: one for one in list_known_jobs(client.project, name)}
+    jobs: list[ListedJob] = []
+    unreached: list[str] = []
+    for tpu, job in _connect_tpus(client, project, name, typed):
+        if isinstance(job, Problem):
+            unreached.append(f"{tpu}: {job.summary}")
+            continue
+        states, errors = job.read_states()
+        unreached += (f"{tpu} {one.label} {why.what}" for one, why in errors.items())
+        for id_ in dict.fromkeys(one.job for one in states):
+            mine = tuple(one for one in states if one.job == id_)
+            before = known.pop(id_, None)
+            record = before.record if before else _adopted(job.record, mine)
+            jobs.append(ListedJob(record, mine))
+    return JobList((*jobs, *known.values()), tuple(unreached))
+
+
+def _adopted(blank: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:
+    """Return the record of a job that was started elsewhere."""
+    return replace(blank, id=states[-1].job, command=states[-1].command)

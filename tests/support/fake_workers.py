@@ -1,0 +1,73 @@
+"""A gcloud whose workers are folders of this machine: a job on them really runs.
+
+    tools = lay_workers(tmp_path / "workers")
+
+What a call of worker 1 runs has `tools/w1` as its home. `cut(tools, 1)` and `end_calls` are a
+lost connection.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.processes import is_running, until
+
+PROGRAM = """#!/bin/sh
+for word; do
+  case "$word" in
+    --worker=*) number=${{word#--worker=}};;
+    --command=*) text=${{word#--command=}};;
+  esac
+done
+if [ -e {folder}/cut-$number ]; then
+  echo "ssh: connect to host 192.0.2.2 port 22: Connection timed out" >&2
+  exit 255
+fi
+echo $$ >>{folder}/calls-$number
+HOME={folder}/w$number exec sh -c "exec $text"
+"""
+
+
+def lay_workers(folder: Path, count: int = 2) -> Path:
+    """Make a folder for PATH with a `gcloud`, and the homes of its workers."""
+    for number in range(count):
+        (folder / f"w{number}").mkdir(parents=True)
+    program = folder / "gcloud"
+    program.write_text(PROGRAM.format(folder=folder))
+    program.chmod(0o755)
+    return folder
+
+
+def cut(folder: Path, number: int) -> None:
+    """Let a worker be unreachable for new calls."""
+    (folder / f"cut-{number}").touch()
+
+
+def end_calls(folder: Path, number: int) -> None:
+    """End the calls that a worker is answering."""
+    for pid in (folder / f"calls-{number}").read_text().split():
+        with contextlib.suppress(OSError):  # most have ended, and a pid may be another's by now
+            if b"stdin.buffer" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.kill(int(pid), signal.SIGKILL)
+
+
+def mend(folder: Path, number: int) -> None:
+    """Let a worker be reachable again."""
+    (folder / f"cut-{number}").unlink()
+
+
+@contextlib.contextmanager
+def ending_jobs(folder: Path) -> Iterator[Path]:
+    """End what still runs on the workers afterwards."""
+    try:
+        yield folder
+    finally:
+        for path in folder.glob("w*/tpustarter-jobs/*/w*/pid"):
+            pid = int(path.read_text())
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+            until(lambda pid=pid: not is_running(pid), "the end of a job")

@@ -1,0 +1,175 @@
+"""The events of a job as lines: what workers write goes to stdout, how it stands to stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from tpustarter.cli.command_end import format_path, stop_at_signals
+from tpustarter.cli.echo import echo_lines
+from tpustarter.cli.explain import explain_worker_logs
+from tpustarter.cli.tpu.options import command_lines, describe_event
+from tpustarter.cli.tpu.options import stop_at_signals as wait_until_signal
+from tpustarter.cloud.api.api_client import OfferingClient
+from tpustarter.cloud.api.clock import WallClock
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.jobs import job_follow, job_start, job_text
+from tpustarter.cloud.jobs.job_follow import (
+    AskingAgain,
+    GivenBack,
+    GivingBack,
+    JobEvent,
+    LogsKept,
+    ResultsFetched,
+    StatesRead,
+)
+from tpustarter.cloud.jobs.job_results import FetchedFile
+from tpustarter.cloud.jobs.job_run import (
+    Connection,
+    Environment,
+    JobLogLines,
+    SetupOutput,
+    TpuJob,
+    WorkerJobEnded,
+    WorkerJobState,
+)
+from tpustarter.cloud.jobs.job_start import FolderSent, JobBegun, StartEvent
+from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.setup.environment.worker_environment import make_environment
+from tpustarter.text import phrases
+from tpustarter.text.terminal import escape_text, wrap
+
+_Event = TypeVar("_Event")
+_Result = TypeVar("_Result")
+
+
+def print_log_lines(label: str, lines: Sequence[str]) -> None:
+    """Print lines of a worker on stdout, each with its label."""
+    if not lines:
+        return
+    if sys.stdout.isatty():  # output of a worker must not control this terminal
+        lines = [escape_text(line.expandtabs()) for line in lines]
+    sys.stdout.write("".join(f"{label} | {line}\n" for line in lines))
+    sys.stdout.flush()
+
+
+def print_states(states: Sequence[WorkerJobState]) -> None:
+    """Print how the job stands on its workers, on stderr."""
+    for line in job_text.group_states(states, job_text.now()):
+        _say(line)
+
+
+def start_job(job: TpuJob, environment: Environment | None) -> None:
+    """Send the folder and start the command on all workers, or on none; raises Problem."""
+    _show(job, job_start.start_job(job, environment), _print_start)
+
+
+def follow_to_end(
+    client: OfferingClient, project: Project, job: TpuJob, *, until_end: bool = True
+) -> int:
+    """Show the logs of a job, and do what it was started with at its end.
+
+    Returns the exit code of the worst worker.
+
+    Raises:
+        Problem: it was stopped, or something at its end could not be done.
+    """
+    while True:
+        following = job_follow.follow_job(client, project, job, WallClock(), until_end=until_end)
+        code = _show(job, following, _print_event)
+        if code is not None:
+            return code
+        hint = f"`tpustarter tpu list` shows what is there of `{job.record.tpu}`; its job is not"
+        with wait_until_signal(f"{hint} running"):
+            asking = job_follow.ask_again(client, project, job, WallClock())
+            _print_all(asking, _print_event)
+        start_job(job, make_environment(job.record.profile))
+
+
+def fetch_results(job: TpuJob, patterns: Sequence[str], target: Path) -> int:
+    """Fetch results and print their paths on stdout; returns their number. Raises Problem."""
+    return _print_all(job_follow.fetch_results(job, patterns, target), _print_event)
+
+
+def _show(
+    job: TpuJob, events: Generator[_Event, None, _Result], show: Callable[[_Event], None]
+) -> _Result:
+    """Print events until their end, or until a signal stops the job's calls."""
+    signals: list[int] = []
+
+    def stop(number: int) -> None:
+        signals.append(number)
+        job.stop()
+
+    try:
+        with stop_at_signals(stop):
+            return _print_all(events, show)
+    except Problem as problem:
+        if signals and signals[0] != 2:  # SIGINT
+            problem.code = ExitCode.TERMINATED
+        raise
+
+
+def _print_all(events: Generator[_Event, None, _Result], show: Callable[[_Event], None]) -> _Result:
+    while True:
+        try:
+            event = next(events)
+        except StopIteration as end:
+            return end.value
+        show(event)
+
+
+def _say(text: str) -> None:
+    for line in wrap(escape_text(text)):
+        click.echo(line, err=True)
+
+
+def _print_start(event: StartEvent) -> None:
+    match event:
+        case FolderSent(folder):
+            click.echo(f"sent to {escape_text(folder)}", err=True)
+        case SetupOutput(worker, text):
+            for line in text.splitlines():
+                click.echo(escape_text(f"{worker} | {line}"), err=True)
+        case JobBegun(record, keepers):
+            count = phrases.format_count(len(record.workers), "worker")
+            kept = phrases.join_words(keepers)
+            click.echo(f"{record.id} runs on {count}, kept by {kept}", err=True)
+
+
+def _print_event(event: JobEvent) -> None:
+    match event:
+        case JobLogLines(worker, lines):
+            print_log_lines(worker, lines)
+        case StatesRead(states):
+            print_states(states)
+        case LogsKept():
+            _print_logs(event)
+        case FetchedFile(path=path):
+            click.echo(escape_text(str(path)))
+        case Connection() | ResultsFetched():
+            for text in job_text.describe_step(event):
+                _say(text)
+        case GivingBack() | GivenBack() | AskingAgain():
+            for command in event.commands if isinstance(event, GivingBack) else ():
+                for line in command_lines(command):
+                    click.echo(escape_text(line), err=True)
+            for text in job_text.describe_step(event):
+                echo_lines(wrap(escape_text(text)))
+        case WorkerJobEnded():
+            pass  # the states of all come at the end
+        case _:
+            echo_lines(describe_event(event))
+
+
+def _print_logs(event: LogsKept) -> None:
+    logs = event.record.logs
+    for log in logs:
+        click.echo(f"log: {format_path(log)}", err=True)
+    if event.is_failed:
+        click.echo("", err=True)
+        click.echo(explain_worker_logs([str(log) for log in logs]), err=True)

@@ -1,0 +1,193 @@
+"""A job that is followed to its end: its logs, its results, and the deletion of its TPU.
+
+Both front ends show these events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tpustarter.cloud.api import workers
+from tpustarter.cloud.api.api_client import OfferingClient
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.create.events import Event
+from tpustarter.cloud.create.tpu_creation import TpuCreation
+from tpustarter.cloud.delete import removal
+from tpustarter.cloud.jobs import job_end, job_records, job_run
+from tpustarter.cloud.jobs.job_records import JobRecord
+from tpustarter.cloud.jobs.job_results import FetchedFile
+from tpustarter.cloud.jobs.job_run import FollowEvent, TpuJob, WorkerJobState
+from tpustarter.core.problem import ExitCode, Problem
+
+
+@dataclass(frozen=True)
+class StatesRead:
+    """The states of the job on its workers, after the last of them was read."""
+
+    states: tuple[WorkerJobState, ...]
+    is_end: bool
+    """True if nobody waits for it any more."""
+
+
+@dataclass(frozen=True)
+class LogsKept:
+    """The job has ended, and its logs are here."""
+
+    record: JobRecord
+    is_failed: bool
+    """True if they are to be explained."""
+
+
+@dataclass(frozen=True)
+class ResultsFetched:
+    """All results are here."""
+
+    count: int
+    bytes: int
+    target: Path
+
+
+@dataclass(frozen=True)
+class GivingBack:
+    """The TPU is deleted now."""
+
+    commands: tuple[tuple[str, ...], ...]
+    """The gcloud commands that do the same."""
+    spent: str
+    """The cost until now, as a sentence."""
+
+
+@dataclass(frozen=True)
+class GivenBack:
+    """The TPU is deleted."""
+
+    record: JobRecord
+
+
+@dataclass(frozen=True)
+class AskingAgain:
+    """The TPU was taken away, and is asked for anew."""
+
+    record: JobRecord
+    spent: str
+    """The cost until now, as a sentence."""
+
+
+JobEvent = (
+    FollowEvent
+    | StatesRead
+    | LogsKept
+    | FetchedFile
+    | ResultsFetched
+    | GivingBack
+    | GivenBack
+    | AskingAgain
+    | Event
+)
+
+
+def follow_job(
+    client: OfferingClient, project: Project, job: TpuJob, clock: Clock, *, until_end: bool = True
+) -> Generator[JobEvent, None, int | None]:
+    """Follow a job to its end, and do what it was started with there; yield the events.
+
+    Returns the exit code of the worst worker, or None if it is to be started again.
+
+    Raises:
+        Problem: it was stopped, or something at its end could not be done.
+    """
+    states = yield from job.follow(client, until_end=until_end)
+    if job.is_stopped:
+        raise _make_interruption(job)
+    yield StatesRead(tuple(states), until_end)
+    if not until_end:
+        return 0
+    code = job_run.UNREACHED
+    if len(states) == len(job.workers) and all(one.state != "placed" for one in states):
+        job.record = job_run.save_end(job.record, states)
+        code = job_run.worst_code(states)
+    if job.record.again > 0 and job_end.is_pre_empted(client, job, states, clock):
+        if job.is_stopped:
+            raise _make_interruption(job)
+        return None
+    try:
+        yield from _end(client, project, job, states, clock)
+    except Problem:
+        if not job.is_stopped:
+            raise
+    if job.is_stopped and job.record.phase != "given-back":
+        raise _make_interruption(job)
+    return code
+
+
+def _make_interruption(job: TpuJob) -> Problem:
+    name = job.record.tpu
+    kept = f", so `{name}` is not given back now" if job.record.give_back else ""
+    return Problem(
+        f"stopped following{kept}",
+        hint=f"the job goes on; `tpustarter tpu job logs -f {name}` follows it again, and does "
+        "what is to be done at its end",
+        code=ExitCode.INTERRUPTED,
+    )
+
+
+def _end(
+    client: OfferingClient,
+    project: Project,
+    job: TpuJob,
+    states: Sequence[WorkerJobState],
+    clock: Clock,
+) -> Generator[JobEvent, None, None]:
+    """Fetch the results, and give the TPU back once they are safe."""
+    record = job.record
+    record.archive.unlink(missing_ok=True)  # it is not sent again
+    is_failed = bool(record.code) and not any(one.is_stopped for one in states)
+    yield LogsKept(record, is_failed)
+    fetched = 0
+    if record.fetch and any(one.state != "gone" for one in states):
+        fetched = yield from fetch_results(job, record.fetch, Path(record.fetch_to))
+        record = job.record = job_records.save_job(replace(record, is_fetched=True))
+    if not record.give_back or job.is_stopped:
+        return
+    job_end.require_safe_results(record, states, fetched)
+    plan = job_end.find_deletion_plan(client, record)
+    commands = tuple(plan.commands(project)) if plan else ()
+    yield GivingBack(commands, job_end.describe_spending(job, clock.now()))
+    job.record = yield from job_end.give_back(client, record, plan, clock)
+    yield GivenBack(job.record)
+
+
+def fetch_results(
+    job: TpuJob, patterns: Sequence[str], target: Path
+) -> Generator[FetchedFile | ResultsFetched, None, int]:
+    """Fetch results and yield each; returns their number. Raises Problem."""
+    count = size = 0
+    for one in job.fetch(patterns, target):
+        yield one
+        count += 1
+        size += one.bytes
+    yield ResultsFetched(count, size, target)
+    return count
+
+
+def ask_again(
+    client: OfferingClient, project: Project, job: TpuJob, clock: Clock
+) -> Generator[JobEvent, None, None]:
+    """Put a new TPU in place of one that was taken away, and let the job be on it.
+
+    Raises:
+        Problem: Google did not provide it, or not all of its workers are reached.
+    """
+    request = job_end.find_request(client, job)
+    yield AskingAgain(job.record, job_end.describe_spending(job, clock.now()))
+    plan = job_end.find_deletion_plan(client, job.record)
+    if plan and not (yield from removal.carry_out_plan(client, plan, clock)):
+        name = job.record.tpu
+        raise Problem(f"`{name}` is still listed by Google", code=ExitCode.INCONCLUSIVE)
+    yield from TpuCreation(client, project, clock).run([request])
+    new = workers.choose_workers(workers.find_nodes(client, job.record.tpu, job.record.zone))
+    job_end.move_to(job, new)
+    job_end.wait_until_reached(job, clock)

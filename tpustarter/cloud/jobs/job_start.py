@@ -1,0 +1,111 @@
+"""The start of a job on all workers, or on none."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tpustarter.cloud.api.workers import Worker
+from tpustarter.cloud.jobs import job_records, job_text
+from tpustarter.cloud.jobs.job_records import JobRecord
+from tpustarter.cloud.jobs.job_run import Environment, SetupOutput, TpuJob
+from tpustarter.cloud.jobs.worker_calls import Route
+from tpustarter.core.problem import ExitCode, Problem
+
+
+@dataclass(frozen=True)
+class JobOrder:
+    """A job as it was asked for."""
+
+    tpu: str
+    command: tuple[str, ...]
+    profile: str | None = None
+    fetch: tuple[str, ...] = ()
+    fetch_to: Path | None = None
+    """The folder for the results; None for one called like the job."""
+    give_back: bool = False
+    again: int = 0
+
+
+@dataclass(frozen=True)
+class FolderSent:
+    """The folder is on all workers."""
+
+    folder: str
+
+
+@dataclass(frozen=True)
+class JobBegun:
+    """The command runs on all workers."""
+
+    record: JobRecord
+    keepers: tuple[str, ...]
+    """The programs that keep it running."""
+
+
+StartEvent = FolderSent | SetupOutput | JobBegun
+
+
+def make_record(order: JobOrder, workers: Sequence[Worker], route: Route) -> JobRecord:
+    """Return the record of a job that is about to start."""
+    began, node = job_text.now(), workers[0].node
+    id_ = f"{order.tpu}-{began:%Y%m%d-%H%M%S}"
+    has_results = order.fetch or order.give_back
+    return JobRecord(
+        id=id_,
+        project=node.project,
+        zone=node.zone,
+        tpu=order.tpu,
+        command=order.command,
+        workers=tuple(worker.label for worker in workers),
+        created=node.created.isoformat() if node.created else "",
+        began=began.isoformat(timespec="seconds"),
+        via=route.via,
+        iap=route.iap,
+        user=route.user,
+        give_back=order.give_back,
+        profile=order.profile,
+        again=order.again,
+        fetch=order.fetch,
+        fetch_to=str((order.fetch_to or Path(id_)).absolute()) if has_results else "",
+    )
+
+
+def start_job(job: TpuJob, environment: Environment | None) -> Generator[StartEvent, None, None]:
+    """Send what was packed and start the command on all workers, or on none; yield the events.
+
+    Raises:
+        Problem: it was stopped, or a worker did not do its part.
+    """
+    job_records.save_job(job.record)
+    keepers: list[str] = []
+    try:
+        yield FolderSent(job.place())
+        if environment and not job.is_stopped:
+            yield from job.prepare(environment)
+        keepers = job.begin(environment)
+    except Problem:
+        if not job.is_stopped:
+            _withdraw_job(job)
+            raise
+    if job.is_stopped:
+        _withdraw_job(job)
+        raise Problem(
+            "stopped, and the job was ended on every worker that was reached",
+            hint=f"`tpustarter tpu job list {job.record.tpu}` shows what the workers say",
+            code=ExitCode.INTERRUPTED,
+        )
+    job.record = job_records.save_job(replace(job.record, phase="running"))
+    yield JobBegun(job.record, tuple(sorted(set(keepers))))
+
+
+def _withdraw_job(job: TpuJob) -> None:
+    """End a job that did not start as a whole; one that cannot be reached stays in the list."""
+    try:
+        job.end()
+    except Problem:
+        states, errors = job.read_states()
+        if errors or any(one.state == "running" for one in states):
+            return
+    job_records.forget_job(job.record)

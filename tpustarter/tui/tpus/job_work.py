@@ -1,0 +1,161 @@
+"""A job that a screen starts or follows, as events; all of it runs in a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+from tpustarter.cloud.api.api_client import OfferingClient
+from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.jobs import (
+    job_connection,
+    job_follow,
+    job_records,
+    job_run,
+    job_start,
+)
+from tpustarter.cloud.jobs.job_connection import TypedRoute
+from tpustarter.cloud.jobs.job_files import JobFiles
+from tpustarter.cloud.jobs.job_follow import JobEvent, LogsKept
+from tpustarter.cloud.jobs.job_records import JobRecord
+from tpustarter.cloud.jobs.job_run import JobLogLines, SetupOutput, TpuJob, WorkerJobState
+from tpustarter.cloud.jobs.job_start import JobOrder, StartEvent
+from tpustarter.core.problem import Problem
+from tpustarter.setup.environment.worker_environment import make_environment
+from tpustarter.tui.explain.failed_run import LOG, FailedRun
+from tpustarter.tui.tpus.worker_output import WorkerBoard
+
+JobBoard = WorkerBoard[WorkerJobState]
+
+
+@dataclass(frozen=True)
+class JobSubject:
+    """A job to start, or one that is known."""
+
+    tpu: str
+    zone: str
+    project: Project
+    id: str | None = None
+    """The id of the one that is known."""
+    order: JobOrder | None = None
+    files: JobFiles | None = None
+    """The files of the one to start."""
+
+
+@dataclass(frozen=True)
+class JobOpened:
+    """The workers of the job are known, and what they write goes to the board."""
+
+    job: TpuJob
+    board: JobBoard
+
+
+@dataclass(frozen=True)
+class FirstFailure:
+    """The worker that failed first, and why, as far as its log shows it."""
+
+    log: FailedRun
+    label: str
+    """Empty if the logs do not show which one was first."""
+    what: str
+    """The known failure in words; empty for one that is not known."""
+
+
+@dataclass(frozen=True)
+class JobDone:
+    """Nothing more is done for the job here."""
+
+    problem: Problem | None = None
+
+
+ScreenEvent = JobOpened | FirstFailure | JobDone | JobEvent | StartEvent
+
+
+def play_job(subject: JobSubject, client: OfferingClient, clock: Clock) -> Iterator[ScreenEvent]:
+    """Start or open a job, follow it to its end, and yield what happens; raises Problem."""
+    job = _open(subject, client)
+    board = JobBoard(job.record.workers)
+    yield JobOpened(job, board)
+    is_over = job.record.is_done
+    if not job.workers:
+        _read_logs(job.record, board)
+    if is_over and job.record.code and not job.record.is_stopped:
+        yield _find_first_failure(job.record)
+    if not job.workers:
+        return
+    if subject.order:
+        yield from _start(job, board)
+    while True:
+        following = job_follow.follow_job(
+            client, subject.project, job, clock, until_end=not is_over
+        )
+        code = yield from _record(following, board)
+        if code is not None:
+            return
+        yield from job_follow.ask_again(client, subject.project, job, clock)
+        board = JobBoard(job.record.workers)
+        yield JobOpened(job, board)
+        yield from _start(job, board)
+
+
+def _open(subject: JobSubject, client: OfferingClient) -> TpuJob:
+    typed = TypedRoute(subject.zone)
+    if not (subject.order and subject.files):
+        return job_connection.open_job(client, subject.project, subject.tpu, subject.id, typed)
+    workers, route = job_connection.find_workers(client, subject.project, subject.tpu, typed)
+    job = TpuJob(job_start.make_record(subject.order, workers, route), workers, route)
+    job_run.require_no_running_job(job)
+    job.pack(subject.files)
+    return job
+
+
+def _start(job: TpuJob, board: JobBoard) -> Iterator[StartEvent]:
+    for event in job_start.start_job(job, make_environment(job.record.profile)):
+        if isinstance(event, SetupOutput):
+            board.record_lines(event.worker, event.text.splitlines())
+        else:
+            yield event
+
+
+def _record(
+    following: Generator[JobEvent, None, int | None], board: JobBoard
+) -> Generator[ScreenEvent, None, int | None]:
+    """Put the output and the states on the board, and yield the other events."""
+    while True:
+        try:
+            event = next(following)
+        except StopIteration as end:
+            return end.value
+        if isinstance(event, JobLogLines):
+            board.record_lines(event.worker, event.lines)
+            continue
+        if isinstance(event, job_run.WorkerJobEnded):
+            board.record_end(event.state.worker, event.state)
+        elif isinstance(event, job_follow.StatesRead):
+            for state in event.states:
+                board.record_end(state.worker, state)
+        yield event
+        if isinstance(event, LogsKept) and event.is_failed:
+            yield _find_first_failure(event.record)
+
+
+def _read_logs(record: JobRecord, board: JobBoard) -> None:
+    """Put the logs that are here on the board."""
+    for path, label in zip(record.logs, record.workers, strict=True):
+        for lines in job_records.read_log_lines(path):
+            board.record_lines(label, lines)
+
+
+def _find_first_failure(record: JobRecord) -> FirstFailure:
+    """Return the worker that failed first, from the logs of all."""
+    from tpustarter.explain import worker_logs
+
+    runs = {
+        label: FailedRun(LOG, f"the log of {label}", file=path)
+        for label, path in zip(record.workers, record.logs, strict=True)
+    }
+    job = worker_logs.explain_job({label: run.scan() for label, run in runs.items()})
+    found, label = job.found, job.first.name if job.first else ""
+    what = found.matches[0].failure.what if found.is_explained else found.last_error
+    return FirstFailure(runs[label or job.workers[0].name], label, what)
