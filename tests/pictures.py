@@ -24,7 +24,17 @@ from typing import Any
 LOOKS = {"dark-80": (80, 24), "light-80": (80, 24), "dark-160": (160, 44), "light-160": (160, 44)}
 """The theme and the columns, and the size of the terminal."""
 
-SCENES = "lessons training drawings tries checks setup tpus jobs rehearsal".split()
+SCENES = (
+    "lessons",
+    "training",
+    "drawings",
+    "tries",
+    "checks",
+    "setup",
+    "tpus",
+    "jobs",
+    "rehearsal",
+)
 """The functions below that take pictures."""
 
 if unknown := [name for name in sys.argv[2:] if name not in SCENES]:

@@ -45,7 +45,7 @@ def test_every_profile_has_steps_in_a_lesson() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_bug_report_asks_the_framework(name: str) -> None:
     """One that computes with another is asked by the questions of that one."""
-    assert any(one in STEPS for one in (name, *FRAMEWORKS[name].beside))
+    assert any(one in STEPS for one in (name, *FRAMEWORKS[name].required_frameworks))
 
 
 @pytest.mark.parametrize("name", NAMES)
