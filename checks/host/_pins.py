@@ -9,7 +9,7 @@ from tpustarter.checks.host import _install, _versions
 from tpustarter.machine.frameworks import FRAMEWORKS
 from tpustarter.probe.finding import Finding, Verdict
 
-TPU_EXTRAS = dict(row.tpu_package for row in FRAMEWORKS.values() if not row.beside)
+TPU_EXTRAS = dict(row.tpu_package for row in FRAMEWORKS.values() if not row.required_frameworks)
 """Frameworks that load libtpu, and the extra in which they name the versions they work with."""
 
 PARTS = ("numpy", "scipy", "ml-dtypes", "keras")

@@ -28,7 +28,11 @@ LESSON = "setup/python-and-environments"
 SOURCE = "https://docs.jax.dev/en/latest/installation.html"
 
 KNOWN = {
-    *(frameworks.spell_distribution(name) for name, row in FRAMEWORKS.items() if not row.beside),
+    *(
+        frameworks.spell_distribution(name)
+        for name, row in FRAMEWORKS.items()
+        if not row.required_frameworks
+    ),
     *frameworks.BUILDS,
 }
 
