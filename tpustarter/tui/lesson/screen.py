@@ -47,7 +47,7 @@ class LessonRunScreen(LessonScreen):
         return Heading(self._heading, wraps=True)
 
     def on_mount(self) -> None:
-        self.watch(self.tutor, "place", self._follow_process, init=False)
+        self.watch(self.tutor, "heading_label", self._follow_process, init=False)
 
     def on_block_marked(self) -> None:
         self._offer()
