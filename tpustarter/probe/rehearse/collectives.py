@@ -83,6 +83,11 @@ Computations = Mapping[str, dict[str, HloInstruction]]
 """The instructions of each computation, by name; the last of them is its root."""
 
 
+def count_collectives(text: str) -> dict[str, int]:
+    """Return the number of collectives of each kind; lessons import it. A loop's count once."""
+    return dict(sorted(Counter(one.kind for one in list_collectives(text)).items()))
+
+
 def list_collectives(text: str) -> list[Collective]:
     """Return the collectives in the first module of an HLO text."""
     computations: dict[str, dict[str, HloInstruction]] = {}
