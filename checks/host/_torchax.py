@@ -18,7 +18,7 @@ def overwritten(path: Sequence[str] | None = None) -> Iterator[Finding]:
     both = distributions.find_distributions(("torchax", "torch-xla"), path)
     if not all(both.values()):
         return
-    import importlib.metadata  # takes long, and knows the record
+    import importlib.metadata  # slow, but it reads the record
 
     options: dict[str, Any] = {} if path is None else {"path": list(path)}
     by_name = {
