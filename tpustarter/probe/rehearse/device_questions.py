@@ -96,8 +96,7 @@ class PretendedTpu:
         self._jax = jax
         self.asked = DeviceQuestions()
         self.devices_per_slice: int | None = None
-        """Number of devices that share a `slice_index`; None on one slice, whose devices have
-        none."""
+        """Devices that share a `slice_index`; None on one slice, whose devices have none."""
         self._patches = contextlib.ExitStack()
 
     def __enter__(self) -> PretendedTpu:  # noqa: PYI034  Python 3.10 has no Self
