@@ -6,7 +6,7 @@ torch.optim.SGD(parameters, lr=0.1)`; the default is AdamW.
 
 A module makes two programs. `forward` is the module in evaluation mode, without gradients.
 `train_step` is the module in training mode, its loss, the gradients of all parameters that require
-them, and a step of the optimizer other than its first. The loss is the output's `loss`, else the
+them, and one step of the optimizer other than its first. The loss is the output's `loss`, else the
 output itself if that is a scalar, else the sum of the means of its tensors. Only the shapes and
 types of weights and inputs are read, so they may be on the device `meta`.
 """

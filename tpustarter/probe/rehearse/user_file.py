@@ -27,7 +27,7 @@ Listed = tuple[str, LoweringJob, list[str]]
 """A program's name, its job, and notes on its arguments."""
 
 ENTRY = "devices"
-"""Name of the first parameter by which a function is known to list programs."""
+"""Name of the first parameter of a function that lists programs; any other is a program itself."""
 
 _WHILE_LOADED = (
     "a line outside of every function led there; what stands below the line with `__main__` is "

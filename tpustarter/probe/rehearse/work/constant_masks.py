@@ -96,7 +96,7 @@ def measure_share(mask: Numbers) -> float:
 def measure_terms(
     left: Fact, right: Fact, left_axes: Sequence[int], right_axes: Sequence[int]
 ) -> float:
-    """Return at most the share of a product's terms whose factors may both be nonzero.
+    """Return a lower bound on the share of a product's terms that may be nonzero.
 
     Args:
         left: The fact about the left operand.
