@@ -136,8 +136,7 @@ class Rehearsal:
         self.fits: list[FittingSize] = []
         """The largest sizes that fit, if `--fit` asks for them; only the last may be unfinished."""
         self.skipped: list[dict[str, str]] = []
-        """Programs that were left out, for example for lack of devices: `name`, `tpu` and
-        `reason`."""
+        """Programs and checks that were left out: `name`, `tpu` and `reason`."""
         self.stopped_by: int | None = None
         self.progress = rehearsal_progress.RehearsalProgress(tpus=names)
 

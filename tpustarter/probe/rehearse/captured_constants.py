@@ -14,7 +14,7 @@ from tpustarter.probe.rehearse import jitted_functions
 from tpustarter.probe.rehearse.jax_types import ArrayLike, Traced
 
 LARGE_BYTES = 2**27
-"""Total size of a program's constants from which on they are reported, in bytes."""
+"""Total size, in bytes, at which a program's constants are reported."""
 MOST_NAMED = 3
 _DEPTH = 6
 """Most levels of wrapped, bound and captured functions that are searched."""

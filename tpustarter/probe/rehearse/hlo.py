@@ -122,7 +122,7 @@ class HloProgram:
 
 
 def parse_program(text: str, largest: int = 8) -> HloProgram:
-    """Parse the first module of an HLO text, keeping the `largest` largest temporaries."""
+    """Parse the first module of an HLO text, keeping the `largest` biggest temporary arrays."""
     header, entry, main = "", HloComputation({}, NOTHING), ""
     tables: dict[str, dict[str, dict[str, str]]] = {}
     computations: dict[str, HloComputation] = {}

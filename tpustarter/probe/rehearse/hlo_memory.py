@@ -19,8 +19,8 @@ PASSED_ON = frozenset({"bitcast", "opt-barrier", "while"})
 """Instructions whose result reuses their first operand's memory."""
 
 NO_MEMORY = PASSED_ON | {"get-tuple-element", "parameter", "recv", "send", "tuple"}
-"""Instructions whose result is in another instruction's memory. So are `-start` and `-update`
-instructions, because the matching `-done` has the result."""
+"""Instructions whose result is in another instruction's memory. The same holds for `-start` and
+`-update` instructions, because the matching `-done` has the result."""
 
 _STEPS = 16
 """Most instructions through which a result's memory is followed."""

@@ -16,7 +16,7 @@ MOST_TRACEBACK = 6000
 """Longest traceback that is sent, in characters."""
 _JAX = ("jax", "jaxlib")
 _TPU_LOWERING = "/jax/_src/pallas/mosaic/"
-"""JAX's folder that lowers kernels for a TPU, and refuses what a TPU cannot do."""
+"""JAX's folder of code that lowers kernels for a TPU, and refuses what a TPU cannot do."""
 
 
 class RequestError(Exception):
@@ -117,7 +117,7 @@ def print_user_traceback(error: BaseException, path: Path) -> None:
 
 
 def format_user_traceback(error: BaseException, path: Path) -> str:
-    """Return a traceback from the user's file on, without JAX's frames; a long one's end."""
+    """Return a traceback from the user's file on, without JAX's frames, or its end if long."""
     told = traceback.TracebackException.from_exception(error)
     files = [frame.filename for frame in told.stack]
     first = files.index(str(path)) if str(path) in files else 0

@@ -1,8 +1,8 @@
 """Functions of `jax.pmap`, as jitted programs with sharded arguments.
 
 Since JAX 0.8, `pmap` is a jitted `shard_map`, so `jax.jit` of its function is the same program with
-explicit shardings. Before that, it had its own runtime. Source:
-https://docs.jax.dev/en/latest/migrate_pmap.html (read 2026-11)
+explicit shardings. Before that, it had its own runtime.
+Source: https://docs.jax.dev/en/latest/migrate_pmap.html (read 2026-11)
 """
 
 from __future__ import annotations

@@ -134,8 +134,7 @@ def _array(node: ast.expr) -> tuple[str, tuple[int, ...]] | None:
 
 
 TypedArgument = tuple[str, Sequence[int]] | str
-"""Type and shape of an array, or the text of a `WrittenArgument`; JSON turns the tuple into a
-list."""
+"""An array's type and shape, or the text of a `WrittenArgument`; JSON makes a tuple a list."""
 
 
 def list_types(arguments: Sequence[TypedArgument]) -> Iterator[str]:

@@ -41,8 +41,7 @@ FORMAT = 8
 LARGEST = 8
 """Most arrays in memory that are listed, largest first."""
 LONGEST_FOLDER = 60
-"""Longest name of a folder in characters, of up to four bytes each; a file system allows 255
-bytes."""
+"""Longest folder name in characters of four bytes each; a file system allows 255 bytes."""
 
 ENDS_EARLY = "the compiler's text of the program ends early"
 MISSING = f"{ENDS_EARLY}: arrays, collectives, loops and kernels may be missing here"

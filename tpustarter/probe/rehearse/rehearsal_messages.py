@@ -117,7 +117,7 @@ class CompileCommand(ProgramSource):
     done: list[str]
     """Programs to skip."""
     explain: bool
-    """True to compile a program that does not fit again, with more arguments donated."""
+    """True to recompile a program that does not fit, with more arguments donated."""
 
 
 class LowerCommand(TypedDict):
@@ -137,7 +137,7 @@ class LowerCommand(TypedDict):
     checks: list[str]
     """Checks whose programs are lowered instead of the file's."""
     dimension: str
-    """The parameter of a function that lists programs that is set to `size`; empty for none."""
+    """The parameter to set to `size`, of a function that lists programs; empty for none."""
     size: int
     only: int | None
     """The index of the one program to lower; None for all."""
@@ -154,8 +154,7 @@ class ScriptCommand(TypedDict):
     argv: list[str]
     folder: str
     most_calls: int | None
-    """The call of a jitted function, counted from 1, before which the script is ended; None for no
-    limit."""
+    """The script ends before this call of a jitted function; None for no limit."""
     most_s: float | None
     zeros: bool
     """True if the functions return zeros instead of computing."""
@@ -163,7 +162,7 @@ class ScriptCommand(TypedDict):
 
 
 class OptionalExportedFields(TypedDict, total=False):
-    """The fields that only programs lowered by JAX have, and none by torch_xla."""
+    """The fields of a program lowered by JAX that torch_xla does not provide."""
 
     arguments: list[str]
     """The types of its arguments in HLO notation."""

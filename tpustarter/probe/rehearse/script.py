@@ -1,9 +1,8 @@
 """The user's script, run on CPU devices while its jitted functions are lowered for a TPU.
 
 Only public API is used: `jax.jit` and `jax.pmap` are replaced before the script starts, and
-`jax.export` lowers. So every function is seen that is jitted by these names from then on, also by
-libraries. Operations outside `jit` are not seen, nor are functions that call back into Python
-(`jax.debug.print`).
+`jax.export` lowers. So functions are seen if the script or a library jits them through these names.
+Operations outside `jit` and functions that call back into Python (`jax.debug.print`) are not.
 """
 
 from __future__ import annotations
@@ -208,7 +207,7 @@ class JitWatch:
         self.functions: dict[tuple[str, str], JittedFunction] = {}
         self.calls = 0
         self.most_calls: int | None = None
-        """The call of a jitted function before which the script is ended; None for no limit."""
+        """The script ends before this call of a jitted function; None for no limit."""
         self.zeros: _Zeros | None = None
         """Returns zeros in place of the results of jitted functions; None to compute them."""
         self._exported = 0

@@ -27,7 +27,7 @@ _DONATED = ("jax.buffer_donor", "tf.aliasing_output")
 _NAMED = re.compile(r'loc\("((?:[^"\\]|\\.)+)"(?:\(.*)?\)', re.DOTALL)
 """The location of an argument, if it is the argument's name and not a line of a file."""
 _TILES = re.compile(r"\bdevices=\[(\d{1,9}(?:,\d{1,9}){0,31})\]")
-"""The number of tiles along each axis in a GSPMD sharding; their product is the devices."""
+"""The tiles along each axis in a GSPMD sharding, whose product is the number of devices."""
 
 
 def read_argument_names(artifact: bytes) -> list[str]:

@@ -65,8 +65,7 @@ class _Program:
     number: int
     name: str
     step: int = 0
-    """The smallest size that can be lowered, whose multiples are tried; 0 if the size changes
-    nothing."""
+    """Smallest size that can be lowered; its multiples are tried. 0 if no size changes it."""
     digest: str = ""
 
 

@@ -46,7 +46,7 @@ class FileFunction:
     defaults: tuple[tuple[str, int], ...] = ()
     """Defaults that are integers, by argument name."""
     certain: bool = True
-    """True if the file shows its parameters for certain; an unknown decorator may change them."""
+    """True if its parameters are certain; an unknown decorator may change them."""
 
     @property
     def lists_programs(self) -> bool:

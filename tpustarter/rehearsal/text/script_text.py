@@ -13,7 +13,7 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import cut_text, escape_text, wrap
 
 STORM = 4
-"""Compilations from which on a function that most of its calls recompile gets a warning."""
+"""Compilations from which a function gets a warning, if most of its calls recompile it."""
 STORM_LESSON = "jax/try-a-tpu-you-do-not-have"
 _INDENT = " " * 6
 NOTHING_JITTED = (
