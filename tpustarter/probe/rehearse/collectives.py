@@ -169,6 +169,7 @@ def find_collectives(
 
 
 def _kind(line: HloInstruction) -> tuple[str, str]:
+    """Return the kind and link of a collective; the kind is empty for any other instruction."""
     if line.op == "recv":
         kind = _after(line.rest, '_xla_megascale_transfer_type="').partition('"')[0]
         kind = kind.casefold().replace("_", "-")
@@ -215,6 +216,7 @@ def _group_size(rest: str, partitions: int | None) -> int | None:
 
 
 def _parse_number(text: str) -> int | None:
+    """Return a decimal number, or None if it is invalid or larger than `_MOST`."""
     number = int(text) if text.isdecimal() and len(text) <= len(str(_MOST)) else None
     return None if number is None or number > _MOST else number
 
@@ -236,6 +238,7 @@ def _count_slices(rest: str) -> int | None:
 
 
 def _count_bytes(kind: str, dims: str) -> int:
+    """Return the bytes of an array from its element type and dimensions: `f32` and `8,128`."""
     digits = "".join(letter if letter.isdecimal() else " " for letter in kind).split()
     width = int(digits[0]) if digits and len(digits[0]) <= len("128") else 8 * (kind == "pred")
     sizes = dims.replace("<=", "").split(",") if dims else []
@@ -268,6 +271,7 @@ def _count_runs(computations: Computations, entry: str) -> dict[str, int | None]
 def _list_calls(
     computations: Computations, lines: dict[str, HloInstruction]
 ) -> Iterator[tuple[str, int | None]]:
+    """Yield each call in a computation: the name of the callee, and how often it runs."""
     for line in lines.values():
         attributes = line.rest.partition(", metadata={")[0]
         if line.op == "while":
@@ -339,6 +343,7 @@ def _root(lines: dict[str, HloInstruction]) -> HloInstruction:
 def _open_fusion(
     computations: Computations, values: _Values, line: HloInstruction
 ) -> tuple[HloInstruction, _Values]:
+    """Return the root of a fusion, and the values inside it; other instructions unchanged."""
     inside = computations.get(_after(line.rest, " calls=%")) if line.op == "fusion" else None
     if not inside:
         return line, values
@@ -409,6 +414,7 @@ def _add(left: int | _Item | None, right: int | _Item | None, sign: int) -> int 
 
 
 def _after(text: str, key: str) -> str:
+    """Return the word that follows `key`, up to a comma or space; empty if there is none."""
     return text.partition(key)[2].partition(",")[0].partition(" ")[0].rstrip("}")
 
 

@@ -124,7 +124,7 @@ def make_known(value: object) -> Fact:
         return NOTHING
     try:
         array = numpy.asarray(value)
-        # JAX's small floats are no numbers of NumPy's own.
+        # NumPy has no types of its own for JAX's small floats.
         array = array.astype("float32") if array.dtype.kind not in "biu" else array
     except (TypeError, ValueError, RuntimeError):
         return NOTHING
@@ -185,7 +185,7 @@ def _derive(
 
 
 def _convert(fact: Fact, kind: object) -> Fact:
-    # JAX's small floats are no numbers of NumPy's own.
+    # NumPy has no types of its own for JAX's small floats.
     numpy = importlib.import_module("numpy")
     target = numpy.dtype(kind if numpy.dtype(kind).kind in "biu" else "float32")
     if fact.known is None:

@@ -204,7 +204,7 @@ class TraceFrame:
     def read_fact(self, value: TraceValue) -> Fact:
         """Return the fact about a value."""
         if is_literal(value):
-            return self.known.read_literal(getattr(value, "val"))  # noqa: B009  of literals alone
+            return self.known.read_literal(getattr(value, "val"))  # noqa: B009  only literals have it
         return self.facts.get(value, NOTHING)
 
     def read_level(self, value: TraceValue) -> int:
