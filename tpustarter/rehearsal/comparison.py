@@ -21,7 +21,7 @@ _DIGITS = 3
 
 
 def compare_programs(results: Sequence[ResultFields], tpu: str) -> list[ComparedProgram]:
-    """Return a TPU's programs in the order of their answers, the best one marked."""
+    """Return a TPU's programs in the order of their results, the best one marked."""
     of_tpu = [result for result in results if result["tpu"] == tpu]
     rows = [_row(result) for result in of_tpu]
     fitting = [row for row, result in zip(rows, of_tpu, strict=True) if fits_memory(result)]

@@ -215,7 +215,7 @@ class JitWatch:
         self._signatures: dict[tuple[object, str], set[tuple[str, ...]]] = {}
 
     def is_at_limit(self) -> bool:
-        """Return whether the limit of calls is reached; a script may catch that and go on."""
+        """Return whether the limit of calls is reached; a script may catch the exception."""
         return self.most_calls is not None and self.calls >= self.most_calls
 
     def list_signatures(self, fun: object, options: Mapping[str, object]) -> set[tuple[str, ...]]:
@@ -224,7 +224,7 @@ class JitWatch:
             self._signatures.clear()
         try:
             return self._signatures.setdefault((fun, repr(sorted(options.items()))), set())
-        except TypeError:  # JAX, too, takes an unhashable one for a new function
+        except TypeError:  # JAX also treats an unhashable one as a new function
             return set()
 
     def find_function(self, fun: object) -> JittedFunction:

@@ -103,7 +103,7 @@ class RehearsalAnswer:
 
 @dataclass(frozen=True)
 class TaskDone:
-    """Sent when a task has ended; none of its answers follow."""
+    """Sent when a task has ended; no more of its answers follow."""
 
     program: str
     tpu: str
@@ -134,7 +134,7 @@ class Compiler:
         """Start the compiler's process, and return its Python and package versions.
 
         Raises:
-            Problem: It is not a Python, or one that is too old.
+            Problem: It is not a Python, or its version is too old.
         """
         probe = self._ready()
         probe.send({"do": "versions"})

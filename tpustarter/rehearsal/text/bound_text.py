@@ -37,7 +37,7 @@ BoundNote = tuple[str, str]
 
 
 def format_amount(count: float, unit: str) -> str:
-    """Return a number with a prefix to its unit: `1.1 TFLOP`, `805 MB`."""
+    """Return a quantity with an SI prefix: `1.1 TFLOP`, `805 MB`."""
     step = 0
     while count >= 999.5 and step < len(_PREFIXES) - 1:
         count, step = count / 1000, step + 1

@@ -204,7 +204,7 @@ def select_sized(results: Iterable[ResultFields]) -> list[SizedProgram]:
 
 
 def memory_bars(group: Sequence[SizedProgram], indent: str = "") -> list[str]:
-    """Return a bar for each TPU and the legend of its letters, which may stand alone."""
+    """Return a bar for each TPU with the legend of its letters, or the legend alone."""
     buffers = select_largest(group[0].get("buffers", []))
     taken = [memory_bar.list_memory_parts(result, buffers) for result in group]
     bars = [
