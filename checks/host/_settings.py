@@ -1,4 +1,4 @@
-"""Settings that JAX reads from the environment as it is imported, and refuses when misspelt.
+"""Settings that JAX reads from the environment at its import, and refuses if they are misspelt.
 
 Taken from jax 0.6.2 and 0.12.0.1: a word that either of them accepts is accepted.
 """

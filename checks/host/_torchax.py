@@ -41,7 +41,7 @@ def overwritten(path: Sequence[str] | None = None) -> Iterator[Finding]:
 
 
 def _differs(file: importlib.metadata.PackagePath) -> bool:
-    """Return whether a file of an installation is not what its record says."""
+    """Return whether an installed Python file differs from its recorded hash."""
     if file.hash is None or file.hash.mode != "sha256" or file.suffix != ".py":
         return False
     import base64

@@ -95,7 +95,7 @@ class Mistake(NamedTuple):
     row: Row
     name: str
     display: str
-    """The value where it is harmless, the one flag that matters, or `set`."""
+    """The value if it is harmless, the one flag that matters, or `set`."""
 
 
 def mistakes(env: Mapping[str, str]) -> Iterator[Mistake]:

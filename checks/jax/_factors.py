@@ -39,7 +39,7 @@ def identity(q):
 
 
 def residuals(results, a, c, b):
-    """Return the error of each result in units of `UNIT`; NaN where it holds one.
+    """Return the error of each result in units of `UNIT`; NaN if the result contains one.
 
     `results` are the results by name, as `float64` or `complex128` arrays.
     """

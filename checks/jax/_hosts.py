@@ -83,8 +83,8 @@ def first_difference(parts, others):
 def tally(code, name, lost, hint):
     """Yield how many hosts are as expected; the first host also yields each that is not.
 
-    `lost` says for each host, such as `host:3`, how it differs. It is the same on every host, so
-    one of them names the others.
+    `lost` has the difference of each host, such as `host:3`. It is the same on every host, so one
+    of them names the others.
     """
     whole = list(lost.values()).count("")
     yield compare(code, name, whole, len(lost), hint=hint)

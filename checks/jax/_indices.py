@@ -1,4 +1,4 @@
-"""What NumPy returns for indices, with out-of-bounds indices treated as JAX documents them.
+"""NumPy's results for indices, with out-of-bounds indices treated as JAX documents them.
 
 The rule to know: negative indices count from the end first. An index that is then out of bounds
 reads the nearest element, or a fill value on request, and writes nothing.

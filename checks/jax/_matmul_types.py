@@ -1,4 +1,4 @@
-"""Which number types a device multiplies without a cast, and numbers that show how it adds.
+"""The number types that a device multiplies without a cast, and numbers that show how it adds.
 
 The rule to know: a product of whole numbers has one right answer, at any precision and in any
 order of adding, as long as operands and sums fit their types. One sum in each product is odd and

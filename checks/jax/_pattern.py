@@ -131,7 +131,7 @@ class Memory:
 
 
 def fitting(stats, size):
-    """Return whether devices say how much memory is free, and how many chunks may be filled."""
+    """Return whether devices report their free memory, and the number of chunks to fill at most."""
     if not all(stat and "bytes_limit" in stat for stat in stats):
         return False, UNTOLD
     free = min(stat["bytes_limit"] - stat.get("bytes_in_use", 0) for stat in stats)

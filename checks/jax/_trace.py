@@ -26,7 +26,7 @@ class Trace(NamedTuple):
     """The content of a recorded trace."""
 
     sizes: dict[str, int]
-    """Bytes of each kind of file; 0 where it is missing."""
+    """Bytes of each kind of file; 0 if it is missing."""
     events: list[tuple[str, str]]
     """Names of process and event in the JSON, such as `/host:CPU` and `PjitFunction(work)`."""
     planes: list[tuple[str, str]] | None

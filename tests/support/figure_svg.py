@@ -287,7 +287,7 @@ def _read_arms(words: str) -> dict[str, int]:
 def _first(arms: dict[str, int], side: str, place: float) -> float:
     """Return the distance from the middle at which a line towards a side begins.
 
-    Each half of a double line ends at the nearer half of another double line, or goes round the
+    Each half of a double line ends at the nearer half of another double line, or goes around the
     corner. A single line ends at a double line and does not cross it.
     """
     low, high = _ACROSS[side]

@@ -58,7 +58,7 @@ export {variables}
 
 
 def missing() -> str:
-    """Return the first thing that this machine lacks for a guest, or an empty string."""
+    """Return the requirement of a guest that this machine lacks, or an empty string."""
     if os.geteuid() != 0:
         return "root"
     if not LINUX.exists():

@@ -56,7 +56,7 @@ done &
 
 
 def missing() -> str:
-    """Return the first thing that this machine lacks for a sandbox, or an empty string."""
+    """Return the requirement of a sandbox that this machine lacks, or an empty string."""
     if os.geteuid() != 0:
         return "root"
     if "overlay" not in Path("/proc/filesystems").read_text():

@@ -36,7 +36,7 @@ DEFAULT = (None, "jax")
 
 
 def lessons(*frameworks: str | None) -> list[Lesson]:
-    """Return the shipped lessons of some frameworks; None stands for those that need none."""
+    """Return the shipped lessons of some frameworks; None selects those that need none."""
     return [one for one in content.read_lessons() if one.framework in frameworks]
 
 

@@ -46,7 +46,7 @@ EndState = Literal["running", "ended", "lost", "placed", "gone"]
 
 @dataclass(frozen=True)
 class Environment:
-    """A set-up profile's environment, as it is created on the workers."""
+    """A set-up profile's environment on the workers."""
 
     profile: str
     folder: str

@@ -65,7 +65,7 @@ def make_output_folder(name: str) -> Path:
 
 
 def _last_change(folder: Path) -> float:
-    """Return the time of the last change in a folder; now for one that cannot be read."""
+    """Return the time of the last change in a folder, or the current time if it is unreadable."""
     try:
         return max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
     except OSError:

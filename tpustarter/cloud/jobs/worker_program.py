@@ -224,7 +224,7 @@ def prepare(call: Fields, _: BinaryIO) -> None:
 
 
 def find_missing_packages(python: Path, packages: list[str]) -> list[str] | None:
-    """Return the packages that an environment lacks; None where it cannot be started."""
+    """Return the packages that an environment lacks, or None if its Python cannot be run."""
     look = (
         "import sys, importlib.util as u; print(*[n for n in sys.argv[1:] if not u.find_spec(n)])"
     )
@@ -236,7 +236,7 @@ def find_missing_packages(python: Path, packages: list[str]) -> list[str] | None
 
 
 def find_uv() -> str:
-    """Return the path of uv, after installing it for this user where it is missing."""
+    """Return the path of uv, installing it for this user if it is missing."""
     own = Path.home() / ".local" / "bin" / "uv"
     found = shutil.which("uv") or (str(own) if own.exists() else "")
     if not found:
@@ -359,7 +359,7 @@ def run(job: str, number: int) -> None:
 
 
 def start_command(fields: Fields, files: WorkerFiles, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start the command in the folder that was sent, in a session of its own."""
+    """Start the command in the folder that was sent, in its own session."""
     words = fields["command"]
     path = [str(Path.home() / one) for one in (*fields["path"], ".local/bin")]
     path = os.pathsep.join([*path, os.environ.get("PATH", os.defpath)])
@@ -378,7 +378,7 @@ def start_command(fields: Fields, files: WorkerFiles, log: IO[bytes]) -> subproc
 
 
 def wait_for_end(state: Fields) -> int:
-    """Return the exit code of the command, as in a shell; one that ignores TERM gets KILL."""
+    """Wait for the command, kill it if it ignores TERM, and return its exit code as in a shell."""
     process = state["process"]
     until = None
     while process.poll() is None:

@@ -31,7 +31,7 @@ class OfferList:
     """The zone of the types; empty for the list of zones."""
     offer: CloudOffer | None
     trouble: str = ""
-    """The reason why there is no list, or why it is an earlier one."""
+    """The reason why the list is missing, or is an earlier one."""
 
     @property
     def words(self) -> tuple[str, ...]:
