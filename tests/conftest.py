@@ -1,4 +1,4 @@
-"""What every test shares: a home of its own, 8 virtual CPU devices, importable checks."""
+"""The set-up of every test: its own home, 8 virtual CPU devices, and importable checks."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.update(JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="8")
-# Texts name the command that works where they are read; here they are compared.
+# Texts name the command as it works for their reader; tests compare them under one name.
 os.environ["TPUSTARTER_COMMAND"] = "tpustarter"
-# Hundreds of processes are started here: what they import is compiled once, not in each.
+# Tests start hundreds of processes, whose imports should be compiled only once.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import tpustarter
@@ -27,19 +27,19 @@ from tpustarter.learning.search import search, search_index
 from tpustarter.running import probe_archive, run_folder
 
 sys.dont_write_bytecode = False
-# Ignored where the shell began this with `nohup ... &`, and then by all that is started here.
+# `nohup ... &` makes this process and all its children ignore SIGINT.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-pytest.register_assert_rewrite("tests.support")  # its asserts tell values too
+pytest.register_assert_rewrite("tests.support")  # its assertions should show values, too
 
 
-# How long an example takes says how busy the machine is; whoever bounds it says so at the test.
+# An example's time depends on the load of the machine; a test that limits it does so itself.
 _ANY_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("any-machine", **_ANY_MACHINE)
 settings.load_profile("any-machine")
 
 
 SEED = "TPUSTARTER_SEED"
-"""Holds the seed of random tests."""
+"""Environment variable with the seed of random tests."""
 MARKERS = (
     "first_use: the program has never been used in the home of this test",
     "root: needs root and Linux namespaces (fakes a TPU VM from outside)",
@@ -47,7 +47,7 @@ MARKERS = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--golden`, which writes golden texts anew, and what makes chance repeatable."""
+    """Add `--golden`, which rewrites golden files, and options for reproducible randomness."""
     parser.addoption("--golden", action="store_true", help="write golden texts anew")
     parser.addoption("--seed", type=int, help="the seed of random tests, as a run has printed it")
     parser.addoption("--shuffle", action="store_true", help="run files and tests in random order")
@@ -55,7 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the markers, and choose the seed unless one was given: workers inherit the variable."""
+    """Register the markers, and choose a seed, which workers inherit by the variable."""
     given = config.option.seed
     seed = os.environ.get(SEED, random.randrange(10**6)) if given is None else given
     os.environ[SEED] = str(seed)
@@ -65,12 +65,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Print the seed, also where little else is printed."""
+    """Return a line with the seed for the report's header."""
     return f"seed of random tests: {config.option.seed} (--seed)"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Shuffle files, and the tests of each, so that those of a file still share its fixtures."""
+    """Shuffle the files, and the tests within each, so that fixtures of a file stay shared."""
     if not config.option.shuffle:
         return
     chance = random.Random(config.option.seed)
@@ -80,7 +80,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was imported out of garbage collection: a third of the time of the app's tests."""
+    """Exempt imported objects from garbage collection, a third of the app tests' time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
@@ -89,7 +89,7 @@ def pytest_collection_finish() -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Name what the command of the README leaves out, and how that is run."""
+    """List the lanes that the README's command leaves out, with their commands."""
     if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         return
     from tests.support.lanes import LANES
@@ -104,12 +104,12 @@ def pytest_terminal_summary(
 REPOSITORY = Path(__file__).parents[1]
 
 if (REPOSITORY / "checks").is_dir() and Path(tpustarter.__file__).parents[1] == REPOSITORY:
-    tpustarter.__path__.append(str(REPOSITORY))  # in a wheel, checks/ lies inside the package
+    tpustarter.__path__.append(str(REPOSITORY))  # in a wheel, checks/ is inside the package
 
 
 @pytest.fixture(scope="session")
 def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with what the program makes of its own content, as after its first use."""
+    """Return a folder with the caches that the program builds from its content at first use."""
     folder = tmp_path_factory.mktemp("used-before")
     from tests.support import kept_archives
 
@@ -124,7 +124,7 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tutorial_claims.read_claims()
         for table in (known_failures, program_mistakes, library_errors, log_prefixes):
             yaml_rows.load_yaml(table.FILE)
-        redact._maintained.cache_clear()  # tests were collected, which may have read the patterns
+        redact._maintained.cache_clear()  # collecting tests may have read the patterns
         redact.Redactor({}).redact_text(f"a word like a token, {'a1' * 20}")
     made = folder / "state" / "cache"
     assert {"probe", "secrets", "synonyms"} <= {file.name for file in made.iterdir()}
@@ -137,10 +137,10 @@ def home(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> Iterator[Path]:
-    """Give each test a home and a state folder of its own; its run folders are let go of.
+    """Give each test its own home and state folder, and release its run folders afterwards.
 
-    The program has been used in it, unless the test is marked `first_use`: to make each time anew
-    what is made once costs a tenth of the time of all tests.
+    Unless the test is marked `first_use`, the caches of an earlier use are in it: building them for
+    each test would take a tenth of the time of all tests.
     """
     folder = tmp_path_factory.mktemp("home")
     if not request.node.get_closest_marker("first_use"):
@@ -153,19 +153,19 @@ def home(
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("TPUSTARTER_HOME", str(folder / "state"))
-    locations.pop_move_notices()  # what another test put aside
+    locations.pop_move_notices()  # notices left by another test
     yield folder
-    if not {"warm", "session"} & {*request.fixturenames}:  # whose process outlives a test
+    if not {"warm", "session"} & {*request.fixturenames}:  # their process outlives a test
         for run in list(run_folder._marks):
             run_folder.remove_run_folder(run)
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep what JAX compiles in this process, where a test imported JAX: most is met again.
+    """Cache what JAX compiles in this process, because most of it is compiled repeatedly.
 
-    And compile it fast, as JAX's own tests do: a quarter of the time of the checks. The lanes of
-    other Pythons set the variable, so that all checks are tried with what users get as well.
+    Optimizations are disabled, as in JAX's own tests, which saves a quarter of the checks' time.
+    The lanes of other Pythons set the variable, so that checks also run with what users get.
     """
     if jax := sys.modules.get("jax"):
         if "JAX_DISABLE_MOST_OPTIMIZATIONS" not in os.environ:

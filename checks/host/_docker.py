@@ -11,16 +11,16 @@ POD = "request `google.com/tpu` in the pod, so that GKE mounts the device nodes"
 
 
 MANAGED = ("COLAB_RELEASE_TAG", "COLAB_TPU_1VM", "KAGGLE_KERNEL_RUN_TYPE")
-"""Set in the containers of Colab and Kaggle, which their users cannot start otherwise."""
+"""Variables in the containers of Colab and Kaggle, whose options their users cannot change."""
 
 
 def managed(machine: host.Machine) -> bool:
-    """Return whether a platform starts this container."""
+    """Return whether a platform manages this container."""
     return any(machine.env.get(name) for name in MANAGED)
 
 
 def restart(container: host.Container) -> str:
-    """Return the hint that starts this kind of container with everything a TPU needs."""
+    """Return the hint to start this kind of container with access to the TPU."""
     if container.kind == "kubernetes":
         return POD
     engine = "podman" if container.kind == "podman" else "docker"

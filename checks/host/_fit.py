@@ -9,13 +9,13 @@ from tpustarter.machine import frameworks
 from tpustarter.probe.finding import Finding, Hint
 
 YANKED = ("0.4.32",)
-"""jax and jaxlib that corrupt data on several slices. Source: JAX changelog, 0.4.33."""
+"""Versions of jax and jaxlib that corrupt data on several slices. Source: JAX changelog, 0.4.33."""
 
 Packages = dict[str, _versions.Package]
 
 
 def versions(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
-    """Tell every version; a withdrawn one fails, an unsupported JAX is a warning."""
+    """Yield every version; a withdrawn one fails, and an unsupported JAX is a warning."""
     for name, package in packages.items():
         if name in _pins.PARTS:
             continue
@@ -34,11 +34,11 @@ def versions(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
 
 
 def jaxlib_present(packages: Packages, *, elsewhere: bool) -> Iterator[Finding]:
-    """Judge that JAX has the library without which it cannot be imported.
+    """Yield a finding if JAX lacks jaxlib, without which it cannot be imported.
 
     Args:
-        packages: What is installed.
-        elsewhere: One that no installed package tells of can be imported.
+        packages: The installed packages.
+        elsewhere: True if a jaxlib without package metadata can be imported.
     """
     if "jax" in packages and "jaxlib" not in packages and not elsewhere:
         jax = packages["jax"]
@@ -56,11 +56,11 @@ def jaxlib_present(packages: Packages, *, elsewhere: bool) -> Iterator[Finding]:
 
 
 def libtpu_present(packages: Packages, *, elsewhere: bool) -> Iterator[Finding]:
-    """Judge, on a machine with a TPU, that frameworks have the library that drives it.
+    """Yield, for a machine with a TPU, the frameworks that lack libtpu.
 
     Args:
-        packages: What is installed.
-        elsewhere: TPU_LIBRARY_PATH names a library outside this Python.
+        packages: The installed packages.
+        elsewhere: True if TPU_LIBRARY_PATH names a library outside this Python.
     """
     for name in ("jax", "torch-xla"):
         if name in packages and "libtpu" not in packages and not elsewhere:

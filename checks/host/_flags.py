@@ -17,14 +17,14 @@ from tpustarter.probe.finding import Finding, Verdict
 
 NAMES = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 OTHERS = r"(xla_tpu|xla_jf|megascale|2a886c8)_"
-"""Flags of libtpu that are told apart from misspelt ones, with where they belong."""
+"""Prefixes of libtpu's flags, which are not treated as misspelt flags of XLA."""
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+|\S+""")
 _FLAG = re.compile(r"(-{1,2})([^=\s'\"]*)(?:=(.*))?", re.DOTALL)
 _PLAIN = re.compile(r"""(['"])(true|false|[-+]?\d+(\.\d+)?)\1""", re.IGNORECASE)
 
 
 class Mistake(NamedTuple):
-    """What is wrong with one word of a variable."""
+    """A mistake in one word of a variable."""
 
     verdict: Verdict
     says: str
@@ -68,7 +68,7 @@ def _mistakes(name: str, value: str, machine: host.Machine) -> Iterator[Mistake]
 
 
 def _no_file(value: str) -> Mistake:
-    """XLA takes a value that does not begin with `--` for the name of a file with flags in it."""
+    """Return the mistake of a value without `--`, which XLA reads as the name of a file."""
     sure = value.startswith("/") or any(sign in value for sign in "='\"")
     says = "does not begin with `--`, so XLA reads it as the name of a file and aborts"
     hint = "write `export XLA_FLAGS=--name=value`, without quotes inside the value"
@@ -76,7 +76,7 @@ def _no_file(value: str) -> Mistake:
 
 
 def _flag(name: str, word: str) -> Mistake | None:
-    """Return what is wrong with a word that begins with a dash."""
+    """Return the mistake in a word that begins with a dash, if any."""
     match = _FLAG.match(word)
     dashes, flag, value = match.groups(default="") if match else ("", "", "")
     printable = (
@@ -98,7 +98,7 @@ def _flag(name: str, word: str) -> Mistake | None:
 
 
 def _xla_flag(dashes: str, flag: str, printable: str) -> Mistake | None:
-    """All flags that XLA reads from there begin with `--xla_`; libtpu's are another row's."""
+    """Return the mistake of a flag that is neither XLA's, with `--xla_`, nor libtpu's."""
     if dashes == "--" and (re.fullmatch(r"xla_\w+", flag) or re.match(OTHERS, flag)):
         return None
     return _unknown("XLA_FLAGS", printable)
@@ -111,7 +111,7 @@ def _unknown(name: str, printable: str) -> Mistake:
 
 
 def _stray(name: str, before: str) -> Mistake | None:
-    """Return what is wrong with a word without a dash; libtpu may take it for a flag's value."""
+    """Return the mistake of a word without a dash, unless libtpu may read it as a flag's value."""
     if name != "XLA_FLAGS" and before.startswith("-") and "=" not in before:
         return None
     says = "contains a word that is not a flag and is ignored"
@@ -120,7 +120,7 @@ def _stray(name: str, before: str) -> Mistake | None:
 
 
 def _twice(name: str, words: list[str]) -> Iterator[Mistake]:
-    """Yield flags given with two values: a script may add one to override another."""
+    """Yield flags that are given with two values, as by a script that overrides one."""
     values: dict[str, set[str]] = {}
     for word in words:
         flag, equals, value = word.partition("=")

@@ -1,14 +1,14 @@
-"""Words about processes that use the TPU, and the commands that show or end them."""
+"""Descriptions of processes that use the TPU, and commands that show or end them."""
 
 from tpustarter.machine import host
 from tpustarter.probe.finding import Hint
 
 UNLOCKED = ("TPU_VISIBLE_CHIPS", "TPU_PROCESS_BOUNDS", "TPU_CHIPS_PER_PROCESS_BOUNDS")
-"""Where one of these is set, libtpu does not use its lock file. Source: libtpu 0.0.50.1, tried."""
+"""Variables with which libtpu does not use its lock file, as tested with libtpu 0.0.50.1."""
 
 
 def lock_unused(machine: host.Machine) -> str | None:
-    """Return the variable for which libtpu leaves its lock file alone; null where it uses it."""
+    """Return the variable that keeps libtpu from using its lock file, or None if it uses it."""
     if machine.env.get("ALLOW_MULTIPLE_LIBTPU_LOAD", "").lower() in ("1", "true"):
         return "ALLOW_MULTIPLE_LIBTPU_LOAD"
     return next((name for name in UNLOCKED if machine.env.get(name)), None)
@@ -30,7 +30,7 @@ def who(holder: host.TpuProcess) -> str:
 
 
 def end_hint(holder: host.TpuProcess) -> str:
-    """Say how the TPU becomes free."""
+    """Return the advice that frees the TPU."""
     if holder.zombie:
         return "wait until the kernel releases it, or restart this machine"
     if "ipykernel" in holder.command:

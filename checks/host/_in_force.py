@@ -1,4 +1,4 @@
-"""Settings that are in force: each is named, with what it does, before a claim is judged with it.
+"""Active settings, each reported with its effect before claims are judged under it.
 
 The rule to know: a setting is not a mistake, so none of these findings is a warning. If a claim
 fails with a setting and holds without it, the claim's own finding says so.
@@ -19,11 +19,11 @@ _FLAG = re.compile(r"--(xla_\w+)(?:=([\w.+-]{1,40})(?=\s|$))?")
 _WORD = re.compile(r"[\w.+-]{1,40}")
 OTHER = "affects speed, memory, logs or internals of JAX, but no documented result"
 ELSEWHERE = ("JAX_SLICE_INDEX", "JAX_PARTITION_INDEX", "JAX_PALLAS_DUMP_PROMELA_TO")
-"""Read from the environment by JAX, though they are no options."""
+"""Variables that JAX reads although they are not options."""
 
 
 def findings(env: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield every option and flag that is set to something else than JAX's own value."""
+    """Yield every option and flag that is set to a value other than JAX's default."""
     refused = {setting.name for setting in _settings.refused(env)}
     for name in sorted(name for name in env if env[name] and name not in refused):
         text = _options.RESULTS.get(name) or _options.REFUSALS.get(name)
@@ -48,7 +48,7 @@ def _setting(name: str, text: str, actual: str, near: str | None = None) -> Find
 
 
 def _is_default(name: str, value: str) -> bool:
-    """Return whether a value is what JAX takes without the variable."""
+    """Return whether a value is JAX's default."""
     default, value = _options.DEFAULTS.get(name, "0"), value.lower()
     if default in ("0", "1") and value in _settings.SWITCH:
         return (value in ("1", "true", "yes", "on", "t", "y")) == (default == "1")

@@ -24,7 +24,7 @@ SET_UP = "jax"
 def into_this_python(*packages: str) -> Hint:
     """Return advice to install packages into the running Python, without changing others.
 
-    Where a system's Python refuses packages, an environment of its own is the way.
+    If a system's Python refuses packages, the advice is to set up an environment.
     """
     python = shlex.quote(sys.executable)
     managed = Path(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED")

@@ -8,7 +8,7 @@ from tpustarter.probe.finding import Hint
 
 LOCK = host.LOCK_FILE
 ALONE = (0, 0, 52)
-"""The last libtpu that has one lock file; newer XLA goes on to a folder of the user's.
+"""The last libtpu with a single lock file; newer XLA falls back to a folder of the user's.
 Source: github.com/openxla/xla xla/stream_executor/tpu/tpu_initialize_util.cc (read 2026-11)."""
 
 IN_THE_WAY = {
@@ -27,12 +27,12 @@ IN_THE_WAY = {
         Hint.run("sudo mkdir -m 1777 /tmp"),
     ),
 }
-"""By `Lock.why`: what was found, and what to do. Each was tried with libtpu 0.0.50.1, which says
-that the TPU is in use."""
+"""Finding and advice by `Lock.why`. Each was tested with libtpu 0.0.50.1, which reports that the
+TPU is in use."""
 
 
 def found_and_hint(machine: host.Machine, lock: host.LibtpuLock) -> tuple[str, str]:
-    """Return what is wrong with a lock file that nobody holds, and what to do."""
+    """Return the problem of a lock file that no process holds, and the advice."""
     if lock.why:
         return IN_THE_WAY[lock.why]
     actual = f"a file of user {lock.owner} that this user cannot open"
@@ -43,7 +43,7 @@ def found_and_hint(machine: host.Machine, lock: host.LibtpuLock) -> tuple[str, s
 
 
 def goes_elsewhere() -> bool:
-    """Tell whether the libtpu of this Python takes another file where it cannot open the first."""
+    """Return whether this Python's libtpu uses another lock file if it cannot open the first."""
     installed = str(frameworks.read_versions()["frameworks"].get("libtpu", ""))
     numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", installed)
     return bool(numbers) and tuple(map(int, numbers.groups())) > ALONE

@@ -30,7 +30,7 @@ RESULTS = {
     "JAX_USE_SHARDY_PARTITIONER": "chooses the partitioner of the compiler",
     "JAX_XLA_PROFILE_VERSION": "compiles with a profile of earlier runs",
 }
-"""What changes numbers, their types or the order of devices."""
+"""Options that change numbers, their types or the order of devices."""
 
 REFUSALS = {
     "JAX_ALLOW_F16_REDUCTIONS": "if off, refuses 16-bit reductions",
@@ -67,7 +67,7 @@ REFUSALS = {
     "JAX_TRANSFER_GUARD_DEVICE_TO_HOST": "decides whether arrays may move to the host",
     "JAX_TRANSFER_GUARD_HOST_TO_DEVICE": "decides whether arrays may move to a device",
 }
-"""What makes programs stop that run without it, or run where they would stop."""
+"""Options that make working programs fail, or failing programs run."""
 
 FLAGS = {
     "xla_allow_excess_precision": "decides whether results may keep more bits than requested",
@@ -108,7 +108,7 @@ DEFAULTS = {
     "JAX_THREEFRY_PARTITIONABLE": "1", "JAX_TRANSFER_GUARD": "allow", "JAX_USE_MAGMA": "auto",
     "JAX_USE_SHARDY_PARTITIONER": "1",
 }  # fmt: skip
-"""What they are without the variable; the others are off, 0 or not set."""
+"""The defaults of these options; the others are off, 0 or unset by default."""
 
 OTHERS = """
     CHECK_VMA EAGER_CONSTANT_FOLDING JAX2TF_DEFAULT_NATIVE_SERIALIZATION BACKEND_TARGET
@@ -147,4 +147,4 @@ OTHERS = """
     USE_DIRECT_LINEARIZE USE_EMIT_PIPELINE_PRIMITIVE USE_RGV3 USE_SIMPLIFIED_JAXPR_CONSTANTS
     XLA_BACKEND MOCK_NUM_GPU_PROCESSES
 """.split()  # noqa: SIM905  a hundred names in quotes are harder to read
-"""The rest, most without their JAX_ in front: speed, memory, logs, places, and ways to compile."""
+"""The other options, most without their prefix JAX_: speed, memory, logs, paths, compilation."""

@@ -13,17 +13,17 @@ TPU_EXTRAS = dict(row.tpu_package for row in FRAMEWORKS.values() if not row.requ
 """Frameworks that load libtpu, and the extra in which they name the versions they work with."""
 
 PARTS = ("numpy", "scipy", "ml-dtypes", "keras")
-"""Told of only where a framework asks for another version."""
+"""Packages that are reported only if a framework requires another version."""
 
 
 class Pair(NamedTuple):
-    """A package that asks for versions of another one."""
+    """A package that requires certain versions of another one."""
 
     name: str
     part: str
     extra: str | None
     verdict: Verdict | None
-    """Where the version is another one; null: a warning on a TPU machine, else told."""
+    """The verdict on any other version; None for a warning on a TPU machine, else `info`."""
 
 
 PAIRS = (
@@ -40,13 +40,13 @@ PAIRS = (
     Pair("tensorflow-tpu", "numpy", None, "warn"),
     Pair("tensorflow-tpu", "ml-dtypes", None, "warn"),
 )
-"""Built against each other (`fail`), or needed by calls that the older version has not."""
+"""Pairs that are built against each other (`fail`), or need calls that an older version lacks."""
 
 Packages = dict[str, _versions.Package]
 
 
 def pins(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
-    """Judge every pair that is installed; of parts that fit nothing is said."""
+    """Judge every installed pair; those of `PARTS` that fit are not reported."""
     for name, part, extra, verdict in PAIRS:
         if name not in packages or part not in packages:
             continue
@@ -73,7 +73,7 @@ def _code(name: str, part: str) -> str:
 
 
 def _fitting(packages: Packages, name: str, part: str, extra: str | None) -> str:
-    """Say how to get a fitting part: one environment per framework, where several share it."""
+    """Return the advice for a fitting part; frameworks that share it need separate environments."""
     sharing = [framework for framework in TPU_EXTRAS if framework in packages]
     if len(sharing) > 1:
         return f"make a separate environment for each of {', '.join(sharing)}"

@@ -1,4 +1,4 @@
-"""Mistakes that show where variables are compared with each other, or with the machine."""
+"""Mistakes that show when variables are compared with each other, or with the machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tpustarter.probe.finding import Finding, Hint, Verdict
 
 PLATFORMS = ("tpu", "cpu", "cuda", "rocm", "gpu", "proxy", "METAL", "oneapi", "sycl")
 PLATFORMS += ("xpu", "hpu", "npu", "neuron", "mps", "iree")
-"""Names that JAX or a published plug-in registers; JAX tells capitals from small letters."""
+"""Names that JAX or a published plug-in registers, which are case-sensitive."""
 MEGASCALE = ("MEGASCALE_COORDINATOR_ADDRESS", "MEGASCALE_NUM_SLICES", "MEGASCALE_SLICE_ID")
 LIBRARIES = ("TPU_LIBRARY_PATH", "PTXLA_TPU_LIBRARY_PATH")
 
@@ -26,7 +26,7 @@ def findings(machine: host.Machine) -> Iterator[Finding]:
 
 
 def _platforms(machine: host.Machine) -> Iterator[Finding]:
-    """JAX takes the words between commas as they are, spaces included, and stops at others."""
+    """Yield mistakes in JAX_PLATFORMS, whose words JAX compares exactly, including spaces."""
     name, tpu = "JAX_PLATFORMS", host.guess_platform(machine) == "tpu"
     value = machine.env.get(name, "")
     if "tpu" in value.split(",") and not tpu and not host.unknown_google_devices(machine):
@@ -45,14 +45,14 @@ def _platforms(machine: host.Machine) -> Iterator[Finding]:
 
 
 def _jax_settings(machine: host.Machine) -> Iterator[Finding]:
-    """JAX stops at the first setting it does not understand, as it is imported."""
+    """Yield the settings that JAX refuses; its import fails at the first of them."""
     for name, actual, expected in _settings.refused(machine.env):
         says = "has a value that JAX refuses, so JAX doesn't start"
         yield _bad("fail", name, says, actual or "an empty value", expected)
 
 
 def _library(machine: host.Machine) -> Iterator[Finding]:
-    """JAX warns and takes its own libtpu; PyTorch/XLA does not look."""
+    """Yield paths of a missing libtpu; JAX warns and uses its own, PyTorch/XLA does not check."""
     verdict = "warn" if host.guess_platform(machine) == "tpu" else "info"
     for name in LIBRARIES:
         if machine.env.get(name) and not machine.is_file(machine.env[name]):
@@ -66,7 +66,7 @@ def _library(machine: host.Machine) -> Iterator[Finding]:
 
 
 def _megascale(machine: host.Machine) -> Iterator[Finding]:
-    """Variables of several slices stay behind in shells and images and make a start wait."""
+    """Yield leftover variables for several slices, which make a program wait at its start."""
     missing = [name for name in MEGASCALE if not machine.env.get(name)]
     if 0 < len(missing) < len(MEGASCALE):
         actual = f"without {' and '.join(missing)}"

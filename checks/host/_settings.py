@@ -1,6 +1,6 @@
-"""Settings that JAX reads from the environment as it is imported, and refuses when misspelt.
+"""Settings that JAX reads from the environment at its import, and refuses if they are misspelt.
 
-Read off jax 0.6.2 and 0.12.0.1: a word that either of them takes is accepted here.
+Taken from jax 0.6.2 and 0.12.0.1: a word that either of them accepts is accepted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tpustarter.machine import host
 
 SWITCH = ("0", "1", "true", "false", "yes", "no", "on", "off", "t", "f", "y", "n")
-"""What JAX takes for yes and no, in capitals too."""
+"""Words that JAX accepts as yes or no, in upper and lower case."""
 
 SWITCHES = (
     "JAX_CHECK_TRACER_LEAKS", "JAX_DEBUG_INFS", "JAX_DEBUG_KEY_REUSE", "JAX_DEBUG_NANS",
@@ -57,7 +57,7 @@ WORDS = {
     "JAX_TRANSFER_GUARD_DEVICE_TO_HOST": _GUARD,
     "JAX_TRANSFER_GUARD_HOST_TO_DEVICE": _GUARD,
 }  # fmt: skip
-"""Small letters and capitals count; the six most usual words of a setting stand first."""
+"""The case-sensitive words of each setting, with the six most common ones first."""
 
 
 class Refused(NamedTuple):
@@ -69,7 +69,7 @@ class Refused(NamedTuple):
 
 
 def refused(env: Mapping[str, str]) -> Iterator[Refused]:
-    """Yield every setting whose value JAX does not take."""
+    """Yield every setting whose value JAX refuses."""
     for name in sorted({*SWITCHES, *NUMBERS, *WORDS} & set(env)):
         expected = _expected(name, env[name])
         if expected:
@@ -79,7 +79,7 @@ def refused(env: Mapping[str, str]) -> Iterator[Refused]:
 
 
 def _expected(name: str, value: str) -> str | None:
-    """Return what JAX takes in place of this value; null where it takes the value."""
+    """Return what JAX expects instead of a value, or None if it accepts the value."""
     if name in SWITCHES:
         return None if value.lower() in SWITCH else "0 or 1"
     if name in NUMBERS:

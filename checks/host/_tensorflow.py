@@ -1,4 +1,4 @@
-"""TensorFlow's fit with this machine and other packages, and APIs that old code misses."""
+"""TensorFlow's compatibility with this machine and other packages, and its removed APIs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tpustarter.probe.finding import Finding, Hint, Verdict
 
 BUILDS = ("tensorflow", "tensorflow-cpu", "tensorflow-tpu")
 LAST_LIBTPU = {"2.20": "0.0.31"}
-"""Newest libtpu with which a release of tensorflow-tpu can be imported: 0.0.32 and newer lack what
-it calls, and end the process. It asks for `libtpu~=0.0.14`, so pip installs the newest.
+"""Newest libtpu with which a release of tensorflow-tpu can be imported: 0.0.32 and newer lack calls
+that it needs, and end the process. It requires `libtpu~=0.0.14`, so pip installs the newest.
 Source: measured with tensorflow-tpu 2.20.0 on Python 3.11, libtpu 0.0.14 to 0.0.52 (2026-11)."""
 
 NO_ESTIMATORS = (2, 16)
@@ -21,14 +21,14 @@ Packages = dict[str, _versions.Package]
 
 
 def tensorflow(packages: Packages, generation: str | None) -> Iterator[Finding]:
-    """Judge TensorFlow beside others and on this TPU; null for a machine without one."""
+    """Judge TensorFlow with other packages and on this TPU generation; None without a TPU."""
     soft: Verdict = "warn" if generation else "info"
     names = [name for name in BUILDS if name in packages]
     alone = not packages.keys() & set(_pins.TPU_EXTRAS)
     own = "make a separate environment for each of them"
     anew = "make a new environment, because removing either one breaks the other"
     rows: list[tuple[bool, str, str, str, str]] = [
-        # torch_xla itself recommends tensorflow-cpu beside it.
+        # torch_xla itself recommends tensorflow-cpu.
         ("torch-xla" in packages and names != ["tensorflow-cpu"], "HOST-FRAMEWORKS-TENSORFLOW",
          "may take the TPU before torch_xla does", "no tensorflow beside torch_xla", own),
         (len(names) > 1, "HOST-FRAMEWORKS-TENSORFLOW-TWICE",
@@ -54,7 +54,7 @@ def tensorflow(packages: Packages, generation: str | None) -> Iterator[Finding]:
 
 
 def tensorflow_libtpu(packages: Packages) -> Iterator[Finding]:
-    """Judge whether tensorflow-tpu can be imported beside its libtpu: its pin does not say."""
+    """Judge if tensorflow-tpu can be imported with this libtpu, which its pin does not ensure."""
     if "tensorflow-tpu" not in packages or "libtpu" not in packages:
         return
     release, libtpu = packages["tensorflow-tpu"].version, packages["libtpu"].version
@@ -74,7 +74,7 @@ def tensorflow_libtpu(packages: Packages) -> Iterator[Finding]:
 
 
 def tensorflow_facts(packages: Packages, *, colab: bool) -> Iterator[Finding]:
-    """Tell what the errors of old programs and notebooks can be confirmed by; nothing is judged."""
+    """Yield facts that confirm the errors of old programs and notebooks, without judging them."""
     names = [name for name in BUILDS if name in packages]
     for name in names:
         version = packages[name].version

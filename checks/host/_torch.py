@@ -8,8 +8,8 @@ from tpustarter.checks.host import _install, _pins, _versions
 from tpustarter.probe.finding import Finding, Hint
 
 TPU7X_LIBTPU = (0, 0, 42, 1)
-"""With an older libtpu TPU7x was not found as a device; 0.0.21 does not know its name at all, and
-says `Invalid TPU external name: TPU7x` for its topology.
+"""The first libtpu that finds TPU7x as a device; 0.0.21 does not even have its name, and reports
+`Invalid TPU external name: TPU7x` for its topology.
 Source: https://github.com/AI-Hypercomputer/maxdiffusion/pull/471 (read 2026-11)."""
 
 SETUPS = {"jax": "jax", "torch-xla": "pytorch-xla", "torch-tpu": "torchtpu"}
@@ -72,7 +72,7 @@ def _both(packages: Packages) -> Iterator[Finding]:
 
 
 def _alone(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
-    """Say that torch by itself uses the CPU; beside JAX it often only loads the data."""
+    """Warn that torch alone uses the CPU; together with JAX, it often only loads the data."""
     if tpu and "torch" in packages and not packages.keys() & set(_pins.TPU_EXTRAS):
         yield Finding(
             code="HOST-FRAMEWORKS-TORCH-ALONE",
@@ -85,7 +85,7 @@ def _alone(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
 
 
 def _shared_libtpu(packages: Packages, *, tpu: bool) -> Iterator[Finding]:
-    """Say whose libtpu it is where several frameworks share one and it does not fit them all."""
+    """Yield a finding if several frameworks share a libtpu that does not fit them all."""
     sharing = [name for name in _pins.TPU_EXTRAS if name in packages]
     if len(sharing) < 2 or "libtpu" not in packages:
         return
@@ -123,7 +123,7 @@ def _too_new_chip(packages: Packages) -> Iterator[Finding]:
 
 
 def _apart(packages: Packages) -> Hint:
-    """Say how each framework gets an environment of its own."""
+    """Return the advice to give each framework its own environment."""
     names = [name for name in SETUPS if name in packages]
     commands = " and ".join(f"`tpustarter setup {SETUPS[name]}`" for name in names)
     text = f"make a separate environment for each, with {commands}"

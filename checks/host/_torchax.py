@@ -18,7 +18,7 @@ def overwritten(path: Sequence[str] | None = None) -> Iterator[Finding]:
     both = distributions.find_distributions(("torchax", "torch-xla"), path)
     if not all(both.values()):
         return
-    import importlib.metadata  # takes long, and knows the record
+    import importlib.metadata  # slow, but it reads the record
 
     options: dict[str, Any] = {} if path is None else {"path": list(path)}
     by_name = {
@@ -41,7 +41,7 @@ def overwritten(path: Sequence[str] | None = None) -> Iterator[Finding]:
 
 
 def _differs(file: importlib.metadata.PackagePath) -> bool:
-    """Return whether a file of an installation is not what its record says."""
+    """Return whether an installed Python file differs from its recorded hash."""
     if file.hash is None or file.hash.mode != "sha256" or file.suffix != ".py":
         return False
     import base64

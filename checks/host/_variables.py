@@ -1,6 +1,6 @@
 """Environment variables that break TPU programs, or surprise their authors.
 
-Values may hold addresses, names and tokens: only those of HARMLESS are ever shown, cut short.
+Values may contain addresses, names and tokens, so only those of HARMLESS are shown, shortened.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HARMLESS = (
 
 
 class Row(NamedTuple):
-    """One mistake: which value of which variable does what."""
+    """One mistake: a variable, its values that matter, and their effect."""
 
     variable: str
     """Name, or a pattern of names."""
@@ -37,11 +37,11 @@ class Row(NamedTuple):
     """Pattern of the values that matter; `.` for any that is not empty."""
     verdict: Verdict
     says: str
-    """What the value does."""
+    """The effect of the value."""
     expected: str
     source: str
     only_tpu: bool = True
-    """Worth a warning only on a machine with a TPU; elsewhere it is `info`."""
+    """True if it is a warning on a machine with a TPU, but `info` elsewhere."""
 
 
 UNSET = "unset"
@@ -90,12 +90,12 @@ ROWS = (
 
 
 class Mistake(NamedTuple):
-    """A row that applies here."""
+    """A row that an environment matches."""
 
     row: Row
     name: str
     display: str
-    """The value where it is harmless, the one flag that matters, or `set`."""
+    """The value if it is harmless, the one flag that matters, or `set`."""
 
 
 def mistakes(env: Mapping[str, str]) -> Iterator[Mistake]:
@@ -111,7 +111,7 @@ def mistakes(env: Mapping[str, str]) -> Iterator[Mistake]:
 
 
 def fix(row: Row, name: str) -> str:
-    """Return the one thing to do about a mistake."""
+    """Return the fix for a mistake."""
     if UNSET in row.expected:
         return Hint.run(f"unset {name}")
     if row.expected.isalnum():

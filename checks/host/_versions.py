@@ -26,7 +26,7 @@ class Package(NamedTuple):
 
 
 def installed(path: Sequence[str] | None = None) -> dict[str, Package]:
-    """Return those of NAMES that are installed, by name; `path` instead of `sys.path`."""
+    """Return the installed packages of NAMES, by name; `path` replaces `sys.path`."""
     packages: dict[str, Package] = {}
     for name, found in distributions.find_distributions(NAMES, path).items():
         for said in found:
@@ -38,9 +38,9 @@ def installed(path: Sequence[str] | None = None) -> dict[str, Package]:
 
 
 def specifier_for(package: Package, name: str, extra: str | None = None) -> str | None:
-    """Return the versions of `name` a package asks for, such as `==0.0.50.*`; null for none.
+    """Return the versions of `name` that a package requires, such as `==0.0.50.*`, or None.
 
-    Only plain requirements and `extra == "..."` are read; other markers are left aside.
+    Only plain requirements and `extra == "..."` are read; other markers are ignored.
     """
     spelt = name.replace("-", "[-_.]")
     pattern = rf"{spelt}\s*(?:\[[^\]]*\])?\s*\(?([^;()]*)\)?\s*(?:;(.*))?"
@@ -61,9 +61,9 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def allows(specifier: str, version: str) -> bool | None:
-    """Tell whether a version satisfies `specifier`, such as `<=0.12.0.1,>=0.11.2`.
+    """Return whether a version satisfies `specifier`, such as `<=0.12.0.1,>=0.11.2`.
 
-    Null for what is not understood. Development and local versions count as their release.
+    None if it is not understood. Development and local versions count as their release.
     """
     verdicts = [_allows(part.strip(), numbers(version)) for part in specifier.split(",")]
     return None if None in verdicts else all(verdicts)

@@ -1,4 +1,4 @@
-"""How far each elementary function may be off on each TPU, and how far it is.
+"""The error bounds of elementary functions on each TPU, and their measured errors.
 
 The rule to know: an error is counted in ULP, the distance from one number of a type to the next.
 A correctly rounded result is off by at most 0.5 ULP. Each bound is the largest error over all
@@ -18,16 +18,16 @@ import numpy as np
 from jax import lax
 
 SINCE = (0, 12)
-"""The first JAX the bounds are for: in 0.10.2 `exp` was 4.6 ULP off on a CPU, on the page 1.5."""
+"""The first JAX that the bounds are for: in 0.10.2, `exp` was off by 4.6 ULP on a CPU, not 1.5."""
 
 COLUMNS = {"v2": 0, "v3": 0, "v4": 0, "v5e": 0, "v5p": 1, "v6e": 2, "tpu7x": 3}
-"""Place of a generation in the bounds: the page gives one column to v2, v3, v4 and v5e."""
+"""Index of a generation in the bounds: the page has one column for v2, v3, v4 and v5e."""
 
 DIGITS = {"float32": 24, "bfloat16": 8}
 """Bits of a number's significand."""
 
 TINY, HUGE = 2.0**-126, 2.0**128
-"""Smallest number with all its digits, and where infinity begins; the same for both types."""
+"""Smallest normal number, and the size at which infinity begins; the same for both types."""
 
 
 class Function(NamedTuple):
@@ -38,7 +38,7 @@ class Function(NamedTuple):
     """The same in NumPy."""
     float32: tuple[float, ...]
     bfloat16: tuple[float, ...] = ()
-    """Empty where it is not tried: what models use, and what is off by more than 1 ULP, is."""
+    """Empty if untested; functions that models use, or with more than 1 ULP, are tested."""
 
 
 HALF, ONE = (0.5, 0.5, 0.5, 0.5), (1, 1, 1, 1)
@@ -70,7 +70,7 @@ if hasattr(lax, "AccuracyMode"):  # JAX 0.6.2 has no public name for it
 
 
 def tried():
-    """Return the pairs of a function's name and a type that are tried."""
+    """Return the pairs of a function's name and a type that are tested."""
     rows = FUNCTIONS.items()
     return [
         (name, dtype) for dtype in DIGITS for name, function in rows if getattr(function, dtype)
@@ -78,10 +78,10 @@ def tried():
 
 
 def arguments():
-    """Return the numbers to try, `float32[n]` and `bfloat16[m]`, without those below `TINY`.
+    """Return the numbers to test, `float32[n]` and `bfloat16[m]`, without those below `TINY`.
 
-    Of float32 some numbers of each size and more where functions bend, turn or end; of bfloat16
-    all but 128, for which JAX's own tests make an exception: `exp2` of it is finite.
+    The float32 numbers cover all sizes, and more densely where functions bend, turn or end. The
+    bfloat16 numbers are all but 128, an exception of JAX's own tests: `exp2` of it is finite.
     """
     sweep = np.arange(0, 2**32, 2**18 - 1, dtype=np.uint32).view(np.float32)
     near_one = 1 + np.arange(-512, 512) / 2**24
@@ -93,16 +93,16 @@ def arguments():
 
 
 def _normal(numbers):
-    """Return the numbers without those that TPUs take for zero, and with NaN once."""
+    """Return the numbers without those that TPUs treat as zero, and with one NaN."""
     with np.errstate(invalid="ignore"):
         size = np.abs(numbers.astype(np.float64))
     return np.append(numbers[(size == 0) | (size >= TINY)], numbers.dtype.type(np.nan))
 
 
 def errors(actual, expected, digits):
-    """Return how many ULP each number is off; infinity where only one of the two is NaN.
+    """Return the error of each number in ULP; infinity if only one of the two is NaN.
 
-    Below `TINY` all numbers are one, and infinity is the number after the largest finite one.
+    All numbers below `TINY` count as one, and infinity follows the largest finite number.
     """
     largest = HUGE * (1 - 2.0 ** -(digits + 1))  # from here on rounded to infinity
     expected = np.where(np.abs(expected) >= largest, np.copysign(HUGE, expected), expected)
@@ -116,13 +116,13 @@ def errors(actual, expected, digits):
 
 
 def _squeezed(numbers, digits):
-    """Return the numbers with those between zero and `TINY` taken out of the line."""
+    """Return the numbers without the gap between zero and `TINY`."""
     gap = TINY - 2.0 ** (-126 - digits + 1)
     return np.copysign(np.maximum(np.abs(numbers) - gap, 0), numbers)
 
 
 def bound(name, dtype, generation, version):
-    """Return the documented bound of a function in ULP, or None where there is none."""
+    """Return the documented bound of a function in ULP, or None if there is none."""
     if generation not in COLUMNS or version < SINCE:
         return None
     return getattr(FUNCTIONS[name], dtype)[COLUMNS[generation]]

@@ -30,13 +30,13 @@ OPTIONAL = (
 """Types that a JAX or a device may lack: the TPU compiler refuses `int2` arrays of many shapes."""
 
 BITS = {"bool": 1, "int2": 2, "uint2": 2, "int4": 4, "uint4": 4, "float4_e2m1fn": 4}
-"""Bits that mean something, where they are fewer than NumPy's whole bytes."""
+"""Number of significant bits, if fewer than NumPy's whole bytes."""
 
 SWAPPED = "big-endian float32"
-"""NumPy arrays as some file formats hold them, which JAX refuses."""
+"""The type of NumPy arrays from some file formats, which JAX refuses."""
 
 REFUSALS = (jax.errors.JaxRuntimeError, NotImplementedError, TypeError, ValueError)
-"""How JAX and a device say that they do not take a type."""
+"""Errors with which JAX or a device refuses a type."""
 
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -46,10 +46,10 @@ EDGES += (0x80000001, 0x00800000, 0x7F7FFFFF, 0x3F800000, 0x7FFFFFFF, 0xFFFFFFFF
 
 
 NARROW = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
-"""What 64-bit types become without x64."""
+"""The types that replace 64-bit types without x64."""
 
 WRAPS = np.lib.NumpyVersion(np.__version__) < "2.0.0"
-"""True if NumPy itself cuts a Python number that is too large for its type, in silence."""
+"""True if NumPy itself silently wraps a Python number that is too large for its type."""
 
 IN_RANGE = {
     "float64": [0.0, 1 / 3, -1e30, 1e-30],

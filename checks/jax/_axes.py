@@ -1,7 +1,7 @@
 """Collectives along both axes of a mesh whose rows are hosts, or slices.
 
-The rule to know: data of one axis stay within a row, data of the other cross from row to row. What
-is exact within and wrong between is a fault between the rows.
+The rule to know: data of one axis stay within a row, data of the other cross from row to row.
+Results that are exact within rows and wrong between them mean a fault between the rows.
 """
 
 import jax
@@ -26,7 +26,7 @@ def gathered(x, axis):
 
 
 def passed_on(x, axis, count):
-    """Return the `x: int32[1, 1, w]` of the one before this one along an axis."""
+    """Return the `x: int32[1, 1, w]` of the device before this one along an axis."""
     return jax.lax.ppermute(x, axis, [(place, (place + 1) % count) for place in range(count)])
 
 
@@ -61,7 +61,7 @@ def expected(numbers, axis):
 def findings(prefix, grid, program, rows):
     """Yield how many devices of this host are exact in each collective along each axis.
 
-    `rows` is the word for those that the rows of the grid are: hosts, or slices.
+    `rows` is the word for a row of the grid: hosts, or slices.
     """
     numbers, devices = _collectives.blocks(*grid.shape), list(grid.flat)
     flat = numbers.reshape(len(devices), -1)

@@ -1,6 +1,6 @@
-"""Bus bandwidth of a collective, and what is known of the links it goes over.
+"""Bus bandwidth of a collective, and facts about the links that it uses.
 
-The rule to know: it is the least that must leave each device in one direction, divided by the
+The rule to know: it is the data that must leave each device in one direction, divided by the
 time: https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md (read 2026-11). It
 compares runs of one collective, and counts a byte once, however many links it crosses: right where
 a switch connects all devices, not on ICI. On a ring of n chips with links both ways an all-to-all
@@ -13,7 +13,7 @@ from tpustarter.machine import tpus
 from tpustarter.probe.finding import Finding
 
 MARIN = "https://github.com/marin-community/marin/issues/6736"
-"""Where others measured `ppermute` on two generations (read 2026-11)."""
+"""Measurements of `ppermute` on two generations by others (read 2026-11)."""
 
 WHOLE = "the TPU compiler turns psum_scatter into a full psum here, and discards the rest"
 
@@ -26,7 +26,7 @@ HINTS = {
     ("psum_scatter", "v2"): WHOLE,
     ("psum_scatter", "v3"): WHOLE,
 }
-"""What to know of a figure. `WHOLE` was seen in what libtpu 0.0.50.1 compiles for these two."""
+"""Hints on figures. `WHOLE` was seen in programs that libtpu 0.0.50.1 compiles for these two."""
 
 MEANS = (
     "bus bandwidth counts what leaves a device in one direction, so it is at most half of this"
@@ -38,7 +38,7 @@ VIRTUAL = "virtual CPU devices share one memory, so these figures say nothing ab
 
 
 def factor(name, count):
-    """Return how many bytes must leave each of `count` devices, as a part of those of the array."""
+    """Return the bytes that must leave each of `count` devices, as a fraction of the array's."""
     parts = {"psum": 2 * (count - 1) / count, "ppermute": 1}
     return parts.get(name, (count - 1) / count)
 
@@ -50,13 +50,13 @@ def gb_per_s(name, array, count, seconds):
 
 
 def hint(name, device):
-    """Return what to know of the figure of a collective on such devices, or null."""
+    """Return the hint on a collective's figure for such devices, or None."""
     generation = tpus.find_by_device_kind(device.device_kind)
     return HINTS.get((name, generation.name)) if generation else None
 
 
 def links(device, code="JAX-BUS-LINKS"):
-    """Return what is documented of the links of a device's chip."""
+    """Return the documented facts about the links of a device's chip."""
     generation = tpus.find_by_device_kind(device.device_kind)
     if generation is None or generation.ici_gb_per_s is None:
         words = VIRTUAL if device.platform == "cpu" else None

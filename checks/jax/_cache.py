@@ -1,8 +1,8 @@
-"""The persistent compilation cache in a folder of one's own, and what JAX says while it is used.
+"""The persistent compilation cache in a temporary folder, and JAX's warnings while it is used.
 
 The rule to know: JAX opens the cache at the first program and keeps it open, so `reset_cache` is
-called whenever the folder changes. What goes wrong with the folder is a warning, never an error,
-unless `jax_raise_persistent_cache_errors` is set.
+called whenever the folder changes. Problems with the folder are warnings, never errors, unless
+`jax_raise_persistent_cache_errors` is set.
 Sources: https://docs.jax.dev/en/latest/persistent_compilation_cache.html
 and, for the warning, https://github.com/jax-ml/jax/releases/tag/jax-v0.3.21
 """
@@ -29,32 +29,32 @@ SETTINGS = {
 
 
 class Compiled(NamedTuple):
-    """What one compilation of a program gave."""
+    """The outcome of one compilation of a program."""
 
     result: np.ndarray
     warned: tuple[str, ...]
-    """What JAX warned of."""
+    """JAX's warnings about the cache."""
     seconds: float
-    """Until the first result."""
+    """Seconds until the first result."""
 
 
 class Trial(NamedTuple):
-    """What the cache made of one program, compiled anew each time."""
+    """The cache's effect on one program, which is compiled several times."""
 
     ways: dict[str, Compiled]
-    """Each way to it: `compiled`, `from the folder`, `broken entry`, `no folder`."""
+    """The compilation in each case: `compiled`, `from the folder`, `broken entry`, `no folder`."""
     kept: bool
-    """True if the first time left an entry in the folder."""
+    """True if the first compilation left an entry in the folder."""
     same: bool
-    """True if the second time left the folder as it was."""
+    """True if the second compilation left the folder unchanged."""
     still_broken: bool
     """True if a broken entry stayed broken."""
 
 
 def trial(program, x):
-    """Compile what `program()` returns and take it from a folder, then break the entry.
+    """Compile what `program()` returns, load it from a folder, and then break the entry.
 
-    At last the folder cannot be written: it lies below a file, where not even root may write.
+    Finally use a folder that cannot be written, even by root, because it is below a file.
     """
     with tempfile.TemporaryDirectory() as root:
         folder, file = Path(root, "folder"), Path(root, "file")
@@ -75,7 +75,7 @@ def trial(program, x):
 
 @contextlib.contextmanager
 def kept_in(folder):
-    """Keep compiled programs in a folder, and leave the settings as they were."""
+    """Cache compiled programs in a folder, and restore the settings afterwards."""
     settings = {**SETTINGS, "jax_compilation_cache_dir": str(folder)}
     previous = {name: jax.config.values[name] for name in settings}
     try:
@@ -86,14 +86,14 @@ def kept_in(folder):
 
 
 def use(settings):
-    """Change settings of the cache, and let JAX open it anew."""
+    """Change settings of the cache, and make JAX open it again."""
     for name, value in settings.items():
         jax.config.update(name, value)
     compilation_cache.reset_cache()
 
 
 def compiled(function, x):
-    """Compile a function that JAX has not met, and run it."""
+    """Compile a function that JAX has not seen, and run it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         began = time.perf_counter()
@@ -106,5 +106,5 @@ def compiled(function, x):
 
 
 def entries(folder):
-    """Return name and content of what the cache holds."""
+    """Return the paths and contents of the cache's files."""
     return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

@@ -14,7 +14,7 @@ METHODS = ("sequential", "expand_dims", "broadcast_all")
 """Ways to map a callback over the rows of an array."""
 
 HEARD = []
-"""What programs told, in the order in which it arrived."""
+"""Numbers that programs sent to the host, in order of arrival."""
 
 
 def answer(numbers):
@@ -23,19 +23,19 @@ def answer(numbers):
 
 
 def hear(numbers):
-    """Keep the first of some numbers, and return it."""
+    """Record the first of some numbers, and return it."""
     first = np.asarray(numbers).reshape(-1)[0]
     HEARD.append(int(first))
     return first
 
 
 def refuse(numbers):
-    """Fail, as a callback does that finds no file or bad numbers."""
+    """Raise an error, like a callback that finds no file or bad numbers."""
     raise ValueError(f"the host refuses these {len(numbers)} numbers")
 
 
 def heard():
-    """Return what was told since the last time, when no callback is under way any more."""
+    """Wait for all callbacks, and return the numbers recorded since the last call."""
     jax.effects_barrier()
     values = list(HEARD)
     HEARD.clear()
@@ -43,7 +43,7 @@ def heard():
 
 
 def ask(x, way=None):
-    """Return the host's answer to `x: int32[...]`; `way` is how to map it over rows."""
+    """Return the host's answer to `x: int32[...]`; `way` is the method to map it over rows."""
     return jax.pure_callback(answer, x, x, vmap_method=way)
 
 
@@ -53,13 +53,13 @@ def ask_by_rows(x):
 
 
 def ask_on_each(x):
-    """Tell the host a device's `x: int32[1, w]`, and return the answer to it."""
+    """Send a device's `x: int32[1, w]` to the host, and return the host's answer."""
     jax.debug.callback(hear, x)
     return io_callback(answer, x, x)
 
 
 def tell_in_order(x):
-    """Tell the host the first number of each row of `x: int32[8, w]`, and return the last."""
+    """Send the first number of each row of `x: int32[8, w]` to the host, and return the last."""
 
     def tell(row, last):
         return io_callback(hear, last, x[row, 0], ordered=True)
@@ -68,5 +68,5 @@ def tell_in_order(x):
 
 
 def ask_in_vain(x):
-    """Return what the host refuses to give for `x: int32[8, w]`."""
+    """Call a host function that raises an error for `x: int32[8, w]`."""
     return io_callback(refuse, x, x)

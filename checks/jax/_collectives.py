@@ -24,7 +24,7 @@ def blocks(*shape):
 
 
 def argument(mesh, spec, *shape, dtype=np.int32):
-    """Return an abstract array that is cut over a mesh."""
+    """Return an abstract array that is sharded over a mesh."""
     return jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, spec))
 
 
@@ -47,7 +47,7 @@ def spread(function, devices, *shape):
 
 
 def execute(programs, *numbers):
-    """Return what the one program of a check makes of `numbers`, as JAX arrays."""
+    """Return the results of a check's only program for `numbers`, as JAX arrays."""
     [(_, function, arguments)] = programs
     return jax.jit(function)(*placed(numbers, arguments))
 
@@ -59,7 +59,7 @@ def shard_rows(output, devices):
 
 
 def wrong_shards(output, expected):
-    """Return which devices hold another part of an array than they should, or an empty text."""
+    """Return the devices whose shards differ from the expected array, or an empty text."""
     if output.shape != expected.shape:
         return f"shape {list(output.shape)}"
     lost = [
@@ -71,7 +71,7 @@ def wrong_shards(output, expected):
 
 
 def owners(numbers, devices):
-    """Return whose each block is: `numbers[i, j]` is block j of device i."""
+    """Return the owner of each block, by its bytes: `numbers[i, j]` is block j of device i."""
     named, many = {}, numbers[0].ndim > 1
     for device, own in zip(devices, numbers, strict=True):
         for place, block in enumerate(own.reshape(-1, own.shape[-1])):
@@ -96,7 +96,7 @@ def wrong(actual, expected, named, devices):
 
 
 def difference(actual, expected, named):
-    """Return how many of some blocks are wrong, and what stands in place of the first."""
+    """Return the number of wrong blocks and a description of the first, or an empty text."""
     places = np.flatnonzero((actual != expected).any(axis=1))
     if not len(places):
         return ""
@@ -106,7 +106,7 @@ def difference(actual, expected, named):
 
 
 def describe(actual, expected, named):
-    """Return what a wrong block is: zeros, another's, without another's, or so many numbers."""
+    """Describe a wrong block: zeros, another's, one that lacks or doubles another's, or a count."""
     if not actual.any():
         return "zeros"
     candidates = {"{}": actual, "lacks {}": expected - actual, "{} twice": actual - expected}

@@ -11,7 +11,7 @@ import jax
 
 
 def with_defaults(run):
-    """Return a check's `run` that meets JAX with its own settings, and leaves them as they were."""
+    """Return a check's `run` under JAX's default settings, which restores the user's afterwards."""
 
     @functools.wraps(run)
     def run_with_defaults():

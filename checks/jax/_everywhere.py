@@ -31,7 +31,7 @@ def on_each(function, devices):
 
 
 def answers(results):
-    """Return for each named result what most devices say, from arrays `[d, ...]`."""
+    """Return for each named result the value on most devices, from arrays `[d, ...]`."""
     common = {}
     for name, rows in results.items():
         bits = [row.tobytes() for row in rows]

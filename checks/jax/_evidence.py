@@ -1,4 +1,4 @@
-"""What minutes of work have shown: how much was compared, what that excludes, and how fast it was.
+"""Findings of minutes of work: comparisons made, the error rate that they exclude, and speeds.
 
 The rule to know: nothing wrong in n comparisons excludes an error rate of 3 / n or more, at 95 %
 confidence. It holds for random errors: an error that depends on heat, or on certain numbers, is
@@ -68,9 +68,9 @@ def excluded(wrong, compared):
 
 
 def of_speed(rounds):
-    """Yield rounds per second at first and at last, and the device that made the fewest."""
+    """Yield the rounds per second at the start and at the end, and the slowest device."""
     most = max(times for times, _ in rounds.speeds)
-    speeds = [rates for times, rates in rounds.speeds if times * 2 >= most]  # else mostly start
+    speeds = [rates for times, rates in rounds.speeds if times * 2 >= most]  # no start-up
     part = max(1, len(speeds) // 4)
     first, last = (statistics.median(map(min, looks)) for looks in (speeds[:part], speeds[-part:]))
     yield Finding(
@@ -88,12 +88,12 @@ def of_speed(rounds):
 
 
 def four_digits(number):
-    """Return a number with four digits that count."""
+    """Return a number rounded to four significant digits."""
     return float(f"{number:.4g}")
 
 
 def of_time(ran_s, requested_s, rounds):
-    """Return how long it ran of what was asked."""
+    """Return the finding that compares the run time with the requested time."""
     name, minutes = (
         f"time under load, {rounds} rounds",
         (four_digits(ran_s / 60), four_digits(requested_s / 60)),
@@ -105,5 +105,5 @@ def of_time(ran_s, requested_s, rounds):
 
 
 def hint(devices):
-    """Return what to do about other bits than before: on a GPU they are documented for some."""
+    """Return the advice on changed bits, which are documented for some operations on a GPU."""
     return ON_GPU if devices[0].platform == "gpu" else AGAIN

@@ -1,4 +1,4 @@
-"""FFT and matrix factors: how far their product is from the input that they were computed from.
+"""FFT and matrix factors, and the distance of their product from their input.
 
 The rule to know: NumPy multiplies the factors again in float64, so that only the error of the
 factors counts. It is divided by `n * 2**-24 * |A|` as in LAPACK's own tests, which pass below
@@ -15,20 +15,20 @@ PASSES = 30
 """Threshold of those tests. Source: TESTING/stest.in in the same repository."""
 
 WAVES = ("fft", "ifft of fft", "irfft of rfft")
-"""What is no part of LAPACK, and has no bound anywhere."""
+"""Results outside LAPACK, for which no bound is documented."""
 
 UNIT = SIZE * 2.0**-24
 """Relative error that counts as one."""
 
 NOTHING = 0.1 / UNIT
-"""What no arithmetic explains: numbers of one digit."""
+"""Error that no arithmetic explains, as of numbers with one digit."""
 
 
 def matrices():
     """Return a matrix, one like a covariance, and right-hand sides; `float32[64, 64]`, thrice."""
     draw = np.random.default_rng(0)
     a, b = draw.standard_normal((2, SIZE, SIZE), np.float32)
-    a += 24 * np.eye(SIZE, dtype=np.float32)  # no equation is nearly the same as others
+    a += 24 * np.eye(SIZE, dtype=np.float32)  # no two equations are nearly the same
     c = (a.astype(np.float64) @ a.T.astype(np.float64) / SIZE).astype(np.float32)
     return a, (c + c.T) / 2, b
 
@@ -39,7 +39,7 @@ def identity(q):
 
 
 def residuals(results, a, c, b):
-    """Return the error of each result in units of `UNIT`; NaN where it holds one.
+    """Return the error of each result in units of `UNIT`; NaN if the result contains one.
 
     `results` are the results by name, as `float64` or `complex128` arrays.
     """

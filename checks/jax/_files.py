@@ -1,4 +1,4 @@
-"""Arrays to files and back, in each format, without losing the types that NumPy has no name for.
+"""Arrays to files and back in each format, including the types that NumPy has no name for.
 
 The rule to know: `np.savez` writes a bfloat16 as two nameless bytes, so its name is kept beside it.
 """
@@ -25,12 +25,12 @@ def installed(library):
 
 
 def dtype(name):
-    """Return the type of a name, also of those that NumPy does not know."""
+    """Return a dtype by its name, including those that NumPy lacks."""
     return np.dtype(np.bool_ if name == "bool" else getattr(jnp, name))
 
 
 def npz(arrays, folder):
-    """Return arrays after the way through `np.savez` and `np.load`, by name."""
+    """Return arrays after a round trip through `np.savez` and `np.load`, by name."""
     plain = {name: np.asarray(array) for name, array in arrays.items()}
     raw: dict[str, Any] = {
         f"array {name}": np.frombuffer(array.tobytes(), np.uint8) for name, array in plain.items()
@@ -45,7 +45,7 @@ def npz(arrays, folder):
 
 
 def msgpack(arrays, folder):
-    """Return arrays after the way through a file of msgpack, by name."""
+    """Return arrays after a round trip through a msgpack file, by name."""
     import msgpack
 
     plain = {name: np.asarray(array) for name, array in arrays.items()}
@@ -60,7 +60,7 @@ def msgpack(arrays, folder):
 
 
 def orbax(arrays, folder):
-    """Return arrays after the way through a checkpoint of Orbax, spread as they were, by name."""
+    """Return arrays after a round trip through an Orbax checkpoint, sharded as before, by name."""
     from orbax import checkpoint
 
     like = {name: jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=array.sharding)
@@ -81,7 +81,7 @@ def difference(sent, back):
 
 
 def plain_type(array, folder):
-    """Return the type that `np.load` gives to what `np.save` wrote."""
+    """Return the type of an array after a round trip through `np.save` and `np.load`."""
     np.save(folder / "plain.npy", np.asarray(array))
     return str(np.load(folder / "plain.npy").dtype)
 

@@ -1,4 +1,4 @@
-"""What is multiplied at full speed: types, and numbers whose products are exact in every type.
+"""Operands for products at full speed: types, and numbers whose products are exact in each type.
 
 The rule to know: `w` is (-1)**(i . j), a dot for the bits two numbers have in common: a Hadamard
 matrix. It holds -1 and 1 only, and `w @ w` is `n` times the identity. So two products
@@ -21,10 +21,10 @@ ROWS = 64
 """Rows of random numbers; a larger `x` repeats them."""
 
 MOST_BITS = 8
-"""What one bfloat16 pass keeps of a number."""
+"""Significant bits of a number that one bfloat16 pass keeps."""
 
 ELSEWHERE = ("float32", "bfloat16", "int8")
-"""What is measured on other devices than TPUs."""
+"""Types that are measured on devices other than TPUs."""
 
 
 def kinds(device):

@@ -16,7 +16,7 @@ TORCH = ("bool", "int8", "int16", "int32", "uint8", "float16", "bfloat16", "floa
 
 
 def cpu():
-    """Return JAX's first CPU device, which it lacks where `JAX_PLATFORMS` names none."""
+    """Return JAX's first CPU device, or None if `JAX_PLATFORMS` names none."""
     try:
         devices = jax.devices("cpu")
     except RuntimeError:
@@ -25,9 +25,9 @@ def cpu():
 
 
 def columns_first(from_numpy):
-    """Return whether arrays in Fortran order arrive right, wherever their memory starts."""
+    """Return `right` if arrays in Fortran order arrive so at any alignment, else the fault."""
     numbers = np.arange(48, dtype=np.float32).reshape(6, 8)
-    for start in (0, 16):  # JAX shares memory from 64-byte boundaries on, and copies other
+    for start in (0, 16):  # JAX shares memory at 64-byte boundaries, and copies the rest
         bytes_ = np.zeros(numbers.nbytes + 128, np.uint8)
         first = -bytes_.ctypes.data % 64 + start
         array = bytes_[first : first + numbers.nbytes].view(np.float32).reshape(8, 6).T
@@ -41,7 +41,7 @@ def columns_first(from_numpy):
 
 
 def order(actual, version, hint):
-    """Return the finding about that order, a known fault of JAX 0.6.2 which 0.10.2 has not."""
+    """Return the finding about that order, a known fault of JAX 0.6.2 that 0.10.2 does not have."""
     code, name = "JAX-DLPACK-ORDER", "memory order of columns first"
     if actual != "right" and version < (0, 10):
         return Finding(code, name, "info", actual, "right", hint=hint)
@@ -49,7 +49,7 @@ def order(actual, version, hint):
 
 
 def through_torch(name, device):
-    """Return how an array differs after the way to PyTorch and back, or an empty text."""
+    """Return how an array differs after a round trip to PyTorch, or an empty text."""
     import torch
 
     sent = _arrays.ordinary(name)

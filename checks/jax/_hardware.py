@@ -1,4 +1,4 @@
-"""Coordinates and memory that devices report, compared with what is known of their generation."""
+"""Coordinates and memory that devices report, compared with their generation's."""
 
 import collections
 import math
@@ -9,7 +9,7 @@ from tpustarter.machine import tpus
 from tpustarter.probe.finding import Finding, Hint, compare
 
 LEAST, MOST = 0.9, 1.05
-"""Part of the documented memory that `bytes_limit` may be: the runtime keeps some for itself.
+"""Bounds on `bytes_limit` as a fraction of the documented memory; the runtime reserves some.
 
 The TPU compiler leaves programs 0.935 (v2) to 1.008 (v5p) of it (`tpus.TOPOLOGIES`); people show
 0.961 for a v4 (the issue above) and 0.976 for a v6e (https://github.com/vllm-project/vllm/pull/16211).
@@ -23,7 +23,7 @@ LINKS = Hint.see(
 
 
 def places(devices):
-    """Yield whether each device has a place of its own, and the chips fill the box they span.
+    """Yield whether each device has its own coordinates, and the chips fill the box they span.
 
     Several slices may be joined: coordinates count within the slice of the first device.
     """
@@ -49,17 +49,17 @@ def slice_of(device):
 
 
 def shared(times, seat):
-    """Return how many devices say that they sit at one place, where it is more than one."""
+    """Return the number of devices that report the same place, or an empty text for one."""
     return "" if times == 1 else f"{times} devices at x, y, z, core {seat}"
 
 
 def text(sides):
-    """Return the sides of a box as people write them."""
+    """Return the sides of a box as text, such as `2x4`."""
     return "x".join(map(str, sides))
 
 
 def shape(generation, per_chip, chips, sides):
-    """Yield devices per chip and the shape of a slice, beside those of the generation."""
+    """Yield devices per chip and the shape of a slice, compared with the generation's."""
     if generation is None or generation.devices_per_chip is None:
         yield Finding("JAX-PLACE-CORES", "devices on a chip", "info", f"{per_chip:g}, no reference")
         return
@@ -77,7 +77,7 @@ def shape(generation, per_chip, chips, sides):
 
 
 def memory(devices):
-    """Yield what the devices say of their memory, judged where a document says what it must be."""
+    """Yield the memory that the devices report, which is judged if it is documented."""
     limits = {
         label(device): (device.memory_stats() or {}).get("bytes_limit", 0) for device in devices
     }

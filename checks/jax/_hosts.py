@@ -15,7 +15,7 @@ from jax._src import distributed
 from tpustarter.probe.finding import Finding, NoAnswer, compare
 
 ANSWER_S = 60
-"""Seconds in which a host is expected to answer, beside what loads and compiles JAX there."""
+"""Seconds within which a host must answer, besides those for loading and compiling JAX."""
 
 _turns = collections.Counter()
 
@@ -26,7 +26,7 @@ def label(process):
 
 
 def exchange(subject, text):
-    """Return the text of each host on a subject, in their order; null for one that is silent.
+    """Return the text of each host on a subject, in order; None for a host that is silent.
 
     All hosts call it, equally often for each subject.
     """
@@ -43,16 +43,16 @@ def exchange(subject, text):
 
 
 def answer(client, key, until):
-    """Return the text below a key as soon as it is there, or null."""
+    """Wait for the text stored under a key and return it, or None."""
     left_ms = max(1, int(1000 * (until - time.monotonic())))
     try:
         return client.blocking_key_value_get(key, left_ms)
-    except RuntimeError:  # of JAX's: the time is over, or the coordinator is gone
+    except RuntimeError:  # JAX's, for a timeout or a lost coordinator
         return None
 
 
 def usual(answers):
-    """Return the text of most hosts, and a host that has it; of two, the first is right."""
+    """Return the most common text, and words for its hosts; of two hosts, the first is right."""
     given = [text for text in answers if text is not None]
     text, times = collections.Counter(given).most_common(1)[0]
     return text, "most have" if 2 * times > len(answers) else f"{label(answers.index(text))} has"
@@ -83,8 +83,8 @@ def first_difference(parts, others):
 def tally(code, name, lost, hint):
     """Yield how many hosts are as expected; the first host also yields each that is not.
 
-    `lost` says for each host, such as `host:3`, how it differs. It is the same on every host, so
-    one of them names the others.
+    `lost` has the difference of each host, such as `host:3`. It is the same on every host, so one
+    of them names the others.
     """
     whole = list(lost.values()).count("")
     yield compare(code, name, whole, len(lost), hint=hint)

@@ -1,4 +1,4 @@
-"""What NumPy returns for indices, with out-of-bounds indices treated as JAX documents them.
+"""NumPy's results for indices, with out-of-bounds indices treated as JAX documents them.
 
 The rule to know: negative indices count from the end first. An index that is then out of bounds
 reads the nearest element, or a fill value on request, and writes nothing.
@@ -11,16 +11,16 @@ import numpy as np
 COUNT = 10
 
 READ = (0, 9, -1, -10, 10, -11, 99)
-"""The first and the last place, counted from both ends, and places past both ends."""
+"""The first and the last index, counted from both ends, and indices past both ends."""
 
 WRITE = (1, 8, -3, 10, 99, -11, -99)
-"""Places there are, and places past both ends of which the nearest are not among them."""
+"""Indices within bounds, and others past both ends whose nearest elements are not among them."""
 
 LIST = [0, 10, 20, 30]
 
 
 def reads(x, i):
-    """Return what each way of `read` is to give; `x: int32[10]`, `i: int32[7]`."""
+    """Return the expected result of each way of `read`; `x: int32[10]`, `i: int32[7]`."""
     inside, clipped = _places(i)
     y, lowest = x.astype(np.float32), np.iinfo(np.int32).min
     filled = np.where(inside, y[clipped], np.nan).astype(np.float32)
@@ -39,7 +39,7 @@ def reads(x, i):
 
 
 def writes(x, i):
-    """Return what each way of `write` is to give; `x: int32[10]`, `i: int32[7]`."""
+    """Return the expected result of each way of `write`; `x: int32[10]`, `i: int32[7]`."""
     inside, clipped = _places(i)
     written, added, most, twice = (x.copy() for _ in range(4))
     written[clipped[inside]] = -5
@@ -62,7 +62,7 @@ def _places(i):
 
 
 def differs(actual, expected):
-    """Return the numbers found where they are not the right ones, else an empty text."""
+    """Return the numbers found and expected if they differ, else an empty text."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     floats = expected.dtype.kind == "f"
     if actual.dtype == expected.dtype and np.array_equal(actual, expected, equal_nan=floats):
@@ -89,6 +89,6 @@ def mix(x, index, mask, place, convert):
 
 
 def owner(way, result):
-    """Return whose array the result is where it is not the indexed one's, else an empty text."""
+    """Return the library of a result that is not the indexed array's, else an empty text."""
     whose = "JAX" if isinstance(result, jax.Array) else "NumPy"
     return "" if way.startswith((whose, "list")) else f"an array of {whose}"

@@ -1,4 +1,4 @@
-"""Arrays at the sizes where transfers fail, different for each device, and which came back changed.
+"""Arrays of sizes at which transfers fail, different for each device, and changes on return.
 
 The rule to know: sizes are those at the edges of pages (4 KiB) and of the tiles (8, 128) to which a
 TPU pads an array; the first axis counts devices, so every device's shard is `[1, ...]`.

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 SHAPE = (48, 130)
-"""No multiple of a tile of a TPU, which is 8 by 128."""
+"""Not a multiple of a TPU's tile, which is 8 by 128."""
 
 SHAPES = {"a scalar": (), "an empty array": (0, 3), "a plane": SHAPE}
 
@@ -17,7 +17,7 @@ DTYPES = ("bool", "int8", "bfloat16", "uint32")
 
 
 def numbers(dtype):
-    """Return `[48, 130]` numbers of a type of which no neighbours are equal."""
+    """Return `[48, 130]` numbers of a type without equal neighbours."""
     count = np.arange(SHAPE[0] * SHAPE[1]).reshape(SHAPE) * 31 + 1
     if dtype == "uint32":
         return count.astype(np.uint32) * np.uint32(2654435761)
@@ -48,14 +48,14 @@ def arrays(dtype):
 
 
 def shifted(array):
-    """Return an array whose memory starts one byte after where its type should."""
+    """Return an array whose memory starts one byte past its type's alignment."""
     memory = np.zeros(array.nbytes + 1, np.uint8)
     memory[1:] = np.frombuffer(array.tobytes(), np.uint8)
     return memory[1:].view(array.dtype).reshape(array.shape)
 
 
 def mismatch(actual, expected):
-    """Return both of two numbers where they differ, else an empty text."""
+    """Return both of two numbers if they differ, else an empty text."""
     return "" if actual == expected else f"{actual}, expected {expected}"
 
 

@@ -1,7 +1,7 @@
 """The number of batches that each host has, and the hosts with fewer than others.
 
 The rule to know: rows seldom divide by the number of hosts. Each host ends its loop with its own
-last batch, and one that has a batch more waits in its next step for ever.
+last batch, and a host with one batch more waits forever in its next step.
 """
 
 from tpustarter.checks.jax import _hosts
@@ -11,7 +11,7 @@ SPLIT = "cut the files so that each host has equally many rows, or leave the res
 
 
 def compared(lengths, plans):
-    """Yield which hosts have another number of batches than planned, and which have the fewest."""
+    """Yield the hosts whose number of batches differs from the plan, and those with the fewest."""
     lost = {
         _hosts.label(host): "" if length == plan else f"{length} of {plan} batches"
         for host, (length, plan) in enumerate(zip(lengths, plans, strict=True))

@@ -1,4 +1,4 @@
-"""Loops that let all devices exchange a large array, round after round, and what they must leave.
+"""Loops in which all devices exchange a large array in each round, and the rows they must leave.
 
 The rule to know: the array stays where it is and only its first rows change. Each round sends the
 whole array, reads these rows from what arrived, adds one, and sends them in the next round. So no
@@ -44,17 +44,17 @@ def ppermute(x, count):
 
 
 def mean(head, count):
-    """Return the mean of what `count` devices sent, of its sum."""
+    """Return the mean of what `count` devices sent, from its sum."""
     return jnp.round(head / count)
 
 
 def first_mean(head, count):
-    """Return the mean of what was sent for the first of this device's two blocks, of their sums."""
+    """Return the mean of what was sent for this device's first block, from its blocks' sums."""
     return mean(head[:1], count)
 
 
 def from_next(head, count):
-    """Return what the device after this one sent, of what all devices sent."""
+    """Return what the device after this one sent, from what all devices sent."""
     place = jax.lax.rem(jax.lax.axis_index("d") + 1, jnp.int32(count))
     return jax.lax.dynamic_index_in_dim(head, place, keepdims=True)
 
@@ -72,7 +72,7 @@ MOVES = {
     "ppermute": (ppermute, as_sent),
     "psum_small": (psum, mean),
 }
-"""What moves the array, and what the next round sends of the first rows that arrived."""
+"""The functions that move the array, and that get the next first rows from those that arrived."""
 
 
 def shape(name, count, bytes_):
@@ -109,7 +109,7 @@ def firsts(count, blocks):
 
 
 def placed(like, first):
-    """Return an array like an abstract one: a device's shard is the same but for its first rows."""
+    """Return an array like an abstract one, whose shards differ only in their first rows."""
     numbers = np.random.default_rng(1).integers(0, 4096, 2**20)
     shard = np.resize(numbers.astype(np.float32), first[0].shape[:1] + like.shape[1:])
 

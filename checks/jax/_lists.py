@@ -14,7 +14,7 @@ LIMITS = Hint.see("env | grep -E 'TPU_|JAX_|XLA_FLAGS'", "shows on that host wha
 
 
 def row(device):
-    """Return number, host, kind and place of a device, which no other one has."""
+    """Return a text that is unique to a device: its number, host, kind and coordinates."""
     return (
         f"{device.id} {device.process_index} {device.device_kind} {getattr(device, 'coords', '')}"
     )
@@ -27,7 +27,7 @@ def listed(devices):
 
 
 def compared(answers):
-    """Yield findings on what each host lists, and return whether all list the same."""
+    """Yield findings on each host's list, and return whether all lists are the same."""
     found = [json.loads(text) if text else None for text in answers]
     lost = _hosts.differences([one and f"{len(one['own'])} devices" for one in found])
     yield from _hosts.tally("SLICE-DEVICES-EVEN", "hosts with as many devices", lost, LIMITS)
@@ -43,5 +43,5 @@ def compared(answers):
 
 
 def unlike(count, total):
-    """Return how many devices a host sees, where the hosts together have more or fewer."""
+    """Return the number of devices that a host sees, if all hosts together have more or fewer."""
     return "" if count == total else f"{count} devices, and all hosts together have {total}"

@@ -1,4 +1,4 @@
-"""Which number types a device multiplies without a cast, and numbers that show how it adds.
+"""The number types that a device multiplies without a cast, and numbers that show how it adds.
 
 The rule to know: a product of whole numbers has one right answer, at any precision and in any
 order of adding, as long as operands and sums fit their types. One sum in each product is odd and
@@ -22,7 +22,7 @@ TYPES = {
     "float8_e4m3b11fnuz": ("float32", 7),
     "int4": ("int32", 7),
 }
-"""The type in which the sums are asked for, and the largest whole number of an operand."""
+"""The requested type of the sums, and the largest whole number of an operand."""
 
 EVERY_TPU = ("float32", "bfloat16")
 """Source: https://docs.cloud.google.com/tpu/docs/bfloat16"""
@@ -33,13 +33,13 @@ ELSEWHERE = {
 }
 
 COARSE = ("bfloat16", "float16")
-"""Types that sums are kept in where float32 was asked for and not given."""
+"""Types in which sums may be kept although float32 was requested."""
 
 
 def native(device):
     """Return the names of `TYPES` that a device multiplies without a cast.
 
-    A TPU that the table does not know has what every TPU has.
+    A TPU that is not in the table has the types of every TPU.
     """
     if device.platform != "tpu":
         return ELSEWHERE.get(device.platform, EVERY_TPU)

@@ -16,23 +16,23 @@ from tpustarter.machine import host
 from tpustarter.probe.finding import Finding, Hint
 
 OLD = (0, 0, 20)
-"""The last libtpu whose `sdk` ends some Pythons, as tpu-info 0.14.2 knows."""
+"""The last libtpu whose `sdk` crashes some Pythons, according to tpu-info 0.14.2."""
 
 HIGHEST = 10
 """The score of a link that cannot be used, and of a chip that is throttled by 100 %."""
 
 ORDER = ("ok", "info", "warn", "fail")
-"""Verdicts, the one that counts most at last."""
+"""Verdicts, from the least to the most important."""
 
 
 class Scale(NamedTuple):
-    """A metric whose texts each hold whom it is about and a score from 0, which is good, to 10."""
+    """A metric whose texts each have a subject and a score from 0, which is good, to 10."""
 
     code: str
     name: str
     form: re.Pattern
     kind: str
-    """What it is about, for entities such as `link:tray1.chip3.ici0.int`."""
+    """The kind of its subjects, for entities such as `link:tray1.chip3.ici0.int`."""
     judge: Callable
     """Function that returns verdict and meaning of a score."""
     hint: str
@@ -71,7 +71,7 @@ THROTTLING = Scale(
 
 
 def library():
-    """Return libtpu's module of metrics, or None, and what is there in words."""
+    """Return libtpu's module of metrics, or None, and a description of the installed libtpu."""
     names = [name for name in ("libtpu", "libtpu-nightly") if installed(name)]
     if not names:
         return None, "no libtpu in this Python"
@@ -93,14 +93,14 @@ def installed(name):
 
 
 def texts(source, name):
-    """Return what libtpu tells of a metric; null where it has no such metric."""
+    """Return libtpu's texts for a metric, or None if it has no such metric."""
     if name not in source.list_supported_metrics():
         return None
     return [str(text) for text in source.get_metric(name).data()]
 
 
 def scored(scale, lines):
-    """Yield how many scores are good, each that is not, and what has no documented form."""
+    """Yield the number of good scores, each other score, and texts without the documented form."""
     code, name, hint = scale.code, scale.name, scale.hint
     if not lines:
         yield Finding(code, name, "info", nothing(lines))
@@ -125,7 +125,7 @@ def scored(scale, lines):
 
 
 def nothing(lines):
-    """Return in words that libtpu told nothing."""
+    """Return the text for a metric without data."""
     return "unknown: this libtpu has no such metric" if lines is None else "unknown: no data"
 
 

@@ -1,4 +1,4 @@
-"""One step of training of a small network, as a program that no cache can know.
+"""One training step of a small network, as a program that no cache can have.
 
 The rule to know: the program contains a number and returns it. With a new number it is another
 program, so a program compiled before, here or in an earlier process, returns a different number.
@@ -30,7 +30,7 @@ def step(number):
 
 
 def call_twice(function, arguments):
-    """Return the number a program returns, seconds of each trace, and of its first two calls."""
+    """Return a program's number, the seconds of its traces, and those of its first two calls."""
     traces, calls, number = [], [], 0
 
     @functools.wraps(function)

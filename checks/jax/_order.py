@@ -15,9 +15,9 @@ SORTED = (
 
 
 def together(devices):
-    """Yield whether the devices of each host stand together, and the hosts in order.
+    """Yield whether the devices of each host are contiguous, and the hosts in order.
 
-    `multihost_utils` of JAX takes both for granted.
+    JAX's `multihost_utils` assumes both.
     """
     numbers = [device.process_index for device in devices]
     changes = [one for one, before in zip(numbers, [None, *numbers], strict=False) if one != before]
@@ -57,7 +57,7 @@ def blocks(devices):
 
 
 def wraparound(devices, order):
-    """Yield which axes are rings, and how far data go from each device to the next."""
+    """Yield the axes that are rings, and the links from each device to the next."""
     lengths = _torus.sides(devices)
     joined = _torus.rings(devices[0].device_kind, lengths)
     shape = "x".join(map(str, lengths))

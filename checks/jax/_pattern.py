@@ -22,13 +22,13 @@ LARGE = 2**14
 """256 MiB of 4096 words a row."""
 
 MOST = 1024
-"""Chunks at most: 256 GiB."""
+"""Maximum number of chunks: 256 GiB."""
 
 UNTOLD = 2
-"""Chunks where a device does not say how much memory it has."""
+"""Number of chunks if a device does not report its memory."""
 
 PART = 0.9
-"""Part of the free memory that is filled: the rest is for what the programs put aside."""
+"""Fraction of the free memory that is filled; the rest is for the programs' temporaries."""
 
 
 def pattern(number, place, rows):
@@ -41,12 +41,12 @@ def pattern(number, place, rows):
 
 
 def written(number, place, rows):
-    """Return what is put into memory for a pass."""
+    """Return the words that are written in a pass."""
     return pattern(number, place, rows)
 
 
 def programs(devices):
-    """Yield what fills a chunk, and what compares one and writes the next pattern.
+    """Yield the programs that fill a chunk, and that compare one and write the next pattern.
 
     `step: uint32[d, 2]` is the number of the pass and the place of the chunk.
     """
@@ -73,10 +73,10 @@ def programs(devices):
 
 
 class Memory:
-    """Chunks of pattern on every device, and which of their words were found wrong."""
+    """Chunks of pattern on every device, and their wrong words."""
 
     def __init__(self, devices):
-        """Fill the memory, or as much of it as can be had."""
+        """Fill the memory, or as much of it as can be allocated."""
         self.devices, self.chunks, self.passes, self.words = devices, [], 0, 0
         self.wrong, self.first = [0] * len(devices), {}
         (_, fill, _), (_, turn, (chunk, self._wrong, self._step)) = programs(devices)
@@ -86,7 +86,7 @@ class Memory:
         self._fill(jax.jit(fill), count)
 
     def _fill(self, fill, count):
-        """Write the first pattern; where memory runs out, leave room for one chunk more."""
+        """Write the first pattern; if memory runs out, leave room for one more chunk."""
 
         def one_more():
             step = self._put(self._step, (0, len(self.chunks)))
@@ -102,7 +102,7 @@ class Memory:
         return jax.device_put(np.broadcast_to(np.uint32(row), like.shape), like.sharding)
 
     def leave_room(self, work):
-        """Do `work`, and give up a chunk as often as it runs out of memory."""
+        """Call `work`, and release a chunk each time that it runs out of memory."""
         while self.chunks:
             if attempt(work):
                 return
@@ -124,14 +124,14 @@ class Memory:
                 self.first.setdefault(place, where)
 
     def lost(self):
-        """Return for each device what was found wrong, or an empty text."""
+        """Return for each device its wrong words, or an empty text."""
         texts = {place: f"{self.wrong[place]} wrong, first {where}"
                  for place, where in self.first.items()}  # fmt: skip
         return {label(device): texts.get(place, "") for place, device in enumerate(self.devices)}
 
 
 def fitting(stats, size):
-    """Return whether devices say how much memory is free, and how many chunks may be filled."""
+    """Return whether devices report their free memory, and the number of chunks to fill at most."""
     if not all(stat and "bytes_limit" in stat for stat in stats):
         return False, UNTOLD
     free = min(stat["bytes_limit"] - stat.get("bytes_in_use", 0) for stat in stats)
@@ -139,7 +139,7 @@ def fitting(stats, size):
 
 
 def attempt(work):
-    """Do `work` and tell whether there was memory enough for it."""
+    """Call `work`, and return whether there was enough memory for it."""
     try:
         work()
     except jax.errors.JaxRuntimeError as error:

@@ -1,4 +1,4 @@
-"""One device, then all of them at once: where the host's side of a program is measured."""
+"""Placements for measuring the host's side of a program: one device, then all of them."""
 
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
@@ -10,7 +10,7 @@ WHERE = {"one": "one device", "all": "all devices"}
 def placements(devices):
     """Yield `one` with a row of the first device, and `all` with a row of all if there are more.
 
-    Arrays are cut over axis `d`, their first.
+    Arrays are sharded over axis `d`, their first.
     """
     yield "one", NamedSharding(Mesh(np.array(devices[:1]), ("d",)), P("d"))
     if len(devices) > 1:

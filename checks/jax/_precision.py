@@ -1,4 +1,4 @@
-"""How exactly a float32 matmul was computed, read off its results.
+"""The precision of a float32 matmul, determined from its results.
 
 The rule to know: the class comes from operands whose product has one term per element, so only the
 rounding of the operands shows, and not the order or the way in which a device adds.
@@ -41,7 +41,7 @@ DOCUMENTED = {
     "gpu": ("TensorFloat-32", "TensorFloat-32", "float32"),
     "cpu": ("float32", "float32", "float32"),
 }
-"""What `default`, `high` and `highest` mean. Source: https://docs.jax.dev/en/latest/201/precision.html"""
+"""`default`, `high` and `highest`. Source: https://docs.jax.dev/en/latest/201/precision.html"""
 
 SUM_ERROR = 512 * 2**-24 * 14.4
 """Largest relative error that adding 512 products in float32 can make, in any order.
@@ -71,7 +71,7 @@ TEACH = {
     "one bfloat16 pass": "`jnp.dot(x, y, precision='highest')` has float32 accuracy but is slower",
     "float32": "on a TPU the default is off by about 2e-03; see `tpustarter learn jax/precision`",
 }
-"""What to know about the arithmetic that plain code gets."""
+"""Hints on the arithmetic of code without an explicit precision."""
 
 
 def dense():
@@ -118,7 +118,7 @@ def worse(kind, reference):
 
 
 def judge(name, kind, documented, setting):
-    """Return a finding that fails where arithmetic is coarser than documented and not set so."""
+    """Return a finding that fails if arithmetic is coarser than documented without a setting."""
     code, what = f"JAX-PRECISION-{name.upper()}", f"arithmetic, {name} precision"
     if kind == documented:
         return Finding(code, what, "ok", kind, documented)
@@ -128,7 +128,7 @@ def judge(name, kind, documented, setting):
 
 
 def measure(name, kind, error):
-    """Return the error of a dense product, which fails where no such arithmetic explains it."""
+    """Return the error of a dense product, which fails if its arithmetic does not explain it."""
     code, what = f"JAX-PRECISION-{name.upper()}-ERROR", f"relative error, {name} precision"
     value, limit = float(f"{error:.2g}"), CLASSES[kind] + SUM_ERROR
     if error <= limit:

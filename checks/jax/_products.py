@@ -1,4 +1,4 @@
-"""Products of every shape: what the device computes, what NumPy does, and how far they may differ.
+"""Products of every shape on the device and in NumPy, and the bounds on their difference.
 
 The rule to know: an element is a sum of products. Rounding each operand by at most `e` and adding
 `n` terms in float32 puts it off by at most `(2 e + e**2 + n 2**-23) sum(|a| |b|)`, in any order
@@ -39,12 +39,12 @@ def convolve(x, y):
 
 
 def convolve_strided(x, y):
-    """Return the product of every second place of images and a `3 x 3` kernel, within `x`."""
+    """Return the product of images and a `3 x 3` kernel at every second place, within `x`."""
     return jax.lax.conv_general_dilated(x, y, (2, 2), "VALID")
 
 
 def convolve_depthwise(x, y):
-    """Return the product of each channel with a `3 x 3` kernel of its own."""
+    """Return the product of each channel with its own `3 x 3` kernel."""
     return jax.lax.conv_general_dilated(x, y, (1, 1), "SAME", feature_group_count=x.shape[1])
 
 
@@ -54,22 +54,22 @@ def windows(x):
 
 
 def same(x):
-    """Return images with zeros round them, as `SAME` puts them there."""
+    """Return images padded with zeros, as by `SAME`."""
     return np.pad(x, np.array([[0, 0], [0, 0], [1, 1], [1, 1]]))
 
 
 def sum_windows(x, y):
-    """Return in NumPy what `convolve` does."""
+    """Return the result of `convolve`, by NumPy."""
     return np.einsum("nchwij,ocij->nohw", windows(same(x)), y)
 
 
 def sum_strided(x, y):
-    """Return in NumPy what `convolve_strided` does."""
+    """Return the result of `convolve_strided`, by NumPy."""
     return np.einsum("nchwij,ocij->nohw", windows(x)[:, :, ::2, ::2], y)
 
 
 def sum_depthwise(x, y):
-    """Return in NumPy what `convolve_depthwise` does."""
+    """Return the result of `convolve_depthwise`, by NumPy."""
     return np.einsum("nchwij,cij->nchw", windows(same(x)), y[:, 0])
 
 
@@ -112,7 +112,7 @@ def draw(make):
 
 
 def excess(actual, product, pair, rounding):
-    """Return by which factor the worst element is off more than it may be; NaN where one is."""
+    """Return the largest error of an element divided by its bound; NaN if an element is NaN."""
     x, y = (operand.astype(np.float64) for operand in pair)
     exact, most = np.asarray(product.host(x, y)), np.asarray(product.host(np.abs(x), np.abs(y)))
     if actual.shape != exact.shape:

@@ -1,4 +1,4 @@
-"""Documented peak rates of devices, and rates that people measured and published.
+"""Documented peak rates of devices, and measured rates that were published.
 
 The rule to know: figures are of one JAX device, in the unit of the peak, and each names its source.
 """
@@ -17,14 +17,14 @@ PEAKS = {
     "float8_e4m3b11fnuz": "fp8_tflops",
     "HBM": "hbm_gb_per_s",
 }
-"""Which figure of `tpus.Generation` is the peak of what; what is not here has none."""
+"""The field of `tpus.Generation` with the peak of each kind; other kinds have none."""
 
 _RECIPES = "https://github.com/AI-Hypercomputer/tpu-recipes/blob/c8cfe2f/microbenchmarks"
 _JETSTREAM = "https://github.com/AI-Hypercomputer/jetstream-pytorch/pull/168"
 
 
 class Published(NamedTuple):
-    """What somebody measured on one device, in TFLOP/s, TOP/s or GB/s."""
+    """A rate that somebody measured on one device, in TFLOP/s, TOP/s or GB/s."""
 
     generation: str
     kind: str
@@ -50,24 +50,24 @@ PUBLISHED = (
 )
 
 SLOW = 0.75
-"""A rate below so much of the lowest published one warns.
+"""Fraction of the lowest published rate below which a rate is a warning.
 
 Published rates of one chip and one kind of work differ by 0.88 (v5e above), and by 0.91 with the
 clock they are read from (v6e above): as much again is left for another shape.
 """
 
 IMPOSSIBLE = 1.05
-"""A rate above so much of the highest documented peak warns; documents round by less than 0.01."""
+"""Multiple of the highest peak above which a rate is a warning; documents round by under 0.01."""
 
 STRAGGLER = 0.9
-"""A device below so much of the median of all is named.
+"""Fraction of the median of all devices below which a device is named.
 
 No source gives a bound; the host's clock alone makes 0.91 of a rate (v6e above).
 """
 
 
 def peak(device, kind):
-    """Return the documented figures of one device, lowest first; none where none is known."""
+    """Return the documented figures of one device, lowest first; empty if none is known."""
     generation = tpus.find_by_device_kind(device.device_kind)
     if generation is None or generation.devices_per_chip is None or kind not in PEAKS:
         return []

@@ -23,13 +23,13 @@ def rates(code, name, timing, devices, *, work, unit, kind=""):
     """Yield the findings of one measured loop: rate, share of the peak, each device, stragglers.
 
     Args:
-        code: Of the rate, such as `JAX-HBM-RATE`; the codes of the others begin with it.
-        name: What was measured, such as `memory copy`.
-        timing: A `_timing.Timing`; one without `alone` gives the rate of all at once only.
-        devices: Those that were measured, in the order of the loop's `times`.
-        work: Operations or bytes that one device does in one round.
+        code: The code of the rate, such as `JAX-HBM-RATE`, with which the other codes begin.
+        name: The measured operation, such as `memory copy`.
+        timing: A `_timing.Timing`; one without `alone` gives only the rate of all at once.
+        devices: The measured devices, in the order of the loop's `times`.
+        work: Operations or bytes of one device in one round.
         unit: One of `UNITS`.
-        kind: One of `_published.PEAKS`, or an empty text where no peak is documented.
+        kind: One of `_published.PEAKS`, or an empty text if no peak is documented.
     """
 
     def rate(seconds):
@@ -79,8 +79,8 @@ def judge(rate, unit, device, kind):
 def stragglers(code, name, best, unit):
     """Yield how many devices are about as fast as most, then each that is slower.
 
-    `best` is the highest rate of each device. Virtual devices share the cores of one machine, so
-    one that is slow there is no fault.
+    `best` is the highest rate of each device. Virtual devices share the cores of one machine, so a
+    slow one is no fault.
     """
     median = statistics.median(best.values())
     slow = {entity: rate for entity, rate in best.items() if rate < STRAGGLER * median}

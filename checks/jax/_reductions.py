@@ -15,7 +15,7 @@ Source: Higham, Accuracy and Stability of Numerical Algorithms, 4.2, with twice 
 
 
 def expected(ones, few, powers, _, wide):
-    """Return in NumPy what has one right answer; `argmax` is the first of equals."""
+    """Return, by NumPy, the results with one right answer; `argmax` is the first of equals."""
     total = wide.sum(axis=1, dtype=np.int32)
     return {
         "sum of a million ones": ones.sum(dtype=np.float64),

@@ -1,11 +1,11 @@
-"""What an attempt raises, for claims that something is refused."""
+"""The errors that attempts raise, for claims that something is refused."""
 
 REFUSALS = (AttributeError, BufferError, IndexError, RuntimeError, TypeError, ValueError)
-"""How JAX and NumPy say no."""
+"""Errors with which JAX and NumPy refuse an operation."""
 
 
 def refusal(attempt):
-    """Return the name of what an attempt raises."""
+    """Return the name of the error that an attempt raises."""
     try:
         attempt()
     except REFUSALS as error:
@@ -14,7 +14,7 @@ def refusal(attempt):
 
 
 def reason(attempt):
-    """Return why an attempt is refused, in one line, or an empty text."""
+    """Return the reason why an attempt is refused, in one line, or an empty text."""
     try:
         attempt()
     except REFUSALS as error:

@@ -21,7 +21,7 @@ PRESETS = {"BF16_BF16_F32": "DEFAULT", "BF16_BF16_F32_X3": "HIGH", "BF16_BF16_F3
 
 
 class Way(NamedTuple):
-    """One way to ask for a precision."""
+    """One way to request a precision."""
 
     multiply: object
     """Function that returns `x @ y` for `x, y: float32[512, 512]`."""
@@ -35,7 +35,7 @@ def call(precision):
 
 
 def context(precision):
-    """Return a product that leaves its precision to the context manager round it."""
+    """Return a product that takes its precision from the context manager around it."""
 
     def multiply(x, y):
         with jax.default_matmul_precision(precision):
@@ -45,13 +45,13 @@ def context(precision):
 
 
 def call_in_context(x, y):
-    """Return a product whose own precision is not that of the context."""
+    """Return a product whose own precision differs from its context's."""
     with jax.default_matmul_precision("highest"):
         return jnp.matmul(x, y, precision="default")
 
 
 def context_in_context(x, y):
-    """Return a product in the inner one of two contexts."""
+    """Return a product in the inner of two contexts."""
     with jax.default_matmul_precision("default"), jax.default_matmul_precision("highest"):
         return jnp.matmul(x, y)
 
@@ -70,7 +70,7 @@ def convolve(x, y, precision=None):
 
 
 def convolve_in_context(x, y):
-    """Return `x @ y` as a convolution that leaves its precision to the context."""
+    """Return `x @ y` as a convolution that takes its precision from the context."""
     with jax.default_matmul_precision("highest"):
         return convolve(x, y)
 
@@ -96,7 +96,7 @@ WAYS = {
 
 
 def requested(multiply, x, y):
-    """Return the precisions that the products of a traced function ask for, such as `HIGHEST`."""
+    """Return the precisions that the products of a traced function request, such as `HIGHEST`."""
     names = sorted(
         {name(precision) for precision in precisions(jax.make_jaxpr(multiply)(x, y).jaxpr)}
     )
@@ -114,7 +114,7 @@ def computed(products, pair):
 
 
 def precisions(jaxpr):
-    """Yield the `precision` of every product in a traced program, and in the ones within it."""
+    """Yield the `precision` of every product in a traced program, including nested programs."""
     for equation in jaxpr.eqns:
         if "precision" in equation.params:
             yield equation.params["precision"]

@@ -1,4 +1,4 @@
-"""A row from each device to the next one, round the ring along the links between them."""
+"""A row from each device to the next one, around the ring along the links between them."""
 
 import jax
 
@@ -6,7 +6,7 @@ from tpustarter.checks.jax import _collectives
 
 
 def from_before(x, count):
-    """Return the `x: int32[1, w]` of the device before this one, round the ring."""
+    """Return the `x: int32[1, w]` of the device before this one, around the ring."""
     return jax.lax.ppermute(x, "d", [(place, (place + 1) % count) for place in range(count)])
 
 
@@ -16,7 +16,7 @@ def order(devices):
 
 
 def programs(devices):
-    """Yield what sends each device's row once round that ring: `x: int32[d, w]`."""
+    """Yield the program that sends each row of `x: int32[d, w]` to the next device of that ring."""
 
     def pass_on(x):
         return from_before(x, len(devices))

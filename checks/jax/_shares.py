@@ -1,4 +1,4 @@
-"""Which device holds the wrong numbers, and whose numbers they are."""
+"""The devices that hold wrong numbers, and the devices that these numbers are from."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ def label(device):
 
 
 def differences(output, expected, shards, devices):
-    """Return for each device how its row differs from the expected one, empty where it does not.
+    """Return for each device how its row differs from the expected one, or an empty text.
 
     `output: int32[d, w, w]` is sharded by rows; `expected` and `shards: int64[d, w, w]` are NumPy
-    arrays. `shards` are what the single devices contributed: they tell whose is missing or doubled.
+    arrays. `shards` has each device's contribution, which shows whose is missing or doubled.
     """
     rows = {shard.device: np.asarray(shard.data)[0] for shard in output.addressable_shards}
     texts = {}
@@ -22,7 +22,7 @@ def differences(output, expected, shards, devices):
 
 
 def describe(actual, expected, shards, devices):
-    """Return what a row is, or how far off, where it is not as expected; else an empty text."""
+    """Describe a row that is not as expected, or return an empty text."""
     if actual is None:
         return "nothing"
     if np.array_equal(actual, expected):

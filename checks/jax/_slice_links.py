@@ -1,7 +1,7 @@
-"""Loops over devices of several hosts whose end shows that the data went round, and their times.
+"""Loops over devices of several hosts, whose final rows prove that the data went around.
 
 The rule to know: as in `_links`, only the first rows change, so that no round is left out. All
-hosts must make equally many rounds, so the slowest one's seconds decide on them (`agreed`).
+hosts must make the same number of rounds, which the slowest host decides (`agreed`).
 """
 
 import jax

@@ -1,7 +1,7 @@
 """Rates and latencies of sums along axes of a slice, and of its single links.
 
 The rule to know: each host times the links of its own devices, as it does not notice when those of
-others are done. The hosts then exchange the figures, so that each knows them all.
+others are done. The hosts then exchange the figures, so that each has them all.
 """
 
 import json
@@ -16,7 +16,7 @@ from tpustarter.checks.jax._shares import label
 
 
 def measured(program, grid, pair=(0, 0), which=0):
-    """Return seconds of a round, and for each device of this host how its last rows are wrong."""
+    """Return the seconds of a round, and the errors in the last rows of this host's devices."""
     name, loop, (times, x, *others) = program
     devices, first = list(grid.flat), _slice_links.firsts(grid)
     given = [_slices.placed(np.array([which], np.int32), other) for other in others]

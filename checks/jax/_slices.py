@@ -1,7 +1,7 @@
 """Arrays and programs over the devices of all hosts, each host with its own part of them.
 
-The rule to know: a host gives and reads the shards of its own devices only, so each host compares
-these, and together they have compared all. A device belongs to the host of its `process_index`.
+The rule to know: a host provides and reads only the shards of its own devices, so each compares
+these, and together they compare all. A device belongs to the host of its `process_index`.
 """
 
 import jax
@@ -11,7 +11,7 @@ from tpustarter.checks.jax import _collectives
 
 
 def own(devices):
-    """Return those of some devices that belong to this host."""
+    """Return the devices that belong to this host."""
     return [device for device in devices if device.process_index == jax.process_index()]
 
 
@@ -29,7 +29,7 @@ def grid(devices):
 
 
 def placed(array, abstract):
-    """Return a NumPy array that every host has as one JAX array, cut like an abstract one."""
+    """Return a NumPy array that every host has as one JAX array, sharded like an abstract one."""
     array = array.astype(abstract.dtype)
     return jax.make_array_from_callback(array.shape, abstract.sharding, lambda at: array[at])
 

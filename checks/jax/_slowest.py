@@ -1,7 +1,7 @@
-"""The links of a slice beside what is documented, and the slowest of them with its host.
+"""The links of a slice compared with the documented rate, and the slowest of them with its host.
 
 The rule to know: links within a host and those between hosts are compared among themselves, and all
-hosts know all figures, so that the first one names what is slow.
+hosts have all figures, so that the first one names what is slow.
 """
 
 import statistics
@@ -22,7 +22,7 @@ SLOW = "measure again while nothing else runs; if it stays slow, give back this 
 
 
 def links(rates, latencies, pairs, devices):
-    """Yield how fast the links are within and between hosts, and name the slow ones."""
+    """Yield the rates of links within and between hosts, and name the slow links."""
     kinds = {"WITHIN": [], "BETWEEN": []}
     for place, (one, other) in enumerate(pairs):
         same = devices[one].process_index == devices[other].process_index
@@ -77,7 +77,7 @@ def slowest_host(rates, pairs, devices):
 
 
 def peak(code, name, rate, device):
-    """Yield the usual rate of a link in one direction, and its share of what is documented."""
+    """Yield the usual rate of a link in one direction, and its share of the documented one."""
     yield Finding(code, f"rate of {name}, each way", "info", _rates.plain(rate), unit="GB/s")
     generation = tpus.find_by_device_kind(device.device_kind)
     text, bound, share = "no reference for this device", None, None

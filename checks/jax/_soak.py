@@ -1,4 +1,4 @@
-"""The same work again and again on every device, compared bit for bit with what it gave at first.
+"""The same work repeated on every device, compared bit for bit with its first results.
 
 The rule to know: one compiled program runs the rounds that make the reference and those that are
 compared with it; its arguments say which rounds. Two inputs alternate, so that no compiler can move
@@ -23,17 +23,17 @@ SIZE = {"cpu": 128}
 LARGE = 4096
 
 NEVER = -(2**31)
-"""Where no round was wrong."""
+"""The number of the first wrong round if there is none."""
 
 FASTER = 8
-"""How many times more rounds one trip to the devices may have than the one before."""
+"""Maximum growth factor of the number of rounds from one trip to the devices to the next."""
 
 LOOK_S = 0.0005
-"""How often is looked which device is done."""
+"""Seconds between two polls for devices that are done."""
 
 
 def programs(devices):
-    """Yield what makes the inputs, the loop of rounds, and what sums their results up.
+    """Yield the programs that make the inputs, run the rounds, and checksum their results.
 
     `span: int32[d, 2]` are the first round and the one after the last, `bits: uint32[d, 2, n, n]`
     the inputs, `reference: uint32[d, 2, ...]` what they gave at first.
@@ -84,7 +84,7 @@ def programs(devices):
 
 
 class Rounds:
-    """What the devices were given to do so far, and which results were not those of the start."""
+    """The rounds that the devices have completed, and the results that were not the first ones."""
 
     def __init__(self, devices):
         """Make inputs and reference, in two rounds that are not counted."""
@@ -100,12 +100,12 @@ class Rounds:
         self.first = np.full(self.wrong.shape, NEVER)
 
     def _between(self, first, end):
-        """Return the rounds to be made, for each device."""
+        """Return the rounds to make, for each device."""
         row = np.broadcast_to(np.array([first, end], np.int32), self._span.shape)
         return jax.device_put(row, self._span.sharding)
 
     def go_on(self, lasts_s):
-        """Make about as many rounds as fit into some seconds, and keep what they showed."""
+        """Make about as many rounds as fit into some seconds, and record their results."""
         times = 1
         if self.speeds:
             before, speeds = self.speeds[-1]
@@ -121,7 +121,7 @@ class Rounds:
         self.speeds.append((times, [times / seconds for seconds in passed_s]))
 
     def _passed(self, output, began):
-        """Return how many seconds after `began` each device was done."""
+        """Return the seconds from `began` until each device was done."""
         waiting = {shard.device: shard.data for shard in output.addressable_shards}
         passed_s = {}
         while waiting:
@@ -132,7 +132,7 @@ class Rounds:
         return [passed_s[device] for device in self.devices]
 
     def outsiders(self):
-        """Return for each device which results differed from most devices' at the start."""
+        """Return for each device the results that differed from most devices' at the start."""
         names_of = {label(device): [] for device in self.devices}
         for name, digests in zip(self.names, self.digests.T.tolist(), strict=True):
             common, count = Counter(digests).most_common(1)[0]
@@ -143,7 +143,7 @@ class Rounds:
                 for entity, names in names_of.items()}  # fmt: skip
 
     def lost(self, kind):
-        """Return for each device what was wrong of one kind of work, or an empty text."""
+        """Return for each device the wrong results of one kind of work, or an empty text."""
         pairs = zip(self.wrong[:, kind], self.first[:, kind], strict=True)
         texts = [f"{wrong} wrong, first in round {first} of {self.completed}" if wrong else ""
                  for wrong, first in pairs]  # fmt: skip

@@ -23,7 +23,7 @@ def special():
 
 
 def inside(numpy, x):
-    """Return what NumPy or JAX makes of `x: float32[128, 128]`, one number for each row."""
+    """Return the results of NumPy or JAX for `x: float32[128, 128]`, one number for each row."""
     first, again, second = x[:, 5], x[:, 5], x[:, 6]
     return {
         "sum": numpy.sum(x, axis=1),
@@ -58,7 +58,7 @@ def difference(actual, expected):
 
 
 def spoilt(product, sums):
-    """Return how a product with a matrix of ones hides what is not finite, or spills it."""
+    """Return how a product with a matrix of ones hides or spreads numbers that are not finite."""
     finite = np.isfinite(np.asarray(product))
     rows = np.ones(SIZE, bool)
     rows[NOT_FINITE] = False

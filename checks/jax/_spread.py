@@ -1,4 +1,4 @@
-"""Ways to shard one NumPy array over devices, and what each device must hold then."""
+"""Ways to shard one NumPy array over devices, and the shard that each device must then hold."""
 
 import jax
 import numpy as np
@@ -7,23 +7,23 @@ from jax.sharding import PartitionSpec as P
 
 
 def from_callback(numbers, sharding):
-    """Return a NumPy array as one sharded array, each part asked for by its place."""
+    """Return a NumPy array as one sharded array, whose parts are requested by their index."""
     return jax.make_array_from_callback(numbers.shape, sharding, lambda index: numbers[index])
 
 
 def from_parts(numbers, sharding):
-    """Return a NumPy array as one sharded array, made of an array on each device."""
+    """Return a NumPy array as one sharded array, made from one array on each device."""
     places = sharding.addressable_devices_indices_map(numbers.shape)
     parts = [jax.device_put(numbers[index], device) for device, index in places.items()]
     return jax.make_array_from_single_device_arrays(numbers.shape, sharding, parts)
 
 
 WAYS = {"device_put": jax.device_put, "callback": from_callback, "parts": from_parts}
-"""The ways to spread a NumPy array over devices."""
+"""The ways to shard a NumPy array over devices."""
 
 
 def shardings(devices):
-    """Return how two axes can be spread over the devices, by name."""
+    """Return the shardings of two axes over the devices, by name."""
     rows = next(count for count in (4, 2, 1) if len(devices) % count == 0)
     line, grid = np.array(devices), np.array(devices).reshape(rows, -1)
     specs = {"rows": P("d"), "columns": P(None, "d"), "copies": P()}

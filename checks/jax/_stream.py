@@ -16,10 +16,10 @@ LARGEST = (255, 1)
 """The largest whole number in `a`, and in `b`; one less than a power of two."""
 
 ARRAYS = {"copy": 4, "scale": 2, "add": 3, "triad": 3}
-"""How many arrays an operation reads and writes in a round; the copy is made twice."""
+"""Number of arrays that an operation reads and writes in a round; the copy is made twice."""
 
 STEP = 16
-"""Each block of an array is looked at in every so many rows."""
+"""Distance between the rows of each block of an array that are compared."""
 
 SAMPLE = (slice(None), slice(None, None, STEP))
 

@@ -43,13 +43,13 @@ def places(count):
 
 
 def bits(key, count):
-    """Return what `jax.random.bits(key, (count,))` is to be."""
+    """Return the expected result of `jax.random.bits(key, (count,))`."""
     x, y = threefry(key, *places(count))
     return x ^ y
 
 
 def uniform(key, count):
-    """Return what `jax.random.uniform(key, (count,))` is to be: 23 bits after the point."""
+    """Return the expected `jax.random.uniform(key, (count,))`: 23 bits after the point."""
     mantissa = (bits(key, count) >> np.uint32(9)) | np.uint32(0x3F800000)
     return mantissa.view(np.float32) - np.float32(1)
 
@@ -65,7 +65,7 @@ def fold_in(key, number):
 
 
 def drawn(key, count):
-    """Return what `jax.random` is to make of a key of two words, by the name of the function."""
+    """Return the expected results of `jax.random` for a key of two words, by function name."""
     numbers = {"bits": bits(key, count), "uniform": uniform(key, count)}
     return {**numbers, "split": split(key, 3), "fold_in": fold_in(key, 7)}
 

@@ -1,4 +1,4 @@
-"""How long a loop takes, on each device alone and then on all at once, warmed up and repeated.
+"""The duration of a loop, on each device alone and then on all at once, warmed up and repeated.
 
 The rule to know: the loop runs on the device, and the number of rounds is an argument for each
 device. So one program is compiled, warmed up, calibrated and measured; and a device with zero
@@ -19,29 +19,29 @@ import jax
 import numpy as np
 
 ALONE, TOGETHER = 3, 5
-"""How often is measured: each device alone, and all at once."""
+"""Number of measurements: of each device alone, and of all at once."""
 
 LASTS_S = {"cpu": 0.02}
-"""How long one measurement lasts at least, by platform; on others `LONG_S`."""
+"""Minimum seconds of one measurement, by platform; on others `LONG_S`."""
 
 LONG_S = 0.1
-"""Seconds beside which the start of a program (0.1 to 1 ms) is little."""
+"""Seconds compared with which the start of a program (0.1 to 1 ms) is short."""
 
 MOST_ROUNDS = 2**20
 
 
 @dataclass
 class Timing:
-    """What was measured of one loop, in seconds of one round."""
+    """The measurements of one loop, in seconds per round."""
 
     alone: list[list[float]] = field(default_factory=list)
-    """For each device, what each repeat took while the others waited."""
+    """For each device, the seconds of each repeat while the others waited."""
     together: list[float] = field(default_factory=list)
-    """What each repeat took until the last device was done."""
+    """The seconds of each repeat until the last device was done."""
     rounds: int = 0
     """Rounds that every device made since the first `x`."""
     sample: Any = None
-    """The small part of the last `x`: an array cut over the devices."""
+    """The small part of the last `x`: an array sharded over the devices."""
 
     @property
     def best(self) -> list[float]:
@@ -67,10 +67,10 @@ def measure(
     Args:
         loop: A loop, not jitted; its `x` is donated, so it is needed in memory once or twice.
         arguments: Abstract `times`, then `x` and what else it takes, on the devices.
-        platform: Where this is, for how long a measurement should last.
-        alone: Whether devices are measured by themselves too; not where they work together.
-        agree: Returns the seconds that decide on the number of rounds, from those of this host;
-            several hosts need the same ones, for all make equally many rounds.
+        platform: The platform, which decides the minimum duration of a measurement.
+        alone: True to measure each device alone as well; False if the devices work together.
+        agree: Function from this host's seconds to those that decide the number of rounds, which
+            must be the same on all hosts.
     """
     times, x, *others = arguments
     compiled = jax.jit(loop, donate_argnums=1)
@@ -78,7 +78,7 @@ def measure(
     timing = Timing()
 
     def run(often: np.ndarray) -> float:
-        """Return the seconds until every device has made as many rounds as it is told."""
+        """Return the seconds until every device has made its number of rounds."""
         nonlocal x
         counts = jax.make_array_from_callback(often.shape, times.sharding, lambda at: often[at])
         jax.block_until_ready((counts, x, *others))
@@ -87,14 +87,14 @@ def measure(
         return time.perf_counter() - began
 
     def quickest(often: np.ndarray) -> float:
-        """Return the shorter of two runs: the host holds up one now and then."""
+        """Return the seconds of the shorter of two runs, because the host may delay one."""
         return min(run(often), run(often))
 
     run(everyone)
     rounds, done = 1, 1
     while (passed_s := agree(quickest(rounds * everyone))) < least_s and rounds < MOST_ROUNDS:
         done += 2 * rounds
-        target = int(rounds * least_s / passed_s) + 1  # short runs overrate what a round takes
+        target = int(rounds * least_s / passed_s) + 1  # short runs overestimate a round
         rounds = min(MOST_ROUNDS, max(2 * rounds, min(16 * rounds, target)))
     timing.together = [run(rounds * everyone) / rounds for _ in range(TOGETHER)]
     for own in np.eye(len(everyone), dtype=np.int32) if alone else ():

@@ -1,4 +1,4 @@
-"""The grid of chips that a slice is: its sides, its wraparound links, and ways along them.
+"""The grid of chips in a slice: its sides, its wraparound links, and paths along them.
 
 The rule to know: a chip is connected with the next one on each axis. An axis is a ring where a link
 joins its ends: of v5e and v6e an axis of 16 chips, of v4, v5p and TPU7x every axis of a slice of
@@ -15,19 +15,19 @@ PLANES, CUBES = ("v5e", "v6e"), ("v4", "v5p", "tpu7x")
 
 
 def has_places(devices):
-    """Return whether devices say where they are; virtual ones do not."""
+    """Return whether devices report their coordinates; virtual ones do not."""
     return all(hasattr(device, "core_on_chip") for device in devices)
 
 
 def sides(devices):
-    """Return how many chips the devices span along x, y and z."""
+    """Return the number of chips that the devices span along x, y and z."""
     return [
         max(axis) - min(axis) + 1 for axis in zip(*(one.coords for one in devices), strict=True)
     ]
 
 
 def rings(device_kind, lengths):
-    """Return for each axis whether its ends are joined, or null where no document says it."""
+    """Return for each axis whether its ends are joined, or None if that is not documented."""
     generation = tpus.find_by_device_kind(device_kind)
     name = generation.name if generation else ""
     if name in PLANES:
@@ -38,7 +38,7 @@ def rings(device_kind, lengths):
 
 
 def hops(one, other, lengths, joined):
-    """Return how many links are between two chips, from their coordinates."""
+    """Return the number of links between two chips, from their coordinates."""
     ways = 0
     for start, end, length, ring in zip(one, other, lengths, joined, strict=True):
         direct = abs(start - end)
@@ -47,7 +47,7 @@ def hops(one, other, lengths, joined):
 
 
 def longest(order, lengths, joined):
-    """Return the most links from a device to the next one in an order, and to the first."""
+    """Return the maximum number of links from a device to the next in an order, as in a ring."""
     following = [*order[1:], order[0]]
     return max(
         hops(one.coords, other.coords, lengths, joined)
@@ -56,10 +56,10 @@ def longest(order, lengths, joined):
 
 
 def links(devices):
-    """Return each link as the places of the two devices that it joins.
+    """Return each link as the indices of the two devices that it joins.
 
-    Devices that do not say where they are count as a ring. Of several devices on a chip one stands
-    for it, and links are those within a slice.
+    Devices without coordinates count as a ring. One device represents a chip that has several, and
+    only links within a slice are returned.
     """
     count = len(devices)
     if not has_places(devices):

@@ -1,7 +1,7 @@
 """A profiler trace, recorded in a temporary folder and read back.
 
 The rule to know: a trace is a folder `plugins/profile/TIME/` with `HOST.xplane.pb`, which XProf
-reads, and `perfetto_trace.json.gz`, which is made from it on request.
+reads, and `perfetto_trace.json.gz`, which is generated from it on request.
 Source: https://docs.jax.dev/en/latest/profiling.html
 """
 
@@ -23,20 +23,20 @@ FIT = Hint.see(
 
 
 class Trace(NamedTuple):
-    """What a recorded trace holds."""
+    """The content of a recorded trace."""
 
     sizes: dict[str, int]
-    """Bytes of each kind of file; 0 where it is missing."""
+    """Bytes of each kind of file; 0 if it is missing."""
     events: list[tuple[str, str]]
     """Names of process and event in the JSON, such as `/host:CPU` and `PjitFunction(work)`."""
     planes: list[tuple[str, str]] | None
-    """The same in the other file, by plane; null where this JAX cannot read it."""
+    """The same in the other file, by plane; None if this JAX cannot read it."""
 
 
 def record(work):
-    """Return the trace of what `work()` does.
+    """Return the trace of `work()`.
 
-    Python calls are not traced: JAX 0.6 would import TensorFlow for that, where it is installed.
+    Python calls are not traced, because JAX 0.6 would import TensorFlow for that if installed.
     """
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level, options.host_tracer_level = 0, 2
@@ -47,7 +47,7 @@ def record(work):
 
 
 def read(folder):
-    """Return what the trace in a folder holds."""
+    """Return the content of the trace in a folder."""
     paths = {kind: next(iter(folder.rglob(f"*{kind}")), None) for kind in (SPACE, PERFETTO)}
     sizes = {kind: path.stat().st_size if path else 0 for kind, path in paths.items()}
     space, perfetto = paths.values()
@@ -66,7 +66,7 @@ def from_json(path):
 
 def from_space(path):
     """Return plane and name of each event in an `.xplane.pb`."""
-    if jax.profiler.ProfileData is None:  # JAX 0.6 where it was built without
+    if jax.profiler.ProfileData is None:  # JAX 0.6 built without it
         return None
     planes = jax.profiler.ProfileData.from_file(str(path)).planes
     return [(plane.name, event.name)
@@ -74,7 +74,7 @@ def from_space(path):
 
 
 def marks(events, mark):
-    """Return how often a mark is among some events."""
+    """Return the number of events with the name of a mark."""
     return sum(event == mark for _, event in events)
 
 

@@ -1,4 +1,4 @@
-"""Large arrays sent to devices and fetched back, each time with new bits, and how long that took.
+"""Large arrays sent to devices and fetched back, each time with new bits, and the rates.
 
 The rule to know: `np.asarray(x)` caches what it fetched, so each `x` is fetched once, and a new one
 is sent for each repeat. A CPU device may use the memory of a NumPy array instead of copying it.
@@ -20,17 +20,17 @@ WIDTH = 128
 """Numbers in a row."""
 
 REPEATS = 4
-"""The first one is not timed: it makes room in memory."""
+"""Number of repeats; the first one is not timed, because it allocates memory."""
 
 
 @dataclass
 class Trips:
-    """What was seen of the repeats; rates are in GB/s (10**9 bytes), and none is of no copy."""
+    """The results of the repeats; rates are in GB/s (10**9 bytes), only of transfers that copy."""
 
     to_device: list[float] = field(default_factory=list)
     to_host: list[float] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
-    """For each device, when other bits arrived; an empty text where none did."""
+    """For each device, the repeats in which other bits arrived, or an empty text."""
     returned: int = 0
     """Repeats whose array came back bit for bit."""
 
@@ -38,7 +38,7 @@ class Trips:
 def fingerprint(x):
     """Return a sum `uint32[1]` that changes with each bit and each place of `x: uint32[1, r, w]`.
 
-    Rows of 128 numbers lie on a TPU as they lie in NumPy: nothing but the way is measured.
+    Rows of 128 numbers have the same layout on a TPU and in NumPy, so only the transfer is timed.
     """
     rows, columns = (jax.lax.broadcasted_iota(jnp.uint32, x.shape, axis) for axis in (1, 2))
     odd = 2 * (rows * WIDTH + columns) + 1
@@ -46,7 +46,7 @@ def fingerprint(x):
 
 
 def send(array, sharding):
-    """Return a NumPy array as a JAX array, when it has arrived."""
+    """Return a NumPy array as a JAX array, once it has arrived."""
     return jax.block_until_ready(jax.device_put(array, sharding))
 
 
@@ -56,11 +56,11 @@ def fetch(x):
 
 
 def travel(program, like):
-    """Send arrays `uint32[d, r, w]` like an abstract one, look at them there, and fetch them back.
+    """Send arrays `uint32[d, r, w]` like an abstract one, fingerprint them, and fetch them back.
 
     Args:
         program: The jitted fingerprint of each device's part.
-        like: Shape and sharding: a part for each device.
+        like: An abstract array with the shape and the sharding, one part for each device.
     """
     devices, trips = row(like), Trips()
     wrong = {label(device): [] for device in devices}
@@ -91,14 +91,14 @@ def travel(program, like):
 
 
 def room(shape):
-    """Return memory for `uint32[d, r, w]` that begins where a CPU device can use it as it is."""
+    """Return memory for `uint32[d, r, w]`, so aligned that a CPU device needs no copy."""
     bytes_ = np.empty(4 * math.prod(shape) + 64, np.uint8)
     start = -bytes_.ctypes.data % 64
     return bytes_[start : start + 4 * math.prod(shape)].view(np.uint32).reshape(shape)
 
 
 def shares_memory(array, x):
-    """Return whether a part of `x` on a CPU device lies in the memory of a NumPy array."""
+    """Return whether a part of `x` on a CPU device is in the memory of a NumPy array."""
     start, end = array.ctypes.data, array.ctypes.data + array.nbytes
     return any(
         shard.device.platform == "cpu" and start <= shard.data.unsafe_buffer_pointer() < end

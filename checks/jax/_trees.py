@@ -1,4 +1,4 @@
-"""A tree of arrays as a model and its optimizer hold it, and how two of them differ."""
+"""A tree of arrays like that of a model and its optimizer, and the differences of two trees."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""What a device computes in every round of endurance: one kind of work for each unit.
+"""The work of a device in every round of endurance, with one kind of work for each unit.
 
 The rule to know: each input is 32 random bits, and results are compared as bits. So every kind of
 work turns the bits into its own numbers, and returns numbers of 32 bits.
@@ -14,13 +14,13 @@ from tpustarter.checks.jax import _matmul_types
 
 
 def mapped(function, devices):
-    """Return a function of arrays cut over a row of devices; each device works by itself."""
+    """Return a function of arrays sharded over a row of devices; each device works by itself."""
     mesh = Mesh(np.array(devices), ("d",))
     return jax.shard_map(function, mesh=mesh, in_specs=P("d"), out_specs=P("d"), check_vma=False)
 
 
 def scatter(numbers):
-    """Return other numbers `uint32`, each once, that look like random ones."""
+    """Return numbers `uint32` mapped one to one to others that look random."""
     numbers = numbers * jnp.uint32(0x9E3779B1)
     return numbers ^ (numbers >> 15)
 
@@ -54,7 +54,7 @@ def int8(own):
 
 
 def functions(own):
-    """Return what the vector unit makes of each number, `float32[n / 2, n / 2]`."""
+    """Return functions of each number by the vector unit, `float32[n / 2, n / 2]`."""
     x = corner(own)
     return jnp.exp(-jnp.abs(x)) + jnp.tanh(x) * jax.lax.rsqrt(1 + x * x) + jnp.log1p(jnp.abs(x))
 
@@ -81,7 +81,7 @@ WORK = {
 
 
 def done_by(device):
-    """Return the names in `WORK` that a device does without a cast."""
+    """Return the names in `WORK` of the kinds that a device does without a cast."""
     native = _matmul_types.native(device)
     return [name for name, make in WORK.items() if make is not int8 or "int8" in native]
 
@@ -89,7 +89,7 @@ def done_by(device):
 def one_round(number, bits, names):
     """Return the results of a round as `uint32` arrays, in the order of their names.
 
-    The barrier keeps a compiler from making one result twice, in two ways: to keep and to compare.
+    The barrier keeps a compiler from computing a result twice in two ways, to keep and to compare.
     """
     own = jax.lax.dynamic_index_in_dim(bits, number & 1, keepdims=False)
     results = [jax.lax.bitcast_convert_type(WORK[name](own), jnp.uint32) for name in names]
@@ -97,7 +97,7 @@ def one_round(number, bits, names):
 
 
 def different(results, reference, place):
-    """Return for each kind how many numbers differ from those at a place of `reference`."""
+    """Return for each kind the count of numbers that differ from a place of `reference`."""
     expected = [
         jax.lax.dynamic_index_in_dim(array[0], place, keepdims=False) for array in reference
     ]
@@ -106,12 +106,12 @@ def different(results, reference, place):
 
 
 def kept(results, last, place):
-    """Return `last: uint32[1, 2, ...]` of each kind with what was found put at its place."""
+    """Return `last: uint32[1, 2, ...]` of each kind with the results put at a place."""
     pairs = zip(results, last, strict=True)
     return [jax.lax.dynamic_update_index_in_dim(array, new[None], place, 1) for new, array in pairs]
 
 
 def checksum(reference):
-    """Return a number that any change of one of the numbers changes, and others most likely."""
+    """Return a number that changes with any one of the numbers, and most likely with several."""
     places = jnp.arange(reference.size, dtype=jnp.uint32)
     return jnp.sum(scatter(scatter(reference.reshape(-1)) + places), dtype=jnp.uint32)

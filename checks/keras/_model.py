@@ -35,6 +35,6 @@ def reference(x, y):
 
 
 def off(actual, expected):
-    """Return by how much an array is off, relative to the largest number expected."""
+    """Return the largest error of an array, relative to the largest number expected."""
     expected = np.asarray(expected, np.float64)
     return float(np.abs(np.asarray(actual, np.float64) - expected).max() / np.abs(expected).max())

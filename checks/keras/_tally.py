@@ -10,8 +10,8 @@ AGAIN = Hint.run(
 def tally(code, name, differences, hint=AGAIN):
     """Yield how many parts are as expected, then each that is not.
 
-    `differences` says for each part, by its entity such as `device:5`, how it differs from what
-    was expected; an empty text where it does not.
+    `differences` has, for the entity of each part such as `device:5`, how it differs from what was
+    expected, or an empty text.
     """
     whole = list(differences.values()).count("")
     yield compare(code, name, whole, len(differences), hint=hint)

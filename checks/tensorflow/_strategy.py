@@ -1,7 +1,7 @@
 """The strategy that runs one program on every device of this run: a TPU's, or CPU devices.
 
 The rule to know: `TPUClusterResolver(tpu="local")` means the chips of this machine. Without "local"
-the resolver needs the name of a TPU elsewhere, and raises `Please provide a TPU Name`.
+the resolver needs the name of a remote TPU, and raises `Please provide a TPU Name`.
 """
 
 import functools
@@ -13,7 +13,7 @@ from tpustarter.probe.target import target
 
 @functools.cache
 def on_all_devices():
-    """Return a TPUStrategy where this run is on a TPU, else a MirroredStrategy of CPU devices."""
+    """Return a TPUStrategy if this run is on a TPU, else a MirroredStrategy of CPU devices."""
     if target().platform == "tpu":
         return tf.distribute.TPUStrategy(initialised())
     devices = tf.config.list_logical_devices("CPU")
@@ -22,7 +22,7 @@ def on_all_devices():
 
 @functools.cache
 def initialised():
-    """Return the resolver of this machine's TPU, whose memory was cleared, once a process."""
+    """Initialize this machine's TPU once per process, clearing its memory; return its resolver."""
     resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
     tf.config.experimental_connect_to_cluster(resolver)
     tf.tpu.experimental.initialize_tpu_system(resolver)
@@ -35,5 +35,5 @@ def replica():
 
 
 def local_results(strategy, values):
-    """Return what each replica of this process has, as NumPy arrays."""
+    """Return the values of this process's replicas, as NumPy arrays."""
     return [value.numpy() for value in strategy.experimental_local_results(values)]

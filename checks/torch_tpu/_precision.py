@@ -1,4 +1,4 @@
-"""How exactly a float32 matmul was computed, read off its results.
+"""The precision of a float32 matmul, determined from its results.
 
 Only one term of each element is not zero, so the rounding of the operands shows, and not the order
 in which a device adds. Numbers with an evenly spread logarithm, rounded to `p` significant bits,
@@ -38,5 +38,5 @@ def relative_error(product, x, y):
 
 
 def classify(error):
-    """Return which arithmetic makes such an error."""
+    """Return the kind of arithmetic that makes such an error."""
     return next(kind for kind, limit in CLASSES.items() if error <= limit)

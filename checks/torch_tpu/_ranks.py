@@ -1,7 +1,7 @@
 """One process for each device, as TorchTPU requires, because a process is bound to one device.
 
 Only the standard spawn of torch is used, so on the CPU the same code runs with Gloo. The functions
-that do the work are arguments, because a spawned process shares nothing with the one that made it.
+that do the work are arguments, because a spawned process shares nothing with its parent.
 """
 
 import os
@@ -41,7 +41,7 @@ def _spawned(work, count, device, arguments):
 
 
 def _rank(rank, count, device, port, folder, work, arguments):  # noqa: PLR0917  what spawn hands over
-    """Be one rank: join the others, work, and leave the results in a file."""
+    """Run one rank: join the others, work, and write the results to a file."""
     os.environ.update(
         RANK=str(rank),
         LOCAL_RANK=str(rank),

@@ -4,7 +4,7 @@ import re
 
 
 def requirement(package, name):
-    """Return the versions of `name` that a distribution asks for, such as `>=0.0.50`, or None."""
+    """Return the versions of `name` that a distribution requires, such as `>=0.0.50`, or None."""
     for line in package.requires or ():
         match = re.fullmatch(r"([\w.-]+)\s*\(?([^;()\[\]]*)\)?\s*(;.*)?", line)
         if match and re.sub(r"[-_.]+", "-", match[1]).lower() == name:
@@ -19,7 +19,7 @@ def numbers(version):
 
 
 def lies_within(version, limits):
-    """Tell whether a version satisfies `limits` such as `>=2.11.0,<=2.15.0`.
+    """Return whether a version satisfies `limits` such as `>=2.11.0,<=2.15.0`.
 
     Only `>=`, `<=`, `>`, `<`, `==` and `!=` are understood; others raise ValueError.
     """

@@ -18,7 +18,7 @@ OPTIONAL = (
     "float64", "complex128", "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2",
     "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu", "complex32",
 )  # fmt: skip
-"""Types that PyTorch has, and that PyTorch/XLA or a device may refuse or hold otherwise."""
+"""PyTorch's types that PyTorch/XLA or a device may refuse, or may represent differently."""
 
 LOSSY = {"cpu": ("complex128",), "gpu": ("complex128",), "tpu": ("complex128", "float64")}
 """Types that are known to come back changed, by platform; PyTorch/XLA 2.9 drops the imaginary part
@@ -29,7 +29,7 @@ KEEP = {
     "float64": "keep float64 on the CPU, because a TPU computes with float32 and smaller types",
 }
 NOT_IN_NUMPY = ("bfloat16", "float8", "complex32")
-"""Beginnings of the names of types that NumPy has no name for."""
+"""Prefixes of the names of types that NumPy lacks."""
 
 INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
@@ -82,7 +82,7 @@ def difference(sent, back):
 
 
 def is_nan(tensor):
-    """Return which numbers of a CPU tensor are NaN, two answers for a complex number."""
+    """Return a mask of the NaNs in a CPU tensor, with two values for a complex number."""
     parts = torch.view_as_real(tensor) if tensor.is_complex() else tensor
     return torch.isnan(parts.to(torch.float64))
 

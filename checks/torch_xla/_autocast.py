@@ -18,7 +18,7 @@ def numbers(device, *shape):
 
 
 def halves(device):
-    """Return what documented operations make of float32 inputs; bfloat16 is expected."""
+    """Return the results of documented operations on float32 inputs; bfloat16 is expected."""
     x, image = numbers(device, 4, 4), numbers(device, 1, 2, 8, 8)
     return {
         "matmul": x @ x,
@@ -33,7 +33,7 @@ def halves(device):
 
 
 def floats(device):
-    """Return what documented operations make of bfloat16 inputs; float32 is expected."""
+    """Return the results of documented operations on bfloat16 inputs; float32 is expected."""
     x, labels = numbers(device, 4, 4).to(torch.bfloat16), torch.arange(4).to(device)
     return {
         "log_softmax": functional.log_softmax(x, -1),
@@ -46,7 +46,7 @@ def floats(device):
 
 
 def widest(device):
-    """Return what documented operations make of a bfloat16 and a float32 input."""
+    """Return the results of documented operations on a bfloat16 and a float32 input."""
     x = numbers(device, 4, 4)
     half = x.to(torch.bfloat16)
     return {"cat": torch.cat([half, x]), "stack": torch.stack([half, x])}
@@ -71,7 +71,7 @@ def step(device, autocast):
 
 
 def other(tensor, expected):
-    """Return the dtype of a tensor where it is not the expected one."""
+    """Return the dtype of a tensor if it is not the expected one, else an empty text."""
     found = str(tensor.dtype)
     return "" if found == expected else found.removeprefix("torch.")
 

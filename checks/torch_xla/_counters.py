@@ -17,9 +17,9 @@ EXECUTED = "ExecuteTime"
 FETCHED = "TransferFromDeviceTime"
 """Transfers from a device to the host."""
 FALLBACK = "aten::"
-"""How counters of operations begin that ran on the host in place of the device."""
+"""Prefix of the counters of operations that ran on the host instead of the device."""
 READ = "aten::_local_scalar_dense"
-"""What `.item()` is counted as: one number is read, and nothing is computed on the host."""
+"""Counter of `.item()`, which reads one number and computes nothing on the host."""
 
 
 def all_counts():
@@ -35,7 +35,7 @@ def finish():
 
 
 def counted(action):
-    """Return what `action()` returns, and a `Counter` of what was counted until it had ended."""
+    """Return the result of `action()`, and a `Counter` of everything counted until its end."""
     xm.wait_device_ops()
     before = all_counts()
     result = action()
@@ -44,6 +44,6 @@ def counted(action):
 
 
 def fallbacks(counts):
-    """Return the operations among the counted that ran on the host, as one text."""
+    """Return the counted operations that ran on the host, as one text."""
     names = (name for name in counts if name.startswith(FALLBACK) and name != READ)
     return ", ".join(sorted(names))

@@ -1,7 +1,7 @@
-"""A small program of a user's: prints, as JSON, what PyTorch/XLA made of its debug variables.
+"""A small user program that prints, as JSON, the effects of PyTorch/XLA's debug variables.
 
-The rule to know: it runs as a process of its own, because the variables must be set before
-torch_xla is imported, and imports nothing of this project.
+The rule to know: it runs in its own process, because the variables must be set before torch_xla is
+imported, and imports nothing from this project.
 """
 
 import json
@@ -13,7 +13,7 @@ from torch_xla.debug import metrics
 
 
 def executions():
-    """Return how many programs the device has executed by now."""
+    """Return the number of programs that the device has executed so far."""
     xm.wait_device_ops()
     return (metrics.metric_data("ExecuteTime") or [0])[0]
 

@@ -10,7 +10,7 @@ LIMIT_S = 120
 
 
 def facts_of(source, variables, folder):
-    """Return what the program printed under these variables, and what it left in a folder."""
+    """Return the facts that the program printed under these variables, and the files it left."""
     program = folder / "program.py"
     program.write_text(source, encoding="utf-8")
     env = {name: value for name, value in os.environ.items() if name not in ALL}
@@ -34,11 +34,11 @@ ALL = (
     "XLA_IR_DEBUG", "XLA_HLO_DEBUG", "XLA_SAVE_TENSORS_FILE", "XLA_SAVE_TENSORS_FMT",
     "XLA_METRICS_FILE", "XLA_SYNC_WAIT",
 )  # fmt: skip
-"""The variables of the old guide, none of which a user's environment may bring in."""
+"""The variables of the old guide, none of which may come from the user's environment."""
 
 
 def table(facts):
-    """Yield for each variable what it did, what it does in 2.9.0, and which advice goes with it."""
+    """Yield for each variable its effect, its effect in 2.9.0, and the advice."""
     plain, graph, types = facts["plain"], facts["graph"], facts["types"]
     notice = ", with a notice that it is deprecated"
 
@@ -72,7 +72,7 @@ def table(facts):
 
 
 def lines(facts):
-    """Return where the program's source lines appeared."""
+    """Return the places where the program's source lines appeared."""
     places = [name for name in ("graph", "HLO") if facts[f"lines in the {name}"]]
     return " and ".join(f"the {name}" for name in places) or "neither"
 

@@ -1,4 +1,4 @@
-"""Saves the state of a training run to a file and loads it again, in the ways that people use."""
+"""Saves the state of a training run to a file and loads it again, in the usual ways."""
 
 import tempfile
 from pathlib import Path
@@ -26,7 +26,7 @@ def by_torch_save(state, path):
 
 
 def by_torch_save_as_it_is(state, path):
-    """Save with PyTorch's function, tensors on their device: they come back to an XLA device."""
+    """Save with PyTorch's function, leaving tensors on their XLA device, to which they return."""
     torch.save(state, path)
 
 

@@ -23,7 +23,7 @@ def input_types(tensor):
 
 
 def output_types(tensor):
-    """Return the types that a graph gives back, such as `["f32"]`."""
+    """Return the types that a graph returns, such as `["f32"]`."""
     entry = re.search(r"^ENTRY .*\) -> \((.*)\) {", text(tensor), re.MULTILINE)
     return re.findall(r"(\w+)\[", entry[1]) if entry else []
 
@@ -34,6 +34,6 @@ def dots(*tensors):
 
 
 def precision(*tensors):
-    """Return the precision that a graph's products ask the compiler for, such as `{"highest"}`."""
+    """Return the precisions that a graph's products request, such as `{"highest"}`."""
     found = (re.search(r"operand_precision=\{(\w+),\w+\}", line) for line in dots(*tensors))
     return {match[1] if match else "default" for match in found}

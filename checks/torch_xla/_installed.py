@@ -1,4 +1,4 @@
-"""Packages beside torch_xla in this Python, the chips of this machine, and whether they fit."""
+"""Compatibility of torch_xla with other packages in this Python, and with this machine's chips."""
 
 from torch_xla._internal import tpu
 
@@ -18,7 +18,7 @@ NEWER = Hint(
 
 
 def libtpu(packages, *, on_tpu):
-    """Return how libtpu fits what `torch_xla[tpu]` asks for; without a TPU it is not needed."""
+    """Return the finding on libtpu and `torch_xla[tpu]`'s pin; without a TPU it is not needed."""
     code, name = "XLA-VERSIONS-LIBTPU", "libtpu"
     xla, part = packages.get("torch-xla"), packages.get("libtpu")
     asked = _versions.specifier_for(xla, "libtpu", "tpu") if xla else None
@@ -34,7 +34,7 @@ def libtpu(packages, *, on_tpu):
 
 
 def imported(installed, own):
-    """Return whether the imported module is the installed one, and not another on the path."""
+    """Return the finding that the imported module is the installed one, not another on the path."""
     same = own.split("+")[0] == installed.split("+")[0]
     code, name = "XLA-VERSIONS-IMPORTED", "torch_xla as its metadata says"
     verdict, hint = ("ok", None) if same else ("warn", SHADOW)
@@ -42,7 +42,7 @@ def imported(installed, own):
 
 
 def chips():
-    """Return whether torch_xla counts the chips on PCI: it has a list of those that it knows."""
+    """Return the finding that torch_xla, which has a list of chips, counts all chips on PCI."""
     present = len(host.list_chips(host.Machine(root=target().root, uid=target().uid)))
     counted = tpu.num_available_chips()
     verdict, hint = ("warn", NEWER) if counted < present else ("ok", None)

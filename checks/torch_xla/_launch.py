@@ -31,7 +31,7 @@ def sync_in_turn():
 
 
 def on_every_device(body, *arguments):
-    """Return by rank what `body(rank, *arguments)` gave: NumPy arrays by name, or nothing.
+    """Return by rank the results of `body(rank, *arguments)`: NumPy arrays by name, or nothing.
 
     `body` is a function that a new process can import by its name. Its results come back in files,
     because `torch_xla.launch` returns none.
@@ -45,7 +45,7 @@ def on_every_device(body, *arguments):
 
 
 def one_rank(rank, folder, body, arguments):
-    """Run `body` as one rank, and write what it gives to a file that is named after the rank."""
+    """Run `body` as one rank, and write its results to a file that is named after the rank."""
     results = body(rank, *arguments)
     world = np.array(xr.world_size())
     np.savez(Path(folder) / f"{rank}.npz", world=world, **results)

@@ -22,7 +22,7 @@ DOCUMENTED = {
     platform: dict(zip(NAMES, kinds, strict=True))
     for platform, kinds in jax_precision.DOCUMENTED.items()
 }
-"""What each precision means, by platform. Source, for TPUs:
+"""The meaning of each precision, by platform. Source, for TPUs:
 https://docs.pytorch.org/xla/master/tutorials/precision_tutorial.html"""
 
 AGAIN = (
@@ -40,12 +40,12 @@ TEACH = {
     " matmul, gives float32 accuracy but is slower",
     "float32": "on a TPU the default is off by about 2e-03: `tpustarter learn pytorch/precision`",
 }
-"""What to know about the arithmetic that plain code gets."""
+"""Hints on the arithmetic of code without an explicit precision."""
 
 
 @contextlib.contextmanager
 def setting(name):
-    """Compile what is pending, then let graphs be compiled at a precision until the end."""
+    """Compile pending graphs, then compile graphs at a precision until the context ends."""
     torch_xla.sync()
     before = backends.get_mat_mul_precision()
     backends.set_mat_mul_precision(name)
@@ -62,7 +62,7 @@ def on_device(pair, device):
 
 
 def judge(name, kind, documented):
-    """Return a finding that fails where arithmetic is coarser than documented."""
+    """Return a finding that fails if arithmetic is coarser than documented."""
     code, what = f"XLA-PRECISION-{name.upper()}", f"arithmetic, {name} precision"
     if kind == documented:
         return Finding(code, what, "ok", kind, documented)
@@ -75,7 +75,7 @@ def judge(name, kind, documented):
 
 
 def measure(name, kind, error):
-    """Return the error of a dense product, which fails where no such arithmetic explains it."""
+    """Return the error of a dense product, which fails if its arithmetic does not explain it."""
     code, what = f"XLA-PRECISION-{name.upper()}-ERROR", f"relative error, {name} precision"
     value, limit = float(f"{error:.2g}"), CLASSES[kind] + SUM_ERROR
     if error <= limit:

@@ -13,7 +13,7 @@ XLA_NAMES = {
     "bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int32": "s32", "int64": "s64",
     "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64", "complex64": "c64",
 }  # fmt: skip
-"""Types of PyTorch, and what XLA calls them."""
+"""PyTorch's types, and XLA's names for them."""
 
 REAL = [name for name in XLA_NAMES if name != "complex64"]
 PAIRS = [(one, other) for one in REAL for other in REAL]
@@ -27,10 +27,10 @@ WITH_NUMBER = {
     "x * True": lambda x: x * True,
     "x / 2": lambda x: x / 2,
 }
-"""Operations on a tensor and a number of Python."""
+"""Operations on a tensor and a Python number."""
 
 REDUCTIONS = {"sum": torch.sum, "prod": torch.prod, "argmax": torch.argmax, "any": torch.any}
-"""Operations that may give another dtype than that of their tensor."""
+"""Operations that may return a dtype other than their tensor's."""
 
 
 def tensor(name):
@@ -41,7 +41,7 @@ def tensor(name):
 def difference(operation, device, *names):
     """Return how the dtype of an operation differs on the device, or an empty text.
 
-    What the CPU refuses is not compared.
+    Operations that the CPU refuses are not compared.
     """
     inputs = [tensor(name) for name in names]
     try:
@@ -57,7 +57,7 @@ def difference(operation, device, *names):
 
 
 def first_difference(operation, device, cases):
-    """Return how often an operation differs, with the first case, or an empty text."""
+    """Return the count of cases in which an operation differs, with the first, or an empty text."""
     texts = [difference(operation, device, *names) for names in cases]
     wrong = [text for text in texts if text]
     return f"{len(wrong)} of {len(texts)}: {wrong[0]}" if wrong else ""

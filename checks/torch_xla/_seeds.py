@@ -30,7 +30,7 @@ def state(device):
 
 @contextlib.contextmanager
 def kept(devices):
-    """Give every device and torch's own generator back the state they had."""
+    """Restore the generators of every device and of torch itself afterwards."""
     before, host = [state(device) for device in devices], torch.get_rng_state()
     try:
         yield
@@ -41,7 +41,7 @@ def kept(devices):
 
 
 def surroundings(seed, drawn, draw):
-    """Yield what one seed gives on other devices, after a sync, and on the CPU."""
+    """Yield the effects of one seed on other devices, after a sync, and on the CPU."""
     device, first = next(iter(drawn.items()))
     same = sum(torch.equal(first, numbers) for numbers in drawn.values())
     hint = EACH if same > 1 else None

@@ -1,4 +1,4 @@
-"""One program for all devices: XLA shards it, and the checks look at what each device holds.
+"""One program for all devices, which XLA shards, and the shards that each device holds.
 
 The rule to know: `use_spmd()` holds for the whole process, so that only checks with `OWN_PROCESS`
 import this.
@@ -14,12 +14,12 @@ import torch_xla.distributed.spmd as xs
 import torch_xla.runtime as xr
 
 WRAPPED = "_orig_module."
-"""How names of parameters begin in a model that is wrapped for FSDP."""
+"""Prefix of the names of parameters in a model that is wrapped for FSDP."""
 
 
 @contextlib.contextmanager
 def all_devices(axis):
-    """Give the device that stands for all, and a mesh of one axis over them."""
+    """Yield the device that represents all devices, and a mesh of one axis over them."""
     xr.use_spmd()
     try:
         count = xr.global_runtime_device_count()
@@ -29,10 +29,10 @@ def all_devices(axis):
 
 
 def shards(tensor):
-    """Return what each device of this process holds of a tensor, as NumPy arrays by device."""
+    """Return the shard of a tensor on each device of this process, as NumPy arrays by device."""
     torch_xla.sync(wait=True)  # without, the shards of a pending tensor are sometimes not there
     tensor = xs.wrap_if_sharded(tensor.detach())
-    if not isinstance(tensor, xs.XLAShardedTensor):  # XLA replicates what nobody shards
+    if not isinstance(tensor, xs.XLAShardedTensor):  # XLA replicates unsharded tensors
         return {f"device:{n}": whole(tensor) for n in range(xr.addressable_runtime_device_count())}
     return {
         f"device:{shard.shard_device.partition(':')[2]}": shard.data.cpu().numpy()
@@ -41,7 +41,7 @@ def shards(tensor):
 
 
 def unsharded(model):
-    """Return for each parameter how much of it a device holds, where that is more than a shard."""
+    """Return for each parameter its size on a device if larger than a shard, or an empty text."""
     lost, count = {}, xr.global_runtime_device_count()
     for name, parameter in model.named_parameters():
         held = max(numbers.size for numbers in shards(parameter).values())
@@ -71,7 +71,7 @@ def copies_lost(held, expected):
 
 
 def described(numbers, expected):
-    """Return how an array differs from the one expected, as text; empty where it does not."""
+    """Return how an array differs from the expected one, or an empty text."""
     if numbers.shape != expected.shape:
         return f"shape {list(numbers.shape)}, expected {list(expected.shape)}"
     wrong = int((numbers != expected).sum())

@@ -2,7 +2,7 @@
 
 The rule to know: inputs, weights and targets are small whole numbers, so that all products of the
 first step are exact in bfloat16 and all sums in float32, whatever a TPU's matmul rounds to. Only
-with a batch that is no power of two does the mean round. So one step has one right answer.
+with a batch that is not a power of two is the mean rounded. So one step has one right answer.
 """
 
 import math
@@ -41,7 +41,7 @@ class Model(torch.nn.Module):
 
 
 def hidden_for(devices):
-    """Return a width of the hidden layer that every device can have an equal part of."""
+    """Return a width of the hidden layer that divides equally over the devices."""
     return HIDDEN * math.ceil(devices / HIDDEN)
 
 
@@ -85,7 +85,7 @@ def reference(x, y, hidden=HIDDEN):
 
 
 def differences(actual, expected):
-    """Return for each parameter how it differs from `expected` beyond rounding, else nothing."""
+    """Return for each parameter how it differs from `expected` beyond rounding, or empty text."""
     lost = {}
     for name, numbers in expected.items():
         error = np.abs(actual[name] - numbers).max() / max(1, np.abs(numbers).max())
@@ -94,7 +94,7 @@ def differences(actual, expected):
 
 
 def same_loss(code, actual, expected, hint):
-    """Return the finding that a loss is that of the reference, within float32 rounding."""
+    """Return the finding that a loss equals the reference's, within float32 rounding."""
     same = math.isclose(actual, expected, rel_tol=BOUND)
     verdict, hint = ("ok", None) if same else ("fail", hint)
     return Finding(code, "loss of the step", verdict, actual, expected, hint=hint)

@@ -31,7 +31,7 @@ COPIES = {
     "x + 0": lambda x: x + 0,
     "x.cpu()": lambda x: x.cpu(),
 }
-"""What gives memory of its own."""
+"""Operations that return new memory."""
 
 TIE = "after `model.to('xla')`, tie weights with `model.head.weight = model.embedding.weight`"
 SHALLOW = "use a view such as `x[:]` where both names must refer to the same memory"
@@ -46,7 +46,7 @@ def tied(device):
 
 
 def quirks(device):
-    """Yield what differs from tensors of a CPU or a GPU, a warning where training goes wrong."""
+    """Yield the differences from CPU or GPU tensors, with a warning if they break training."""
     first, second = tied(device)
     apart = first.weight is not second.weight
     name, found = "weights tied before `.to('xla')`", "two tensors" if apart else "one tensor"

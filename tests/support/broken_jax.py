@@ -1,7 +1,7 @@
-"""A Python whose JAX is broken in one place: what a reproducer has to show without this program.
+"""A Python whose JAX has one bug, which a reproducer must show without tpustarter.
 
-It is a virtual environment with links to the JAX of this one and nothing of tpustarter. Its
-`sitecustomize` waits until JAX is imported, then changes one public function, as a bug would.
+It is a virtual environment with links to this environment's JAX and without tpustarter. Its
+`sitecustomize` waits for the import of JAX and then changes one public function.
 """
 
 from __future__ import annotations
@@ -132,11 +132,11 @@ lax.top_k = top_k
 """,
     ),
 }
-"""By check: how JAX is broken, in words and as statements that see `jax`, `jnp` and `lax`."""
+"""The bug for each check, in words and as statements that use `jax`, `jnp` and `lax`."""
 
 
 def make_python(folder: Path, check_id: str) -> Interpreter:
-    """Make a Python in which a check fails; an id that has no row leaves JAX as it is."""
+    """Create a Python in which a check fails; an id without a row leaves JAX unchanged."""
     venv.create(folder, with_pip=False, symlinks=True)
     packages = next(folder.glob("lib/python3*/site-packages"))
     spec = importlib.util.find_spec("jax")

@@ -41,7 +41,7 @@ _FLAGS = (
 
 
 def program() -> str | None:
-    """Return a Chromium that can be started here."""
+    """Return the path of an installed Chromium, or None."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
@@ -52,10 +52,10 @@ class Page:
         self._socket = socket
         self._numbers = itertools.count(1)
         self.requested: list[str] = []
-        """The addresses that the page asked for, in order."""
+        """The addresses that the page has requested, in order."""
 
     async def do(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Do one thing of the protocol, and return what came of it."""
+        """Call a method of the protocol, and return its result."""
         number = next(self._numbers)
         await self._socket.send_json({"id": number, "method": method, "params": parameters})
         while True:
@@ -69,13 +69,13 @@ class Page:
                 return message["result"]
 
     async def open(self, url: str) -> None:
-        """Go to an address."""
+        """Navigate to an address."""
         await self.do("Page.enable")
         await self.do("Network.enable")
         await self.do("Page.navigate", url=url)
 
     async def value(self, script: str) -> Any:
-        """Return what a piece of JavaScript comes to in the page."""
+        """Return the value of a JavaScript expression in the page."""
         result = await self.do(
             "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
         )
@@ -83,7 +83,7 @@ class Page:
         return result["result"].get("value")
 
     async def until(self, script: str) -> None:
-        """Wait until a piece of JavaScript comes to something true."""
+        """Wait until a JavaScript expression is true."""
         try:
             await until_async(lambda: self.value(script), script)
         except AssertionError as error:
@@ -100,7 +100,7 @@ class Page:
             await self.do("Input.dispatchKeyEvent", type="keyUp", key=key)
 
     async def picture(self, file: Path) -> None:
-        """Write what the page looks like, as PNG."""
+        """Write a screenshot of the page, as PNG."""
         result = await self.do("Page.captureScreenshot", format="png")
         file.write_bytes(base64.b64decode(result["data"]))
 

@@ -1,4 +1,4 @@
-"""Opened reports: the sample of schema 1, and what has to be true of whatever is shown."""
+"""Opened reports: the sample of schema 1, and assertions that hold for every shown report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EVIL = "\x1b]0;x\x07\x1b[31m<script>`*\u202etxt.exe\u2066"
 
 
 def written(folder: Path, document: Any) -> Path:
-    """Write a report.json; a text is written as it is."""
+    """Write a report.json; a text is written unchanged."""
     file = folder / "report.json"
     file.write_text(document if isinstance(document, str) else json.dumps(document))
     return file
@@ -43,7 +43,7 @@ def packed(folder: Path, files: dict[str, bytes]) -> Path:
 
 
 def refused(path: Path) -> Problem:
-    """Open what is no report; return the one error."""
+    """Open a file that is not a report, and return the error."""
     with pytest.raises(Problem) as caught:
         opened_report.open_report(path)
     assert str(caught.value).isprintable() or "\n" in str(caught.value)

@@ -1,4 +1,4 @@
-"""The app on a fake Google Cloud: what the tests of its TPU screens share."""
+"""The app on a fake Google Cloud, for the tests of its TPU screens."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLACE = "projects/my-project/locations/us-central1-b"
 
 
 def configure(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Configure a project and a zone, and nothing else of this machine's."""
+    """Configure a project and a zone, and hide this machine's own settings."""
     for name in ("GOOGLE_CLOUD_PROJECT", "GOOGLE_APPLICATION_CREDENTIALS", tpu_client.ENDPOINT):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CLOUDSDK_CONFIG", str(home / "gcloud"))
@@ -32,7 +32,7 @@ def configure(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
 
 
 def connecting(cloud: FakeCloud) -> Callable[[str, Any], TpuClient]:
-    """Return what makes clients of this cloud."""
+    """Return a function that creates clients of this cloud."""
 
     def connect(name: str, clock: Any) -> TpuClient:
         return TpuClient(name, channel=channel(cloud), clock=clock, read_s=5.0)
@@ -59,14 +59,14 @@ async def app_of(
 
 
 def add(cloud: FakeCloud, **fields: Any) -> Any:
-    """Let a node exist; return it."""
+    """Add a node to the cloud, and return it."""
     one = node(**fields)
     cloud.nodes[one.name] = one
     return one
 
 
 def made(cloud: FakeCloud, name: str, state: str, error: tuple[int, str] | None = None) -> None:
-    """Let a queued resource exist, in a state that it stays in."""
+    """Add a queued resource that stays in one state."""
     message = tpu_v2.QueuedResource(
         name=f"{PLACE}/queuedResources/{name}",
         spot=tpu_v2.QueuedResource.Spot(),
@@ -85,5 +85,5 @@ def made(cloud: FakeCloud, name: str, state: str, error: tuple[int, str] | None 
 
 
 def text_of(seen: str) -> str:
-    """Return a screen as one line, so that a sentence is found wherever it was broken."""
+    """Return a screen as one line, so that line breaks do not hide a sentence."""
     return " ".join(seen.replace("│", " ").split())

@@ -1,6 +1,6 @@
-"""What the tests of `cloud` share: requests, walks over zones, crashes, and the one invariant.
+"""Helpers for the tests of `cloud`: requests, walks over zones, crashes, and one invariant.
 
-The invariant: whatever exists at Google's and was asked for by us is in the ledger, at every call.
+The invariant: at every call, the ledger has each resource at Google that we requested.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ def everywhere(zones: Sequence[str] = ZONES, **more: Any) -> list[TpuRequest]:
 
 @dataclass
 class ZonesCloud(FakeCloud):
-    """A service whose zones refuse requests each in their own way, and whose operations differ."""
+    """A service with its own refusals and operations for each zone."""
 
     def __post_init__(self) -> None:
         self.refusals: dict[str, list[tuple[int, str] | None]] = {}
-        """What the next requests for a zone are refused with; null takes one."""
+        """Errors for the next requests in a zone; None accepts one."""
         self.is_lost: dict[str, list[bool]] = {}
-        """Whether the next requests for a zone are carried out and not answered."""
+        """True for each of the next requests in a zone that is carried out but not answered."""
         self.by_others: set[str] = set()
-        """Full names of what somebody else made."""
+        """Full names of the resources that somebody else created."""
 
     def _create_queued_resource(self, request: Any) -> Any:
         zone = request.parent.rpartition("/")[2]
@@ -77,7 +77,7 @@ class ZonesCloud(FakeCloud):
     def add_foreign(
         self, zone: str, name: str, steps: tuple[Step, ...] = ((0, "ACTIVE"),), **more: Any
     ) -> str:
-        """Let somebody else have a queued resource; returns its full name."""
+        """Add somebody else's queued resource, and return its full name."""
         message = api_messages.make_queued_resource_message(asked(zone, name, **more), PROJECT.name)
         full = f"projects/{PROJECT.name}/locations/{zone}/queuedResources/{name}"
         message.name = full
@@ -86,7 +86,7 @@ class ZonesCloud(FakeCloud):
         return full
 
     def ours(self) -> set[tuple[str, str]]:
-        """Return zone and name of what exists and was asked for by us."""
+        """Return zone and name of the existing resources that we requested."""
         return {
             (name.split("/")[3], name.split("/")[-1])
             for name, one in self.made.items()
@@ -96,7 +96,7 @@ class ZonesCloud(FakeCloud):
 
 @contextlib.contextmanager
 def two_zones(seed: int = 2) -> Generator[ZonesCloud]:
-    """Run a service of two zones; what is drawn by chance is the same in every run."""
+    """Run a service with two zones and a fixed random seed."""
     random.seed(seed)
     with serving(ZonesCloud()) as served:
         assert isinstance(served, ZonesCloud)
@@ -104,7 +104,7 @@ def two_zones(seed: int = 2) -> Generator[ZonesCloud]:
 
 
 def in_ledger() -> set[tuple[str, str]]:
-    """Return zone and name of what the ledger has."""
+    """Return zone and name of the ledger's entries."""
     return {(entry.zone, entry.name) for entry in ledger.read_ledger()}
 
 
@@ -114,7 +114,7 @@ class CrashError(BaseException):
 
 @dataclass
 class Crash:
-    """Ends the process at one of its calls, before or after that is carried out."""
+    """Ends the process at one of its calls, before or after the call is carried out."""
 
     at: int = 0
     """The number of the call, from 1; 0 for never."""
@@ -122,14 +122,14 @@ class Crash:
     calls: int = 0
 
     def passes(self, *, after: bool) -> None:
-        """Count a call, and end the process where it is due."""
+        """Count a call, and end the process if it is the chosen one."""
         self.calls += not after
         if self.calls == self.at and after == self.after:
             raise CrashError
 
 
 class WatchedClient(TpuClient):
-    """The real client, which checks the invariant around every call, and crashes where told."""
+    """The real client, which checks the invariant around every call and crashes at a chosen one."""
 
     def __init__(self, cloud: ZonesCloud, crash: Crash | None = None, **limits: float) -> None:
         super().__init__(PROJECT.name, channel=channel(cloud), clock=cloud.clock, **limits)
@@ -157,12 +157,12 @@ class WatchedClient(TpuClient):
 
 
 def check_invariant(cloud: ZonesCloud) -> None:
-    """Fail if something of ours exists that the ledger does not have."""
+    """Fail if the ledger lacks an existing resource of ours."""
     assert cloud.ours() <= in_ledger()
 
 
 def exhaust(happening: Generator[Event, None, _Result]) -> tuple[list[Event], _Result]:
-    """Return all events, and what the generator returns."""
+    """Return a generator's events and its return value."""
     seen: list[Event] = []
     try:
         while len(seen) < MOST_EVENTS:
@@ -176,7 +176,7 @@ def exhaust(happening: Generator[Event, None, _Result]) -> tuple[list[Event], _R
 def walk(
     cloud: ZonesCloud, requests: Sequence[TpuRequest], client: TpuClient | None = None, **how: Any
 ) -> tuple[list[Event], QueuedResource | Problem | None]:
-    """Return what happens on a walk over zones, and its result, or the Problem it ended with."""
+    """Return the events of a walk over zones, and its result or the Problem that ended it."""
     seen: list[Event] = []
     happening = TpuCreation(client or WatchedClient(cloud), PROJECT, cloud.clock).run(
         requests, **how

@@ -1,4 +1,4 @@
-"""Ways in which a file of the state folder can be of no use: rows of tables of guards."""
+"""Ways in which a file of the state folder can be damaged, as rows of test tables."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "a pipe": os.mkfifo,
     "a loop of links": _loop,
 }
-"""Of a file that has to be JSON."""
+"""The damages of a file that has to be JSON."""
 
 
 def damage(path: Path, kind: str) -> None:
-    """Put something of no use in the place of a file."""
+    """Replace a file by a damaged one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     DAMAGES[kind](path)

@@ -1,7 +1,7 @@
-"""Runs the command line as a process of its own, on sample checks or a laid-out machine.
+"""Runs the command line in its own process, on sample checks or a laid-out machine.
 
-`drive.py CHECKS ROOT ENV UID ARGUMENT...`: folder of checks or `-`, root of the
-machine, its environment as JSON or `-` for this process's, whose rights are judged or `-`.
+`drive.py CHECKS ROOT ENV UID ARGUMENT...`: the folder of checks or `-`, the root of the machine,
+its environment as JSON or `-` for this process's, and the user whose rights are judged or `-`.
 """
 
 from __future__ import annotations

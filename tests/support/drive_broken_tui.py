@@ -1,4 +1,4 @@
-"""Runs the app on the terminal it is given, with one thing broken that no handler of it sees.
+"""Runs the app on its terminal, with one fault outside the reach of its own handlers.
 
 `drive_broken_tui.py NAME`: a row of `BREAKS`.
 """
@@ -29,18 +29,18 @@ from tpustarter.tui.terminal.driver import TerminalDriver
 
 
 def broken(*_: Any, **__: Any) -> Any:
-    """Break."""
+    """Raise an error."""
     raise ZeroDivisionError("broken on purpose")
 
 
 def broken_at(number: int, act: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what does something as ever, and breaks at one of its calls."""
+    """Return a function that does as `act`, but raises an error at one of its calls."""
     calls = itertools.count(1)
     return lambda *arguments: broken() if next(calls) == number else act(*arguments)
 
 
 def when_shown(act: Callable[[Any], object]) -> None:
-    """Do something once the first screen is there."""
+    """Do something once the first screen is shown."""
     mount = HomeScreen.on_mount
 
     def on_mount(home: HomeScreen) -> None:
@@ -51,7 +51,7 @@ def when_shown(act: Callable[[Any], object]) -> None:
 
 
 def refuse_threads(count: int) -> None:
-    """Start some threads and then no more, as a limit on processes does."""
+    """Refuse to start more than some threads, as a limit on processes does."""
     start, started = threading.Thread.start, []
 
     def limited(thread: threading.Thread) -> None:
@@ -64,7 +64,7 @@ def refuse_threads(count: int) -> None:
 
 
 async def broken_later() -> None:
-    """Break in a task."""
+    """Raise an error in a task."""
     await asyncio.sleep(0)
     broken()
 
@@ -97,7 +97,7 @@ LIMITS: dict[str, Callable[[], object]] = {
     "no-thread": lambda: refuse_threads(0),
     "one-thread": lambda: refuse_threads(1),
 }
-"""What the machine refuses, and what is no error of ours."""
+"""Limits of the machine, which are no errors of ours."""
 
 
 if __name__ == "__main__":

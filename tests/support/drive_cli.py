@@ -1,4 +1,4 @@
-"""Runs the command line on the terminal it is given, as the leader of a session of its own."""
+"""Runs the command line on its terminal, as the leader of its own session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 if __name__ == "__main__":
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # Ctrl-C of this terminal is ours to hear
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # Ctrl-C on this terminal reaches us
     from tpustarter import __main__
 
     __main__.main()

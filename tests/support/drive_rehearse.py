@@ -1,7 +1,7 @@
-"""Runs `tpustarter rehearse` as a process of its own, on sample checks and a laid-out machine.
+"""Runs `tpustarter rehearse` in its own process, on sample checks and a laid-out machine.
 
-`drive_rehearse.py CHECKS ROOT ARGUMENT...`: folder of checks, root of the machine,
-whose environment is this process's.
+`drive_rehearse.py CHECKS ROOT ARGUMENT...`: the folder of checks, and the root of the machine,
+which has this process's environment.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Runs a set-up as a process of its own: `drive_setup.py ROOT ENV KILL ARGUMENT...`.
+"""Runs a set-up in its own process: `drive_setup.py ROOT ENV KILL ARGUMENT...`.
 
-ROOT and ENV (JSON) are of a laid-out machine. KILL is `-`, or `fsync:3` to die by SIGKILL at the
-third call of `os.fsync`, or `replace:3` likewise: the two moments of every write of state.
+ROOT and ENV (JSON) are those of a laid-out machine. KILL is `-`, or `fsync:3` to die by SIGKILL at
+the third call of `os.fsync`, or `replace:3` likewise: the two steps of every write of state.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CHECKS = TESTS / "samples" / "machine_checks"
 
 
 def kill_at(place: str, number: int) -> None:
-    """Make the call number `number` of a function that writes state the last one."""
+    """Kill the process at call number `number` of a function that writes state."""
     owner = os if place == "fsync" else pathlib.Path
     real, left = getattr(owner, place), [number]
 
@@ -51,11 +51,11 @@ if __name__ == "__main__":
     of_machine = functools.partial(EnvironmentSetup, machine=machine, checks=CHECKS, own=[])
 
     class LaidOut(MachineSetup):
-        """Set-up of that machine."""
+        """The set-up of the laid-out machine."""
 
         __init__ = functools.partialmethod(MachineSetup.__init__, machine=machine)
 
-    patch = pytest.MonkeyPatch()  # it raises where there is no such name to replace
+    patch = pytest.MonkeyPatch()  # it raises if there is no such name to replace
     patch.setattr(command, "EnvironmentSetup", of_machine)
     patch.setattr(command, "MachineSetup", LaidOut)
     sys.argv = ["tpustarter", "setup", *arguments]

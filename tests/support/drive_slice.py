@@ -1,4 +1,4 @@
-"""Runs the command line with checks of a test: `drive_slice.py CHECKS [WORD...]`."""
+"""Runs the command line with a test's checks: `drive_slice.py CHECKS [WORD...]`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Runs `tpustarter tpu run` and `ssh-config`, whether or not the group knows them yet.
+"""Runs the command line for `tpustarter tpu run` and `ssh-config`.
 
-With `TPUSTARTER_TEST_LATE=N` a time limit is reached once only N workers run.
+With `TPUSTARTER_TEST_LATE=N`, a time limit is reached as soon as only N workers run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 
 def reach_limits(count: int) -> None:
-    """Set the clock of a run forward once only so many workers run."""
+    """Set the clock of a run forward as soon as only so many workers run."""
     from tpustarter.cloud.jobs import remote_command
 
     events, late_s = remote_command.RemoteCommand.events, 0.0

@@ -1,6 +1,6 @@
-"""Runs the app on the terminal it is given, as the leader of a session of its own.
+"""Runs the app on its terminal, as the leader of its own session.
 
-`drive_tui.py` runs what is installed; `... LESSONS CHECKS` takes other content.
+`drive_tui.py` runs it with the installed content, and `... LESSONS CHECKS` with other content.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 if __name__ == "__main__":
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # a hang-up of this terminal is ours to hear
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # a hang-up of this terminal reaches us
     if os.environ.get("TPUSTARTER_TEST") in ("ignore-hang-up", "start-without-terminal"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     from tests.support import telling

@@ -1,4 +1,4 @@
-"""Rows of what is known to go wrong, made for a test."""
+"""Rows of known failures, made for a test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tpustarter.explain.known_failures import KnownFailure
 
 
 def fields(name: str, **more: Any) -> dict[str, Any]:
-    """Return the fields of a row; some that every row needs are made up."""
+    """Return the fields of a row, with made-up values for required ones."""
     made = {
         "id": name,
         "what": f"{name} is wrong",
@@ -29,5 +29,5 @@ def failure(name: str, **more: Any) -> KnownFailure:
 
 def write(path: Path, *rows: dict[str, Any]) -> Path:
     """Write a file of rows, and return it."""
-    path.write_text(json.dumps(rows))  # which is YAML
+    path.write_text(json.dumps(rows))  # JSON is YAML
     return path

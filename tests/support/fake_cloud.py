@@ -1,8 +1,8 @@
-"""The Cloud TPU API on loopback: the real client talks to it over real gRPC.
+"""The Cloud TPU API on loopback, which the real client calls over real gRPC.
 
-The library has no servicer, so its methods are generic handlers with the types' own `serialize`
-and `deserialize`. What happens to a request is a script of states over time, and time is an
-argument, so that a day passes in a second.
+The library has no servicer, so the methods are generic handlers with the types' own `serialize`
+and `deserialize`. Each request follows a script of states over time, and time is an argument, so
+that a day passes in a second.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SOON: tuple[Step, ...] = (
     (180, "ACTIVE"),
 )
 NEVER: tuple[Step, ...] = ((0, "ACCEPTED"), (5, "WAITING_FOR_RESOURCES"))
-"""A zone without capacity: the request waits for ever."""
+"""A zone without capacity, where the request waits forever."""
 
 STATES = tpu_v2.QueuedResourceState.State
 
@@ -42,25 +42,25 @@ BEGINS = datetime(2026, 11, 22, 8, 0, tzinfo=timezone.utc)
 
 
 class FakeClock:
-    """A clock that moves only when somebody sleeps."""
+    """A clock that advances only in `sleep`."""
 
     def __init__(self, time: datetime = BEGINS) -> None:
         self.time = time
         self.slept: list[float] = []
 
     def now(self) -> datetime:
-        """Return the time, in UTC."""
+        """Return the current time in UTC."""
         return self.time
 
     def sleep(self, seconds: float) -> None:
-        """Let so many seconds pass at once."""
+        """Advance the clock by some seconds at once."""
         self.slept.append(seconds)
         self.time += timedelta(seconds=seconds)
 
 
 @dataclass
 class Made:
-    """A queued resource that somebody asked for."""
+    """A queued resource that was requested."""
 
     message: Any
     at: datetime
@@ -71,18 +71,18 @@ class Made:
 
 @dataclass
 class Fault:
-    """What goes wrong with one call."""
+    """The error of one call."""
 
     code: int
     text: str
     after: bool = False
-    """Whether the request is carried out before its answer is lost."""
+    """True if the request is carried out before its answer is lost."""
     details: tuple[Any, ...] = ()
 
 
 @dataclass
 class FakeCloud:
-    """What exists, what was asked, and what goes wrong next."""
+    """The service: its resources, the calls it got, and the next errors."""
 
     clock: FakeClock = field(default_factory=FakeClock)
     zones: list[str] = field(default_factory=lambda: ["us-central1-b", "us-east5-a"])
@@ -91,28 +91,28 @@ class FakeCloud:
     made: dict[str, Made] = field(default_factory=dict)
     """Queued resources by full name."""
     nodes: dict[str, Any] = field(default_factory=dict)
-    """Nodes by full name, made directly; those of queued resources follow from these."""
+    """Directly created nodes by full name; those of queued resources are derived."""
     unreachable: list[str] = field(default_factory=list)
     scripts: dict[str, list[tuple[tuple[Step, ...], tuple[int, str] | None]]] = field(
         default_factory=dict
     )
-    """What happens to the next requests, by zone; `SOON` where nothing is said."""
+    """Scripts of the next requests, by zone; `SOON` after those."""
     faults: dict[str, list[Fault | None]] = field(default_factory=dict)
-    """What happens to the next calls, by method; null lets one through."""
+    """Errors of the next calls, by method; None lets one through."""
     calls: list[tuple[str, Any]] = field(default_factory=list)
     """Every call: its method and its message."""
     operations: dict[str, bool | tuple[int, str]] = field(default_factory=dict)
-    """How operations stand, by the name of their resource: done, not done, or failed so."""
+    """Operations by the name of their resource: done, not done, or the error."""
     delete_s: float = 30.0
     before_call: Callable[[str], None] | None = None
     port: int = 0
 
     def called(self, method: str) -> list[Any]:
-        """Return the messages that a method was called with."""
+        """Return the request messages of a method's calls."""
         return [message for name, message in self.calls if name == method]
 
     def state_of(self, made: Made) -> str | None:
-        """Return the state of a queued resource now; null once it is gone."""
+        """Return the current state of a queued resource, or None once it is gone."""
         now = self.clock.now()
         if made.deleted_at is not None:
             return None if (now - made.deleted_at).total_seconds() >= self.delete_s else "DELETING"
@@ -120,19 +120,19 @@ class FakeCloud:
         return [state for start_s, state in made.steps if start_s <= age_s][-1]
 
     def existing(self) -> dict[str, str]:
-        """Return the names of all that exists, queued resources and nodes, with their states."""
+        """Return the states of all existing queued resources and nodes, by name."""
         rows = {name: state for name, one in self.made.items() if (state := self.state_of(one))}
         return rows | {node.name: node.state.name for node in self._all_nodes("")}
 
     def preempt(self, zone: str, name: str) -> None:
-        """Take a spot TPU away: its queued resource is SUSPENDING, then SUSPENDED."""
+        """Pre-empt a spot TPU: its queued resource is SUSPENDING, then SUSPENDED."""
         made = next(
             one for key, one in self.made.items() if key.endswith(f"{zone}/queuedResources/{name}")
         )
         age_s = (self.clock.now() - made.at).total_seconds()
         made.steps = (*made.steps, (age_s, "SUSPENDING"), (age_s + 60, "SUSPENDED"))
 
-    # What the methods of the service do.
+    # The methods of the service.
 
     def _list_zones(self, request: Any) -> Any:
         rows = [
@@ -196,7 +196,7 @@ class FakeCloud:
         zone = request.parent.rpartition("/")[2]
         script = self.scripts.get(zone)
         steps, error = script.pop(0) if script else (SOON, None)
-        message = tpu_v2.QueuedResource(request.queued_resource, name=name)  # the call stays
+        message = tpu_v2.QueuedResource(request.queued_resource, name=name)  # not the caller's
         self.made[name] = Made(message, self.clock.now(), steps, error)
         return _operation(name)
 
@@ -315,13 +315,13 @@ def _is_under(name: str, parent: str) -> bool:
 
 
 def _operation(name: str) -> Any:
-    """Return the operation that works on a resource; it has not ended."""
+    """Return a running operation on a resource."""
     place = name.rpartition("/")[0].rpartition("/")[0]
     return operations_pb2.Operation(name=f"{place}/operations/{name.rpartition('/')[2]}")
 
 
 class _Operations(operations_pb2_grpc.OperationsServicer):
-    """Every operation is done, unless `FakeCloud.operations` says otherwise."""
+    """Operations that are done, unless `FakeCloud.operations` has another result."""
 
     def __init__(self, cloud: FakeCloud) -> None:
         self._cloud = cloud
@@ -390,7 +390,7 @@ def _handlers(cloud: FakeCloud) -> list[Any]:
 
 @contextlib.contextmanager
 def serving(cloud: FakeCloud | None = None) -> Iterator[FakeCloud]:
-    """Run the service on a free port of loopback."""
+    """Run the service on a free loopback port."""
     cloud = cloud or FakeCloud()
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=4))
     server.add_generic_rpc_handlers(_handlers(cloud))  # type: ignore[arg-type]
@@ -405,5 +405,5 @@ def serving(cloud: FakeCloud | None = None) -> Iterator[FakeCloud]:
 
 
 def channel(cloud: FakeCloud) -> Any:
-    """Return a channel to the service that no proxy stands in the way of."""
+    """Return a channel to the service that bypasses any proxy."""
     return grpc.insecure_channel(f"127.0.0.1:{cloud.port}", options=[("grpc.enable_http_proxy", 0)])

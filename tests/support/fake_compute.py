@@ -1,7 +1,7 @@
 """Compute Engine on loopback: instances, groups, templates and policies, with their operations.
 
-It answers the REST methods that `ComputeClient` calls, below `compute.googleapis.com/`. What
-happens to a TPU is a script over the time of a clock, so that an hour passes at once.
+It serves the REST methods that `ComputeClient` calls, below `compute.googleapis.com/`. Each TPU
+follows a script over the time of a fake clock, so that an hour passes at once.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ KINDS = ("instances", "instanceGroupManagers", "instanceTemplates", "resourcePol
 
 @dataclass
 class Thing:
-    """A resource with its JSON, and what happens to it."""
+    """A resource with its JSON, and its script."""
 
     body: dict[str, Any]
     made_s: float
     steps: Steps = SOON
     fails: tuple[str, str] | None = None
-    """Code and message with which its creation fails after `FAILS_S`, when it is taken away."""
+    """Code and message with which its creation fails after `FAILS_S`, which removes it."""
     deleted_s: float | None = None
 
 
@@ -53,28 +53,28 @@ DELETE_S = 30.0
 
 @dataclass
 class FakeCompute:
-    """The service: its resources by path, the requests it got, and what goes wrong next."""
+    """The service: its resources by path, the requests it got, and the next errors."""
 
     clock: FakeClock = field(default_factory=FakeClock)
     things: dict[str, Thing] = field(default_factory=dict)
     asked: list[tuple[str, str, Any]] = field(default_factory=list)
     scripts: list[tuple[Steps, tuple[str, str] | None]] = field(default_factory=list)
-    """The fates of the next instances and groups; `SOON` for those after them."""
+    """Scripts of the next instances and groups; `SOON` after those."""
     refusals: dict[str, list[Any]] = field(default_factory=dict)
-    """The errors that the next insertions of a kind get; null takes one."""
+    """Errors of the next insertions of a kind; None accepts one."""
     is_lost: dict[str, list[bool]] = field(default_factory=dict)
-    """True for each of the next insertions of a kind that is carried out and not answered."""
+    """True for each of the next insertions of a kind that is carried out but not answered."""
     unreachable: list[str] = field(default_factory=list)
     operations: dict[str, str] = field(default_factory=dict)
-    """Path of the resource that an operation makes."""
+    """Path of the resource that each operation creates."""
     address: str = ""
 
     def now_s(self) -> float:
-        """Return the time in seconds."""
+        """Return the current time in seconds."""
         return self.clock.now().timestamp()
 
     def status(self, thing: Thing) -> str | None:
-        """Return the status of an instance, or null once it is gone."""
+        """Return the status of an instance, or None once it is gone."""
         age_s = self.now_s() - thing.made_s
         if thing.deleted_s is not None:
             return None if self.now_s() - thing.deleted_s >= DELETE_S else "STOPPING"
@@ -83,7 +83,7 @@ class FakeCompute:
         return [state for start_s, state in thing.steps if start_s <= age_s][-1]
 
     def existing(self) -> dict[str, dict[str, Any]]:
-        """Return all that exists, with the instances of groups, by path."""
+        """Return all existing resources by path, including the instances of groups."""
         rows: dict[str, dict[str, Any]] = {}
         for path, thing in self.things.items():
             status = self.status(thing)
@@ -125,7 +125,7 @@ class FakeCompute:
         return rows
 
     def add_instance(self, name: str, machine: str, *, zone: str = ZONE, **more: Any) -> None:
-        """Let somebody else's instance run."""
+        """Add a running instance of somebody else's."""
         steps = more.pop("steps", ((0, "RUNNING"),))
         body = {
             "name": name,
@@ -137,7 +137,7 @@ class FakeCompute:
         self.things[f"zones/{zone}/instances/{name}"] = Thing(body, self.now_s(), steps)
 
     def answer(self, method: str, target: str, body: Any) -> Any:
-        """Return the answer to a request: a document, `(status, document)`, or null for none."""
+        """Return the response to a request: a document, `(status, document)`, or None."""
         parts = urlsplit(target)
         path = parts.path.partition(f"/projects/{PROJECT}/")[2]
         self.asked.append((method, path, body))
@@ -196,7 +196,7 @@ class FakeCompute:
             steps = ((0, "READY"),)
         place = path.rpartition("/")[0]
         made = {**body, "zone": f"projects/{PROJECT}/{place}"} if kind in KINDS[:2] else {**body}
-        earlier_s = KINDS.index(kind) * 5  # a slice's parts are made one after the other
+        earlier_s = KINDS.index(kind) * 5  # the parts of a slice are created one after the other
         self.things[full] = Thing(made, self.now_s() - earlier_s, steps, fails)
         lost = self.is_lost.get(kind)
         return None if lost and lost.pop(0) else self._started(path, full)
@@ -238,13 +238,13 @@ def _card(body: dict[str, Any], path: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def serving(compute: FakeCompute | None = None) -> Iterator[FakeCompute]:
-    """Run the service on a free port of loopback."""
+    """Run the service on a free loopback port."""
     compute = compute or FakeCompute()
     one_at_a_time = threading.Lock()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        wbufsize = 65_536  # one packet for head and body: two cost 40 ms
+        wbufsize = 65_536  # one packet for head and body, because two cost 40 ms
 
         def _answer(self) -> None:
             size = int(self.headers.get("Content-Length") or 0)
@@ -279,7 +279,7 @@ def serving(compute: FakeCompute | None = None) -> Iterator[FakeCompute]:
 
 
 def connect(compute: FakeCompute) -> ComputeClient:
-    """Return the real client of this service."""
+    """Return the real client, connected to this service."""
     from google.auth.credentials import AnonymousCredentials
 
     google = RestClient(AnonymousCredentials(), address=compute.address, total_s=float("inf"))

@@ -1,4 +1,4 @@
-"""Google's REST services on loopback: a project in good order, in which things break one by one.
+"""Google's REST services on loopback, with a sound project that tests break piece by piece.
 
 with serving(google) as address: os.environ["TPUSTARTER_REST_ENDPOINT"] = address
 """
@@ -21,17 +21,17 @@ NUMBER = "123456789012"
 ACCOUNT = "billingAccounts/0A1B2C-3D4E5F-678901"
 EMAIL = f"service-{NUMBER}@cloud-tpu.iam.gserviceaccount.com"
 SECRETS = (PROJECT, NUMBER, "0A1B2C-3D4E5F-678901", "gserviceaccount.com", "alice@example.com")
-"""What no text may hold unless names were asked for."""
+"""Secrets that no text may contain unless names were requested."""
 ZONE = "us-east1-d"
 HANG = "hang"
-"""An answer that never comes."""
+"""A response that never arrives."""
 
 Answer = Any
-"""A document; `(status, document or bytes)`; `HANG`; or a function of the query."""
+"""A response: a document; `(status, document or bytes)`; `HANG`; or a function of the query."""
 
 
 def refusal(status: int, text: str, reason: str = "", service: str = "") -> tuple[int, Any]:
-    """Return an error as Google's services send it."""
+    """Return an error response as Google's services send it."""
     error: dict[str, Any] = {"code": status, "message": text}
     if reason:
         error["details"] = [
@@ -46,7 +46,7 @@ def refusal(status: int, text: str, reason: str = "", service: str = "") -> tupl
 
 
 def disabled(service: str) -> tuple[int, Any]:
-    """Return the error of an API that is not enabled."""
+    """Return the error response of an API that is not enabled."""
     place = f"https://console.developers.google.com/apis/api/x?project={NUMBER}"
     text = (
         f"{service} has not been used in project {NUMBER} before or it is disabled. Enable it "
@@ -56,7 +56,7 @@ def disabled(service: str) -> tuple[int, Any]:
 
 
 def rule(name: str, *allowed: str, source: str = "0.0.0.0/0", **more: Any) -> dict[str, Any]:
-    """Return a firewall rule that lets in `tcp:22`, `icmp` or `all`."""
+    """Return a firewall rule that allows `tcp:22`, `icmp` or `all`."""
     protocols = [
         {"IPProtocol": one.partition(":")[0]}
         | ({"ports": [one.partition(":")[2]]} if ":" in one else {})
@@ -75,13 +75,13 @@ def rule(name: str, *allowed: str, source: str = "0.0.0.0/0", **more: Any) -> di
 
 
 def metric(name: str, zone: int | None, region: int = -1, **zones: int | None) -> dict[str, Any]:
-    """Return a quota: its limits by zone and by region, where a 0 is left out as Google does.
+    """Return a quota with its limits by zone and region, in which 0 is omitted as Google does.
 
     Args:
-        name: Such as `tpu-v6e-preemptible`.
-        zone: The limit of zones that are not named.
+        name: The quota's name, such as `tpu-v6e-preemptible`.
+        zone: The limit of all zones that are not named.
         region: The limit of every region.
-        zones: The limit of a zone, whose `-` are `_`.
+        zones: The limits of named zones, with `_` for `-`.
     """
     buckets = [_bucket(zone, {})]
     buckets += [_bucket(value, {"zone": key.replace("_", "-")}) for key, value in zones.items()]
@@ -184,14 +184,14 @@ def _good() -> dict[str, Answer]:
 
 @dataclass
 class FakeGoogle:
-    """What is answered, by `SERVICE/PATH`, and what was asked."""
+    """The responses by `SERVICE/PATH`, and the requests."""
 
     answers: dict[str, Answer] = field(default_factory=_good)
     asked: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
 
     def breaks(self, part: str, answer: Answer) -> FakeGoogle:
-        """Answer so to every question whose address has this part."""
+        """Set the response to every request whose address contains a part."""
         matches = [key for key in self.answers if part in key]
         assert matches, part
         self.answers |= dict.fromkeys(matches, answer)
@@ -200,12 +200,12 @@ class FakeGoogle:
 
 @contextlib.contextmanager
 def serving(google: FakeGoogle) -> Iterator[str]:
-    """Run the services on a free port of loopback; gives `host:port`."""
+    """Run the services on a free loopback port; yields `host:port`."""
     ended = threading.Event()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        wbufsize = 65_536  # one packet for head and body: two cost 40 ms
+        wbufsize = 65_536  # one packet for head and body, because two cost 40 ms
 
         def do_GET(self) -> None:
             self._answer(parse_qs(urlsplit(self.path).query))
@@ -237,7 +237,7 @@ def serving(google: FakeGoogle) -> Iterator[str]:
         daemon_threads = True
 
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """Stay silent where the client went away first."""
+            """Stay silent if the client disconnects first."""
 
     with Server(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

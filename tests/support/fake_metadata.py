@@ -1,4 +1,4 @@
-"""A metadata server on loopback that behaves or misbehaves as asked.
+"""A metadata server on loopback with a choice of good and bad behaviour.
 
 with serve(values, mode="ok") as address: Machine(env={"GCE_METADATA_HOST": address})
 """
@@ -14,14 +14,13 @@ from typing import Any, Literal
 Mode = Literal[
     "ok", "hang", "slow", "garbage", "stranger", "broken", "nothing", "partly broken", "empty"
 ]
-"""`hang` accepts and never answers, `slow` drips one byte at a time, `garbage` answers no HTTP,
-`stranger` answers everything with 200 and is no metadata server, `broken` is one and answers with
-500, `nothing` closes the connection, `partly broken` knows the zone alone, and `empty` answers all
-with 200 and no text."""
+"""`hang` accepts and never responds, `slow` sends one byte at a time, `garbage` sends no HTTP,
+`stranger` returns 200 but is no metadata server, `broken` returns 500, `nothing` closes the
+connection, `partly broken` has only the zone, and `empty` returns 200 without a body."""
 
 
 def values(kind: str, *, worker: int = 0, hosts: int = 1, bounds: str = "2,2,1") -> dict[str, str]:
-    """Return what a Cloud TPU VM is told: TPU type, number of the worker, endpoints, tpu-env."""
+    """Return a Cloud TPU VM's metadata: TPU type, worker number, endpoints, and tpu-env."""
     ends = [f"unknown:unknown:10.0.0.{index + 2}" for index in range(hosts)]
     return {
         "attributes/accelerator-type": kind,
@@ -40,7 +39,7 @@ def values(kind: str, *, worker: int = 0, hosts: int = 1, bounds: str = "2,2,1")
 def serve(
     known: Mapping[str, str], mode: Mode = "ok", address: tuple[str, int] = ("127.0.0.1", 0)
 ) -> Iterator[str]:
-    """Serve `instance/...` keys on loopback; gives `host:port` for GCE_METADATA_HOST."""
+    """Serve `instance/...` keys on loopback; yields `host:port` for GCE_METADATA_HOST."""
     ended = threading.Event()
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -71,7 +70,7 @@ def serve(
                 self.wfile.write((body or "<!DOCTYPE html><title>404</title>").encode())
 
         def _drip(self) -> None:
-            """Send a byte every 50 ms: no single read of the client ever times out."""
+            """Send a byte every 50 ms, so that no single read of the client times out."""
             self.send_response(200)
             self.send_header("Metadata-Flavor", "Google")
             self.end_headers()
@@ -85,7 +84,7 @@ def serve(
         daemon_threads = True
 
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """Stay silent where the client went away first."""
+            """Stay silent if the client disconnects first."""
 
     with Server(address, Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

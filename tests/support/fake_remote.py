@@ -1,11 +1,11 @@
-"""Fakes gcloud and ssh for many workers, and the nodes that they are on.
+"""Fakes gcloud and ssh for many workers, and the workers' nodes.
 
     tools = lay_remote(tmp_path / "tools")
     behave(tools, w3={"sleep": 3600}, w5={"code": 255, "error": "Connection timed out"})
 
-Each program notes its arguments in `calls/`, then does what `behave.json` says of the worker: write
-something, write so many bytes, sleep, live as long as its stdin, end with a code or a signal.
-Without an entry it says hello.
+Each program records its arguments in `calls/`, then does what `behave.json` lists for the worker:
+write a text, write so many bytes, sleep, wait for the end of stdin, exit with a code or a signal.
+Without an entry it prints hello.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from google.cloud import tpu_v2
 from tpustarter.slices.starting.start_request import PLACED, REACHED
 
 UNREACHED = {"code": 255, "error": "ssh: connect to host 192.0.2.2: Connection timed out\n"}
-"""A worker that gcloud does not reach."""
+"""A worker that gcloud cannot reach."""
 
 PROGRAM = """#!{python} -IS
 import json, os, re, signal, sys, time
@@ -58,7 +58,7 @@ os._exit(does.get("code", 0))
 
 
 def lay_remote(folder: Path, *names: str) -> Path:
-    """Make a folder for PATH with a `gcloud` and an `ssh`, or those that are named."""
+    """Create a folder for PATH with a `gcloud` and an `ssh`, or with the named programs."""
     (folder / "calls").mkdir(parents=True)
     behave(folder)
     for name in names or ("gcloud", "ssh"):
@@ -69,12 +69,12 @@ def lay_remote(folder: Path, *names: str) -> Path:
 
 
 def behave(folder: Path, **workers: Any) -> None:
-    """Say what happens on which worker; `all` is for those that are not named."""
+    """Set the behaviour of each worker; `all` is for those that are not named."""
     (folder / "behave.json").write_text(json.dumps(workers))
 
 
 def told(host: int, *events: dict[str, Any]) -> str:
-    """Return the output of a worker in a run on all hosts: its marks, then events of the probe."""
+    """Return a worker's output in a run on all hosts: its marks, then the probe's events."""
     lines = [
         json.dumps({"event": one["event"], "from": host, "host": host, **one}) for one in events
     ]
@@ -82,7 +82,7 @@ def told(host: int, *events: dict[str, Any]) -> str:
 
 
 def calls(folder: Path) -> list[dict[str, Any]]:
-    """Return what was called, by worker."""
+    """Return the calls, sorted by worker."""
     rows = [json.loads(path.read_text()) for path in (folder / "calls").iterdir()]
     return sorted(rows, key=lambda row: row["worker"])
 
@@ -97,7 +97,7 @@ def node(
     queued_resource: str = "",
     made: str = "2026-11-22T08:00:00Z",
 ) -> Any:
-    """Return a node as Google's service shows it."""
+    """Return a node as Google's service returns it."""
     parent = f"projects/my-project/locations/{zone}"
     endpoints = [
         tpu_v2.NetworkEndpoint(

@@ -1,11 +1,11 @@
-"""Fakes uv, python3.12 and pip: they write what the real ones would, and reach no network.
+"""Fakes uv, python3.12 and pip, which write the same files without a network.
 
     tools = lay_tools(tmp_path / "tools", uv=True)
     behave(tools, venv={"say": "no space left on device", "code": 1})
 
-Each program notes its verb in `calls`, its process id in `pid` and its environment in `env.json`.
-Then it does what `behave.json` says of the verb (`python`, `venv` or `pip`): say something, sleep,
-end with a code.
+Each program records its verb in `calls`, its process id in `pid` and its environment in `env.json`.
+Then it does what `behave.json` lists for the verb (`python`, `venv` or `pip`): print something,
+sleep, exit with a code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from tests.support.places import REPOSITORY
 
 BESIDE = ("keras", "notebook", "xprof", "tensorboard")
-"""Packages that set-up looks for, and which no stub stands in for."""
+"""Packages that set-up looks for and that have no stub."""
 PROGRAM = """#!{python}
 import sys
 sys.path.insert(0, {here!r})
@@ -33,9 +33,10 @@ main({name!r}, Path({tools!r}))
 
 
 def lay_tools(folder: Path, *, uv: bool = False, python: bool = False, **stub: Any) -> Path:
-    """Make a folder for PATH with the programs asked for.
+    """Create a folder for PATH with the requested programs.
 
-    `stub` is what its JAX shows; with `compiler=True` libtpu comes with it, and compiles.
+    `stub` describes their JAX; with `compiler=True`, a stub of libtpu that compiles is installed
+    with it.
     """
     folder.mkdir(parents=True)
     (folder / "stub.json").write_text(json.dumps({"jax": "0.12.0.1", **stub}))
@@ -48,12 +49,12 @@ def lay_tools(folder: Path, *, uv: bool = False, python: bool = False, **stub: A
 
 
 def behave(folder: Path, **verbs: Any) -> None:
-    """Change what the programs do; without arguments they work."""
+    """Set the programs' behaviour; without arguments they work."""
     (folder / "behave.json").write_text(json.dumps(verbs))
 
 
 def calls(folder: Path) -> list[str]:
-    """Return the verbs the programs were called with."""
+    """Return the verbs of all calls to the programs."""
     return (folder / "calls").read_text().split()
 
 
@@ -65,7 +66,7 @@ def _write(path: Path, name: str, tools: Path) -> None:
 
 
 def main(name: str, tools: Path) -> None:
-    """Be one of the programs."""
+    """Act as one of the programs."""
     words = sys.argv[1:]
     verb = {"uv": words[0], "pip": "pip"}.get(name) or words[1]
     with (tools / "calls").open("a") as file:
@@ -77,11 +78,11 @@ def main(name: str, tools: Path) -> None:
     sys.stdout.flush()
     if does.get("ignore_term"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if verb != "python" and does:  # half of what it should do
+    if verb != "python" and does:  # half of its work
         half = prefix_of(verb, words) / "bin" / "half"
         half.parent.mkdir(exist_ok=True)
         half.write_text("half")
-    time.sleep(does.get("sleep", 0))  # hangs where a test says so
+    time.sleep(does.get("sleep", 0))  # a test can make it hang
     if does.get("signal"):
         os.kill(os.getpid(), does["signal"])
     if does.get("code", 0):
@@ -90,7 +91,7 @@ def main(name: str, tools: Path) -> None:
 
 
 def prefix_of(verb: str, words: list[str]) -> Path:
-    """Return the environment a program works on."""
+    """Return the environment that a program changes."""
     if verb == "venv":
         return Path(words[-1])
     return (
@@ -101,7 +102,7 @@ def prefix_of(verb: str, words: list[str]) -> Path:
 
 
 def work(verb: str, words: list[str], tools: Path) -> None:
-    """Do what the program is there for."""
+    """Do the work of the program."""
     from tests.support.stub_compiler import make_compiler
     from tests.support.stubs import make_python
 
@@ -125,6 +126,6 @@ def work(verb: str, words: list[str], tools: Path) -> None:
             return
         make_python(prefix, **stub)
         (packages,) = prefix.glob("lib/python3*/site-packages")
-        for name in words[-4:]:  # of what comes beside a framework the name is enough
+        for name in words[-4:]:  # for packages next to a framework, the name is enough
             if name in BESIDE:
                 (packages / f"{name}-1.0.dist-info").mkdir()

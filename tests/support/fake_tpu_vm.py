@@ -1,12 +1,12 @@
-"""Runs a command on a machine that looks like a TPU VM from outside: PCI, nodes, locks, metadata.
+"""Runs a command on a machine that looks like a TPU VM: PCI, nodes, locks, and metadata.
 
     python tests/support/fake_tpu_vm.py SPEC -- COMMAND...    needs root, Linux, `unshare` and `ip`
 
 SPEC is a generation with its number of chips, such as `v5e:8`, and any of these, after commas:
 `nodev` (no device nodes), `mds` (a metadata server), `mds=I/N` (this is host I of N), `mdshang`
-(one that never answers), `livelock`, `foreignlock`, `stalelock` (of libtpu), `user` (run as
-nobody). Everything lives in namespaces of its own and is gone afterwards. The chips are not there,
-so the real libtpu fails or hangs here as it does on a broken machine.
+(one that never responds), `livelock`, `foreignlock`, `stalelock` (of libtpu), `user` (run as
+nobody). Everything is in its own namespaces, which are removed afterwards. There are no chips, so
+the real libtpu fails or hangs as it does on a broken machine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ADDRESS = "169.254.169.254"
 
 
 def main() -> int:
-    """Enter the namespaces, lay the machine out, run the command, tell what it left running."""
+    """Enter the namespaces, lay out the machine, run the command, and print what it left behind."""
     spec, dashes, *command = sys.argv[1:]
     assert dashes == "--", __doc__
     generation, *options = spec.split(",")
@@ -71,12 +71,12 @@ def main() -> int:
 
 
 def mount(*words: object) -> None:
-    """Mount inside this namespace."""
+    """Run `mount` inside this namespace."""
     subprocess.run(["mount", *map(str, words)], check=True)
 
 
 def own_tmp() -> None:
-    """Give /tmp a lock file and logs of its own, and leave the rest of it as it was."""
+    """Give /tmp its own lock file and logs, and keep its other entries."""
     old, entries = WORK / "tmp", sorted(Path("/tmp").iterdir())
     old.mkdir()
     mount("--bind", "/tmp", old)
@@ -96,7 +96,7 @@ def own_tmp() -> None:
 
 
 def lay_out_pci(generation: str, chips: int) -> None:
-    """Put TPU chips on PCI, as files."""
+    """Lay out TPU chips on PCI, as files."""
     from tests.support import machines
 
     pci = Path("/sys/bus/pci/devices")
@@ -115,7 +115,7 @@ def lay_out_pci(generation: str, chips: int) -> None:
 
 
 def own_dev(generation: str, count: int) -> None:
-    """Give /dev the nodes of `count` chips, as plain files everybody may open."""
+    """Lay out a /dev with the nodes of `count` chips, as plain files that anybody may open."""
     dev = WORK / "dev"
     dev.mkdir()
     for name in ("null", "zero", "full", "random", "urandom", "tty"):
@@ -140,7 +140,7 @@ def own_dev(generation: str, count: int) -> None:
 
 
 def start_lock(options: list[str]) -> subprocess.Popen[bytes] | None:
-    """Lay libtpu's lock file out, held, foreign or stale."""
+    """Create libtpu's lock file: held, foreign or stale."""
     if not {"livelock", "foreignlock", "stalelock"} & set(options):
         return None
     LOCK.touch()
@@ -161,7 +161,7 @@ def start_lock(options: list[str]) -> subprocess.Popen[bytes] | None:
 def start_metadata(
     generation: str, chips: int, options: list[str]
 ) -> subprocess.Popen[bytes] | None:
-    """Serve metadata at its real address, in a network of our own."""
+    """Start a metadata server at the real address, inside this network namespace."""
     asked = next((option for option in options if option.startswith("md")), None)
     if asked is None:
         return None
@@ -180,7 +180,7 @@ def start_metadata(
 
 
 def serve(generation: str, chips: int, asked: str) -> None:
-    """Be the metadata server of host I of N."""
+    """Run the metadata server of host I of N."""
     from tests.support import fake_metadata
 
     worker, _, hosts = asked.partition("=")[2].partition("/")
@@ -200,7 +200,7 @@ def serve(generation: str, chips: int, asked: str) -> None:
 
 
 def tell_what_is_left() -> None:
-    """Print processes of ours that are still there, and what of ours root left in /tmp."""
+    """Print our processes that still run, and our files of root's that are left in /tmp."""
     from tests.support.processes import until
 
     def left() -> list[str]:

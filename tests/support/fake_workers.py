@@ -1,9 +1,9 @@
-"""A gcloud whose workers are folders of this machine: a job on them really runs.
+"""A gcloud whose workers are folders on this machine, on which jobs really run.
 
     tools = lay_workers(tmp_path / "workers")
 
-What a call of worker 1 runs has `tools/w1` as its home. `cut(tools, 1)` and `end_calls` are a
-lost connection.
+A call to worker 1 runs with `tools/w1` as its home. `cut(tools, 1)` and `end_calls` simulate a lost
+connection.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HOME={folder}/w$number exec sh -c "exec $text"
 
 
 def lay_workers(folder: Path, count: int = 2) -> Path:
-    """Make a folder for PATH with a `gcloud`, and the homes of its workers."""
+    """Create a folder for PATH with a `gcloud`, and the homes of its workers."""
     for number in range(count):
         (folder / f"w{number}").mkdir(parents=True)
     program = folder / "gcloud"
@@ -43,26 +43,26 @@ def lay_workers(folder: Path, count: int = 2) -> Path:
 
 
 def cut(folder: Path, number: int) -> None:
-    """Let a worker be unreachable for new calls."""
+    """Make a worker unreachable for new calls."""
     (folder / f"cut-{number}").touch()
 
 
 def end_calls(folder: Path, number: int) -> None:
-    """End the calls that a worker is answering."""
+    """Kill the running calls of a worker."""
     for pid in (folder / f"calls-{number}").read_text().split():
-        with contextlib.suppress(OSError):  # most have ended, and a pid may be another's by now
+        with contextlib.suppress(OSError):  # most have ended, and a pid may have been reused
             if b"stdin.buffer" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 os.kill(int(pid), signal.SIGKILL)
 
 
 def mend(folder: Path, number: int) -> None:
-    """Let a worker be reachable again."""
+    """Make a worker reachable again."""
     (folder / f"cut-{number}").unlink()
 
 
 @contextlib.contextmanager
 def ending_jobs(folder: Path) -> Iterator[Path]:
-    """End what still runs on the workers afterwards."""
+    """Kill the jobs that still run on the workers afterwards."""
     try:
         yield folder
     finally:

@@ -1,7 +1,7 @@
-"""Draws a text figure as SVG: words stand on a grid, and what is drawn with characters is drawn.
+"""Converts a text figure to SVG, with words on a grid and drawing characters as shapes.
 
-Every run of words has its place and its width, so that no font can shift it. Box-drawing
-characters become lines, blocks become areas, arrows and marks become shapes.
+Every run of words has a fixed position and width, so that no font can shift it. Box-drawing
+characters become lines, blocks become areas, and arrows and marks become shapes.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections import defaultdict
 from html import escape
 
 COLUMN, ROW, MARGIN = 9, 19, 16
-"""Pixels of a character and round the figure; odd, so that a line one pixel wide is crisp."""
+"""Pixels of a character and of the margin; odd, so that a line one pixel wide is crisp."""
 MIDDLE_X, MIDDLE_Y, GAP = COLUMN / 2, ROW / 2, 2
-"""Where the lines of a character meet, and how far the two of a double line are from there."""
+"""The point where the lines of a character meet, and the distance of double lines from it."""
 STYLE = """\
 .card{fill:#f6f8fa}
 text{fill:#1f2328;font:15px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
@@ -31,7 +31,7 @@ text{fill:#f0f6fc}
 .area{fill:#4493f8}
 }
 """
-"""The colours of GitHub's two styles; the card keeps a figure readable on a page of the other."""
+"""The colours of GitHub's two themes; the card keeps a figure readable on the other theme."""
 
 _SIDES = {"UP": "u", "DOWN": "d", "LEFT": "l", "RIGHT": "r", "HORIZONTAL": "lr", "VERTICAL": "ud"}
 _WEIGHTS = {"LIGHT": 1, "SINGLE": 1, "HEAVY": 3, "DOUBLE": 2}
@@ -43,14 +43,14 @@ _ARROWS = {"←": "l", "→": "r", "↑": "u", "↓": "d", "↔": "lr", "↕": "
 _HEADS = {"◀": "l", "◄": "l", "▶": "r", "►": "r", "▲": "u", "▼": "d"}
 _DOTS = {"●": "area", "○": "line", "■": "area", "□": "line"}
 _WORDS = re.compile(r"[!-ÿ]+(?: [!-ÿ]+)*|[^\s\0]")
-"""A run of words; a character that a font may lack is a run of its own."""
+"""A run of words; a character that a font may lack is its own run."""
 
 Area = tuple[float, float, float, float]
 """Left, upper, right and lower edge."""
 
 
 def draw(text: str, caption: str) -> str:
-    """Return the SVG of a text figure, whose title is the caption."""
+    """Return a text figure as SVG with the caption as its title."""
     rows = text.rstrip("\n").split("\n")
     width = max(map(len, rows)) * COLUMN + 2 * MARGIN
     height = len(rows) * ROW + 2 * MARGIN
@@ -98,21 +98,21 @@ def _draw_shapes(rows: list[str]) -> list[str]:
 
 
 def _is_drawn(character: str) -> bool:
-    """Return whether a character is a shape, not a word."""
+    """Return whether a character is drawn as a shape."""
     return "─" <= character <= "▟" or character in {**_ARROWS, **_HEADS, **_DOTS}
 
 
 class _Shapes:
-    """What is drawn so far; lines and areas that touch are one."""
+    """The shapes drawn so far, with touching lines and areas merged."""
 
     def __init__(self) -> None:
         self.lines: dict[tuple[str, str, float], list[tuple[float, float]]] = defaultdict(list)
-        """From and to, by class, direction (`h` or `v`) and place of the line."""
+        """Start and end of lines, by class, direction (`h` or `v`) and position."""
         self.paths: dict[str, list[str]] = defaultdict(list)
         self.areas: dict[float, list[Area]] = defaultdict(list)
 
     def add(self, character: str, left: float, top: float, around: dict[str, str]) -> None:
-        """Draw one character whose cell begins here; `around` are those on its four sides."""
+        """Draw the character whose cell begins at a point; `around` has its four neighbours."""
         if "─" <= character <= "╿":
             self._add_box(_box_name(character), left, top)
         elif "▀" <= character <= "▟":
@@ -130,7 +130,7 @@ class _Shapes:
     def _line(
         self, kind: str, side: str, point: tuple[float, float], span: tuple[float, float]
     ) -> None:
-        """Add a line towards a side, which begins and ends so far from a point."""
+        """Add a line towards a side; `span` has the distances of its ends from a point."""
         sign = -1 if side in "lu" else 1
         base, place = point if side in "lr" else point[::-1]
         start, end = sorted((base + sign * span[0], base + sign * span[1]))
@@ -189,7 +189,7 @@ class _Shapes:
             sign = -1 if side in "lu" else 1
             across = side in "lr"
             behind = _OPPOSITE[side]
-            # Between words there is room for a longer one.
+            # Between words there is room for a longer arrow.
             more = 4 if across and not around[behind].strip() else 0
             tip = sign * (MIDDLE_X if across else MIDDLE_Y - 1)
             if len(sides) == 2 and across:
@@ -210,7 +210,7 @@ class _Shapes:
         circle = f"M{_n(x - 4)} {_n(y)}a4 4 0 1 0 8 0a4 4 0 1 0-8 0z"
         square = f"M{_n(x - 4)} {_n(y - 4)}h8v8h-8z"
         self.paths[_DOTS[character]].append(circle if character in "●○" else square)
-        for side, other in around.items():  # lines that lead here reach it
+        for side, other in around.items():  # adjacent lines reach the dot
             if other and "─" <= other <= "╿":
                 weight = _read_arms(_box_name(other)).get(_OPPOSITE[side], 0)
                 end = MIDDLE_X if side in "lr" else MIDDLE_Y
@@ -268,7 +268,7 @@ class _Shapes:
 
 
 def _box_name(character: str) -> str:
-    """Return what Unicode calls a line, such as `LIGHT DOWN AND RIGHT`."""
+    """Return the Unicode name of a line, such as `LIGHT DOWN AND RIGHT`."""
     return unicodedata.name(character).removeprefix("BOX DRAWINGS ")
 
 
@@ -285,10 +285,10 @@ def _read_arms(words: str) -> dict[str, int]:
 
 
 def _first(arms: dict[str, int], side: str, place: float) -> float:
-    """Return how far from the middle a line towards a side begins.
+    """Return the distance from the middle at which a line towards a side begins.
 
-    One of a double line ends where it meets another double line's nearer half, or goes round the
-    corner; a single line ends at a double one and does not cross it.
+    Each half of a double line ends at the nearer half of another double line, or goes around the
+    corner. A single line ends at a double line and does not cross it.
     """
     low, high = _ACROSS[side]
     if place:
@@ -303,7 +303,7 @@ def _first(arms: dict[str, int], side: str, place: float) -> float:
 
 
 def _join(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return spans of one line, those that touch as one."""
+    """Return the spans of one line, with touching ones merged."""
     joined: list[tuple[float, float]] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:
@@ -314,7 +314,7 @@ def _join(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _join_areas(areas: list[Area]) -> list[Area]:
-    """Return areas, those that touch as one: along the row, then down."""
+    """Return the areas, with touching ones merged along the rows and then downwards."""
     rows: dict[tuple[float, float], list[tuple[float, float]]] = defaultdict(list)
     for x0, y0, x1, y1 in areas:
         rows[y0, y1].append((x0, x1))
@@ -326,5 +326,5 @@ def _join_areas(areas: list[Area]) -> list[Area]:
 
 
 def _n(value: float) -> str:
-    """Return a number as SVG writes it, without what says nothing."""
+    """Return a number for SVG, without trailing zeros."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,8 +1,8 @@
-"""Runs the lessons of a path in several Pythons, and prints what became of their blocks.
+"""Runs the lessons of a path in several Pythons, and prints the results of their blocks.
 
     python -m tests.support.first_day [--path first-day] PYTHON ...
 
-Each PYTHON is one with its own JAX: lessons that need a newer one say so instead of running.
+Each PYTHON has its own JAX; lessons that need a newer one are skipped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def run(lesson: str, python: str) -> dict[str, Any]:
 
 
 def row(document: dict[str, Any]) -> str:
-    """Return what became of a lesson in one line."""
+    """Return the results of a lesson in one line."""
     lesson = document["lessons"][0]
     blocks = lesson["blocks"]
     passed = sum(block["status"] == "pass" for block in blocks)
@@ -36,7 +36,7 @@ def row(document: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Run the path in each Python; 1 where a block fails."""
+    """Run the path in each Python, and return 1 if a lesson fails."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--path", default="first-day")
     parser.add_argument("python", nargs="+")

@@ -17,13 +17,13 @@ from urllib.parse import urlsplit
 Sent = tuple[str, str, Any]
 """Method, path below the project, and body of a request."""
 WORKERS = 3
-"""Commands at a time; each takes about three seconds of a core."""
+"""Number of commands in parallel; each takes about three seconds of a core."""
 _PREFIX = re.compile(r"https?://[^/]+/compute/\w+/")
 _NOTHING: tuple[Any, ...] = ({}, [], "", None, False)
 
 
 def plain(value: Any) -> Any:
-    """Return JSON without servers in its addresses, and without what is empty or false."""
+    """Return JSON without servers in its addresses, and without empty or false values."""
     if isinstance(value, dict):
         rows = {key: plain(one) for key, one in value.items()}
         return {key: one for key, one in rows.items() if one not in _NOTHING}
@@ -33,23 +33,23 @@ def plain(value: Any) -> Any:
 
 
 def of_request(method: str, target: str, body: Any) -> Sent:
-    """Return a request in the form that is compared."""
+    """Return a request in a form for comparison."""
     path = urlsplit(target).path.partition("/projects/my-project/")[2]
     return method, path, plain(body) if body else None
 
 
 def changes(requests: Iterable[Sent]) -> list[Sent]:
-    """Return the requests that change something."""
+    """Return the requests that change a resource."""
     return [one for one in requests if one[0] != "GET"]
 
 
 def run_gcloud(command: tuple[str, ...], configuration: Path, **endpoints: str) -> str:
-    """Run gcloud without credentials against servers of this machine; return its last errors.
+    """Run gcloud without credentials against servers on this machine; return its last errors.
 
     Args:
         command: The words of the command.
-        configuration: A folder in place of the home and of gcloud's settings.
-        endpoints: The address of a server in place of each API, such as `COMPUTE`.
+        configuration: The folder used as the home and for gcloud's settings.
+        endpoints: The address of the server for each API, such as `COMPUTE`.
     """
     env = {
         "PATH": os.environ["PATH"],
@@ -73,7 +73,7 @@ def run_gcloud(command: tuple[str, ...], configuration: Path, **endpoints: str) 
 
 
 def record(command: tuple[str, ...], configuration: Path) -> list[Sent] | str:
-    """Return the requests that gcloud sends for a command; its error if it sends none."""
+    """Return the requests that gcloud sends for a command, or its error if it sends none."""
     seen: list[Sent] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -93,7 +93,7 @@ def record(command: tuple[str, ...], configuration: Path) -> list[Sent] | str:
         do_GET = do_POST = do_DELETE = _answer  # noqa: N815  the names of the library
 
         def log_message(self, *_: object) -> None:
-            """Write nothing."""
+            """Stay silent."""
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -110,7 +110,7 @@ def record(command: tuple[str, ...], configuration: Path) -> list[Sent] | str:
 def record_all(
     commands: dict[str, tuple[str, ...]], configuration: Path
 ) -> dict[str, list[Sent] | str]:
-    """Return what gcloud sends for each command, by name."""
+    """Return gcloud's requests for each command, by name."""
     with ThreadPoolExecutor(WORKERS) as threads:
         found = threads.map(lambda one: record(one, configuration), commands.values())
         return dict(zip(commands, found, strict=True))

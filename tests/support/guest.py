@@ -1,6 +1,6 @@
-"""A machine for one test, which takes shell lines through a folder that it shares with the test.
+"""A machine for one test, which runs shell lines from a folder that it shares with the test.
 
-It is a guest with a kernel of its own (`guests`), or a copy of this machine (`sandbox`).
+It is a guest with its own kernel (`guests`), or a copy of this machine (`sandbox`).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ while :; do
   sleep 0.05
 done
 """
-"""The end of what a machine starts with: it takes commands from `/jobs` from here on."""
+"""The last lines of a machine's start-up script, which run commands from `/jobs`."""
 
 
 @dataclass(frozen=True)
 class Guest:
-    """A running machine; its commands are shell lines, run one after the other as root."""
+    """A running machine, which runs shell lines as root, one after the other."""
 
     jobs: Path
     process: subprocess.Popen[bytes]
 
     def run(self, line: str, *, timeout_s: float = HANG_S) -> subprocess.CompletedProcess[str]:
-        """Run a line to its end."""
+        """Run a shell line to its end."""
         name = self.jobs / "next"
         made = self.jobs / "next.made"
         made.write_text(line + "\n")
@@ -47,7 +47,7 @@ class Guest:
         return subprocess.CompletedProcess(line, code, (self.jobs / "out").read_text())
 
     def wait_until_up(self) -> None:
-        """Wait until the guest takes commands."""
+        """Wait until the machine accepts commands."""
         self._wait_until((self.jobs / "up").exists, "its start", HANG_S)
 
     def _wait_until(self, is_so: Callable[[], bool], what: str, timeout_s: float) -> None:
@@ -64,7 +64,7 @@ class Guest:
 
 @contextmanager
 def started(words: Sequence[str], jobs: Path) -> Iterator[Guest]:
-    """Yield the machine that a command starts, once it takes commands; it is killed at the end."""
+    """Start a machine, yield it once it accepts commands, and kill it at the end."""
     with (
         (jobs / "console").open("wb") as console,
         subprocess.Popen(
@@ -76,6 +76,6 @@ def started(words: Sequence[str], jobs: Path) -> Iterator[Guest]:
             running.wait_until_up()
             yield running
         finally:
-            if process.poll() is None:  # its processes are ours, in a group of its own
+            if process.poll() is None:  # its processes are children of ours, in their own group
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()

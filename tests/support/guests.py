@@ -1,8 +1,8 @@
-"""Machines with a kernel of their own, for what only a kernel can show: user-mode Linux.
+"""Machines with their own kernel, by user-mode Linux, for tests that need one.
 
-A guest is an ordinary process. Its files are this machine's, and what it changes lands on a disk
-of its own, so nothing of this machine is touched. `/srv` lies on that disk, for a share has to be
-on a real file system. Guests of one `network` reach each other and nobody else.
+A guest is an ordinary process. It sees this machine's files and writes its changes to its own disk,
+so that this machine stays unchanged. `/srv` is on that disk, because a share has to be on a real
+file system. Guests of one `network` reach only each other.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ export {variables}
 
 
 def missing() -> str:
-    """Return what this machine lacks for a guest, empty for nothing."""
+    """Return the requirement of a guest that this machine lacks, or an empty string."""
     if os.geteuid() != 0:
         return "root"
     if not LINUX.exists():
@@ -68,10 +68,10 @@ def missing() -> str:
 
 
 def starts(kernel: Path = LINUX) -> bool:
-    """Return whether a guest comes up whose only work is to leave a file.
+    """Return whether a minimal guest starts, which only creates a file.
 
-    The first process of a guest dies where the processor keeps more registers than the kernel of
-    the guest has room for, as Linux 6.1 on a processor with AMX: "ptrace set fp regs failed".
+    A guest's first process dies if the processor has more registers than the guest's kernel can
+    store, as with Linux 6.1 on a processor with AMX: "ptrace set fp regs failed".
     """
     with tempfile.TemporaryDirectory() as folder:
         up, init = Path(folder, "up"), Path(folder, "init")
@@ -86,7 +86,7 @@ def starts(kernel: Path = LINUX) -> bool:
 
 @contextmanager
 def network(name: str, guests: int) -> Iterator[list[list[str]]]:
-    """Yield what to put before each guest's command; the network is gone afterwards."""
+    """Yield the words to put before each guest's command, and remove the network afterwards."""
     inside = ["ip", "netns", "exec", name]
     _run("ip", "netns", "add", name)
     try:
@@ -103,7 +103,7 @@ def network(name: str, guests: int) -> Iterator[list[list[str]]]:
 def guest(
     folder: Path, before: Sequence[str], addresses: Sequence[str], variables: dict[str, str]
 ) -> Iterator[Guest]:
-    """Yield a guest that runs; it keeps what it needs in `folder` and is killed at the end."""
+    """Yield a running guest, whose files are in `folder`, and kill it at the end."""
     (modules,) = _MODULES.iterdir()
     folder.mkdir()
     disk, init = folder / "disk", folder / "init"

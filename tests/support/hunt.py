@@ -1,9 +1,9 @@
-"""Looks for tests that fail of chance: runs the suite or a lane again and again.
+"""Looks for flaky tests: runs the suite or a lane again and again.
 
     python -m tests.support.hunt [--lane hostile] [--runs 20] [--busy 4] [--shuffle] [--table FILE]
 
-Each run adds a row to the table: when, of which commit, with which seed and load, how long, and
-what failed. Rows that are there count, so a hunt that was stopped goes on where it was.
+Each run adds a row to the table: time, commit, seed, load, duration, and failures. Existing rows
+count, so a hunt that was stopped resumes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 
 def rows(table: Path) -> list[dict[str, str]]:
-    """Return the rows that the table has."""
+    """Return the rows of a table, or none if there is no file."""
     if not table.exists():
         return []
     with table.open(newline="", encoding="utf-8") as file:
@@ -48,7 +48,7 @@ def rows(table: Path) -> list[dict[str, str]]:
 
 
 def add(table: Path, row: dict[str, str]) -> None:
-    """Add a row at the end."""
+    """Append a row to a table."""
     is_new = not table.exists()
     table.parent.mkdir(parents=True, exist_ok=True)
     with table.open("a", newline="", encoding="utf-8") as file:
@@ -60,7 +60,7 @@ def add(table: Path, row: dict[str, str]) -> None:
 
 @contextlib.contextmanager
 def busy_processes(count: int) -> Iterator[None]:
-    """Keep so many processes busy, as other work on the machine would."""
+    """Run some busy processes, as load on the machine."""
     endless = [sys.executable, "-c", "while True: pass"]
     started = [subprocess.Popen(endless) for _ in range(count)]
     try:
@@ -72,7 +72,7 @@ def busy_processes(count: int) -> Iterator[None]:
 
 
 def command_of(lane: str, seed: int, *, shuffle: bool) -> list[str]:
-    """Return the command of the suite or a lane: a folder of tests, or a part of the gate."""
+    """Return the command of the suite, of a folder of tests, or of a lane of the gate."""
     if lane != "suite" and not (TESTS / lane).is_dir():
         return [str(REPOSITORY / ".ci" / "run"), lane]
     where = [] if lane == "suite" else [f"tests/{lane}"]
@@ -81,7 +81,7 @@ def command_of(lane: str, seed: int, *, shuffle: bool) -> list[str]:
 
 
 def run(options: argparse.Namespace, commit: str) -> dict[str, str]:
-    """Run it once and return its row."""
+    """Run the suite or lane once, and return its row."""
     seed = random.randrange(10**6) if options.seed is None else options.seed
     began, began_s = datetime.now(timezone.utc), time.monotonic()
     with busy_processes(options.busy):
@@ -113,7 +113,7 @@ def run(options: argparse.Namespace, commit: str) -> dict[str, str]:
 
 
 def main() -> int:
-    """Run until the table has as many rows of this kind and commit as were asked for."""
+    """Run until the table has the requested number of rows of this kind and commit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lane", default="suite", help="`suite`, a folder of tests, or a lane")
     parser.add_argument("--runs", type=int, default=20, help="rows that the table has in the end")

@@ -1,4 +1,4 @@
-"""How tests run a check of a framework in their own process, and what they ask of what it found."""
+"""Runs a framework's checks in the process of a test, and asserts on their findings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tpustarter.probe.finding import Finding
 
 Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
 Sabotage = Mapping[str, Sequence[tuple[Break, set[str]]]]
-"""By the name of a check: what breaks it, and the codes of what fails then, and nothing else."""
+"""By the name of a check: its breaks, each with the exact codes that fail."""
 
 FOLDER = Path(next(iter(checks.__path__)))
 DEVICES = 8
@@ -32,29 +32,29 @@ def checks_of(framework: str) -> dict[str, content.Check]:
 
 
 def module_of(framework: str, name: str) -> ModuleType:
-    """Import a check."""
+    """Import the module of a check."""
     return importlib.import_module(f"tpustarter.checks.{framework}.{name}")
 
 
 def findings(module: ModuleType) -> list[dict[str, Any]]:
-    """Run a check in this process and return what it found."""
+    """Run a check in this process and return its findings."""
     return [item.as_dict() for item in module.run() if isinstance(item, Finding)]
 
 
 def is_sound(results: list[dict[str, Any]]) -> bool:
-    """Return whether nothing is worse than a fact, and something was shown to hold."""
+    """Return whether all findings are `ok` or `info`, and at least one is `ok`."""
     verdicts = {finding["verdict"] for finding in results}
     return verdicts <= {"ok", "info"} and "ok" in verdicts
 
 
 def failed_with_hints(results: list[dict[str, Any]]) -> bool:
-    """Return whether something failed, and whoever reads that is told what to do."""
+    """Return whether at least one finding failed, and all failed ones have a hint."""
     failed = [finding for finding in results if finding["verdict"] == "fail"]
     return bool(failed) and all(finding["hint"] for finding in failed)
 
 
 def cases(sabotage: Sabotage) -> list[Any]:
-    """Return name, break and codes of each case, as parameters of a test."""
+    """Return the name, break and codes of each case, as parameters of a test."""
     return [
         pytest.param(name, breaks, codes, id=f"{name}-{breaks.__name__}")
         for name, rows in sabotage.items()
@@ -63,15 +63,15 @@ def cases(sabotage: Sabotage) -> list[Any]:
 
 
 def failed_codes(results: list[dict[str, Any]]) -> set[str]:
-    """Return the codes of what failed."""
+    """Return the codes of failed findings."""
     return {finding["code"] for finding in results if finding["verdict"] == "fail"}
 
 
 def judged_codes(results: list[dict[str, Any]]) -> set[str]:
-    """Return the codes of what was shown to hold, and is no mere fact."""
+    """Return the codes of `ok` findings."""
     return {finding["code"] for finding in results if finding["verdict"] == "ok"}
 
 
 def broken_codes(rows: Sequence[tuple[Break, set[str]]]) -> set[str]:
-    """Return the codes that fail under one sabotage of a check or another."""
+    """Return the codes that fail under any sabotage of a check."""
     return {code for _, codes in rows for code in codes}

@@ -1,4 +1,4 @@
-"""Probes of sample checks, compiled once in a run of the tests and not in each test and process."""
+"""Probe archives of sample checks, built once per test run and not in each process."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tpustarter.core import locations
 from tpustarter.running import probe_archive
 
 FOLDER = "TPUSTARTER_TEST_ARCHIVES"
-"""The folder of this run; processes that a test starts inherit it."""
+"""Environment variable with the folder of this run, which child processes inherit."""
 
 
 def keep_archives() -> None:
-    """Let this process take archives from the folder, where there is one."""
+    """Make this process use the archives in the folder, if there is one."""
     folder = os.environ.get(FOLDER)
     if not folder:
         return

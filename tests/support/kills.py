@@ -1,11 +1,11 @@
-"""Kills the app at random moments while it is used, starts it anew, and says what was lost.
+"""Kills the app at random moments while it is used, restarts it, and prints the losses.
 
     python -m tests.support.kills [50]
 
-Each kill meets one of three: a block is edited, blocks run, a question is answered. All share one
-state folder, and what one of them left must outlast those after it. Prints the seed, a row for each
-kill, and what was lost in all; ends with 1 where it is more than was promised, and where all kills
-of one kind came before anything had been done. `TPUSTARTER_SEED` runs the same moments again.
+Each kill interrupts an edit of a block, a run of blocks, or an answer to a question. All share one
+state folder, and later kills must not lose what an earlier one left. Prints the seed, a row per
+kill, and all losses. The exit code is 1 if more was lost than promised, or if all kills of one kind
+came before anything had been done. `TPUSTARTER_SEED` repeats the same moments.
 """
 
 from __future__ import annotations
@@ -65,34 +65,34 @@ FIRST = 'print("one", "first")'
 MARK = "# kept "
 TYPED = MARK + "abcdefghijklmnopqrstuvwxyz" * 4
 LINES = 60
-"""Of the terminal: every block and the question are in sight, so each is counted."""
+"""Lines of the terminal, so many that every block and the question are visible and counted."""
 PARTS = 3
-"""Of the time in which a kill comes: the first one's, the second one's, and so on. In the last part
-it waits until something is on the disk, however busy the machine is."""
+"""Parts of the time before a kill: the first kill of a kind comes in the first part, and so on. In
+the last part, the kill waits until something is on disk."""
 LONGEST_S = {"edit": 4.0, "run": 6.0, "answer": 2.5}
-"""From the first key to the kill, at most; the first block starts a process, which takes long."""
+"""Most seconds from the first key to the kill; the first block has to start a process."""
 PROMISED_S = 0.3
-"""What was typed, or answered, longer ago than this is on the disk."""
+"""Seconds after which typed text or an answer must be on disk."""
 BUSY_S = 0.7
-"""More of it where other programs take the processor. Only `main` judges these two: a test knows no
-time, and waits in the last part for what was typed, or answered, to be on the disk."""
+"""Additional seconds on a busy machine. Only `main` judges these two: tests do not depend on time,
+and wait in the last part until the text or answer is on disk."""
 SETTINGS = {"path": "laptop"}
 
 
 @dataclass
 class Outcome:
-    """What one kill met, and what the next start found."""
+    """The state at one kill, and the state at the next start."""
 
     number: int
     kind: str
     after_s: float
     within: bool = False
-    """Whether a block was running at the kill, as the screen says."""
+    """True if the screen showed a running block at the kill."""
     did: int = 0
-    """Letters typed, blocks that had passed on the screen, or answers given."""
+    """Number of letters typed, of blocks shown as passed, or of answers given."""
     kept: int = 0
     lost_s: float = 0.0
-    """Since when the oldest thing that was lost had been typed or shown; 0 where nothing was."""
+    """Age in seconds of the oldest thing that was lost, or 0 if nothing was."""
     gone_s: float = 0.0
     wrong: list[str] = field(default_factory=list[str])
 
@@ -108,18 +108,18 @@ class Outcome:
 
 
 class Kills:
-    """Kills the app again and again, with one state folder."""
+    """Kills the app repeatedly, with one state folder."""
 
     def __init__(
         self, folder: Path, home: Path, seed: int, *, allowed_s: float | None = None
     ) -> None:
-        """Follow a path.
+        """Choose a path, and write a check.
 
         Args:
-            folder: Is filled with lessons and a check.
+            folder: The folder for lessons and a check.
             home: The state folder.
-            seed: Of the moments.
-            allowed_s: How old something typed or answered may be when it is lost; None for any age.
+            seed: The seed of the random moments.
+            allowed_s: The age up to which typed or answered things may be lost; None for any age.
         """
         self._folder, self._home, self._chance = folder, home, random.Random(seed)
         self._allowed_s = allowed_s
@@ -129,7 +129,7 @@ class Kills:
         course.choose_path(SETTINGS["path"])
 
     def kill(self, number: int, kind: str) -> Outcome:
-        """Use the app, kill it, and look at what the next start shows."""
+        """Use the app, kill it, restart it, and compare the states."""
         lessons = write_lessons(self._folder / f"lessons{number}", **{f"round{number}": TEXT})
         part = self._rounds[kind] % PARTS
         self._rounds[kind] += 1
@@ -143,7 +143,7 @@ class Kills:
         return outcome
 
     def losses(self) -> list[str]:
-        """Return what was lost that should not be: also what earlier rounds had left."""
+        """Return all losses that should not occur, including those of earlier rounds."""
         known = lesson_progress.read_progress().lessons
         wrong = [f"{one.number} {one.kind}: {text}" for one in self.outcomes for text in one.wrong]
         for one in self.outcomes:
@@ -162,10 +162,9 @@ class Kills:
         return wrong + [f"{kind}: every kill came before anything" for kind in all_early]
 
     def _use_and_kill(self, lessons: Path, outcome: Outcome) -> tuple[list[float], str]:
-        """Return how old each key, or each thing shown, was at the kill, and the last screen.
+        """Return the age of each key, or of each thing shown, at the kill, and the last screen.
 
-        A half-painted frame, which a page that scrolls may show one verdict twice in, counts for
-        nothing.
+        Incomplete frames are ignored, because a scrolling page may show a verdict twice in them.
         """
         tty = Terminal(
             str(lessons),
@@ -206,7 +205,7 @@ class Kills:
             tty.close()
 
     def _keys(self, kind: str) -> Generator[tuple[str, float]]:
-        """Return keys, each with the seconds until the next one."""
+        """Yield keys, each with the seconds until the next one."""
         if kind == "edit":
             yield "e", 0.4
             for letter in TYPED:
@@ -220,7 +219,7 @@ class Kills:
             yield ("\r", 0.5) if kind == "run" else ("", 1.0)
 
     def _count_kept(self, outcome: Outcome, did: int, screen: str) -> int:
-        """Return how much of what was done is on the disk."""
+        """Return the number of done things that are on disk."""
         lesson = f"start/round{outcome.number}"
         if outcome.kind == "edit":
             return len(added(drafts.read_drafts(lesson).get("first")))
@@ -229,12 +228,12 @@ class Kills:
         )
         if outcome.kind == "run":
             return sum(entry.status == "pass" for entry in known.blocks.values())
-        # One that was right once stays right, whatever was answered after it.
+        # A question that was answered right once stays so after later answers.
         right, shown = lesson_progress.is_answered_right(known, "which"), "That was it." in screen
         return did if right is not None and right >= shown else 0
 
     def _judge(self, outcome: Outcome, ages: list[float], screen: str) -> None:
-        """Compare what was done with what is on the disk."""
+        """Compare what was done with what is on disk."""
         outcome.did = len(ages)
         outcome.kept = self._count_kept(outcome, outcome.did, screen)
         if outcome.kind == "edit":
@@ -251,7 +250,7 @@ class Kills:
             )
 
     def _start_anew(self, lessons: Path, outcome: Outcome) -> None:
-        """Start the app, open the lesson, and look whether it shows what was kept."""
+        """Start the app, open the lesson, and check that it shows what was saved."""
         files = self._home.glob("**/*.json")
         outcome.wrong += [f"{path.name} is broken" for path in files if not is_whole(path)]
         settings = json.loads((self._home / "settings.json").read_text())
@@ -273,12 +272,12 @@ class Kills:
 
 
 def added(draft: BlockDraft | None) -> str:
-    """Return what was typed below the first line of a block."""
+    """Return the text typed below the first line of a block."""
     return draft.code.removeprefix(FIRST).lstrip("\n") if draft else ""
 
 
 def is_whole(path: Path) -> bool:
-    """Return whether a file holds JSON."""
+    """Return whether a file contains valid JSON."""
     try:
         json.loads(path.read_text())
     except ValueError:
@@ -287,7 +286,7 @@ def is_whole(path: Path) -> bool:
 
 
 def open_lesson(tty: Terminal) -> None:
-    """Wait for Home, open the lesson of this round, and wait until it is there."""
+    """Wait for Home, open the lesson of this round, and wait until it is shown."""
     tty.until(lambda text: "Path" in text)
     tty.press("l")
     tty.until(lambda text: "Round" in text and "This machine" not in text)
@@ -296,7 +295,7 @@ def open_lesson(tty: Terminal) -> None:
 
 
 def seen(screen: str, kind: str) -> int:
-    """Return how many blocks have passed, or answers were given, as the screen says."""
+    """Return the number of passed blocks, or of given answers, on a screen."""
     if kind == "run":
         return sum(line.count("pass  ") for line in screen.splitlines())
     if kind == "answer":
@@ -306,7 +305,7 @@ def seen(screen: str, kind: str) -> int:
 
 
 def main() -> int:
-    """Print the table; returns an exit code."""
+    """Print the table, and return the exit code."""
     count = int(sys.argv[1]) if sys.argv[1:] else 50
     seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
     print(f"{count} kills, TPUSTARTER_SEED={seed}", flush=True)

@@ -1,10 +1,10 @@
-"""Runs the checks of one framework in one Python, and prints what a lane of the gate has to show.
+"""Runs the checks of one framework in one Python, and prints the figures of a lane.
 
     python -m tests.support.lane FRAMEWORK PYTHON [--devices N] [--level quick]
 
-Versions, checks run, passed and skipped with the reason, on how many devices, the time, the peak of
-the memory of one process, and the disk that the Python's environment takes. Ends with the exit code
-of the check; `--may-verify-nothing` takes 5 for 0, where there is no device of this framework.
+These are versions, numbers of checks run, passed and skipped with the reason, devices, time, peak
+memory of one process, and disk space of the Python's environment. The exit code is that of the
+checks; `--may-verify-nothing` turns 5 into 0, for a machine without a device of this framework.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 
 def figures(report: dict[str, Any], python: str) -> list[str]:
-    """Return the lines that say what a run of checks came to."""
+    """Return the lines with the figures of a run of checks."""
     versions = report["target"]["frameworks"]
     named = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
     skipped = Counter(
@@ -49,7 +49,7 @@ def figures(report: dict[str, Any], python: str) -> list[str]:
 
 
 def main() -> int:
-    """Run the checks, print the figures, and return how it ended."""
+    """Run the checks, print the figures, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("framework")
     parser.add_argument("python")

@@ -1,8 +1,8 @@
-"""The lanes of the gate: what each of them tries, how it is run by itself, and how long it takes.
+"""The lanes of the gate, each with its subject, its command and its duration.
 
-The table in CONTRIBUTING is made from this one. Seconds are those of two quiet cores with packages
-cached, where nothing else runs. The gate runs them in this order: after what fails soonest the
-longest, so that none runs alone at the end. Standard library only, as `.ci/gate.py` reads it.
+The table in CONTRIBUTING is generated from this one. Seconds are measured on two idle cores with
+packages cached. The gate runs the lanes in this order: first those that fail soonest, then the
+longest, so that none runs alone at the end. Standard library only, because `.ci/gate.py` reads it.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ class Lane:
     name: str
     tries: str
     command: str
-    """Runs it by itself."""
+    """The command that runs only this lane."""
     seconds: int
     is_prepared: bool = False
-    """Its environment is made before its turn, beside other lanes."""
+    """True if its environment is created before its turn, while other lanes run."""
     is_beside: bool = False
-    """It mostly waits, so it runs beside those that compute."""
+    """True if it mostly waits, so that it runs in parallel with lanes that compute."""
     unseen: tuple[str, ...] = ()
-    """Folders that it neither runs nor imports: a change of nothing else leaves it out."""
+    """Folders that it neither runs nor imports; it is skipped if only these have changed."""
 
     @property
     def minutes(self) -> int:
-        """Minutes that it takes, rounded up."""
+        """Its duration in minutes, rounded up."""
         return -(-self.seconds // 60)
 
 

@@ -1,4 +1,4 @@
-"""Waits until a program of ours follows signals."""
+"""Waits until a program of ours handles signals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.processes import until
 
 
 def until_it_listens(process: subprocess.Popen[bytes]) -> None:
-    """Wait until the first lines of ours have run: before them Python itself is starting."""
+    """Wait until the process has a handler for SIGTERM; before that, Python is starting."""
 
     def listens() -> int:
         status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A Llama as a training step, which is only traced: its sizes may be those of real models."""
+"""A Llama as a training step that is only traced, so that it may have real models' sizes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 @dataclass(frozen=True)
 class Llama:
-    """Sizes of a model, as its published configuration names them."""
+    """The sizes of a model, from its published configuration."""
 
     layers: int
     hidden: int
@@ -23,7 +23,7 @@ class Llama:
 
     @property
     def matrix_parameters(self) -> int:
-        """Parameters that each token is multiplied with: all but the embedding."""
+        """The number of parameters that multiply each token: all but the embedding."""
         attention = self.hidden * self.head * (2 * self.heads + 2 * self.kv_heads)
         layer = attention + 3 * self.hidden * self.mlp
         return self.layers * layer + self.hidden * self.vocabulary
@@ -40,7 +40,7 @@ MODELS = {
 
 
 def arguments(model: Llama, batch: int, length: int, kind: Any = jnp.bfloat16) -> tuple[Any, Any]:
-    """Return abstract parameters, those of all layers stacked, and tokens."""
+    """Return abstract parameters, stacked over all layers, and tokens."""
 
     def weight(*shape: int) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(shape, kind)
@@ -91,7 +91,7 @@ def make_logits(model: Llama) -> Any:
 def make_decoder(model: Llama) -> Any:
     """Return the function that chooses a token after each of `tokens: int32[b, 1]`.
 
-    It has no cache, so it reads less than one that has.
+    It has no cache, so it reads less memory than a decoder with one.
     """
     logits = make_logits(model)
     return lambda params, tokens: logits(params, tokens).argmax(-1)

@@ -1,4 +1,4 @@
-"""Set-ups of a laid-out machine: its packages, its lessons, its sudo, and how a plan is run."""
+"""Set-ups of a laid-out machine: its packages, its lessons, its sudo, and runs of plans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tpustarter.setup.machine.machine_settings import HUGE_PAGES
 from tpustarter.setup.machine.machine_setup import MachineSetup
 
 STATUS = "/var/lib/dpkg/status"
-"""Where dpkg lists the packages."""
+"""The file in which dpkg lists the packages."""
 APT = r"""#!/bin/sh
 # Stands in for apt-get: installs what is named, with one package that it needs.
 [ "$1" = update ] && exit
@@ -44,7 +44,7 @@ for name do sed -i "/^Package: $name$/,/^$/d" {root}/var/lib/dpkg/status; done
 
 
 def machine(tmp_path: Path, files: Mapping[str, str] = {}, **more: Any) -> host.Machine:
-    """Return a laid-out machine with these files; one that ends with a slash is a folder."""
+    """Return a laid-out machine with these files; a name that ends with a slash is a folder."""
     root, tools = tmp_path / "machine", tmp_path / "tools"
     root.mkdir()
     tools.mkdir()
@@ -62,7 +62,7 @@ def machine(tmp_path: Path, files: Mapping[str, str] = {}, **more: Any) -> host.
 
 
 def with_apt(tmp_path: Path, installed: str = "") -> host.Machine:
-    """Return a machine of Debian whose apt-get installs without a network."""
+    """Return a Debian machine whose apt-get installs without a network."""
     text = "".join(
         f"Package: {name}\nStatus: install ok installed\n\n" for name in installed.split()
     )
@@ -75,7 +75,7 @@ def with_apt(tmp_path: Path, installed: str = "") -> host.Machine:
 
 
 def declare(tmp_path: Path, *steps: dict[str, Any], **header: Any) -> Path:
-    """Return a folder of lessons, of which one has these steps for the profile `tuning`."""
+    """Return a folder of lessons, one of which has these steps for the profile `tuning`."""
     whole = [
         {"title": f"Do {step['id']}", "why": "a test", "changes": "something", **step}
         for step in steps
@@ -96,7 +96,7 @@ def declare(tmp_path: Path, *steps: dict[str, Any], **header: Any) -> Path:
 
 
 def run(setup: MachineSetup, *, undo: bool = False) -> dict[str, str]:
-    """Carry a plan out, or undo it; returns how each step that was run ended."""
+    """Carry out a plan, or undo it; returns the final state of each step that was run."""
     events = list(setup.undo() if undo else setup.run())
     return {one.step.id: one.step.state for one in events if isinstance(one, StepEnded)}
 
@@ -115,7 +115,7 @@ exec "$@"
 
 
 def as_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> host.Machine:
-    """Return a machine on which one is not root, and has a sudo."""
+    """Return a machine whose user is not root and has a sudo."""
     monkeypatch.setattr("tpustarter.setup.machine.root_commands.os.geteuid", lambda: 1000)
     here = machine(tmp_path)
     path = tmp_path / "tools" / "sudo"

@@ -1,11 +1,11 @@
-"""Lays out a machine in a folder: PCI, device nodes, processes, locks, as host.py looks at them.
+"""Lays out a machine in a folder: PCI, device nodes, processes and locks, as host.py reads them.
 
     machine = lay_out(tmp_path, "v5e", chips=8, holder={"pid": 4242}, lock="live")
     machine = lay_out(tmp_path)                                     # a laptop
 
-Nodes are plain files and nothing is started. `env` is the whole environment of the machine; the
-metadata address of a TPU machine points at a closed port unless `env` names one, so that no test
-asks the real server.
+Nodes are plain files, and nothing is started. `env` is the whole environment of the machine; the
+metadata address of a TPU machine points to a closed port unless `env` sets one, so that no test
+queries the real server.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ def lay_out(
 
     Args:
         root: An existing folder, often `tmp_path`.
-        generation: Of the TPU chips; null for a machine without a TPU.
+        generation: The generation of the TPU chips; None for a machine without a TPU.
         chips: Number of chips on PCI.
-        nodes: Whether chips have device nodes, or how many do.
-        holder: Processes with a node open: pid, and of user, command, age_s, node, state.
+        nodes: True if all chips have device nodes, or the number of those that do.
+        holder: Processes with a node open: pid, and any of user, command, age_s, node, state.
         lock: libtpu's lock file: `stale`, `live` (held by pid 4242, or by the holder) or `foreign`.
         gvnic: Put Google's network card on PCI.
         google_device: Id of one more Google device on PCI, such as `0x0099`.
-        google: What the firmware says the machine is; null: Google's where there are chips.
-        container: `docker`, `podman`, `kubernetes` or null.
-        host_network: Whether the container shares the host's network.
+        google: True if the firmware names Google; None for true on a machine with chips.
+        container: `docker`, `podman`, `kubernetes` or None.
+        host_network: True if the container shares the host's network.
         shm_gib: Size of /dev/shm in GiB.
-        thp: What /sys says of transparent huge pages.
+        thp: The setting of transparent huge pages in /sys.
         env: The user's environment.
-        uid: Whose rights are judged; null for the caller of the test.
+        uid: The user whose rights are judged; None for the caller of the test.
     """
     found = chips if generation else 0
     _write(
@@ -150,7 +150,7 @@ def _process(
     _write(folder / "comm", name + "\n")
     _write(folder / "cmdline", "" if state == "Z" else command.replace(" ", "\0") + "\0")
     _write(folder / "status", f"Name:\t{name}\nUid:\t{user}\t{user}\t{user}\t{user}\n")
-    # A dead leader has no open files of its own any more; its threads have.
+    # A dead thread-group leader has no open files, but its threads do.
     files = folder / "task" / str(pid + 1) / "fd" if state == "Z" else folder / "fd"
     for made in (folder / "fd", files):
         made.mkdir(parents=True, exist_ok=True)
@@ -159,7 +159,7 @@ def _process(
 
 
 def _lock(root: Path, state: str | None, pid: int) -> None:
-    """Write libtpu's lock file; `foreign` belongs to its writer, and a `uid` is given to judge."""
+    """Write libtpu's lock file; a `foreign` one is accessible only to its owner."""
     _write(root / "proc/locks", "1: FLOCK  ADVISORY  WRITE 1 00:01:1 0 EOF\n")
     (root / "tmp").mkdir(exist_ok=True)
     (root / "tmp").chmod(0o1777)

@@ -44,7 +44,7 @@ Why?
     It is so.
 ```
 """
-"""A task that is not solved as it stands, and a question."""
+"""An unsolved task, and a question."""
 
 
 def make_lesson(folder: Path, text: str, *, needs: str = "{}", name: str = "01-sample") -> Lesson:
@@ -56,7 +56,7 @@ def make_lesson(folder: Path, text: str, *, needs: str = "{}", name: str = "01-s
 
 
 def fence(code: str, output: str | None = None, *, name: str = "one", more: str = "") -> str:
-    """Return a block that runs, with what it should print anywhere."""
+    """Return a block that runs, with its expected output on any machine."""
     text = f"```python run id={name} {more}\n{code}\n```\n\n"
     return text + (f"```output of={name}\n{output}\n```\n\n" if output is not None else "")
 
@@ -67,7 +67,7 @@ def make_session(lesson: Lesson, **more: Any) -> LessonSession:
 
 
 def run_block(session: LessonSession, block: Block, code: str | None = None) -> BlockResult:
-    """Run one block to its end, and check that it was told as it should be."""
+    """Run one block to its end, and assert that exactly the last event is its result."""
     *outputs, result = session.run(block, code)
 
     assert isinstance(result, BlockResult)

@@ -1,10 +1,10 @@
-"""Notes which tests pass which places of the program, and how long each test takes.
+"""Records which tests reach which places in the program, and the duration of each test.
 
-A plugin of pytest for `mutants.py`. A mark is a call of `mark` inside an expression, and runs this
-file wherever the program runs: also where the environment is empty, and where the program is a zip
-in a process of its own. So it imports nothing but `os`, and a process without the name of
-a test looks for it at those that started it. The notes are lines of three fields: the number of a
-mark, the test, and its phase; or `ended`, the test, its phase and seconds.
+It is a pytest plugin for `mutants.py`. A mark is a call of `mark` inside an expression, which runs
+this file wherever the program runs, even with an empty environment or from a zip file in another
+process. So it imports only `os`, and a process without the name of a test looks for it at its
+parent processes. Each note is a line of three fields: the number of a mark, the test, and its
+phase; or `ended`, the test, and its phase and seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 NOTES = "TPUSTARTER_MARKS"
-"""Names the file of the notes; beside it stands, per worker, the test that it runs."""
+"""Environment variable with the path of the notes; files next to it name each worker's test."""
 _noted: set[tuple[int, str | None]] = set()
 
 
@@ -29,7 +29,7 @@ def _write(path: str, text: str, flags: int) -> None:
 
 
 def _read(path: str) -> str:
-    """Return what a small file holds; nothing where it cannot be read."""
+    """Return the text of a small file, or an empty string if it cannot be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
@@ -41,7 +41,7 @@ def _read(path: str) -> str:
 
 
 def _test(notes: str) -> str:
-    """Return the test that runs, with its phase; that of a worker above where none is named."""
+    """Return the running test with its phase, from the environment or else from a parent worker."""
     name, process = os.environ.get("PYTEST_CURRENT_TEST"), os.getpid()
     while not name and process:
         name = _read(f"{notes}.{process}")
@@ -51,7 +51,7 @@ def _test(notes: str) -> str:
 
 
 def mark(notes: str, number: int) -> None:
-    """Note that a test has come to this place; once per test and process."""
+    """Record that a test has reached this place, once per test and process."""
     key = (number, os.environ.get("PYTEST_CURRENT_TEST"))
     if key not in _noted:
         _noted.add(key)
@@ -60,12 +60,12 @@ def mark(notes: str, number: int) -> None:
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
-    """Keep the name of the test for processes whose environment does not have it."""
+    """Store the name of the test for processes whose environment lacks it."""
     _write(f"{os.environ[NOTES]}.{os.getpid()}", f"{nodeid} (call)", os.O_TRUNC)
 
 
 def pytest_runtest_logreport(report: Any) -> None:
-    """Note what a test took, unless it was a worker that told this process."""
+    """Record the duration of a test, unless the report comes from a worker."""
     if not hasattr(report, "node") and report.outcome == "passed":
         line = f"ended\t{report.nodeid}\t{report.when} {report.duration:.3f}\n"
         _write(os.environ[NOTES], line, os.O_APPEND)

@@ -1,13 +1,13 @@
-"""Breaks the program in small ways, one at a time, and tells which of them the tests notice.
+"""Breaks the program in small ways, one at a time, and reports the mutants that tests detect.
 
     python -m tests.support.mutants [--seed 34] [--each 4] [--table FILE] [TESTS ...]
 
-TESTS (else all that the README's command runs) run once, with a mark at the place of each mutant:
-of a mutant, only the tests that passed its mark are tried, the fastest first, and they end at the
-first that fails. What the marks wrote is kept beside the table, and rows that the table has are
-not tried again. The program's files are changed meanwhile: run this in a checkout of its own. To
-compare the tests of two commits, `--since COMMIT` leaves out files that differ, and in the other
-checkout `--like TABLE` takes the same mutants.
+TESTS (by default those of the README's command) run once, with a mark at the place of each mutant.
+For a mutant, only the tests that reached its mark run, fastest first, until one fails. The notes of
+the marks are kept next to the table, and mutants in the table are not tried again. This changes the
+program's files while it runs, so use a separate checkout. To compare the tests of two commits,
+`--since COMMIT` leaves out files that differ, and `--like TABLE` in the other checkout takes the
+same mutants.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ SWAPPED = {
     ast.Or: "and",
 }
 LONGEST_S = 300
-"""Tests that take longer are ended: the mutant made the program hang, or they are many."""
+"""Seconds after which tests are killed, because the mutant hangs or there are too many tests."""
 MARK = (
     '((getattr(__import__("sys"), "_tpustarter_mark", None) or (lambda names: exec('
     '__import__("pathlib").Path({file!r}).read_text(), names) or __import__("sys").__dict__'
     '.setdefault("_tpustarter_mark", names["mark"]))({{}}))({notes!r}, {number}) or ('
 )
-"""Stands before an expression, closed by two brackets; `mark` returns None."""
+"""Prefix of an expression, closed by two brackets; `mark` returns None."""
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One place of one file, and what stands there instead."""
+    """A place in a file, and its replacement."""
 
     file: str
     line: int
@@ -75,7 +75,7 @@ class Mutant:
 
 
 def mutants_of(file: str, source: str) -> Iterator[Mutant]:
-    """Yield what can be broken in a file, in one line each."""
+    """Yield the possible mutants of a file, each within one line."""
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):
         match node:
@@ -112,7 +112,7 @@ def mutants_of(file: str, source: str) -> Iterator[Mutant]:
 
 
 def package_of(file: str) -> str:
-    """Return the package of a file of the program."""
+    """Return the package of one of the program's files."""
     parts = file.split("/")
     return parts[1] if len(parts) > 2 else "top"
 
@@ -133,7 +133,7 @@ def markable_lines(source: str) -> set[int]:
 
 
 def choose(seed: int, each: int, changed: list[str]) -> list[Mutant]:
-    """Choose so many mutants of each package, one of each package in turn."""
+    """Choose a number of mutants per package, taking one from each package in turn."""
     chance = random.Random(seed)
     packages: dict[str, list[list[Mutant]]] = defaultdict(list)
     for path in sorted((REPOSITORY / "tpustarter").rglob("*.py")):
@@ -152,7 +152,7 @@ def choose(seed: int, each: int, changed: list[str]) -> list[Mutant]:
 
 
 def same_as(table: Path) -> list[Mutant]:
-    """Return the mutants of a table."""
+    """Return the mutants listed in a table."""
     chosen: list[Mutant] = []
     for row in read(table):
         place, _, change = row["mutant"].partition(" ")
@@ -163,7 +163,7 @@ def same_as(table: Path) -> list[Mutant]:
 
 
 def marked(source: str, places: list[tuple[int, Mutant]], notes: Path) -> str:
-    """Return a file of the program that notes each place where a mutant will be."""
+    """Return a program file's source with a mark at the place of each mutant."""
     added: list[tuple[int, int, str]] = []
     for number, mutant in places:
         at = (mutant.line, mutant.column)
@@ -188,7 +188,7 @@ def marked(source: str, places: list[tuple[int, Mutant]], notes: Path) -> str:
 
 @contextlib.contextmanager
 def changed_files(sources: dict[str, str]) -> Iterator[None]:
-    """Write files of the program, and afterwards what was there."""
+    """Replace files of the program, and restore them afterwards."""
     before = {file: (REPOSITORY / file).read_bytes() for file in sources}
     try:
         for file, source in sources.items():
@@ -200,7 +200,7 @@ def changed_files(sources: dict[str, str]) -> Iterator[None]:
 
 
 def run_marked(chosen: list[Mutant], tests: list[str], notes: Path) -> None:
-    """Run the tests once, and have noted which of them come to the place of each mutant."""
+    """Run the tests once, recording which of them reach the place of each mutant."""
     places: dict[str, list[tuple[int, Mutant]]] = defaultdict(list)
     for number, mutant in enumerate(chosen):
         places[mutant.file].append((number, mutant))
@@ -215,7 +215,7 @@ def run_marked(chosen: list[Mutant], tests: list[str], notes: Path) -> None:
     running.write_text("", "utf-8")
     with changed_files(sources):
         ended = subprocess.run(words, cwd=REPOSITORY, env=environment, check=False).returncode
-    if ended > 1:  # 1 where tests failed: those are not tried
+    if ended > 1:  # 1 if tests failed, which are then not tried
         sys.exit(ended)
     for worker in running.parent.glob(f"{running.name}.*"):
         worker.unlink()
@@ -223,9 +223,9 @@ def run_marked(chosen: list[Mutant], tests: list[str], notes: Path) -> None:
 
 
 def tests_by_mark(notes: Path) -> dict[int, list[str]]:
-    """Return which tests come to each mark and pass, the fastest first.
+    """Return the passing tests that reach each mark, fastest first.
 
-    What is set up for one test may serve all of its file: then all of them are tried.
+    If a mark is reached in a test's set-up, which its file may share, all tests of the file count.
     """
     seconds: dict[str, float] = defaultdict(float)
     ended: dict[str, list[str]] = defaultdict(list)
@@ -246,7 +246,7 @@ def tests_by_mark(notes: Path) -> dict[int, list[str]]:
 
 
 def read(table: Path) -> list[dict[str, str]]:
-    """Return the rows of a table; none where there is no file."""
+    """Return the rows of a table, or none if there is no file."""
     if not table.exists():
         return []
     with table.open(newline="", encoding="utf-8") as file:
@@ -254,7 +254,7 @@ def read(table: Path) -> list[dict[str, str]]:
 
 
 def try_mutant(mutant: Mutant, tests: list[str], arguments: Path) -> dict[str, str]:
-    """Break the program, run the tests that may notice, and mend it."""
+    """Break the program, run the tests that may detect it, and restore the program."""
     if not tests:
         return {"mutant": str(mutant), "tests": "0", "ended": "no test"}
     began = time.monotonic()
@@ -291,7 +291,7 @@ def try_mutant(mutant: Mutant, tests: list[str], arguments: Path) -> dict[str, s
 
 
 def main() -> None:
-    """Try the mutants that the table does not have yet."""
+    """Try the mutants that are not in the table yet."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tests", nargs="*", help="for pytest: folders, files")
     parser.add_argument("--seed", type=int, default=34)

@@ -1,4 +1,4 @@
-"""What tests need that a machine may lack: marks that skip them, and say why in a sentence."""
+"""Requirements of tests that a machine may lack, as marks that skip them with a reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIBTPU_PYTHON = os.environ.get("TPUSTARTER_LIBTPU_PYTHON")
 
 
 def can_fake() -> bool:
-    """Return whether this process may make namespaces."""
+    """Return whether this process may create namespaces."""
     tools = all(shutil.which(tool) for tool in ("unshare", "ip", "setpriv", "mount"))
     if not tools or os.geteuid() != 0:
         return False

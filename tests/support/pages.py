@@ -1,4 +1,4 @@
-"""Pages of Markdown for people: their links, headings and code, and tables made from data."""
+"""Markdown pages: their links, headings and code, and tables generated from data."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def code_spans(text: str) -> list[str]:
-    """Return what stands in backticks within a line of text or a cell of a table."""
+    """Return the inline code in a page's text and tables."""
     return [token.content for token in _tokens(text) if token.type == "code_inline"]
 
 
 def typed_lines(text: str) -> list[str]:
-    """Return what a reader types: lines of `sh` fences, and those after `$` in other fences."""
+    """Return the commands for the reader: lines in `sh` fences, and after `$` in other fences."""
     lines: list[str] = []
     for token in _tokens(text):
         if token.type != "fence":
@@ -43,13 +43,13 @@ def typed_lines(text: str) -> list[str]:
 
 
 def links(text: str) -> list[str]:
-    """Return where the links and the pictures of a page lead."""
+    """Return the targets of a page's links and pictures."""
     found = [token.attrGet("href") or token.attrGet("src") for token in _tokens(text)]
     return [str(target) for target in found if target]
 
 
 def anchors(text: str) -> set[str]:
-    """Return the anchors that GitHub gives to the headings of a page."""
+    """Return the anchors that GitHub generates for a page's headings."""
     pairs = pairwise(_tokens(text))
     titles = [inline.content for token, inline in pairs if token.type == "heading_open"]
     return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}

@@ -1,4 +1,4 @@
-"""Where tests find each other's files, whichever folder they stand in."""
+"""Paths of the tests and of the checkout."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 REPOSITORY = TESTS.parent
-"""The checkout; of an installed wheel the folder that the tests were copied to."""
+"""The checkout, or the folder to which the tests of an installed wheel were copied."""
 SUPPORT = TESTS / "support"
 SAMPLES = TESTS / "samples"
 GOLDEN = TESTS / "golden"

@@ -1,6 +1,6 @@
-"""The one wait of the tests, and the processes that were started for a state folder.
+"""The one wait function of the tests, and the processes that were started for a state folder.
 
-A wait ends on a fact. Its limit is for what hangs: a machine that does other work never reaches it.
+A wait ends on a fact. Its timeout is only for hangs, so long that a busy machine never reaches it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TypeVar
 
 HANG_S = 120.0
-"""Whatever takes so long hangs. A limit of a test is never below 60 s."""
+"""Seconds after which anything counts as hung. No timeout in a test is below 60 s."""
 PAUSE_S = 0.01
-"""Between two looks at a condition; nothing is judged by it."""
+"""Seconds between two polls of a condition, on which no result depends."""
 
 T = TypeVar("T")
 
@@ -28,9 +28,9 @@ def until(
     """Wait until a condition holds, and return its value.
 
     Args:
-        condition: Is asked again and again, until it returns something true.
-        awaited: Says what is waited for, or returns what is there in its place.
-        seconds: After so many without it the test fails, because something hangs.
+        condition: The function that is called until it returns something true.
+        awaited: The awaited condition in words, or a function that returns the state instead.
+        seconds: The timeout after which the test fails, because something hangs.
     """
     for _ in _tries(awaited, seconds):
         if value := condition():
@@ -44,7 +44,7 @@ async def until_async(
     awaited: str | Callable[[], object] = "what it waits for",
     seconds: float = HANG_S,
 ) -> T:
-    """Do as `until` does, in an event loop that goes on meanwhile."""
+    """Do the same as `until` without blocking the event loop."""
     for _ in _tries(awaited, seconds):
         value = condition()
         if isinstance(value, Awaitable):
@@ -56,7 +56,7 @@ async def until_async(
 
 
 def _tries(awaited: str | Callable[[], object], seconds: float) -> Iterator[None]:
-    """Yield until the limit, and then raise."""
+    """Yield until the timeout, then raise AssertionError."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         yield
@@ -66,14 +66,14 @@ def _tries(awaited: str | Callable[[], object], seconds: float) -> Iterator[None
 
 @contextlib.contextmanager
 def in_bounded_time() -> Iterator[None]:
-    """Fail where a search takes the processor for a minute, as it does if it is not linear."""
-    began = time.process_time()  # not the time that a busy machine keeps it waiting
+    """Fail if a search uses a minute of processor time, as it does if it is not linear."""
+    began = time.process_time()  # without waits on a busy machine
     yield
     assert time.process_time() - began < HANG_S / 2
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process lives; one that ended and waits for its parent does not."""
+    """Return whether a process is alive; a zombie is not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
@@ -82,7 +82,7 @@ def is_running(pid: int) -> bool:
 
 
 def processes(home: Path) -> dict[int, str]:
-    """Return the living processes that were started for this state folder, with a word for each."""
+    """Return the live processes that were started for a state folder, with a name for each."""
     living: dict[int, str] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -98,7 +98,7 @@ def processes(home: Path) -> dict[int, str]:
 
 
 def until_gone(home: Path) -> float:
-    """Wait until no process is left that was started for a state folder; return the seconds."""
+    """Wait until no process of a state folder is left, and return the seconds waited."""
     began = time.monotonic()
     until(lambda: not processes(home), lambda: f"the end of {processes(home)}")
     return time.monotonic() - began

@@ -1,4 +1,4 @@
-"""Names the Python with the real TPU compiler, for tests that need one."""
+"""The Python with the real TPU compiler, for tests that need one."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Asks the real TPU compiler again for the memory that tables of the project's lessons state.
+"""Compares the memory sizes in tables of the project's lessons with the real TPU compiler's.
 
     python -m tests.support.rehearsed [FILE.py[:FUNCTION] ...]
 
-Compiles the programs behind the tables, prints what each lesson says and what the compiler says,
-and ends with 1 where they differ. Without a name it compiles all, some minutes for most files.
+Compiles the programs behind the tables, prints each lesson's and the compiler's number, and returns
+1 if they differ. Without a name it compiles all, which takes some minutes for most files.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ POLICIES, INT8 = "rehearse_policies.py", "quantised.py"
 
 
 class Cell(NamedTuple):
-    """A number of a table, and the program that it is about."""
+    """A number in a table, and the program that it describes."""
 
     lesson: str
     row: str
-    """Its first cell."""
+    """The first cell of its row."""
     column: int
     source: str
     program: str
@@ -71,7 +71,7 @@ CELLS = (
 
 
 def stated(cell: Cell) -> str:
-    """Return what the lesson says, such as `21.89 GiB`."""
+    """Return the lesson's number, such as `21.89 GiB`."""
     [lesson] = [one for one in content.read_lessons() if one.id == cell.lesson]
     rows = [line.strip("| ").split(" | ") for line in lesson.text.splitlines() if line[:1] == "|"]
     [row] = [row for row in rows if row[0] == cell.row]
@@ -81,15 +81,15 @@ def stated(cell: Cell) -> str:
 
 
 def as_stated(amount: int, text: str) -> str:
-    """Return a number of bytes in the unit of a text, with as many digits."""
+    """Return a number of bytes in the unit of a text, with the same number of decimals."""
     number, unit = text.split()
     return f"{amount / UNITS[unit]:.{len(number.partition('.')[2])}f} {unit}"
 
 
 def rehearse(source: str, cells: Sequence[Cell]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return what the compiler says of the programs of one file, by name and TPU.
+    """Return the compiler's results for the programs of one file, by name and TPU.
 
-    As a reader asks it: in a folder with the files that the lesson copies.
+    It runs as for a reader, in a folder with the files that the lesson copies.
     """
     compiler = python_with_libtpu()
     [lesson] = [one for one in content.read_lessons() if one.id == cells[0].lesson]
@@ -119,7 +119,7 @@ def rehearse(source: str, cells: Sequence[Cell]) -> dict[tuple[str, str], dict[s
 
 
 def compared(source: str) -> Iterator[tuple[Cell, str, str]]:
-    """Yield each number that rests on a file, what the lesson says and what the compiler says."""
+    """Yield each number about a file's programs, as in the lesson and as from the compiler."""
     cells = [cell for cell in CELLS if cell.source == source]
     results = rehearse(source, cells)
     for cell in cells:

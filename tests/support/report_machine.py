@@ -1,8 +1,8 @@
-"""A TPU VM on which everything that has a name has a telling one: what a report must not tell.
+"""A TPU VM with secrets everywhere, none of which a report may contain.
 
-Each secret holds `NEEDLE`, or is one of `NEEDLES`, so one search finds any of them. They stand in
-variables, files, file names, arguments of processes, metadata, logs, results of checks, the names
-of host and user, and in whatever a framework prints, says and raises.
+Each secret contains `NEEDLE`, or is one of `NEEDLES`, so that one search finds them all. They are
+in variables, files, file names, process arguments, metadata, logs, check results, the names of host
+and user, and in everything that a framework prints, returns and raises.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NEEDLES = (
     b"777666555444",
     base64.b64encode(b"zq7secret-of-a-variable").rstrip(b"=")[:-2],
 )
-"""In small letters, as the outputs are searched."""
+"""Secrets in lowercase, in which the outputs are searched."""
 USER, HOST, PROJECT, BUCKET = "zq7ada", "t1v-n-zq700aa-w-0", "zq7-lab-314", "zq7-bucket"
 TOKENS = (
     "hf_zq7abcdefghijklmnop",
@@ -69,7 +69,7 @@ TEXTS = (
     "project number 777666555444, wandb: zq7entity/zq7project",
     "wandb: Currently logged in as: zq7stranger (zq7entity)",
 )
-"""What programs print, logs hold and results say."""
+"""Texts in the output of programs, in logs and in results."""
 
 _HOSTILE_JAX = """
 import json, os, sys
@@ -101,11 +101,11 @@ DEVICES = {
     "hangs": "import time; time.sleep(600)  # until it is ended",
     "dies": "os._exit(3)",
 }
-"""What its devices do when they are asked for."""
+"""Code that runs when JAX's devices are requested."""
 
 
 def hostile_python(folder: Path, devices: str = "answers") -> Interpreter:
-    """Make a Python whose JAX tells everything, and whose devices answer, raise, hang or die."""
+    """Create a Python whose JAX prints secrets, and whose devices work, raise, hang or die."""
     python = make_python(folder, jax="0.12.0.1", libtpu="0.0.50.1")
     packages = next(folder.glob("lib/python3*/site-packages"))
     (packages / "jax.py").unlink()
@@ -133,10 +133,10 @@ def telling_machine(root: Path, home: Path, address: str, generation: str | None
     """Lay out the machine, with the user's files below `home`.
 
     Args:
-        root: Of the machine.
-        home: A folder that this process may write to; the real Python reads there.
-        address: Of the metadata server.
-        generation: Of its chips, which somebody uses; null for none.
+        root: The root of the machine.
+        home: A folder that this process may write to and that the real Python reads.
+        address: The address of the metadata server.
+        generation: The generation of its chips, which a process uses; None for no chips.
     """
     holder = {
         "pid": 4242,
@@ -197,7 +197,7 @@ def telling_machine(root: Path, home: Path, address: str, generation: str | None
 
 
 def telling_metadata() -> dict[str, str]:
-    """Return what the metadata server says: attributes, and what it knows of the project."""
+    """Return the metadata with secrets: attributes, and facts about the project."""
     kind = values("v5litepod-4")
     tpu_env = kind["attributes/tpu-env"] + "RUNTIME_VERSION: 'zq7-image'\nNODE_ID: 'zq7-tpu'\n"
     return {
@@ -214,7 +214,7 @@ def telling_metadata() -> dict[str, str]:
 
 
 def telling_report(started: str = "2026-11-20T10:00:00+00:00") -> dict[str, Any]:
-    """Return a kept report of the self-check that tells everything, and that was good."""
+    """Return a stored report of a successful self-check, with secrets in all fields."""
     finding = {
         "code": "HOST-ZQ7",
         "name": TEXTS[6],
@@ -251,7 +251,7 @@ def telling_report(started: str = "2026-11-20T10:00:00+00:00") -> dict[str, Any]
 
 
 def telling_summary() -> dict[str, Any]:
-    """Return what is remembered of the last check, telling everything."""
+    """Return the stored summary of the last check, with secrets in all fields."""
     return {
         "when": "2026-11-20T10:00:00+00:00",
         "level": "quick",
@@ -265,7 +265,7 @@ def telling_summary() -> dict[str, Any]:
 
 
 def found_in(data: bytes) -> list[bytes]:
-    """Return the needles in what was written, whatever case they are in."""
+    """Return the needles in some output, ignoring case."""
     small = data.lower()
     return [needle for needle in NEEDLES if needle.lower() in small]
 

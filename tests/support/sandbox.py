@@ -1,7 +1,7 @@
-"""A copy of this machine for one test: what is installed and changed there is gone afterwards.
+"""A copy of this machine for one test, whose changes are discarded afterwards.
 
-Its files are this machine's, with a layer of memory on top that takes every change, its processes
-are its own, and its kernel and its network are this machine's.
+It has this machine's files below an overlay in memory that takes every change, its own processes,
+and this machine's kernel and network.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ done &
 
 
 def missing() -> str:
-    """Return what this machine lacks for a sandbox, empty for nothing."""
+    """Return the requirement of a sandbox that this machine lacks, or an empty string."""
     if os.geteuid() != 0:
         return "root"
     if "overlay" not in Path("/proc/filesystems").read_text():
@@ -66,9 +66,9 @@ def missing() -> str:
 
 
 def gives_every_capability() -> bool:
-    """Return whether a program here may have every capability that the kernel knows.
+    """Return whether a program on this machine may have every capability of the kernel.
 
-    A container that is started as privileged asks for all of them, and runc fails without one.
+    A privileged container requests all of them, and runc fails if one is missing.
     """
     status = Path("/proc/self/status").read_text()
     bounding = int(status.partition("CapBnd:")[2].split()[0], 16)
@@ -78,7 +78,7 @@ def gives_every_capability() -> bool:
 
 @contextmanager
 def sandbox(folder: Path) -> Iterator[Guest]:
-    """Yield a copy of this machine that takes commands; `folder` has to be new."""
+    """Yield a copy of this machine that accepts commands; `folder` must not exist."""
     jobs, layer = folder / "jobs", folder / "layer"
     jobs.mkdir(parents=True)
     layer.mkdir()

@@ -1,6 +1,6 @@
-"""What newcomers type into a search, and the lessons that answer it.
+"""Searches that newcomers type, and the lessons that answer them.
 
-The first of what is found should be one of them.
+The first result should be one of these lessons.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Secrets in the formats of many services, made anew at each start so that no scanner reports them.
+"""Secrets in the formats of many services, generated at run time so that no scanner reports them.
 
-A row is a text that a log may hold. `<` and `>` enclose the secret in it, and `{a20}` stands for 20
-characters of an alphabet of `_ALPHABETS`. The formats are those of the services' documentation, of
-GitHub's list of supported secret scanning patterns, and of gitleaks (read 2026-11).
+A row is a text that a log may contain. `<` and `>` enclose the secret, and `{a20}` stands for 20
+characters from an alphabet of `_ALPHABETS`. The formats are from the services' documentation,
+GitHub's list of supported secret scanning patterns, and gitleaks (read 2026-11).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ALPHABETS = {
     "w": string.ascii_letters + string.digits + "-_",
 }
 _PIECE = 10
-"""Characters of a secret of which none may be left."""
+"""Length in characters of a secret's pieces, none of which may be left."""
 
 TOKENS = {
     "GitHub, fine-grained": "github_pat_{a22}_{a59}",
@@ -109,7 +109,7 @@ TOKENS = {
     "Sonar": "sqp_{h40}",
     "a hash of crypt": "$6${a8}${a86}",
 }
-"""Known by their shape alone."""
+"""Secrets that are recognized by their format alone."""
 TEXTS = {
     "AWS, credentials file": "aws_secret_access_key = <{b40}>",
     "AWS, session in JSON": '"SessionToken": "<{b300}>"',
@@ -158,7 +158,7 @@ TEXTS = {
     "LDAP": "ldapsearch -D cn=ada -w <{a14}>",
     "rclone": "pass = <{w30}>",
 }
-"""Known by what stands beside them."""
+"""Secrets that are recognized by the text next to them."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class SecretShape:
 
     @property
     def pieces(self) -> tuple[str, ...]:
-        """The parts of the secret of which none may be left."""
+        """The pieces of the secret, none of which may be left."""
         starts = range(max(1, len(self.secret) - _PIECE + 1))
         pieces = (self.secret[start : start + _PIECE] for start in starts)
         return tuple(piece for piece in pieces if "\n" not in piece)

@@ -1,4 +1,4 @@
-"""Starts a runner on the sample checks, for tests."""
+"""Sessions and runs of the sample checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SAMPLES = TESTS / "samples" / "checks"
 
 
 def make_session(folder: Path, **more: object) -> ProbeSession:
-    """Return a session of this Python on the sample checks, its files in `folder`."""
+    """Return a session of this Python on the sample checks, with its files in `folder`."""
     env = {**os.environ, **dict(more.pop("env", {}))}  # type: ignore[call-overload]
     target = {"platform": "cpu", "devices": None, "generation": None, "virtual": False, "root": "/"}
     probe = probe_archive.build_probe_archive(folder / "probe.pyz", SAMPLES)

@@ -1,9 +1,9 @@
-"""Settings of JAX and XLA, each with a value that is not JAX's own; and what a run shows of them.
+"""Settings of JAX and XLA, each with a value other than the default, and runs under them.
 
     python -m tests.support.settings [-j JOBS] [--check CHECK] [SETTING ...]
 
-runs all quick checks of JAX under every setting and prints which claims changed, and how the user
-is told. It takes an hour on two cores; the hostile lane runs the checks of `SENSITIVE`.
+runs all quick checks of JAX under every setting, and prints which claims change and how this is
+reported. It takes an hour on two cores; the hostile lane runs the checks of `SENSITIVE`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ OPTIONS = {
     "JAX_USE_SHARDY_PARTITIONER": "0",
     "JAX_XLA_PROFILE_VERSION": "1",
 }
-"""Those that change results, or what is refused."""
+"""Options that change results, or which programs are refused."""
 
 FLAGS = {
     "xla_allow_excess_precision": "false",
@@ -101,7 +101,7 @@ FLAGS = {
     "xla_tpu_detect_nan": "true",
     "xla_tpu_detect_inf": "true",
 }
-"""Those of XLA_FLAGS. One that a jaxlib does not know ends its processes."""
+"""Flags for XLA_FLAGS. A flag that jaxlib does not have ends its processes."""
 
 FAST_MATH = "--xla_cpu_enable_fast_math=true " + " ".join(
     f"--xla_cpu_fast_math_honor_{name}=false" for name in ("nans", "infs", "division", "functions")
@@ -111,7 +111,7 @@ LIBTPU = {
     "xla_tpu_bf16_emission_mode": "NATIVE_EMISSION",
     "xla_tpu_spmd_rng_bit_generator_unsafe": "true",
 }
-"""Those of LIBTPU_INIT_ARGS, which nothing reads on a machine without a TPU."""
+"""Flags for LIBTPU_INIT_ARGS, which nothing reads on a machine without a TPU."""
 
 QUIET = {
     "JAX_CAPTURED_CONSTANTS_WARN_BYTES": "1",
@@ -132,7 +132,7 @@ QUIET = {
     "JAX_USE_DIRECT_LINEARIZE": "0",
     "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS": "1",
 }
-"""Some of those that change no documented result."""
+"""Some of the options that change no documented result."""
 
 SENSITIVE = (
     "jax.special_values",
@@ -144,11 +144,11 @@ SENSITIVE = (
     "jax.pytrees_and_keys",
     "jax.all_reduce",
 )
-"""Of all quick checks, those that the most settings change, each alone or with few others."""
+"""The quick checks that the most settings change, each alone or with few others."""
 
 
 class Setting(NamedTuple):
-    """One setting, or several at once: its name in a table, and its variables."""
+    """One setting, or several at once: the name in a table, and the environment variables."""
 
     name: str
     env: dict[str, str]
@@ -195,11 +195,11 @@ CHANGING = (
     "xla_disable_hlo_passes",
     "xla_enable_hlo_passes_only",
 )
-"""Those that change a claim on a CPU, as `main` shows (jax 0.10.2)."""
+"""The settings that change a claim on a CPU, as `main` shows (jax 0.10.2)."""
 
 
 def in_groups(settings: Sequence[Setting], size: int) -> list[Setting]:
-    """Return each setting that changes claims by itself, and the others some at a time."""
+    """Return each setting that changes claims by itself, and the others in groups."""
     alone = [setting for setting in settings if setting.name in CHANGING]
     options = [setting for setting in settings if setting.name in OPTIONS.keys() - {*CHANGING}]
     flags = [setting.name for setting in settings if setting.name in FLAGS.keys() - {*CHANGING}]
@@ -215,7 +215,7 @@ def in_groups(settings: Sequence[Setting], size: int) -> list[Setting]:
 
 
 def run(setting: Setting, checks: Sequence[str], *, devices: int | None = None) -> dict[str, Any]:
-    """Run checks by the installed command under one setting; returns its document."""
+    """Run checks with the installed command under one setting; returns its JSON document."""
     env = {**os.environ, "JAX_PLATFORMS": "cpu", **setting.env}
     command = [sys.executable, "-m", "tpustarter", "check", "--json", "--python", sys.executable]
     command += ["--devices", str(devices)] if devices else []
@@ -224,20 +224,20 @@ def run(setting: Setting, checks: Sequence[str], *, devices: int | None = None) 
 
 
 def told(result: dict[str, Any]) -> str:
-    """Return how a result tells of a setting: changed, same, left-out; empty where it does not."""
+    """Return a result's finding on settings: changed, same, left-out, or empty for none."""
     codes = [str(finding["code"]) for finding in result["findings"]]
     codes = [code for code in codes if code.startswith("SETTINGS-")]
     return codes[0].removeprefix("SETTINGS-").lower() if codes else ""
 
 
 def is_blamed(result: dict[str, Any]) -> bool:
-    """Return whether a result blames the machine, or gives up, though a setting may be why."""
+    """Return whether a result blames the machine, or gives up, without naming the setting."""
     judged = result["status"] in ("pass", "warn") or result["reason"] == "not-applicable"
     return not judged and told(result) not in ("changed", "same")
 
 
 def main(arguments: list[str]) -> int:
-    """Print a line for each setting, then the sums."""
+    """Print a line per setting and the totals; return 1 if a result blames the machine."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--check", action="append", help="a check; all quick ones of JAX if none")

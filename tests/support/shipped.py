@@ -1,4 +1,4 @@
-"""What ships holds: the blocks of a lesson, and an exercise with its solution, in this Python."""
+"""Assertions on shipped content, run in this Python: blocks of lessons, and exercises."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from tpustarter.machine import host
 SCHEMA = json.loads(resources.files("tpustarter.learning").joinpath("schema.json").read_text())
 
 MOST_ID, MOST_TITLE = 32, 60
-"""Characters of a check's id and of its title at most: 80 columns show id and seconds, and a title
-where it fits."""
+"""Maximum length in characters of a check's id and of its title: 80 columns show the id and the
+seconds, and a title if it fits."""
 DEFAULT = (None, "jax")
-"""Frameworks of the lessons that the default suite runs; the others have lanes of their own."""
+"""Frameworks of the lessons that the default suite runs; the others have their own lanes."""
 
 
 def lessons(*frameworks: str | None) -> list[Lesson]:
-    """Return the lessons that ship for some frameworks, null for those that need none."""
+    """Return the shipped lessons of some frameworks; None selects those that need none."""
     return [one for one in content.read_lessons() if one.framework in frameworks]
 
 
@@ -46,15 +46,15 @@ def shipped_exercises(*frameworks: str | None) -> list[Exercise]:
 
 
 def patient(block: Block) -> Block:
-    """Return a block with a limit that a hang alone reaches, however busy the machine is."""
+    """Return a block with a timeout that only a hang reaches, even on a busy machine."""
     return replace(block, timeout_s=max(block.timeout_s, 4 * HANG_S))
 
 
 def every_block_holds(lesson: Lesson, env: Mapping[str, str], *, devices: int = 8) -> None:
-    """Run a lesson: all its blocks match, and it is said that no TPU was tested.
+    """Run a lesson, and assert that all its blocks match and that no TPU counts as tested.
 
-    A block that asks to be changed runs twice, as shipped and then with its answer: what nobody
-    has changed must not pass.
+    A block for the reader to change runs twice, as shipped and then with its answer, because the
+    unchanged block must not pass.
     """
     machine = host.Machine(env=dict(env))
     practice = BatchRun([lesson], python=sys.executable, machine=machine, devices=devices)
@@ -97,7 +97,7 @@ print(hash(str((sorted(os.environ.items()), settings))))
     (),
     alone=True,
 )
-"""Prints a number for what an exercise could leave changed for the next one in its process."""
+"""A block that prints a hash of the process state that an exercise could change for the next."""
 
 
 NUMBERS = re.compile(r"found(?: \w+)* (\[[][\d., -]+), expected(?: \w+)* (\[[][\d., -]+)")
@@ -105,7 +105,7 @@ NUMBERS = re.compile(r"found(?: \w+)* (\[[][\d., -]+), expected(?: \w+)* (\[[][\
 
 
 def exercise_is_judged(one: Exercise, session: LessonSession) -> None:
-    """Judge it as shipped and solved: it fails by an assertion that says what is missing."""
+    """Judge an exercise as shipped, which must fail with an explanation, and as solved."""
 
     def run(block: Block) -> Iterator[OutputChunk | BlockPlots | BlockResult]:
         return session.run(patient(block))
@@ -122,6 +122,6 @@ def exercise_is_judged(one: Exercise, session: LessonSession) -> None:
     assert wrong.result.status == "fail", wrong.result.output
     assert wrong.why
     for sides in NUMBERS.findall(wrong.why):
-        assert 1 == len({"." in side for side in sides}), wrong.why  # both read alike
+        assert 1 == len({"." in side for side in sides}), wrong.why  # both have the same form
     assert isinstance(right, AnswerVerdict)
     assert right.is_right, right.result.output

@@ -1,4 +1,4 @@
-"""Hosts of a slice, each the real command in a process of its own."""
+"""Hosts of a slice, each of which runs the real command in its own process."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tpustarter.core import locations
 CHECKS = locations.content_folder("checks")
 
 WAIT_S = 20
-"""Seconds that hosts wait for each other here; the test's own limit is far longer."""
+"""Seconds that hosts wait for each other; the test's own timeout is far longer."""
 END_S = 240
 
 
 def free_port() -> int:
-    """Return a port that nothing has open."""
+    """Return a free port."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         return int(listening.getsockname()[1])
@@ -41,16 +41,16 @@ class Host:
     folder: Path
     began: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
-    """Seconds until it ended, once it has."""
+    """Duration of the command, once it has ended."""
 
     @property
     def output(self) -> str:
-        """What it has printed on stdout so far."""
+        """Its output on stdout so far."""
         return (self.folder / "stdout").read_text()
 
     @property
     def errors(self) -> str:
-        """What it has printed on stderr so far."""
+        """Its output on stderr so far."""
         return (self.folder / "stderr").read_text()
 
     def wait(self, limit_s: float = END_S) -> int:
@@ -76,7 +76,7 @@ class Host:
                     return
             if self.process.poll() is not None:
                 break
-            time.sleep(0.05)  # between two looks
+            time.sleep(0.05)  # between two polls
         raise AssertionError(f"no {event} {check_id}: {self.output[-2000:]}\n{self.errors[-2000:]}")
 
 
@@ -95,8 +95,7 @@ class Slice:
 
 
 Change = Mapping[str, Any]
-"""What differs on a host: `env`, `arguments`, `python`; None in its place for a host that is not
-started."""
+"""The differences of a host: `env`, `arguments`, `python`; None for a host that is not started."""
 
 
 HANG = "time.sleep(0 if host != {host} else 300)"
@@ -122,7 +121,7 @@ def run():
 
 
 def write_checks(folder: Path, body: str) -> Path:
-    """Write the checks of all hosts, `jax.probed` with a body of its own, and `jax.after`."""
+    """Write the checks of all hosts, `jax.probed` with a given body, and `jax.after`."""
     (folder / "host").mkdir(parents=True)
     (folder / "jax").mkdir()
     for name in ("slice_arrived", "slice_alike"):
@@ -134,7 +133,7 @@ def write_checks(folder: Path, body: str) -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What all hosts of a slice are started with."""
+    """The options of all hosts of a slice."""
 
     devices: int = 2
     checks: Path = CHECKS
@@ -146,7 +145,7 @@ class Options:
 def started(
     folder: Path, changes: Sequence[Change | None], *ids: str, **options: Any
 ) -> Iterator[Slice]:
-    """Start a host for each change, on CPU devices; ends whatever still runs."""
+    """Start a host for each change, on CPU devices, and kill those that run at the end."""
     common = Options(**options)
     hosts: list[Host] = []
     try:
@@ -166,7 +165,7 @@ def started(
 def start_command(
     folder: Path, engine: str, *words: str, checks: Path = CHECKS, output: str = "--json"
 ) -> tuple[list[str], dict[str, str]]:
-    """Return a check that starts its hosts itself, which wait for an hour, and its variables."""
+    """Return the command and environment of a check that starts its hosts, which wait an hour."""
     command = [sys.executable, str(TESTS / "support" / "drive_slice.py"), str(checks), "check"]
     command += ["--all-hosts", output, "--yes", "--wait", "3600", "--devices", "2"]
     command += ["--python", sys.executable, "--coordinator", f"127.0.0.1:{free_port()}"]
@@ -177,7 +176,7 @@ def start_command(
 def run_started(
     folder: Path, engine: str, *words: str, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a check that starts its hosts itself to its end."""
+    """Run a check that starts its own hosts, and wait for its end."""
     command, variables = start_command(folder, engine, *words)
     return subprocess.run(
         command,

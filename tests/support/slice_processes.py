@@ -1,7 +1,7 @@
 """The checks of a slice in several processes joined by `jax.distributed`, each with 4 devices.
 
-As a program it is one of the processes: `slice_processes.py REQUEST`, where the request is JSON. It
-prints a finding a line, as JSON, with the check and the host.
+As a program, it is one of the processes: `slice_processes.py REQUEST`, where REQUEST is JSON. It
+prints one finding per line, as JSON with the check and the host.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 150
-"""Seconds after which hosts that still run are ended: none of them may hang."""
+"""Seconds after which hosts that still run are killed, because none of them may hang."""
 
 
 @dataclass
 class HostRun:
-    """What one host found, and how its process ended."""
+    """The findings of one host, and the end of its process."""
 
     findings: list[dict[str, Any]] = field(default_factory=list)
     code: int | None = None
-    """Null where it was ended because it hung."""
+    """The exit code; None if the process hung and was killed."""
     log: str = ""
     left: list[str] = field(default_factory=list)
-    """Names of what the checks left in the folder for temporary files."""
+    """Names of the entries that the checks left in the temporary folder."""
 
     def of(self, check: str, verdict: str = "") -> list[tuple[str, Any, str | None]]:
-        """Return code, value and entity of the findings of a check with a verdict."""
+        """Return the code, value and entity of a check's findings, of one verdict if given."""
         return [
             (one["code"], one["found"], one["entity"])
             for one in self.findings
@@ -50,7 +50,7 @@ def run_hosts(
     breaks: tuple[str, ...] = (),
     python: str = sys.executable,
 ) -> list[HostRun]:
-    """Run checks on so many hosts at once; `breaks` names how the last host is broken."""
+    """Run checks on several hosts at once; `breaks` names the faults of the last host."""
     with socket.create_server(("localhost", 0)) as server:
         address = f"localhost:{server.getsockname()[1]}"
     variables = {**os.environ, "JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": str(devices)}
@@ -79,53 +79,53 @@ def run_hosts(
             lines = out.read_text().splitlines()
             run.findings = [
                 json.loads(line) for line in lines if line[:1] == "{"
-            ]  # Gloo prints too
+            ]  # other lines are Gloo's
             run.log = log.read_text()
             run.left = [path.name for path in Path(folder).glob("slice-checkpoint-*")]
             runs.append(run)
     return runs
 
 
-# One process.
+# Faults, and the program of one process.
 
 
 def another_constant(checks: Any) -> None:
-    """Let this host's program have another constant."""
+    """Give this host's program a different constant."""
     checks.module("slice_program").FACTOR = 5
 
 
 def another_order(checks: Any) -> None:
-    """Let this host list the devices of the others first."""
+    """Make this host list the devices of the other hosts first."""
     module = checks.module("slice_devices")
     honest = module.listed
     module.listed = lambda: honest()[::-1]
 
 
 def fewer_devices(checks: Any) -> None:
-    """Let this host see all devices but its last."""
+    """Hide the last device from this host."""
     module = checks.module("slice_devices")
     honest = module.listed
     module.listed = lambda: honest()[:-1]
 
 
 def fewer_batches(checks: Any) -> None:
-    """Let this host read one batch only."""
+    """Make this host read only one batch."""
     checks.module("slice_input").batches = lambda numbers, _: list(numbers[:1])
 
 
 def its_own_steps(checks: Any) -> None:
-    """Let this host make as many steps as the longest input has."""
+    """Make this host take as many steps as the longest input has."""
     checks.module("slice_input").steps = max
 
 
 def another_seed(checks: Any) -> None:
-    """Let this host's keys come from a seed of its own."""
+    """Make this host's keys come from a different seed."""
     module = checks.module("slice_keys")
     module.words = lambda: [1, 2]
 
 
 def rows_of_another_host(checks: Any) -> None:
-    """Let this host read the rows of the first one."""
+    """Make this host read the first host's rows."""
     module = checks.module("slice_arrays")
     own = module._slices.own
     module.local_rows = lambda numbers, devices: numbers[: len(own(devices))]
@@ -149,14 +149,14 @@ class Checks:
     """The modules of the JAX checks."""
 
     def module(self, name: str) -> Any:
-        """Return a check or shared code."""
+        """Return the module of a check, or of shared code."""
         import importlib
 
         return importlib.import_module(f"tpustarter.checks.jax.{name}")
 
 
 def main(request: dict[str, Any]) -> None:
-    """Join the other hosts, run the checks, and print what they find."""
+    """Join the other hosts, run the checks, and print their findings."""
     sys.path.insert(0, str(ROOT))
     import tpustarter
 
@@ -172,7 +172,7 @@ def main(request: dict[str, Any]) -> None:
 
     checks = Checks()
     timing = checks.module("_timing")
-    timing.LASTS_S["cpu"], timing.TOGETHER = 0, 1  # no figure is judged here
+    timing.LASTS_S["cpu"], timing.TOGETHER = 0, 1  # times are not judged in these tests
     for name in request["breaks"] if request["host"] == request["hosts"] - 1 else ():
         BREAKS[name](checks)
     for name in request["names"]:
@@ -195,7 +195,7 @@ def main(request: dict[str, Any]) -> None:
 
 
 def report(name: str, verdict: str, text: str) -> None:
-    """Print how a check ended that has no verdict."""
+    """Print the end of a check that has no verdict."""
     print(
         json.dumps({"check": name, "code": "", "verdict": verdict, "found": text, "entity": None}),
         flush=True,

@@ -1,4 +1,4 @@
-"""A machine that is looked at once a test allows it."""
+"""A machine that blocks until a test releases it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tpustarter.machine.machine import Machine
 
 
 class Slow(Machine):
-    """Answers as the machine at `root` would, and not before `allowed` is set."""
+    """The machine at `root`, whose files can be read only after `allowed` is set."""
 
     allowed = threading.Event()
 

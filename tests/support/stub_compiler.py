@@ -1,9 +1,9 @@
-"""A Python with stubs of JAX and libtpu in it: the process that compiles, without the compiler.
+"""A Python with stubs of JAX and libtpu, for a compiler process without the compiler.
 
-To compile a program is to call it there, so that a sample program says what the compiler does: it
-raises a refusal, hangs, or ends the process. What does not fit writes the sample report to stderr
-when it is asked to go on without memory, as libtpu does. An artifact is judged by its function's
-name.
+The stub compiles a program by calling it, so that a sample program decides the compiler's result:
+it raises a refusal, hangs, or ends the process. A program that does not fit writes the sample
+report to stderr when it is compiled again without a memory limit, as with libtpu. An artifact is
+judged by the name of its function.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ hlo = SimpleNamespace(deserialize_portable_artifact=lambda context, artifact: Mo
 
 
 def make_compiler(folder: Path) -> Path:
-    """Make the environment and return its Python."""
+    """Create the environment and return its Python."""
     python = make_python(folder, jax="0.12.0.1", libtpu="0.0.50.1")
     packages = next(folder.glob("lib/python3*/site-packages"))
     (packages / "jax.py").unlink()

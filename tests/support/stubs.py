@@ -1,6 +1,6 @@
-"""A Python with a stub of JAX in it: what a TPU VM would answer, without a TPU.
+"""A Python with a stub of JAX, which reports a TPU VM's devices without a TPU.
 
-The stub answers as JAX would on the machine that is laid out beside it; it computes nothing.
+The stub responds as JAX would on a laid-out machine; it computes nothing.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ addressable_runtime_device_count = lambda: (
 xla_device_kind = lambda device: "cpu" if runtime.device_type() == "CPU" else "{kind}"
 """,
 }
-"""Stands in for PyTorch/XLA: devices of the platform that PJRT_DEVICE names."""
+"""The stub of PyTorch/XLA, with devices of the platform that PJRT_DEVICE names."""
 
 TENSORFLOW = {
     "__init__.py": """from types import SimpleNamespace
@@ -103,7 +103,7 @@ config = SimpleNamespace(
 get_registered_kernels_for_op = lambda name: SimpleNamespace(kernel=[name] * {can_use_a_tpu})
 """,
 }
-"""Stands in for TensorFlow: a TPU's devices where its build is tensorflow-tpu, else the CPU's."""
+"""The stub of TensorFlow, with TPU devices if its build is tensorflow-tpu, else the CPU's."""
 
 REFUSAL = 'raise ImportError("_XLAC.so: undefined symbol: _ZNK3c1010TensorImpl")'
 
@@ -121,19 +121,19 @@ def make_python(
     tensorflow: str | None = None,
     build: str = "tensorflow",
 ) -> Path:
-    """Make a virtual environment without pip and return its Python.
+    """Create a virtual environment without pip and return its Python.
 
     Args:
-        folder: Where to make it.
-        jax: Version the stub of JAX claims; None for none.
-        libtpu: Version of libtpu its metadata claims; None for none.
+        folder: The folder of the environment.
+        jax: Version of the JAX stub; None for none.
+        libtpu: Version of libtpu in its metadata; None for none.
         kind: `device_kind` of the stub's accelerator devices.
-        count: How many of them it shows.
-        gpu: Claim JAX's NVIDIA plugin is installed.
-        torch: Version of torch its metadata claims; that of `torch_xla` unless it is given.
-        torch_xla: Version the stub of PyTorch/XLA claims; it refuses a torch of another release.
-        tensorflow: Version the stub of TensorFlow claims; its metadata claims a Keras beside it.
-        build: The distribution that it claims to be, such as `tensorflow-tpu`.
+        count: Number of these devices.
+        gpu: True to list JAX's NVIDIA plugin as installed.
+        torch: Version of torch in its metadata; the version of `torch_xla` by default.
+        torch_xla: Version of the PyTorch/XLA stub, which refuses a torch of another release.
+        tensorflow: Version of the TensorFlow stub, whose metadata also lists a Keras.
+        build: The name of TensorFlow's distribution, such as `tensorflow-tpu`.
     """
     venv.create(folder, with_pip=False, symlinks=True)
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"

@@ -1,8 +1,7 @@
-"""Has an app on a terminal say in a pipe how far it is, so that a test has a fact to wait for.
+"""Makes an app on a terminal report its progress in a pipe, so that tests can wait for facts.
 
-`Terminal` names the pipe in the environment. The lines are `ready`, once the first screen is drawn,
-and `acted N`, once N bytes of input were read, none of them is part of something unfinished, and
-the app has done what they ask for.
+`Terminal` passes the pipe in the environment. The lines are `ready`, once the first screen is
+drawn, and `acted N`, once N bytes of input were read, form complete keys, and were handled.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ VARIABLE = "TPUSTARTER_TEST_PIPE"
 
 
 def install() -> None:
-    """Write to the pipe from here on, where there is one."""
+    """Begin to write to the pipe, if there is one."""
     if VARIABLE not in os.environ:
         return
     pipe = int(os.environ.pop(VARIABLE))
@@ -28,7 +27,7 @@ def install() -> None:
     os.set_inheritable(pipe, False)
 
     def tell(line: str) -> None:
-        with contextlib.suppress(OSError):  # whoever would read it may be gone
+        with contextlib.suppress(OSError):  # the reader may be gone
             os.write(pipe, line.encode() + b"\n")
 
     running: list[tuple[launch.TerminalApp, asyncio.AbstractEventLoop]] = []

@@ -1,4 +1,4 @@
-"""A program on a terminal of its own: what it paints, what is typed, and what it leaves behind."""
+"""A program on its own terminal: its output, its input, and the state it leaves behind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ASKS_SYNC, _HAS_SYNC = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
 
 
 class Terminal:
-    """A program on a terminal of its own, and what it has painted."""
+    """A program on its own terminal, and the screen that it has drawn."""
 
     def __init__(
         self,
@@ -42,11 +42,11 @@ class Terminal:
         **env: str | None,
     ) -> None:
         self._unpainted = b"" if whole_frames else None
-        """A frame that is not whole yet; None for a terminal that shows each as it comes."""
+        """An incomplete frame; None for a terminal that shows all output at once."""
         self.master, self._slave = pty.openpty()
         self._is_open = True
         self.resize(columns, lines)
-        if is_raw:  # as a killed program leaves it
+        if is_raw:  # as left by a killed program
             tty.setraw(self._slave)
         self._is_shown = columns <= 200  # pyte takes seconds for a huge screen
         self.screen = pyte.Screen(min(columns, 200) or 80, min(lines, 200) or 24)
@@ -57,7 +57,7 @@ class Terminal:
         self._told = b""
         """Lines that the app wrote to its pipe; see `telling`."""
         self._typed = 0
-        """Bytes that went to the program."""
+        """Number of bytes sent to the program."""
         variables = {**os.environ, "TERM": "xterm-256color", telling.VARIABLE: str(tells), **env}
         for name in ("CI", "NO_COLOR", "COLUMNS", "LINES"):
             if name not in env:
@@ -74,12 +74,12 @@ class Terminal:
         os.close(tells)
 
     def resize(self, columns: int, lines: int) -> None:
-        """Give the window another size; the program hears of it."""
+        """Resize the window, which notifies the program."""
         size = struct.pack("HHHH", lines, columns, 0, 0)
         fcntl.ioctl(self._slave, termios.TIOCSWINSZ, size)
 
     def close(self) -> None:
-        """Take the terminal away."""
+        """Close the terminal."""
         for descriptor in (self.master, self._slave, self._told_end):
             with contextlib.suppress(OSError):
                 os.close(descriptor)
@@ -88,10 +88,7 @@ class Terminal:
 
     @property
     def is_restored(self) -> bool:
-        """Whether it takes lines and shows them, shows the cursor, and the screen from before.
-
-        And it has the mouse again.
-        """
+        """True if line mode, echo, the cursor, the main screen and the mouse are restored."""
         off = (
             b"\x1b[?1049l",
             b"\x1b[?25h",
@@ -118,12 +115,12 @@ class Terminal:
 
     @property
     def takes_lines(self) -> bool:
-        """Whether what is typed is shown, and handed on line by line."""
+        """True if input is echoed, and passed on line by line."""
         local = termios.tcgetattr(self._slave)[3]
         return bool(local & termios.ECHO and local & termios.ICANON)
 
     def read(self, seconds: float) -> bytes:
-        """Read what comes within some seconds; nothing when nothing does."""
+        """Read output that arrives within some seconds, or nothing if none does."""
         with contextlib.suppress(OSError):
             if select.select([self.master], [], [], seconds)[0]:
                 data = os.read(self.master, 65536)
@@ -135,11 +132,11 @@ class Terminal:
         self.written += data
         shown = data if self._unpainted is None else self._whole(data)
         if self._is_shown:
-            # pyte does not know this one and would print its end.
+            # pyte does not support this sequence and would print its end.
             self._stream.feed(re.sub(rb"\x1b\[[<>=?]?[0-9;]*[$u]p?", b"", shown))
 
     def read_rest(self) -> None:
-        """Read all that a program wrote before its end: what comes after that is written here."""
+        """Read all output of a program that has ended, up to a marker that is written now."""
         if not self._is_open:
             return
         until(lambda: not (self.read(0) or self.is_full))
@@ -150,7 +147,7 @@ class Terminal:
         self._paint(rest.removesuffix(_LAST))
 
     def _whole(self, data: bytes) -> bytes:
-        """Return what may be shown now, as terminals do that know synchronized output."""
+        """Return the output that a terminal with synchronized output would show now."""
         if _ASKS_SYNC in data:
             self._typed += os.write(self.master, _HAS_SYNC)
         data = (self._unpainted or b"") + data
@@ -160,7 +157,7 @@ class Terminal:
         return data[:end]
 
     def read_unseen(self, seconds: float) -> bytes:
-        """Read without painting: pyte would be far behind what a program writes."""
+        """Read without drawing, because pyte is far slower than a program's output."""
         was_shown, self._is_shown = self._is_shown, False
         data = self.read(seconds)
         self._is_shown = was_shown
@@ -168,16 +165,16 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """What is on the screen."""
+        """The text on the screen."""
         return "\n".join(self.screen.display)
 
     def until(self, true: Callable[[str], object]) -> str:
-        """Read until something is on the screen."""
+        """Read until a condition on the screen's text is true, and return the text."""
         self._read_until(lambda: true(self.text))
         return self.text
 
     def _read_until(self, condition: Callable[[], object], *, is_seen: bool = True) -> None:
-        """Read until something is so; what has ended cannot become so any more."""
+        """Read until a condition is true; fail if the program ends first."""
         read = self.read if is_seen else self.read_unseen
 
         def is_so() -> bool:
@@ -193,14 +190,14 @@ class Terminal:
         until(is_so, lambda: self.text)
 
     def has_told(self, line: str) -> bool:
-        """Return whether the app has told this of itself."""
+        """Return whether the app has written a line to its pipe."""
         with contextlib.suppress(OSError):
             self._told += os.read(self._told_end, 65536)
         return line.encode() in self._told.splitlines()
 
     @property
     def is_drawn(self) -> bool:
-        """The first screen of the app is drawn."""
+        """True if the first screen of the app is drawn."""
         return self.has_told("ready")
 
     def until_drawn(self) -> None:
@@ -210,21 +207,21 @@ class Terminal:
             pass
 
     def until_acted(self, *, is_seen: bool = True) -> None:
-        """Read until the app has done what was typed, and all of that has come."""
+        """Read until the app has handled all input, and its output has arrived."""
         self._read_until(lambda: self.has_told(f"acted {self._typed}"), is_seen=is_seen)
         while (self.read if is_seen else self.read_unseen)(0):
             pass
 
     @property
     def is_full(self) -> bool:
-        """A program that writes has to wait."""
+        """True if the terminal accepts no more output."""
         return not select.select([], [self._slave], [], 0)[1]
 
     def until_asleep(self) -> None:
-        """Wait until the program waits for something: a key that comes just before may be lost.
+        """Wait until the program sleeps, because a signal just before that may be delayed.
 
-        Python hears of a signal between two of its steps. One that comes between the last step and
-        the `read` after it is heard when that `read` has returned, which is after the next key.
+        Python handles a signal between two bytecodes. A signal between the last bytecode and the
+        following `read` is handled only when that `read` has returned, after the next key.
         """
         stat = Path(f"/proc/{self.process.pid}/stat")
 
@@ -235,7 +232,7 @@ class Terminal:
         until(is_asleep, lambda: self.text)
 
     def press(self, keys: str | bytes) -> None:
-        """Type."""
+        """Type keys."""
         data = keys.encode() if isinstance(keys, str) else keys
         while data:  # a terminal takes some kilobytes at a time
             if select.select([], [self.master], [], 0.1)[1]:
@@ -260,9 +257,9 @@ class Terminal:
 def terminal(
     *arguments: str, path: str | None = "laptop", **options: object
 ) -> Generator[Terminal]:
-    """Start the program on a terminal; it is ended in any case.
+    """Start the program on a terminal, and end it in any case.
 
-    Without a path it is a first start, which asks for one.
+    Without a path, it is a first start, which asks for one.
     """
     if path and "tui" in str(options.get("drive", "drive_tui.py")):
         course.choose_path(path)

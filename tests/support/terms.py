@@ -1,6 +1,6 @@
-"""Which paths use a term before they say what it means, and which introduce one twice.
+"""Finds terms that a path uses before it defines them, and terms that it introduces twice.
 
-`python -m tests.support.terms` prints both, a line each.
+`python -m tests.support.terms` prints both, one per line.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ ORDINARY = {
     "worker",
     "zone",
 }
-"""Terms that are words of everyday English or of every programmer too, or that the course is about:
-where they stand alone, a reader needs no definition to go on."""
+"""Terms that are also everyday English or known to every programmer, or that are the subject of the
+course, so that a reader does not need their definitions."""
 NOT_PROSE = re.compile(
     r"^```.*?^```|<!--.*?-->|`[^`]*`|^[#|!].*?$|Hugging Face\s+Transformers",
     re.DOTALL | re.MULTILINE,
@@ -98,7 +98,7 @@ def linked(paragraph: str, *, bold: bool = False) -> list[str]:
 
 
 def pattern(name: str) -> re.Pattern[str]:
-    """Return what finds a term: also in the plural, and across a line break."""
+    """Return the pattern of a term, also in the plural or across a line break."""
     words = re.escape(name).replace(r"\ ", r"\s+")
     ignored = re.IGNORECASE if name.islower() else 0
     return re.compile(rf"(?<![\w/-]){words}(?:s|es)?(?![\w/-])", ignored)
@@ -106,7 +106,7 @@ def pattern(name: str) -> re.Pattern[str]:
 
 @cache
 def patterns() -> list[tuple[str, re.Pattern[str]]]:
-    """Return each term of the glossary with what finds it."""
+    """Return each term of the glossary with its pattern."""
     return [
         (term, pattern(name))
         for term, (name, _) in glossary.read_glossary().items()
@@ -115,13 +115,13 @@ def patterns() -> list[tuple[str, re.Pattern[str]]]:
 
 
 def used(paragraph: str) -> Iterator[str]:
-    """Yield the terms that a paragraph uses, but in the names of other lessons."""
+    """Yield the terms that a paragraph uses outside links to other lessons."""
     plain = LINK.sub(lambda link: link[0] if "glossary.md" in link[2] else " ", paragraph)
     return (term for term, finds in patterns() if finds.search(plain))
 
 
 def lessons() -> dict[str, list[tuple[str, list[str], list[str]]]]:
-    """Return of each lesson its paragraphs' texts, links, and terms used, by the lesson's id."""
+    """Return the texts, links and used terms of each lesson's paragraphs, by lesson id."""
     return {
         lesson.id: [(text, linked(text), list(used(text))) for text in paragraphs(lesson.text)]
         for lesson in content.read_lessons()

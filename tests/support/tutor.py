@@ -1,4 +1,4 @@
-"""Drives the app in tests: sample lessons and checks, keys, and what is on the screen."""
+"""Drives the app in tests: sample lessons and checks, keys, and the text on the screen."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from tpustarter.tui.app.app import TpustarterApp
 from tpustarter.tui.kit.key_line import KeyBar
 
 SOON_S = 0.1
-"""What waits no longer than this before it acts is waited for, in seconds."""
+"""Longest interval, in seconds, of a timer that `settle` waits for."""
 SAMPLES = TESTS / "samples" / "checks" / "host"
 QUIET = 3
-"""How many looks in a row find nothing left to do before a test goes on."""
+"""Number of polls in a row without pending work before a test continues."""
 ALWAYS_THERE = {
     "MessagePump._process_messages",
     "Timer._run_timer",
     "App.run_test.<locals>.run_app",
     "Worker._run",
 }
-"""Tasks of an app that has nothing to do."""
+"""Tasks of an idle app."""
 TICK_S = 0.005
-"""How often something is looked for that comes by itself, in seconds."""
+"""Seconds between two polls for asynchronous work."""
 HANGS_S = 120
-"""After so many seconds without anything new, the app hangs."""
+"""Seconds after which the app counts as hung."""
 
 HELLO = """# Hello
 
@@ -112,9 +112,9 @@ def write_lessons(folder: Path, **lessons: str) -> Path:
 
 
 def write_checks(folder: Path, *names: str) -> Path:
-    """Copy sample checks, each named after its outcome; one that hangs does so until it is stopped.
+    """Copy sample checks, each named after its outcome; one that hangs is given a long timeout.
 
-    By itself it would end after two seconds, which on a busy machine is before the next key.
+    With its own timeout of two seconds, it would end before the next key on a busy machine.
     """
     (folder / "host").mkdir(parents=True, exist_ok=True)
     for name in names or ("passes", "fails", "warns"):
@@ -124,22 +124,22 @@ def write_checks(folder: Path, *names: str) -> Path:
 
 
 def on_screen(app: TpustarterApp) -> str:
-    """Return what is painted, one line per row."""
-    # As Textual (8.2.8) does where it paints: else a page is not seen behind what is in front.
+    """Return the text on the screen, one line per row."""
+    # As Textual (8.2.8) does before it draws; otherwise pages behind the front one are missing.
     visible_screen_stack.set(app._background_screens)
     strips = app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
 
 
 class TutorPilot(Pilot[None]):
-    """Textual's pilot, which goes on when what it sent is handled, and never by the clock.
+    """A pilot that continues once its events are handled, and never after a fixed time.
 
-    Textual's own (8.2.8) sleeps for 20 ms and more after each key until the process uses little of
-    the processor, twice. On a busy machine that takes up to two seconds and proves nothing.
+    Textual's own (8.2.8) sleeps for 20 ms or more after each key, until the process twice uses
+    little processor time. On a busy machine that takes up to two seconds and proves nothing.
     """
 
     async def press(self, *keys: str) -> None:
-        """Press keys one by one; each is handled before the next one comes."""
+        """Press keys one by one, each after the previous one was handled."""
         for key in keys:
             event = key_event(key)
             event.set_sender(self.app)
@@ -147,7 +147,7 @@ class TutorPilot(Pilot[None]):
             await self.pause()
 
     async def pause(self, delay: float | None = None) -> None:
-        """Let every widget handle what waits for it, and paint."""
+        """Wait until every widget has handled its messages, and draw."""
         assert delay is None, "wait for a fact: `until` or `settle`"
         if self.app._exception:  # the app has ended, and no key will change its screens
             raise self.app._exception
@@ -156,7 +156,7 @@ class TutorPilot(Pilot[None]):
 
 
 def key_event(key: str) -> events.Key:
-    """Return what Textual makes of a key that a test names, as its pilot does."""
+    """Return Textual's event for a key that a test names, as its pilot does."""
     if len(key) == 1 and not key.isalnum():
         key = _character_to_key(key)
     name = _get_unicode_name_from_key(REPLACED_KEYS.get(key, key))
@@ -168,13 +168,13 @@ def key_event(key: str) -> events.Key:
 
 
 def is_due(timer: Timer, soon_s: float) -> bool:
-    """Return whether a timer acts once, and soon."""
+    """Return whether a timer will fire once, and soon."""
     is_set = timer._task is not None and not timer._task.done()
     return is_set and timer._repeat == 0 and timer._interval <= soon_s
 
 
 def has_messages(app: TpustarterApp) -> bool:
-    """Return whether a message waits anywhere, or is being handled."""
+    """Return whether any message is pending or being handled."""
     for node in {app, *app._registry}:
         waits = node._message_queue.ready_event._waiters  # type: ignore[attr-defined]
         if node._message_queue.qsize() or node._next_callbacks or not (waits or node._closed):
@@ -183,7 +183,7 @@ def has_messages(app: TpustarterApp) -> bool:
 
 
 def has_to_paint(app: TpustarterApp) -> bool:
-    """Return whether something is yet to be painted, or waits for that."""
+    """Return whether a redraw, or a callback after it, is pending."""
     screen = app.screen
     return bool(
         screen._layout_required
@@ -195,9 +195,9 @@ def has_to_paint(app: TpustarterApp) -> bool:
 
 
 def has_more_to_come(app: TpustarterApp, soon_s: float, beside: str | None) -> bool:
-    """Return whether something is awaited that sends no message yet, or a timer acts soon.
+    """Return whether a task or animation is running, or a timer will fire soon.
 
-    Textual parses Markdown in a thread that is no worker of the app.
+    Textual parses Markdown in a thread that is not one of the app's workers.
     """
     tasks = {task.get_coro().__qualname__ for task in asyncio.all_tasks()}  # type: ignore[union-attr]
     own = asyncio.current_task().get_coro().__qualname__  # type: ignore[union-attr]
@@ -208,9 +208,9 @@ def has_more_to_come(app: TpustarterApp, soon_s: float, beside: str | None) -> b
 
 
 def paint_on_demand() -> None:
-    """Paint an app that `driven` started when a test looks at it, and not at each change.
+    """Draw an app that `driven` started only when a test reads the screen, not at each change.
 
-    Nobody sees what a headless terminal is sent, and painting is a third of the time of a test.
+    A headless terminal shows nothing, and drawing takes a third of the time of a test.
     """
     refresh = Screen._compositor_refresh
 
@@ -231,7 +231,7 @@ PARSE_RULES = Stylesheet._parse_rules
 
 
 def share_parsed_rules() -> None:
-    """Parse each style sheet once for all apps of this process, and not once for each app."""
+    """Parse each style sheet once per process, and not once per app."""
     parsed: dict[Any, list[RuleSet]] = {}
 
     def parse_once(self: Stylesheet, css: str, *where: Any, **more: Any) -> list[RuleSet]:
@@ -249,21 +249,21 @@ share_parsed_rules()
 
 
 def unfinished(app: TpustarterApp, beside: str | None) -> list[Worker[Any]]:
-    """Return the workers that run, but those of a group."""
+    """Return the running workers outside a group."""
     return [one for one in app.workers if not one.is_finished and one.group != beside]
 
 
 async def settle(pilot: Pilot[None], *, soon_s: float = SOON_S, beside: str | None = None) -> None:
-    """Wait until no worker runs and all that they posted is handled and painted.
+    """Wait until no worker runs and all their messages are handled and drawn.
 
     Args:
         pilot: The pilot of the app.
-        soon_s: A timer that acts once is waited for if it takes no longer than that, in seconds.
-        beside: The group of a worker that goes on meanwhile, such as a check that hangs, or the
-            name of a task that does.
+        soon_s: Longest interval, in seconds, of a one-shot timer that is waited for.
+        beside: The group of a worker, or the name of a task, that may go on running, such as a
+            check that hangs.
 
-    Textual's own `pause` asks whether this process uses the processor. On a busy machine it is
-    given none, which looks the same as having nothing to do.
+    Textual's own `pause` checks if this process uses processor time. On a busy machine it may get
+    none, which looks the same as being idle.
     """
     app: TpustarterApp = pilot.app  # type: ignore[assignment]
     quiet, deadline = 0, time.monotonic() + HANGS_S
@@ -274,7 +274,7 @@ async def settle(pilot: Pilot[None], *, soon_s: float = SOON_S, beside: str | No
                 await worker.wait()
             deadline = time.monotonic() + HANGS_S
         more = has_more_to_come(app, soon_s, beside)
-        await asyncio.sleep(TICK_S if more else 0)  # once round the loop: whatever can go on does
+        await asyncio.sleep(TICK_S if more else 0)  # one turn of the event loop
         handles, paints = has_messages(app), has_to_paint(app)
         if paints and not handles:
             app.screen._on_timer_update()
@@ -282,7 +282,7 @@ async def settle(pilot: Pilot[None], *, soon_s: float = SOON_S, beside: str | No
 
 
 async def press(pilot: Pilot[None], *keys: str) -> str:
-    """Press keys one by one, wait for what they start, and return the screen."""
+    """Press keys one by one, wait for the work that they start, and return the screen."""
     for key in keys:
         await pilot.press(key)
         await settle(pilot)
@@ -290,7 +290,7 @@ async def press(pilot: Pilot[None], *keys: str) -> str:
 
 
 async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
-    """Handle messages until something is true."""
+    """Handle messages until a condition is true."""
     deadline = time.monotonic() + HANGS_S
     while not true():
         assert time.monotonic() < deadline, on_screen(pilot.app)  # type: ignore[arg-type]
@@ -302,7 +302,7 @@ async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
 async def driven(
     app: TpustarterApp, size: tuple[int, int] = (80, 24), *, notifications: bool = False
 ) -> AsyncGenerator[TutorPilot]:
-    """Start an app without a terminal; what it says and what it starts with is left to the test."""
+    """Start an app without a terminal, with content and notifications chosen by the test."""
     UNSEEN.add(app)
     async with app.run_test(size=size, notifications=notifications):
         yield TutorPilot(app)
@@ -320,7 +320,7 @@ async def tutor(
 ) -> AsyncGenerator[TutorPilot]:
     """Start the app on sample content, and end its lesson process afterwards.
 
-    Without a path it is the first start, which asks for one.
+    Without a path, it is the first start, which asks for one.
     """
     if path:
         course.choose_path(path)
@@ -338,7 +338,7 @@ async def tutor(
 
 
 def named_keys(app: TpustarterApp, width: int = 76) -> list[str]:
-    """Return what the first key line says, without how far down a list one is."""
+    """Return the keys in the first key line, without the position in a list."""
     line = app.screen.query_one(KeyBar).render().lines(width)[0].plain  # type: ignore[union-attr]
     return re.sub(r"  +\d+ of \d+$", "", line).split("  ")
 
@@ -349,7 +349,7 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether a process exists and is no zombie."""
+    """Return whether a process exists and is not a zombie."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False

@@ -50,7 +50,7 @@ SCHEMA = "tpustarter.jobs/1"
 
 
 class _JobGroup(click.Group):
-    """The verbs of a job; a word that is none of them is the TPU of a new job."""
+    """The subcommands of `tpu job`; any other first word is the TPU of a new job."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -287,7 +287,7 @@ def fetch_command(
 
 
 def _show_one_call(name: str, project: Project, typed: TypedRoute) -> None:
-    """Print the command that each worker would be called with."""
+    """Print the command that would call each worker."""
     command = typed.make_route(project).command(
         job_connection.make_placeholder(name, project, typed)
     )

@@ -1,4 +1,4 @@
-"""The events of a job as lines: what workers write goes to stdout, how it stands to stderr."""
+"""Prints the events of a job: the workers' output on stdout, the job's states on stderr."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def print_log_lines(label: str, lines: Sequence[str]) -> None:
 
 
 def print_states(states: Sequence[WorkerJobState]) -> None:
-    """Print how the job stands on its workers, on stderr."""
+    """Print the job's states on its workers to stderr."""
     for line in job_text.group_states(states, job_text.now()):
         _say(line)
 
@@ -71,12 +71,12 @@ def start_job(job: TpuJob, environment: Environment | None) -> None:
 def follow_to_end(
     client: OfferingClient, project: Project, job: TpuJob, *, until_end: bool = True
 ) -> int:
-    """Show the logs of a job, and do what it was started with at its end.
+    """Print a job's logs, then fetch its results and give its TPU back as requested.
 
-    Returns the exit code of the worst worker.
+    Returns the worst exit code of its workers.
 
     Raises:
-        Problem: it was stopped, or something at its end could not be done.
+        Problem: Following was stopped, or a step after the job's end failed.
     """
     while True:
         following = job_follow.follow_job(client, project, job, WallClock(), until_end=until_end)
@@ -161,7 +161,7 @@ def _print_event(event: JobEvent) -> None:
             for text in job_text.describe_step(event):
                 echo_lines(wrap(escape_text(text)))
         case WorkerJobEnded():
-            pass  # the states of all come at the end
+            pass  # all states are printed at the end
         case _:
             echo_lines(describe_event(event))
 

@@ -1,1 +1,1 @@
-"""Commands on the workers of a TPU, and the connections to them."""
+"""Commands and jobs on a TPU's workers, and the connections to them."""

@@ -1,11 +1,11 @@
 """The command that connects to one worker, with gcloud or with ssh alone.
 
-Every command is a tuple of arguments, and ends by itself: no question is asked, a worker that
-doesn't answer is given up after `CONNECT_S`, and a lost connection is noticed.
+Each command is a tuple of arguments. It never prompts, times out after `CONNECT_S` if the worker
+doesn't answer, and detects a lost connection.
 
-`--tunnel-through-iap` is in gcloud's alpha track alone (528.0.0: "flag is available in one or more
-alternate release tracks"). Source: https://docs.cloud.google.com/sdk/gcloud/reference/alpha/
-compute/tpus/tpu-vm/ssh (read 2026-11).
+For TPU VMs, only gcloud's alpha track has `--tunnel-through-iap` (528.0.0: "flag is available in
+one or more alternate release tracks"). Source: https://docs.cloud.google.com/sdk/gcloud/reference/
+alpha/compute/tpus/tpu-vm/ssh (read 2026-11).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from tpustarter.machine import tpus
 
 CONNECT_S = 20
 ALIVE_S = 30
-"""Seconds of silence after which ssh sends the worker a keep-alive; three times at most."""
+"""Seconds of silence before ssh sends a keep-alive; it disconnects after three unanswered ones."""
 KEY = "~/.ssh/google_compute_engine"
-"""Key that gcloud makes, and that it adds to a TPU when it connects for the first time."""
+"""Private key that gcloud creates, and whose public half it adds to a TPU at first connection."""
 KNOWN_HOSTS = "~/.ssh/google_compute_known_hosts"
-"""File in which gcloud keeps the host keys of Google's machines, apart from the user's own."""
+"""gcloud's file of known host keys, separate from the user's own."""
 
 _USER = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
 
 def check_user(user: str | None) -> str | None:
-    """Return the name to log in with; raises Problem for an impossible one."""
+    """Return a login name unchanged; raises Problem if it is invalid."""
     if user is None or _USER.fullmatch(user):
         return user
     raise Problem(
@@ -45,7 +45,7 @@ def check_user(user: str | None) -> str | None:
 
 
 def default_user() -> str:
-    """Return gcloud's default user on a machine without OS Login; raises Problem for no name."""
+    """Return gcloud's default user without OS Login; raises Problem if the user has no name."""
     try:
         return check_user(getpass.getuser()) or ""
     except (KeyError, OSError, ImportError):
@@ -61,7 +61,7 @@ def key_file() -> Path:
 
 
 def quote_for_worker(words: Sequence[str]) -> str:
-    """Return the text for the worker's shell: one word unchanged, several quoted as they came."""
+    """Return the text for the worker's shell: one word unchanged, several words quoted."""
     return words[0] if len(words) == 1 else shlex.join(words)
 
 
@@ -100,10 +100,10 @@ def _gcloud_ssh(
 
 
 def ssh_options(worker: Worker, *, iap: bool, user: str) -> list[tuple[str, str]]:
-    """Return ssh's options for a worker, in the words of `ssh_config(5)`.
+    """Return ssh's options for a worker, named as in `ssh_config(5)`.
 
-    The alias of the host key has the time at which the node was created, because Google gives the
-    same address to other machines later.
+    The host key's alias contains the node's creation time, because Google later assigns the same
+    address to other machines.
     """
     node = worker.node
     made = f"{node.created:%Y%m%d%H%M%S}" if node.created else "0"
@@ -125,10 +125,10 @@ def ssh_options(worker: Worker, *, iap: bool, user: str) -> list[tuple[str, str]
 
 
 def tunnel_command(worker: Worker, user: str) -> tuple[str, ...]:
-    """Return the command whose input and output lead to the worker's port 22, through IAP.
+    """Return the command that connects its stdin and stdout to the worker's port 22 through IAP.
 
-    gcloud finds the machine behind the worker, adds the user's key to it, and lets ssh forward
-    (`-W`), so no undocumented part of gcloud is needed.
+    gcloud finds the worker's machine, adds the user's key to it, and has ssh forward the port
+    (`-W`). No undocumented part of gcloud is needed.
     """
     project = worker.node.project
     return (*_gcloud_ssh(worker, project, iap=True, user=user), "--", "-W", "localhost:22")
@@ -145,7 +145,7 @@ def ssh_command(
 
 
 def first_connection_command(node: TpuNode) -> str:
-    """Return the command that connects once, for the user to paste, so that the key exists."""
+    """Return a command for the user to paste that connects once, which creates the key."""
     words = ("gcloud", "compute", "tpus", "tpu-vm", "ssh", node.name, f"--zone={node.zone}")
     if node.api == "compute":
         words = _gcloud_ssh(Worker(node, 0, ""), None, iap=False, user=None)
@@ -162,7 +162,7 @@ def first_login_command(node: TpuNode) -> str:
 def build_login_command(resource: QueuedResource, name: str) -> str:
     """Return the command that logs in to the first worker of a TPU.
 
-    Of a slice of Compute Engine the names of the instances are Google's, so they are listed first.
+    For a Compute Engine slice, the command lists the instances, because Google chooses their names.
     """
     place = f"--zone={resource.zone}"
     if resource.api == "cloud-tpu":

@@ -1,6 +1,6 @@
-"""The reasons why a worker was not reached, or was lost, from the last lines of gcloud and ssh.
+"""Reasons for a failed or lost connection to a worker, from the last lines of gcloud or ssh.
 
-Google's errors are in `failures.yml`; here are those of OpenSSH, and of gcloud itself.
+Google's errors are in `failures.yml`; this module has those of OpenSSH and of gcloud itself.
 Source: https://github.com/openssh/openssh-portable (sshconnect.c, sshconnect2.c, clientloop.c; read
 2026-11).
 """
@@ -14,20 +14,20 @@ from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.jobs.connection import KNOWN_HOSTS
 
 NOT_REACHED = 255
-"""Exit code of ssh, and of gcloud with it, where it could not connect."""
+"""Exit code of ssh, and therefore of gcloud, if it could not connect."""
 _LINES = 12
-"""Lines that are searched, from the end: those before are the user's own output."""
+"""Number of lines searched, from the end; earlier ones are the user's own output."""
 _GCLOUD_ERROR = re.compile(r"^ERROR: \(gcloud\.", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class ConnectionFailure:
-    """The reason why there was no connection, or why it ended."""
+    """The reason why a connection failed or was lost."""
 
     what: str
-    """Words that follow the worker's name."""
+    """Text that follows the worker's name in a message."""
     fixes: tuple[str, ...] = ()
-    """Remedies, the most likely first; a sentence or a command."""
+    """Remedies, most likely first; each is a sentence or a command."""
 
 
 _OF_SSH = (
@@ -80,7 +80,7 @@ def explain_failure(code: int, tail: str) -> ConnectionFailure | None:
 
     Args:
         code: The exit code of gcloud or ssh.
-        tail: The end of the output, with the user's own output in it.
+        tail: The end of the output, including the user's own.
     """
     of_gcloud = bool(_GCLOUD_ERROR.search(tail))
     if code == 0 or (code != NOT_REACHED and not of_gcloud):

@@ -43,7 +43,7 @@ class TypedRoute:
     user: str | None = None
 
     def complete(self, record: JobRecord | None) -> TypedRoute:
-        """Return the options, with omitted ones taken from a job's start; raises Problem."""
+        """Return the options, with omitted ones taken from a job's record; raises Problem."""
         worker_connection.check_user(self.user)
         if record is None:
             return replace(self, via=self.via or "gcloud")
@@ -82,7 +82,7 @@ def open_job(
     It has no workers if its TPU no longer exists, or if another TPU has its name.
 
     Raises:
-        Problem: The job is known neither to this machine nor to the workers.
+        Problem: Neither this machine nor the workers have the job.
     """
     record = job_records.find_job(client.project, name, id_)
     try:
@@ -102,7 +102,7 @@ def open_job(
 def open_reachable_job(
     client: OfferingClient, project: Project, name: str, id_: str | None, typed: TypedRoute
 ) -> TpuJob:
-    """Return a job whose workers are there; raises Problem for any other."""
+    """Return a job whose workers still exist; raises Problem if they are gone."""
     job = open_job(client, project, name, id_, typed)
     if not job.workers:
         raise Problem(
@@ -149,7 +149,7 @@ def _blank_record(
 def _adopt(
     client: OfferingClient, chosen: list[Worker], route: Route, name: str, id_: str | None
 ) -> JobRecord | None:
-    """Return the record of a job started from another machine, and save it."""
+    """Save and return the record of a job that another machine started; None without a match."""
     blank = _blank_record(client, chosen, route, name)
     states, errors = TpuJob(blank, chosen, route).read_states()
     raise_for_workers(errors, f"not every worker of `{name}` was reached", None)
@@ -190,15 +190,15 @@ def _ready_names(client: OfferingClient, zone: str | None) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class ListedJob:
-    """A job as its workers know it, or as it was last seen here."""
+    """A job as its workers report it, or as this machine last saw it."""
 
     record: JobRecord
     states: tuple[WorkerJobState, ...] = ()
-    """Its states on the workers; none where they were not asked, or no longer know it."""
+    """Its state on each worker; empty if they were not queried or no longer have the job."""
 
     @property
     def state(self) -> JobState:
-        """The state of the job as a whole: that of its worst worker."""
+        """The state of the job as a whole, from its workers' states or else from its record."""
         if self.record.phase == "given-back":
             return "given-back"
         if not self.states:
@@ -216,21 +216,21 @@ class ListedJob:
         return "failed" if any(one.code for one in self.states) else "ended"
 
     def words(self, now: datetime) -> list[str]:
-        """Return how it stands, in lines."""
+        """Return lines that describe the job's state."""
         lines = list(job_text.group_states(self.states, now))
         return lines or [job_text.describe_record(self.record)]
 
 
 @dataclass(frozen=True)
 class JobList:
-    """Jobs, and the reasons why some workers were not asked."""
+    """Jobs, and the reasons why some workers were not reached."""
 
     jobs: tuple[ListedJob, ...]
     unreached: tuple[str, ...] = ()
 
 
 def list_known_jobs(project: str, name: str | None = None) -> tuple[ListedJob, ...]:
-    """Return the jobs that this machine knows of a project, and of one TPU where it is named."""
+    """Return a project's jobs from this machine's records; only one TPU's if it is named."""
     return tuple(
         ListedJob(one)
         for one in job_records.read_jobs()
@@ -241,7 +241,7 @@ def list_known_jobs(project: str, name: str | None = None) -> tuple[ListedJob, .
 def list_jobs(
     client: OfferingClient, project: Project, name: str | None, typed: TypedRoute
 ) -> JobList:
-    """Return the jobs that workers know, and those that are known here alone; raises Problem."""
+    """Return the jobs that workers report, and those only on record here; raises Problem."""
     known = {one.record.id: one for one in list_known_jobs(client.project, name)}
     jobs: list[ListedJob] = []
     unreached: list[str] = []
@@ -260,5 +260,5 @@ def list_jobs(
 
 
 def _adopted(blank: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:
-    """Return the record of a job that was started elsewhere."""
+    """Return a record for a job that another machine started."""
     return replace(blank, id=states[-1].job, command=states[-1].command)

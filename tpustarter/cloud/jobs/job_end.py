@@ -1,4 +1,4 @@
-"""The end of a job: the TPU is given back once its results are safe, and never another one."""
+"""The end of a job: its TPU, and no other, is given back once the results are safe."""
 
 from __future__ import annotations
 
@@ -25,22 +25,19 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
 
 REACHED_S = 600.0
-"""Seconds within which the workers of a new TPU accept connections."""
+"""Seconds to wait for the workers of a new TPU to accept connections."""
 REACHED_PAUSE_S = 5.0
 KILLED_CODES = (None, 137, 143)
-"""Ends of a program that a shutdown of its machine can cause."""
+"""Exit codes that a machine's shutdown can cause: none, or those of SIGKILL and SIGTERM."""
 LOOKS = 4
-"""Times that Google is asked after such an end whether the TPU was pre-empted."""
+"""Number of queries to Google for a pre-emption after such an exit code."""
 LOOK_PAUSE_S = 10.0
 
 
 def require_safe_results(record: JobRecord, states: Sequence[WorkerJobState], fetched: int) -> None:
-    """Raise Problem where something on the TPU may still be wanted, so that it is kept.
+    """Raise Problem if the TPU may still hold something of value, so that it is kept.
 
-    Args:
-        record: The job.
-        states: The states of its workers.
-        fetched: The number of results that are here.
+    `fetched` is the number of results that were fetched to this machine.
     """
     missing = len(record.workers) - len(states)
     running = sum(one.state in ("running", "placed") for one in states)
@@ -62,10 +59,10 @@ def _kept(record: JobRecord, why: str) -> Problem:
 
 
 def find_deletion_plan(client: OfferingClient, record: JobRecord) -> DeletionPlan | None:
-    """Return the plan for the TPU of a job, or None where it is gone.
+    """Return the deletion plan for a job's TPU, or None if the TPU is gone.
 
     Raises:
-        Problem: another TPU has its name now.
+        Problem: Another TPU has its name now.
     """
     queued, nodes = client.resources(record.zone)
     plans = removal.find_deletion_plans(queued.items, nodes.items, record.tpu)
@@ -82,20 +79,20 @@ def find_deletion_plan(client: OfferingClient, record: JobRecord) -> DeletionPla
 
 
 def _is_of_job(plan: DeletionPlan, record: JobRecord) -> bool:
-    """Return whether the TPU of a plan is the one that the job ran on, by its time of creation."""
+    """Return whether the job ran on a plan's TPU, judged by its creation time."""
     if not record.created:
         return True
     created = [node.created.isoformat() for node in plan.nodes if node.created]
     if plan.nodes:
         return record.created in created
-    # The nodes of a pre-empted TPU are gone, and the request for them is older than they were.
+    # A pre-empted TPU has lost its nodes, and its request is older than they were.
     asked = plan.queued_resource and plan.queued_resource.created
     return not asked or asked <= datetime.fromisoformat(record.created)
 
 
 def estimate_spending(nodes: Sequence[TpuNode], now: datetime) -> float | None:
-    """Return the most that the chips of a TPU have cost until now, in USD; None if not known."""
-    # A pre-empted node costs nothing any more; until it was seen as that it counts as there.
+    """Return an upper bound on the cost of a TPU's chips so far, in USD; None if unknown."""
+    # A pre-empted node costs nothing now, but it counts as READY until the loss was seen.
     there = [replace(node, state="READY") for node in dict.fromkeys(nodes)]
     estimates = cost.estimate_costs(there, now, trc_grant.find_grant())
     known = [one.usd for one in estimates if one.usd is not None]
@@ -103,7 +100,7 @@ def estimate_spending(nodes: Sequence[TpuNode], now: datetime) -> float | None:
 
 
 def describe_spending(job: TpuJob, now: datetime) -> str:
-    """Return what a job has cost until now, on this TPU and on those before it."""
+    """Return a sentence with the cost of a job so far, including its earlier TPUs."""
     usd = estimate_spending([worker.node for worker in job.workers], now)
     if usd is None:
         return "What its chips have cost is not known here; `tpustarter tpu cost` says why."
@@ -111,7 +108,7 @@ def describe_spending(job: TpuJob, now: datetime) -> str:
 
 
 def find_request(client: OfferingClient, job: TpuJob) -> TpuRequest:
-    """Return the request that asks for the TPU of a job once more; raises Problem for none."""
+    """Return the request that created a job's TPU; raises Problem if it no longer exists."""
     node = job.workers[0].node
     is_queued = node.queued_resource and node.api == "cloud-tpu"
     request = client.request_of(node.zone, node.queued_resource) if is_queued else None
@@ -128,9 +125,10 @@ def find_request(client: OfferingClient, job: TpuJob) -> TpuRequest:
 def is_pre_empted(
     client: OfferingClient, job: TpuJob, states: Sequence[WorkerJobState], clock: Clock
 ) -> bool:
-    """Return whether the TPU was taken away while the job ran.
+    """Return whether the TPU was pre-empted while the job ran.
 
-    Its programs may be ended some seconds before Google says so, and connections after that.
+    Its programs may be killed some seconds before Google reports the pre-emption, and its
+    connections may be lost later still.
     """
     if any(one.state == "gone" for one in states):
         return True
@@ -146,9 +144,9 @@ def is_pre_empted(
 
 
 def wait_until_reached(job: TpuJob, clock: Clock) -> None:
-    """Wait until every worker of a new TPU accepts connections; raises Problem where one doesn't.
+    """Wait until every worker of a new TPU accepts connections; raises Problem after a timeout.
 
-    Google calls it ACTIVE before its ssh servers run.
+    Google reports the TPU as ACTIVE before its SSH servers run.
     """
     until = clock.now() + timedelta(seconds=REACHED_S)
     while True:
@@ -163,7 +161,7 @@ def wait_until_reached(job: TpuJob, clock: Clock) -> None:
 
 
 def move_to(job: TpuJob, new: Sequence[Worker]) -> None:
-    """Let a job be on a new TPU, and save it; what was sent is sent again."""
+    """Move a job and its archive to a new TPU under a new id, and save the record."""
     began, before = datetime.now(timezone.utc), job.record
     node = new[0].node
     usd = estimate_spending([worker.node for worker in job.workers], began) or 0.0
@@ -188,10 +186,10 @@ def move_to(job: TpuJob, new: Sequence[Worker]) -> None:
 def give_back(
     client: OfferingClient, record: JobRecord, plan: DeletionPlan | None, clock: Clock
 ) -> Generator[Event, None, JobRecord]:
-    """Delete the TPU of a job, and yield the events; returns the record of what was given back.
+    """Delete a job's TPU and yield the events; returns the updated record.
 
     Raises:
-        Problem: Google still lists it.
+        Problem: Google still lists the TPU.
     """
     if plan is not None:
         is_gone = yield from removal.carry_out_plan(client, plan, clock)

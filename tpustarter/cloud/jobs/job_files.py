@@ -1,7 +1,7 @@
 """The files of a folder that a job sends to its workers, and those that it leaves out.
 
-Git decides, where there is a repository: tracked files, and untracked ones that it does not ignore.
-Files whose names say that they hold secrets are left out as well, and so is whatever is no file.
+In a git repository, a job sends the tracked files and the untracked ones that git does not ignore.
+Files whose names suggest secrets are left out, as is anything but regular files and links.
 """
 
 from __future__ import annotations
@@ -26,41 +26,41 @@ from tpustarter.core.problem import ExitCode, Problem
 MAX_BYTES = 256 << 20
 """Size above which a folder is not sent without `--limit`."""
 MOST_FILES = 20_000
-"""Files above which a folder is not sent: it is no folder of code."""
+"""Number of files above which a folder is not sent, because it is unlikely to be code."""
 LARGEST = 5
-"""Files that are named where a folder is too large."""
+"""Number of files listed when a folder is too large."""
 SECRETS = (
     *(".env", ".env.*", "*.env", ".netrc", ".npmrc", ".pypirc", ".git-credentials", "*.pem"),
     *("*.key", "*.p12", "*.pfx", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "kaggle.json"),
     *("credentials.json", "application_default_credentials.json", "*service*account*.json"),
     *("token.json", "client_secret*.json", "secrets.y*ml", "secrets.json", "secrets.toml"),
 )
-"""Patterns of file names that by their purpose hold secrets."""
+"""Name patterns of files whose purpose is to hold secrets."""
 NO_SECRETS = (".env.example", ".env.sample", ".env.template", ".env.dist")
-"""Names that match them, and are made to be shared."""
+"""Names that match `SECRETS` but are meant to be shared."""
 _NEVER = (".git", "__pycache__", ".venv", "node_modules", ".ipynb_checkpoints")
-"""Folders that are left out where there is no git to say so."""
+"""Folders that are left out if git lists no files."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A file, or a folder with all that is in it, which is not sent."""
+    """A file, or a whole folder, that is not sent."""
 
     path: str
     why: str
-    """Words after its name: `ignored by git`."""
+    """The reason, such as `ignored by git`."""
 
 
 @dataclass(frozen=True)
 class JobFiles:
-    """The files of a folder that are sent."""
+    """The files of a folder that a job sends."""
 
     folder: Path
     paths: tuple[str, ...]
     """Relative paths, sorted."""
     left_out: tuple[LeftOut, ...]
     bytes: int
-    """Size of all files together, before compression."""
+    """Total size of the files, before compression."""
     is_git: bool
 
 
@@ -68,12 +68,12 @@ def find_job_files(folder: Path, include: Sequence[str] = ()) -> JobFiles:
     """Return the files to send.
 
     Args:
-        folder: The folder, which may be a part of a repository.
-        include: Patterns of files that are sent although they would be left out.
+        folder: The folder, which may be part of a repository.
+        include: Patterns of files to send even if they would be left out.
 
     Raises:
-        Problem: there is no such folder, or it has no file to send or too many, or a pattern
-            matches nothing.
+        Problem: The folder does not exist, has no files to send or too many, or a pattern matches
+            nothing.
     """
     if not folder.is_dir():
         raise Problem(f"`{folder}` is not a folder", code=ExitCode.USAGE)
@@ -109,10 +109,10 @@ def find_job_files(folder: Path, include: Sequence[str] = ()) -> JobFiles:
 
 
 def _list_with_git(folder: Path) -> tuple[list[str], list[str]] | None:
-    """Return the files that git knows or does not ignore, and the ignored ones; None without git.
+    """Return the files that git does not ignore, and the ignored ones; None outside a repository.
 
     Raises:
-        Problem: git refuses to read a repository that is there.
+        Problem: Git cannot list the repository's files.
     """
     git = shutil.which("git")
     if git is None:
@@ -153,7 +153,7 @@ def _walk(folder: Path, *, skips: bool) -> Iterator[str]:
 
 
 def _match(folder: Path, pattern: str) -> list[str]:
-    """Return the files that a pattern matches, and those below folders that it matches."""
+    """Return the files that a pattern matches, and all files in folders that it matches."""
     found: list[str] = []
     try:
         matches = [*folder.glob(pattern)] if PurePosixPath(pattern).parts else []
@@ -172,7 +172,7 @@ def _match(folder: Path, pattern: str) -> list[str]:
 
 
 def _reason_against(folder: Path, name: str, include: Sequence[str]) -> str:
-    """Return the reason to leave a file out, or an empty text if it is sent."""
+    """Return the reason to leave a file out, or an empty string if it is sent."""
     path = folder / name
     try:
         mode = path.lstat().st_mode
@@ -204,7 +204,7 @@ def _is_secret(base: str) -> bool:
 
 
 def _stays_inside(folder: Path, link: Path) -> bool:
-    """Return whether a link is relative, and leads to something inside the folder."""
+    """Return whether a link is relative and its target is inside the folder."""
     if link.readlink().is_absolute():
         return False
     root = folder.resolve()
@@ -215,7 +215,7 @@ def _stays_inside(folder: Path, link: Path) -> bool:
 
 
 def require_size(files: JobFiles, limit: int) -> None:
-    """Raise Problem for files that are larger together than the limit."""
+    """Raise Problem if the files' total size exceeds a limit in bytes."""
     if files.bytes <= limit:
         return
     sizes = sorted(((files.folder / name).lstat().st_size, name) for name in files.paths)
@@ -232,10 +232,10 @@ def require_size(files: JobFiles, limit: int) -> None:
 
 
 def write_archive(files: JobFiles, target: BinaryIO) -> str:
-    """Write a compressed tar file, without names of people in it, and return its SHA-256.
+    """Write a compressed tar file without owners' names, and return its SHA-256.
 
     Raises:
-        Problem: a file has changed or gone while it was read.
+        Problem: A file cannot be read, or shrinks while it is read.
     """
     hashed = hashlib.sha256()
 

@@ -1,4 +1,4 @@
-"""A job that is followed to its end: its logs, its results, and the deletion of its TPU.
+"""Follows a job to its end: its logs, its results, and the deletion of its TPU.
 
 Both front ends show these events.
 """
@@ -25,25 +25,25 @@ from tpustarter.core.problem import ExitCode, Problem
 
 @dataclass(frozen=True)
 class StatesRead:
-    """The states of the job on its workers, after the last of them was read."""
+    """The job's states on its workers, once all logs were read."""
 
     states: tuple[WorkerJobState, ...]
     is_end: bool
-    """True if nobody waits for it any more."""
+    """True if the job was followed to its end."""
 
 
 @dataclass(frozen=True)
 class LogsKept:
-    """The job has ended, and its logs are here."""
+    """The job has ended, and its logs are on this machine."""
 
     record: JobRecord
     is_failed: bool
-    """True if they are to be explained."""
+    """True if the job failed without being stopped, so that its logs are worth explaining."""
 
 
 @dataclass(frozen=True)
 class ResultsFetched:
-    """All results are here."""
+    """All results were fetched."""
 
     count: int
     bytes: int
@@ -52,28 +52,28 @@ class ResultsFetched:
 
 @dataclass(frozen=True)
 class GivingBack:
-    """The TPU is deleted now."""
+    """The deletion of the TPU begins."""
 
     commands: tuple[tuple[str, ...], ...]
     """The gcloud commands that do the same."""
     spent: str
-    """The cost until now, as a sentence."""
+    """The cost so far, as a sentence."""
 
 
 @dataclass(frozen=True)
 class GivenBack:
-    """The TPU is deleted."""
+    """The TPU was deleted."""
 
     record: JobRecord
 
 
 @dataclass(frozen=True)
 class AskingAgain:
-    """The TPU was taken away, and is asked for anew."""
+    """The TPU was pre-empted and is requested again."""
 
     record: JobRecord
     spent: str
-    """The cost until now, as a sentence."""
+    """The cost so far, as a sentence."""
 
 
 JobEvent = (
@@ -92,12 +92,12 @@ JobEvent = (
 def follow_job(
     client: OfferingClient, project: Project, job: TpuJob, clock: Clock, *, until_end: bool = True
 ) -> Generator[JobEvent, None, int | None]:
-    """Follow a job to its end, and do what it was started with there; yield the events.
+    """Follow a job, then fetch its results and give its TPU back as requested; yield the events.
 
-    Returns the exit code of the worst worker, or None if it is to be started again.
+    Returns the worst exit code of its workers, or None if the job is to be started again.
 
     Raises:
-        Problem: it was stopped, or something at its end could not be done.
+        Problem: Following was stopped, or a step after the job's end failed.
     """
     states = yield from job.follow(client, until_end=until_end)
     if job.is_stopped:
@@ -176,10 +176,10 @@ def fetch_results(
 def ask_again(
     client: OfferingClient, project: Project, job: TpuJob, clock: Clock
 ) -> Generator[JobEvent, None, None]:
-    """Put a new TPU in place of one that was taken away, and let the job be on it.
+    """Replace a pre-empted TPU with a new one, and move the job to it.
 
     Raises:
-        Problem: Google did not provide it, or not all of its workers are reached.
+        Problem: Google did not provide the TPU, or one of its workers cannot be reached.
     """
     request = job_end.find_request(client, job)
     yield AskingAgain(job.record, job_end.describe_spending(job, clock.now()))

@@ -1,8 +1,8 @@
-"""The jobs that were started from this machine, and their logs as far as they were seen here.
+"""The jobs on record on this machine, and its copies of their logs.
 
-A record says how to reach a job and what to do at its end; the state of a job is on its workers. A
-log is the worker's file, byte by byte from the beginning, so that it can be continued at its size,
-by several programs at a time.
+A record has the route to a job and what to do at its end; the job's state is on its workers. A log
+has the same bytes as the beginning of the worker's file, so that several programs at a time can
+extend it from its current size.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from tpustarter.running.line_splitter import LineSplitter
 STATE = "jobs"
 LOCK_WAIT_S = 10.0
 KEPT = 100
-"""Jobs that are kept, the newest, with their logs; one that is not over stays in any case."""
+"""Number of newest jobs that are kept with their logs; unfinished ones are kept in any case."""
 OLDEST_DAYS = 365
-"""Days after which a job that was never followed to its end is not kept for that."""
+"""Days after which a job counts as over even if it was never followed to its end."""
 UNKNOWN_DAYS = 1
-"""Days after which the folder of a job is removed whose start was cut short."""
+"""Days after which a job's folder without a record is removed."""
 
 _ID = re.compile(r"[A-Za-z0-9][\w.-]{0,199}", re.ASCII)
 
@@ -40,77 +40,77 @@ Phase = Literal["starting", "running", "ended", "given-back"]
 
 
 def jobs_folder() -> Path:
-    """Return the folder that has one of each job."""
+    """Return the folder with one subfolder per job."""
     return locations.state_folder_path() / "tpu-jobs"
 
 
 def is_job_id(text: str) -> bool:
-    """Return whether a text can be the id of a job, so that its folder is below that of all."""
+    """Return whether a text is a valid job id, so that its folder stays below the jobs folder."""
     return _ID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
 class JobRecord:
-    """A job, as this machine knows it."""
+    """The record of a job on this machine."""
 
     id: str
-    """`bert-20261129-225553`: the TPU and the time, in UTC."""
+    """The TPU's name and the start time in UTC, such as `bert-20261129-225553`."""
     project: str
     zone: str
     tpu: str
-    """The name that was typed: of a TPU, or of a queued resource with several slices."""
+    """The name as typed: of a TPU, or of a queued resource with several slices."""
     command: tuple[str, ...]
     workers: tuple[str, ...]
     """Labels of the workers, in the order of their numbers in the job."""
     created: str
-    """Creation time of the TPU by Google's clock: another one of the same name has another."""
+    """The TPU's creation time at Google, which differs for a later TPU of the same name."""
     began: str
     via: str = "gcloud"
     iap: bool = False
     user: str | None = None
     phase: Phase = "starting"
     code: int | None = None
-    """The worst exit code, once it has ended."""
+    """The worst exit code of its workers, once the job has ended."""
     is_stopped: bool = False
-    """True if the user has ended it."""
+    """True if the user stopped the job."""
     give_back: bool = False
     fetch: tuple[str, ...] = ()
-    """Patterns of results that are fetched at its end."""
+    """Patterns of the results to fetch at its end."""
     fetch_to: str = ""
     is_fetched: bool = False
-    """True if all that matched was fetched after its end."""
+    """True if all matching results were fetched after its end."""
     profile: str | None = None
     """The set-up profile whose environment it runs in."""
     again: int = 0
-    """How often it may still be started on a new TPU after a pre-emption."""
+    """Number of restarts on a new TPU that remain for pre-emptions."""
     spent_usd: float = 0.0
-    """The most that the chips of the TPUs before this one have cost, where that is known."""
+    """Upper bound on the chip cost of the job's earlier TPUs, as far as it is known."""
 
     @property
     def is_done(self) -> bool:
-        """True if nothing is to be done for it any more, as it was started with."""
+        """True if the job has ended and everything requested for its end was done."""
         is_fetched = self.is_fetched or not self.fetch
         is_complete = self.phase == "ended" and is_fetched and not self.give_back
         return self.phase == "given-back" or is_complete
 
     @property
     def log_folder(self) -> Path:
-        """Return the folder of its logs here."""
+        """Return this machine's folder for the job's logs."""
         return jobs_folder() / self.id
 
     @property
     def archive(self) -> Path:
-        """Return the file of what is sent; it stays as long as it may be sent again."""
+        """Return the path of the archive to send, which is kept while it may be sent again."""
         return self.log_folder / "code.tar.gz"
 
     @property
     def logs(self) -> list[Path]:
-        """Return the files of its logs here, in the order of the workers."""
+        """Return the paths of the job's local logs, in the order of the workers."""
         return [self.log_folder / f"{label.replace('/', '-')}.log" for label in self.workers]
 
     @property
     def start_time(self) -> datetime:
-        """Return the time at which it was started."""
+        """Return the time at which the job was started."""
         return datetime.fromisoformat(self.began)
 
 
@@ -118,24 +118,24 @@ _FIELDS = {field.name for field in fields(JobRecord)}
 
 
 def read_jobs() -> list[JobRecord]:
-    """Return all jobs that this machine knows, oldest first; raises Problem."""
+    """Return all job records, least recently saved first; raises Problem."""
     return [record for row in _rows() if (record := _read(row)) is not None]
 
 
 def find_job(project: str, tpu: str, job: str | None = None) -> JobRecord | None:
-    """Return the job with an id, or else the last one on a TPU; None where none is known."""
+    """Return the job with an id, or else a TPU's most recently saved one; None if none exists."""
     jobs = [one for one in read_jobs() if (one.project, one.tpu) == (project, tpu)]
     return next((one for one in reversed(jobs) if job in (None, one.id)), None)
 
 
 def save_job(record: JobRecord) -> JobRecord:
-    """Write a job to the disk, in place of what was known about it; raises Problem."""
+    """Save a job's record, replacing any earlier one; raises Problem."""
     _change(lambda rows: [*(row for row in rows if not _is_of(row, record)), asdict(record)])
     return record
 
 
 def forget_job(record: JobRecord) -> None:
-    """Remove a job that was never started; raises Problem."""
+    """Delete the record and the folder of a job that never started; raises Problem."""
     _change(lambda rows: [row for row in rows if not _is_of(row, record)])
     shutil.rmtree(record.log_folder, ignore_errors=True)
 
@@ -150,7 +150,7 @@ def _rows() -> list[object]:
 
 
 def _read(row: object) -> JobRecord | None:
-    """Return a record, or None for a row that this version did not write."""
+    """Return a row's record, or None if it is invalid or from another version."""
     try:
         record = msgspec.convert(row, JobRecord)
         is_ours = {*as_object(row)} <= _FIELDS and record.start_time.tzinfo and record.workers
@@ -177,14 +177,14 @@ def _change(change: Callable[[list[object]], Sequence[object]]) -> None:
 
 
 def _is_over(record: JobRecord) -> bool:
-    """Return whether nothing of a job is waited for any more."""
+    """Return whether a job is done, or too old to wait for."""
     if record.is_done:
         return True
     return datetime.now(timezone.utc) - record.start_time > timedelta(days=OLDEST_DAYS)
 
 
 def _remove_folders(dropped: Collection[str], kept: Collection[str]) -> None:
-    """Remove the folders of jobs that are no longer known, and of starts that were cut short."""
+    """Remove the folders of dropped jobs, and old folders without a record."""
     before = time.time() - UNKNOWN_DAYS * 24 * 3600
     with contextlib.suppress(OSError):
         for folder in jobs_folder().iterdir():
@@ -194,10 +194,10 @@ def _remove_folders(dropped: Collection[str], kept: Collection[str]) -> None:
 
 
 class JobLog:
-    """The log of one worker here: what was seen of it, from its beginning."""
+    """The local copy of one worker's log, from its beginning."""
 
     def __init__(self, path: Path) -> None:
-        """Open it for more, which makes it where it is not there; raises Problem."""
+        """Open the log, creating it if it is missing; raises Problem."""
         locations.make_folder(path.parent)
         with locations.convert_write_errors(path):
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -206,7 +206,7 @@ class JobLog:
         self.size = os.fstat(self._descriptor).st_size
 
     def write_at(self, offset: int, data: bytes) -> None:
-        """Write bytes at their place in the worker's file; raises Problem for a full disk."""
+        """Write bytes at their offset in the worker's file; raises Problem if that fails."""
         with locations.convert_write_errors(self.path):
             while data:
                 written = os.pwrite(self._descriptor, data, offset)
@@ -222,14 +222,14 @@ class JobLog:
                 yield data
 
     def close(self) -> None:
-        """Close it, with all that was written on the disk."""
+        """Flush the log to disk and close it."""
         with contextlib.suppress(OSError):
             os.fsync(self._descriptor)
         os.close(self._descriptor)
 
 
 def read_log_lines(path: Path) -> Iterator[list[str]]:
-    """Yield the lines of a log that is here, some at a time; raises Problem."""
+    """Yield the lines of a local log in batches; raises Problem."""
     if not path.exists():
         return
     splitter = LineSplitter()

@@ -1,4 +1,4 @@
-"""The results of a job, fetched from a worker: each beside its place until its hash is compared."""
+"""Fetches a job's results from a worker, each into a temporary file until its hash is verified."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FETCH_ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class FetchedFile:
-    """A result that is here now, with the same hash as on the worker."""
+    """A fetched result, with the same hash as on the worker."""
 
     worker: str
     path: Path
@@ -28,7 +28,7 @@ class FetchedFile:
 
 
 class FetchTask:
-    """The task that fetches the results of a worker over lost connections."""
+    """The task that fetches a worker's results, reconnecting after lost connections."""
 
     def __init__(self, fields: WorkerFields, target: Path) -> None:
         self._fields = fields
@@ -72,7 +72,7 @@ class FetchTask:
 
 
 def _write_result(base: Path, about: Mapping[str, object], frames: Iterator[AnswerFrame]) -> Path:
-    """Write one result beside its place, compare its hash, and put it there."""
+    """Write one result to a temporary file, verify its hash, and move it into place."""
     name = PurePosixPath(str(about["path"]))
     target = base / name
     if name.is_absolute() or ".." in name.parts:

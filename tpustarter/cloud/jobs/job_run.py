@@ -1,7 +1,7 @@
-"""A job on all workers of a TPU: started, followed, stopped, its results fetched.
+"""A job on all workers of a TPU: its start, its logs, its end and its results.
 
-Nothing of this program stays on the workers but the folder of the job. A connection may end at any
-time: the command goes on, and its log is continued where it was left.
+Connections may be lost at any time: the command keeps running, and its log is resumed at the last
+offset.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.running.line_splitter import LineSplitter
 
 UNREACHED = 255
-"""Exit code of a job on a worker whose command has no known end."""
+"""Exit code for a worker whose command has no known exit code."""
 LONGEST_PAUSE_S = 30.0
-"""Longest pause between two attempts to connect again."""
+"""Longest pause between two attempts to reconnect."""
 
 EndState = Literal["running", "ended", "lost", "placed", "gone"]
 
 
 @dataclass(frozen=True)
 class Environment:
-    """The environment of a set-up profile, as the workers make it."""
+    """A set-up profile's environment on the workers."""
 
     profile: str
     folder: str
-    """Its folder, below the home on the worker."""
+    """Its folder, relative to the worker's home."""
     wheel: tuple[str, ...]
     packages: tuple[str, ...]
     version: str
@@ -58,10 +58,10 @@ class Environment:
 
 @dataclass(frozen=True)
 class WorkerJobState:
-    """The state of a job on one worker, as the worker says it."""
+    """The state of a job on one worker, as the worker reports it."""
 
     worker: str
-    """Its label."""
+    """The worker's label."""
     job: str
     tpu: str
     state: EndState
@@ -71,9 +71,9 @@ class WorkerJobState:
     ended: float | None = None
     log_bytes: int = 0
     restarted: bool = False
-    """True if the machine was started again since."""
+    """True if the machine was rebooted since."""
     is_stopped: bool = False
-    """True if the user has ended it."""
+    """True if the user stopped the job."""
     why: str = ""
     """The reason for `gone`."""
 
@@ -96,11 +96,11 @@ class SetupOutput:
 
 @dataclass(frozen=True)
 class Connection:
-    """A connection that was lost, or is there again."""
+    """A lost or restored connection."""
 
     worker: str
     lost: str = ""
-    """Words that follow the worker's name; empty once it is there again."""
+    """Text that follows the worker's name in a message; empty for a restored connection."""
     is_final: bool = False
     """True if no further attempt is made."""
 
@@ -116,7 +116,7 @@ FollowEvent = JobLogLines | Connection | WorkerJobEnded
 
 
 def parse_state(worker: Worker, fields: Mapping[str, object]) -> WorkerJobState:
-    """Return the state of a job from a worker's answer; what is no state counts as lost."""
+    """Return a job's state from a worker's answer; an unknown state counts as `lost`."""
     code = fields.get("code")
     began, ended = fields.get("began"), fields.get("ended")
     state = fields.get("state")
@@ -136,7 +136,7 @@ def parse_state(worker: Worker, fields: Mapping[str, object]) -> WorkerJobState:
 
 
 def worst_code(states: Sequence[WorkerJobState]) -> int:
-    """Return the exit code of a job: the worst of its workers, 255 where one has no known end."""
+    """Return a job's exit code: the highest of its workers, 255 if one is unknown."""
     return max(
         (UNREACHED if one.code is None else min(max(one.code, 0), UNREACHED) for one in states),
         default=0,
@@ -145,20 +145,21 @@ def worst_code(states: Sequence[WorkerJobState]) -> int:
 
 @dataclass
 class TpuJob:
-    """A job and the way to its workers; `stop` ends what is being done from anywhere."""
+    """A job and the route to its workers; `stop` ends its calls from any thread."""
 
     record: JobRecord
     workers: Sequence[Worker]
     route: Route
     is_stopped: bool = False
-    """True if the user wants no more to be done here."""
+    """True once `stop` was called."""
     _tasks: list[WorkerTasks] = field(default_factory=list[WorkerTasks])
     _is_beginning: bool = False
 
     def stop(self) -> None:
-        """End every call; what runs on the workers goes on.
+        """End every call; commands on the workers keep running.
 
-        While a command is being started a second time is needed, so that it is known where it runs.
+        While a command is being started, only a second call has an effect, because the start must
+        find out on which workers it runs.
         """
         is_second, self.is_stopped = self.is_stopped, True
         for tasks in [*self._tasks] if is_second or not self._is_beginning else ():
@@ -196,7 +197,7 @@ class TpuJob:
         hint: str | None = None,
         **more: object,
     ) -> Generator[WorkerFrame, None, None]:
-        """Call all workers once; raises Problem where one did not do it."""
+        """Call all workers once; raises Problem if a call fails or is refused."""
         errors: dict[Worker, CallError] = {}
         task = worker_calls.call_once(self._fields(do, **more), payload)
         with self._running(task) as tasks, contextlib.closing(tasks.events()) as events:
@@ -215,7 +216,7 @@ class TpuJob:
             job_files.write_archive(files, file)
 
     def place(self) -> str:
-        """Send the archive to all workers; returns its folder there. Raises Problem."""
+        """Send the archive to all workers; returns the folder with its files. Raises Problem."""
         record, archive = self.record, self.record.archive
         hashed = hashlib.sha256()
         with locations.convert_write_errors(archive), archive.open("rb") as file:
@@ -237,7 +238,7 @@ class TpuJob:
         return folders[0]
 
     def prepare(self, environment: Environment) -> Generator[SetupOutput, None, None]:
-        """Make the environment on all workers, or find it there; raises Problem."""
+        """Create the environment on all workers that lack it; raises Problem."""
         frames = self._call_all(
             "prepare",
             f"the environment `{environment.profile}` could not be made on every worker",
@@ -253,12 +254,12 @@ class TpuJob:
             yield SetupOutput(one.worker.label, text)
 
     def begin(self, environment: Environment | None) -> list[str]:
-        """Start the command on all workers, or on none; returns the names of the keepers.
+        """Start the command on all workers, or on none; returns the keepers (systemd or tmux).
 
-        Nothing is started once the job was stopped.
+        Nothing is started after `stop`.
 
         Raises:
-            Problem: it could not be started on one, so it was ended on all.
+            Problem: The command could not be started on one worker, so it was ended on all.
         """
         self._is_beginning = not self.is_stopped
         if self.is_stopped:
@@ -278,7 +279,7 @@ class TpuJob:
         return [str(one.frame.fields["keeper"]) for one in frames]
 
     def end(self) -> list[WorkerJobState]:
-        """End the command on all workers, and return its states; raises Problem."""
+        """End the command on all workers, and return the job's states; raises Problem."""
         what = f"the job `{self.record.id}` could not be ended on every worker"
         frames = [*self._call_all("stop", what, hint="run the command again for those")]
         frames.sort(key=lambda one: self._number(one.worker))
@@ -287,11 +288,11 @@ class TpuJob:
     def follow(
         self, client: OfferingClient | None, *, until_end: bool = True
     ) -> Generator[FollowEvent, None, list[WorkerJobState]]:
-        """Yield the log of all workers, first what is here of it, and their ends.
+        """Yield the logs of all workers, beginning with the local copies, and the workers' ends.
 
         Args:
-            client: Google's client, which says whether a worker that is not reached is gone.
-            until_end: Wait for the end; otherwise return what is there now.
+            client: Google's client, which finds out if an unreachable worker is gone.
+            until_end: Wait for the job's end; otherwise read only what the logs have now.
 
         Returns the states of all workers that have one.
         """
@@ -311,7 +312,7 @@ class TpuJob:
         return [logs.states[worker] for worker in self.workers if worker in logs.states]
 
     def read_states(self) -> tuple[list[WorkerJobState], dict[Worker, CallError]]:
-        """Return the jobs that the workers know, oldest first, and the workers not reached."""
+        """Return the states of the workers' jobs by job id, and the workers not reached."""
         found: list[tuple[str, int, WorkerJobState]] = []
         errors: dict[Worker, CallError] = {}
         task = worker_calls.call_once(self._fields("status"))
@@ -329,7 +330,7 @@ class TpuJob:
         return [state for _, _, state in found], errors
 
     def fetch(self, patterns: Sequence[str], target: Path) -> Generator[FetchedFile, None, None]:
-        """Fetch the files that match patterns, into a folder per worker; raises Problem."""
+        """Fetch the files that match patterns into one folder per worker; raises Problem."""
         errors: dict[Worker, CallError] = {}
         task = FetchTask(self._fields("fetch", patterns=list(patterns)), target)
         with self._running(task) as tasks, contextlib.closing(tasks.events()) as events:
@@ -350,7 +351,7 @@ class TpuJob:
 
 
 class _FollowedLogs:
-    """The logs of a job here, and what the workers add to them."""
+    """A job's local logs, extended with what the workers send."""
 
     def __init__(self, job: TpuJob) -> None:
         self._record = job.record
@@ -361,7 +362,7 @@ class _FollowedLogs:
         self.states: dict[Worker, WorkerJobState] = {}
 
     def sizes(self) -> dict[Worker, int]:
-        """Return the sizes of what is here."""
+        """Return the sizes of the local logs, in bytes."""
         return {worker: log.size for worker, log in self._logs.items()}
 
     def close(self) -> None:
@@ -370,14 +371,14 @@ class _FollowedLogs:
             log.close()
 
     def read_known(self) -> Iterator[JobLogLines]:
-        """Yield the lines that are here; one without an end waits for the rest of it."""
+        """Yield the complete lines of the local logs; an incomplete one waits for its rest."""
         for worker, log in self._logs.items():
             for data in log.read_known():
                 if lines := self._splitters[worker].feed(data):
                     yield JobLogLines(worker.label, tuple(lines))
 
     def take(self, worker: Worker, frame: AnswerFrame, *, is_end: bool) -> Iterator[FollowEvent]:
-        """Store an answer of a worker, and yield its events."""
+        """Store one frame of a worker's answer, and yield its events."""
         if frame.event == "log":
             self._logs[worker].write_at(int(str(frame.fields["at"])), frame.data)
             if lines := self._splitters[worker].feed(frame.data):
@@ -399,7 +400,7 @@ class _FollowedLogs:
 
 
 class _FollowTask:
-    """The task that follows the log of a worker over lost connections."""
+    """The task that follows a worker's log, reconnecting after lost connections."""
 
     def __init__(
         self,
@@ -445,7 +446,7 @@ class _FollowTask:
 
 
 def find_loss(client: OfferingClient | None, worker: Worker) -> str:
-    """Return why a worker will not come back, as Google says it; empty if it may."""
+    """Return the reason, according to Google, why a worker will not come back; empty if it may."""
     if client is None:
         return ""
     try:
@@ -459,14 +460,14 @@ def find_loss(client: OfferingClient | None, worker: Worker) -> str:
 
 
 def save_end(record: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:
-    """Write the end of a job; raises Problem."""
+    """Save a job's end, and return its record; raises Problem."""
     is_stopped = any(one.is_stopped for one in states)
     code = worst_code(states)
     return job_records.save_job(replace(record, phase="ended", code=code, is_stopped=is_stopped))
 
 
 def require_no_running_job(job: TpuJob) -> None:
-    """Raise Problem where a job still runs on the workers, or one was not reached."""
+    """Raise Problem if a job still runs on the workers, or a worker was not reached."""
     states, errors = job.read_states()
     what = f"not every worker of `{job.record.tpu}` was reached"
     worker_calls.raise_for_workers(errors, what, None)

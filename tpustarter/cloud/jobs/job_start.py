@@ -16,14 +16,14 @@ from tpustarter.core.problem import ExitCode, Problem
 
 @dataclass(frozen=True)
 class JobOrder:
-    """A job as it was asked for."""
+    """A job as requested."""
 
     tpu: str
     command: tuple[str, ...]
     profile: str | None = None
     fetch: tuple[str, ...] = ()
     fetch_to: Path | None = None
-    """The folder for the results; None for one called like the job."""
+    """The folder for the results; None for one named after the job."""
     give_back: bool = False
     again: int = 0
 
@@ -73,10 +73,10 @@ def make_record(order: JobOrder, workers: Sequence[Worker], route: Route) -> Job
 
 
 def start_job(job: TpuJob, environment: Environment | None) -> Generator[StartEvent, None, None]:
-    """Send what was packed and start the command on all workers, or on none; yield the events.
+    """Send the archive and start the command on all workers, or on none; yield the events.
 
     Raises:
-        Problem: it was stopped, or a worker did not do its part.
+        Problem: The start was stopped, or it failed on a worker.
     """
     job_records.save_job(job.record)
     keepers: list[str] = []
@@ -101,7 +101,7 @@ def start_job(job: TpuJob, environment: Environment | None) -> Generator[StartEv
 
 
 def _withdraw_job(job: TpuJob) -> None:
-    """End a job that did not start as a whole; one that cannot be reached stays in the list."""
+    """End a job that did not start on all workers; its record stays if it may still run."""
     try:
         job.end()
     except Problem:

@@ -1,7 +1,6 @@
-"""The texts about a job: what is sent, what runs, how it ended; both front ends show the same.
+"""Texts about a job for both front ends: what is sent, what runs and how it ended.
 
-Names of files and texts of Google are unchanged in them, so the caller must make them safe for a
-terminal.
+They contain file names and Google's texts unescaped, so the caller must escape them for a terminal.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.text import phrases
 
 SHOWN_FILES = 5
-"""Files left out for the same reason that are named one by one."""
+"""Number of left-out files listed by name for each reason."""
 
 
 def format_size(size: int) -> str:
-    """Return a size in a unit that suits it."""
+    """Return a size in bytes as text in KiB, MiB or GiB."""
     if size < 1 << 20:
         return f"{size / 1024:.1f} KiB"
     return f"{size / (1 << 20):.1f} MiB" if size < 1 << 30 else f"{size / (1 << 30):.1f} GiB"
 
 
 def describe_files(files: JobFiles) -> Iterator[str]:
-    """Yield a line on the files that are sent, and one for each reason to leave some out."""
+    """Yield a line about the files that are sent, and one per reason to leave others out."""
     why = "those that git knows or doesn't ignore"
     if not files.is_git:
         why = "all, because it is in no git repository"
@@ -51,19 +50,19 @@ def describe_files(files: JobFiles) -> Iterator[str]:
 
 
 def describe_target(name: str, workers: Sequence[Worker]) -> str:
-    """Return the workers that a job goes to; without any they are not known yet."""
+    """Return a description of a job's workers; an empty sequence means not known yet."""
     if not workers:
         return f"every worker of {name}"
     return f"{name}, {workers[0].node.zone}: {phrases.format_count(len(workers), 'worker')}"
 
 
 def describe_environment(environment: Environment) -> str:
-    """Return what is installed on the workers, and where."""
+    """Return the packages and the folder of an environment on the workers, as text."""
     return f"{' '.join(environment.wheel)} in ~/{environment.folder}, or finds it there"
 
 
 def describe_cost(nodes: Sequence[TpuNode]) -> str:
-    """Return what the chips of a TPU cost while a job runs."""
+    """Return the hourly cost of a TPU's chips, as text."""
     unique = list(dict.fromkeys(nodes))
     estimates = cost.estimate_costs(unique, now(), trc_grant.find_grant())
     known = [one.usd_per_hour for one in estimates if one.usd_per_hour is not None]
@@ -98,7 +97,7 @@ def _duration(began: float | None, ended: float | None) -> str:
 
 
 def group_states(states: Sequence[WorkerJobState], now: datetime) -> Iterator[str]:
-    """Yield each end or state with the workers that have it."""
+    """Yield each distinct state with the workers that share it."""
     found: dict[str, list[str]] = {}
     for state in states:
         found.setdefault(describe_state(state, now), []).append(state.worker)
@@ -107,7 +106,7 @@ def group_states(states: Sequence[WorkerJobState], now: datetime) -> Iterator[st
 
 
 Step = Connection | ResultsFetched | GivingBack | GivenBack | AskingAgain
-"""Events of a job that are sentences."""
+"""Events of a job that are shown as sentences."""
 
 
 def describe_step(event: Step) -> Iterator[str]:
@@ -131,12 +130,12 @@ def describe_step(event: Step) -> Iterator[str]:
 
 
 def format_command(command: Sequence[str]) -> str:
-    """Return the command of a job as it would be typed."""
+    """Return a job's command as it would be typed in a shell."""
     return command[0] if len(command) == 1 else shlex.join(command)
 
 
 def describe_record(record: JobRecord) -> str:
-    """Return what this machine knows of a job whose workers were not asked."""
+    """Return a job's last recorded state in words, for workers that were not queried."""
     if record.phase in ("starting", "running"):
         is_begun = record.phase == "running"
         return "was running when it was last seen" if is_begun else "was being started"
@@ -145,5 +144,5 @@ def describe_record(record: JobRecord) -> str:
 
 
 def now() -> datetime:
-    """Return the time in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(timezone.utc)

@@ -1,7 +1,7 @@
-"""Runs one command on many workers, in a process each, and ends all of them.
+"""Runs one command on many workers, with one local process for each, and ends them.
 
-At most `CONNECTING` workers are being connected at a time. Those that are connected run side by
-side, because a program of JAX's starts only once every host takes part.
+At most `CONNECTING` connections are opened at a time. Connected workers all run in parallel,
+because a JAX program starts only once every host takes part.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tpustarter.running.process import END_WAIT_S, Probe, allow_descriptors, sig
 
 CONNECTING = 8
 CONNECTED_AFTER_S = 5.0
-"""Seconds after which a command counts as connected; so does one that has written anything."""
+"""Seconds after which a worker counts as connected; earlier if it has written output."""
 LOOK_S = 1.0
 """Longest wait for an event of one process; a stop interrupts it."""
 TIMED_OUT = 124
-"""Exit code of `timeout` for a command that took too long."""
+"""Exit code for a timeout, as in `timeout(1)`."""
 
 _TAIL_CHARACTERS = 4000
 
@@ -43,7 +43,7 @@ class WorkerJob:
     label: str
     words: tuple[str, ...]
     number: int = 0
-    """Its place among the jobs, in the order of slices and workers."""
+    """Its index among the jobs, which are ordered by slice and worker."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,13 @@ class WorkerEnded:
     what: str
     """The end in words, such as `ended with 1`."""
     reached: bool = True
-    """True if there was a connection until the end, as far as that is known."""
+    """False if the worker is known to have been unreachable or lost."""
     cut_short: bool = False
     """True if this program ended the connection, so that the command may still be running."""
     fixes: tuple[str, ...] = ()
     """Remedies for a worker that was not reached."""
     left_out: int = 0
-    """Bytes of its output that are in no file."""
+    """Number of bytes of its output that were not saved."""
 
 
 Event = WorkerLines | WorkerEnded
@@ -102,7 +102,7 @@ def worst_exit_code(endings: Sequence[WorkerEnded]) -> int:
 
 
 class RemoteCommand:
-    """The processes of one run; `stop` ends them from anywhere."""
+    """The processes of one run; `stop` ends them from any thread."""
 
     def __init__(
         self,
@@ -112,18 +112,18 @@ class RemoteCommand:
         timeout_s: float | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
-        """Prepare it; nothing is started.
+        """Prepare the run without starting anything.
 
         Args:
-            jobs: The commands, whose first words are absolute paths.
-            folder: The folder for a file per worker.
+            jobs: The commands; the first word of each is an absolute path.
+            folder: The folder for one output file per worker.
             timeout_s: Seconds after which commands that still run are ended.
-            env: Variables of the processes; those of this program if None.
+            env: The processes' environment variables; this program's own if None.
         """
         self._jobs = jobs
         self._folder = folder
         self._timeout_s = timeout_s
-        # No window may ask for a password: nobody would see which worker it is for.
+        # No password dialog may open: it would not show which worker it is for.
         self._env = {**(os.environ if env is None else env), "SSH_ASKPASS_REQUIRE": "never"}
         self._queue: queue.Queue[Event] = queue.Queue(maxsize=2 * len(jobs) + 16)
         self._gate = threading.Semaphore(CONNECTING)
@@ -131,19 +131,19 @@ class RemoteCommand:
         self._probes: dict[str, Probe] = {}
         self._stopping = threading.Event()
         self._abandoned = threading.Event()
-        """Set once nobody reads events."""
+        """Set once events are no longer read."""
         self._deadline = float("inf")
         self._archive = Path()
 
     def stop(self) -> None:
-        """End every process: TERM, 5 s, KILL; safe in any thread and signal handler."""
+        """End every process with TERM, and KILL after 5 s; safe in threads and signal handlers."""
         self._stopping.set()
         with self._lock:
             for probe in self._probes.values():
                 probe.interrupt()
 
     def events(self) -> Generator[Event, None, None]:
-        """Yield the lines of the workers, and the end of each worker once."""
+        """Yield the workers' lines, and the end of each worker once."""
         allow_descriptors(len(self._jobs))
         work = run_folder.make_run_folder()
         threads: list[threading.Thread] = []
@@ -170,7 +170,7 @@ class RemoteCommand:
             run_folder.remove_run_folder(work)
 
     def _work(self, job: WorkerJob) -> None:
-        """Run everything for one worker, and report its end, whatever happens."""
+        """Run one worker's command, and report its end in any case."""
         ended = WorkerEnded(job, ExitCode.BUG, "was not run, as this program broke", reached=False)
         try:
             ended = self._run(job) if self._connects_in_turn() else self._not_started(job)
@@ -184,7 +184,7 @@ class RemoteCommand:
             self._put(ended)
 
     def _connects_in_turn(self) -> bool:
-        """Wait for a free connection; returns false where the run ends before."""
+        """Wait for a free connection slot; returns False if the run ends first."""
         while not self._gate.acquire(timeout=LOOK_S / 5):
             if self._stopping.is_set() or time.monotonic() > self._deadline:
                 return False
@@ -199,7 +199,7 @@ class RemoteCommand:
         return WorkerEnded(job, TIMED_OUT, "was not started within the time limit", reached=False)
 
     def _run(self, job: WorkerJob) -> WorkerEnded:
-        """Run the process of one worker; the gate is held until it is connected."""
+        """Run one worker's process, holding the gate until it is connected."""
         holds = contextlib.ExitStack()
         holds.callback(self._gate.release)
         with holds:
@@ -229,9 +229,9 @@ class RemoteCommand:
     def _follow(
         self, job: WorkerJob, probe: Probe, holds: contextlib.ExitStack
     ) -> tuple[Mapping[str, int | None], str]:
-        """Pass on the output of a process until it ends.
+        """Forward the output of a process until it ends.
 
-        Returns its end, and `stopped` or `late` if this program ended it.
+        Returns its `gone` event, and `stopped` or `late` if this program ended it.
         """
         began = time.monotonic()
         lines = {"stdout": LineSplitter(), "stderr": LineSplitter()}
@@ -261,7 +261,7 @@ class RemoteCommand:
             self._put(WorkerLines(job, stream, tuple(lines)))
 
     def _put(self, event: Event) -> None:
-        """Put an event into the queue; a worker that writes faster than it is read has to wait."""
+        """Queue an event; blocks while the queue is full, which slows a fast worker down."""
         while not self._abandoned.is_set():
             with contextlib.suppress(queue.Full):
                 self._queue.put(event, timeout=LOOK_S / 5)

@@ -1,7 +1,6 @@
-"""The texts before and after a command on workers; both front ends show the same.
+"""Texts before and after a command on workers, for both front ends.
 
-Google's names and texts are unchanged in these sentences, so the caller must make them safe for a
-terminal.
+They contain Google's names and texts unescaped, so the caller must escape them for a terminal.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
 
 SHOWN_LABELS = 8
-"""Workers that are named one by one where several ended the same way."""
+"""Number of workers listed by name if several ended the same way."""
 STILL_RUNNING = (
     "The connections were ended. What was started on the workers may still run there, and then it "
     "still holds their chips."
@@ -28,11 +27,11 @@ STILL_RUNNING = (
 
 
 def require_reachable_workers(chosen: Sequence[Worker], via: str, *, iap: bool) -> None:
-    """Raise Problem where the workers cannot be reached from this machine."""
+    """Raise Problem if the workers cannot be reached from this machine."""
     node = chosen[0].node
     if via == "ssh":
         if iap or any(worker.needs_iap for worker in chosen):
-            remote_command.find_program("gcloud")  # which makes the tunnel
+            remote_command.find_program("gcloud")  # it opens the tunnel
         elif not all(worker.address for worker in chosen):
             raise Problem(
                 f"Google lists no address for `{node.name}`",
@@ -65,7 +64,7 @@ def _count(nodes: Sequence[TpuNode]) -> int:
 
 
 def list_warnings(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> Iterator[str]:
-    """Yield the reasons against running the command like this."""
+    """Yield warnings about running the command on these workers."""
     total = _count(nodes)
     if total > len(chosen):
         yield (

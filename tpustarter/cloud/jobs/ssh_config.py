@@ -1,7 +1,7 @@
-"""Entries for TPUs in the user's ssh configuration: between marked lines, and nothing else changes.
+"""Entries for TPUs between marker lines in the user's ssh configuration; nothing else changes.
 
-They are at the top, because ssh takes the first value that it finds, and end with `Host *`, so that
-the lines after them apply to every host as before. Source: https://man.openbsd.org/ssh_config (read
+They come first, because ssh uses the first value that it finds, and they end with `Host *`, so that
+the lines after them still apply to every host. Source: https://man.openbsd.org/ssh_config (read
 2026-11).
 """
 
@@ -34,7 +34,7 @@ _HEADING = re.compile(r"# TPU (\S+) in zone (\S+) of project (\S+)")
 
 @dataclass(frozen=True)
 class SshEntry:
-    """The entry of one TPU in an ssh configuration: all lines between its marks."""
+    """The lines of one TPU in an ssh configuration."""
 
     name: str
     zone: str
@@ -136,7 +136,7 @@ def build_config(file: SshConfigFile, entries: Collection[SshEntry]) -> bytes:
 
 
 def _refuse_same_names(entries: Collection[SshEntry]) -> None:
-    """Raise Problem where one name would mean two TPUs: ssh would take the first."""
+    """Raise Problem if an alias stands for two TPUs, because ssh would use the first."""
     owners: dict[str, SshEntry] = {}
     for one in entries:
         for line in one.text.splitlines():

@@ -1,7 +1,7 @@
-"""Calls to the worker's side of a job, over gcloud or ssh, on many workers at a time.
+"""Calls to the worker program of a job, over gcloud or ssh, on many workers in parallel.
 
-The far shell gets one short command that is the same for every call; names, patterns and the
-command of a job are JSON on its stdin, so that no shell ever reads them.
+The worker's shell gets the same short command for every call. Names, patterns and the job's
+command are sent as JSON on stdin, so that no shell ever parses them.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 
 CODE = f"~/{worker_program.FOLDER}/{{}}/code"
-"""Folder of a job on its workers, without the job's id."""
+"""Format string for a job's code folder on its workers; it takes the job's id."""
 CONNECTING = 8
-"""Workers that are called at a time, except where their logs are followed."""
+"""Number of workers called in parallel, except to follow their logs."""
 END_S = 5.0
 """Seconds between TERM and KILL for gcloud or ssh."""
 LOOK_S = 1.0
 TEXT = 'python3 -Ic "import sys; i = sys.stdin.buffer; exec(i.read(int(i.readline())))"'
-"""Command for the worker's shell: it reads the length of a program, the program, and runs it."""
+"""Command for the worker's shell, which reads a program's length and source, and runs it."""
 _GREETING_BYTES = 1 << 20
-"""The most that a login script may write before an answer."""
+"""Most bytes that a login script may write before an answer."""
 _FRAME_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
 class Route:
-    """The way to the workers of a TPU."""
+    """The connection settings for a TPU's workers."""
 
     project: Project
     program: str
@@ -74,19 +74,19 @@ class AnswerFrame:
 
 
 class CallError(Exception):
-    """A call that was not answered, or that the worker refused."""
+    """A call that failed, or that the worker refused."""
 
     def __init__(self, what: str, *, is_refused: bool = False, fixes: tuple[str, ...] = ()) -> None:
         super().__init__(what)
         self.what = what
-        """Words that follow the worker's name."""
+        """Text that follows the worker's name in a message."""
         self.is_refused = is_refused
-        """True if the worker was reached, and has answered that it cannot do this."""
+        """True if the worker answered that it cannot carry out the call."""
         self.fixes = fixes
 
 
 def read_program() -> str:
-    """Return the source of the worker's side."""
+    """Return the source of the worker program."""
     name = Path(worker_program.__file__).name
     return resources.files("tpustarter.cloud.jobs").joinpath(name).read_text("utf-8")
 
@@ -97,15 +97,8 @@ class WorkerCall:
     def __init__(
         self, route: Route, worker: Worker, call: Mapping[str, object], payload: Path | None = None
     ) -> None:
-        """Start it.
-
-        Args:
-            route: The way to the worker.
-            worker: The worker.
-            call: The fields of the call.
-            payload: The file that is sent after it.
-        """
-        # No window may ask for a password: nobody would see which worker it is for.
+        """Start the process, which sends the fields of a call and then the payload file."""
+        # No password dialog may open: it would not show which worker it is for.
         env = {**os.environ, "SSH_ASKPASS_REQUIRE": "never"}
         self._process = subprocess.Popen(
             route.command(worker),
@@ -129,7 +122,7 @@ class WorkerCall:
     def _write(self, call: Mapping[str, object], payload: Path | None) -> None:
         stdin = self._stdin
         source = read_program().encode()
-        # The answer says why, where the worker reads no further.
+        # If the worker stops reading, its answer has the reason.
         with contextlib.suppress(OSError):
             stdin.write(b"%d\n%b%b\n" % (len(source), source, json.dumps(call).encode()))
             if payload:
@@ -143,7 +136,7 @@ class WorkerCall:
             self._errors.append(line)
 
     def frames(self) -> Iterator[AnswerFrame]:
-        """Yield the parts of the answer; raises CallError where it has no proper end."""
+        """Yield the frames of the answer; raises CallError if it is refused or incomplete."""
         stdout = self._stdout
         _skip_greeting(stdout)
         while line := stdout.readline(_FRAME_BYTES):
@@ -187,7 +180,7 @@ class WorkerCall:
                 stream.close()
 
     def interrupt(self) -> None:
-        """End the process soon; safe in any thread."""
+        """Send TERM to the process without waiting for it; safe in any thread."""
         if self._process.poll() is None:
             self._signal(signal.SIGTERM)
 
@@ -203,7 +196,7 @@ def _require_pipe(stream: IO[bytes] | None) -> IO[bytes]:
 
 
 def _skip_greeting(stdout: IO[bytes]) -> None:
-    """Read up to the mark of an answer; what comes before it is of a login script."""
+    """Skip a login script's output, up to the first line of the answer."""
     read = 0
     while line := stdout.readline(_GREETING_BYTES):
         read += len(line)
@@ -215,7 +208,7 @@ def _skip_greeting(stdout: IO[bytes]) -> None:
 
 @dataclass(frozen=True)
 class WorkerFrame:
-    """A part of the answer of one of several workers."""
+    """A frame of one worker's answer."""
 
     worker: Worker
     frame: AnswerFrame
@@ -230,12 +223,12 @@ class WorkerDone:
 
 
 Task = Callable[["WorkerTasks", Worker, Callable[[AnswerFrame], None]], None]
-"""Function that calls one worker, and hands on what it answers; raises CallError."""
+"""Function that calls one worker and passes on its frames; raises CallError."""
 
 
 @dataclass
 class WorkerTasks:
-    """A task for each of several workers, in threads; `stop` ends them from anywhere."""
+    """One task per worker, each in a thread; `stop` ends them from any thread."""
 
     route: Route
     workers: Sequence[Worker]
@@ -259,7 +252,7 @@ class WorkerTasks:
     def call(
         self, worker: Worker, fields: Mapping[str, object], payload: Path | None = None
     ) -> Generator[AnswerFrame, None, None]:
-        """Yield the answer of a worker to one call; raises CallError."""
+        """Call a worker, and yield the frames of its answer; raises CallError."""
         if self.stopping.is_set():
             raise CallError("was not called any more")
         try:
@@ -276,7 +269,7 @@ class WorkerTasks:
             self._calls.discard(call)
 
     def events(self) -> Generator[WorkerFrame | WorkerDone, None, None]:
-        """Yield the answers of the workers, and the end of each worker once."""
+        """Yield the frames of the workers' answers, and the end of each worker once."""
         threads = [
             threading.Thread(target=self._work, args=(worker,), daemon=True)
             for worker in self.workers
@@ -317,7 +310,7 @@ class WorkerTasks:
 
 
 WorkerFields = Callable[[Worker], Mapping[str, object]]
-"""The fields of a call, which differ from worker to worker."""
+"""Function that returns the fields of a call for one worker."""
 
 
 def call_once(fields: WorkerFields, payload: Path | None = None) -> Task:
@@ -331,7 +324,7 @@ def call_once(fields: WorkerFields, payload: Path | None = None) -> Task:
 
 
 def raise_for_workers(errors: Mapping[Worker, CallError], what: str, hint: str | None) -> None:
-    """Raise Problem for workers that could not be called, or refused; each reason once."""
+    """Raise Problem if calls failed or were refused, with each distinct reason once."""
     if not errors:
         return
     reasons: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The output of a worker, unchanged in a file."""
+"""Files with the unmodified output of workers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tpustarter.core import locations
 from tpustarter.running.process import CappedLog
 
 HEAD_BYTES = 64 * 1024 * 1024
-"""Bytes of one worker that its file takes; of the rest only the end is kept."""
+"""Bytes of a worker's output that are kept in full; of the rest, only the end is."""
 KEPT = 20
-"""Runs whose output is kept, however old it is."""
+"""Number of runs whose output is kept at any age."""
 UNTOUCHED_S = 7 * 24 * 3600.0
-"""Seconds without a change after which the output of a further run is removed."""
+"""Seconds without a change after which the output of any earlier run is removed."""
 
 
 class WorkerLog(CappedLog):
-    """The file with a worker's output, unchanged: its beginning and its end."""
+    """A file with the beginning and the end of a worker's output, unmodified."""
 
     size: int
     _recent: bytearray
@@ -41,7 +41,7 @@ class WorkerLog(CappedLog):
         return max(0, self.size - HEAD_BYTES - len(self._recent))
 
     def close(self) -> None:
-        """Write the end of the output below its beginning, with the number of bytes left out."""
+        """Append the number of omitted bytes and the end of the output, and close the file."""
         with contextlib.suppress(OSError):
             if self.omitted_bytes:
                 self._file.write(f"\n[{self.omitted_bytes} bytes left out]\n".encode())
@@ -51,7 +51,7 @@ class WorkerLog(CappedLog):
 
 
 def make_output_folder(name: str) -> Path:
-    """Make the folder for the output of one run, which only its user may open."""
+    """Create a private folder for the output of one run, and remove old ones."""
     place = locations.make_folder(locations.make_state_folder() / "tpu-runs")
     with locations.convert_write_errors(place):
         prefix = time.strftime("%Y%m%d-%H%M%S-") + f"{name[:40]}-"
@@ -65,7 +65,7 @@ def make_output_folder(name: str) -> Path:
 
 
 def _last_change(folder: Path) -> float:
-    """Return the time of the last change in a folder; now for one that cannot be read."""
+    """Return the time of the last change in a folder, or the current time if it is unreadable."""
     try:
         return max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
     except OSError:

@@ -1,11 +1,11 @@
-"""The worker's side of a job: it takes the folder, starts the command, shows its log, ends it.
+"""The worker program of a job: receives the folder, runs the command, and sends its log.
 
-It is sent over the connection with every call and needs nothing but Python 3.9, so nothing of this
-program is installed on a worker. All that it keeps is in `~/tpustarter-jobs/JOB/`: the folder that
-was sent in `code/`, and in `wN/` the log and the end of worker N.
+It is sent with every call and needs only Python 3.9, so that tpustarter is never installed on a
+worker. Its files are in `~/tpustarter-jobs/JOB/`: the folder that was sent in `code/`, and the log
+and exit code of worker N in `wN/`.
 
-A call is one line of JSON on stdin, and after it `bytes` bytes. The answer is the line `HELLO`, and
-then frames: a line of JSON, and after it as many bytes as its `size` says.
+A call is one line of JSON on stdin, followed by `bytes` bytes. The answer is the line `HELLO`, then
+frames, each of which is one line of JSON followed by `size` bytes.
 """
 
 from __future__ import annotations
@@ -27,31 +27,30 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO
 
 HELLO = b"tpustarter-job 1\n"
-"""First line of an answer: what a login script writes before it is no part of it."""
+"""First line of an answer; any output before it is a login script's."""
 FOLDER = "tpustarter-jobs"
 """Folder of all jobs, in the worker's home."""
 MARK = "TPUSTARTER_JOB"
-"""Variable by which the processes of a job are known: the folder of the job's worker."""
+"""Environment variable that marks a job's processes; it holds the job's `wN/` folder."""
 NO_CODE = b"    "
-"""Content of the file `exit` until there is a code, which is written over it: a full disk must not
-lose it."""
+"""Placeholder in the file `exit`, which the code overwrites so that a full disk cannot lose it."""
 STOPPED = 143
 BEGIN_S = 30.0
-"""Longest wait until a command that was started shows that it runs."""
+"""Seconds to wait for a started command to show that it runs."""
 END_S = 10.0
 """Seconds between TERM and KILL."""
 LOOK_S = 0.3
-"""Seconds between two looks at a log that doesn't grow."""
+"""Seconds between two polls of a log that doesn't grow."""
 KEPT = ("job", "tpu", "number", "workers", "command")
 """Fields of a call that describe the job."""
 _CHUNK = 256 * 1024
 
 Fields = dict[str, Any]
-"""An object of JSON, from the caller or from a file of the job, whose fields the reader knows."""
+"""A JSON object from the caller or from one of the job's files."""
 
 
 class RefusedError(Exception):
-    """An answer that says why a call was not carried out."""
+    """The reason why a call is refused, which becomes the answer."""
 
 
 class WorkerFiles:
@@ -69,7 +68,7 @@ class WorkerFiles:
         self.pid = self.own / "pid"
 
     def is_running(self) -> bool:
-        """Return whether its runner lives, which holds the lock as long as it does."""
+        """Return whether the job's runner is alive; it holds the lock until it exits."""
         try:
             with self.lock.open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -80,15 +79,15 @@ class WorkerFiles:
         return False
 
     def exit_code(self) -> int | None:
-        """Return the exit code of the command, or None as long as there is none."""
+        """Return the exit code of the command, or None until it has one."""
         with contextlib.suppress(OSError, ValueError):
             return int(self.exit.read_bytes())
         return None
 
     def describe(self) -> Fields:
-        """Return the state of the job here."""
+        """Return the state of the job on this worker."""
         fields: Fields = json.loads(self.description.read_text("utf-8"))
-        running = self.is_running()  # first: a job that ends now has written its code before
+        running = self.is_running()  # first, because an ended job has already written its code
         code = self.exit_code()
         state = "placed"
         if self.exit.exists():
@@ -106,7 +105,7 @@ class WorkerFiles:
 
 
 def boot_id() -> str:
-    """Return the id of this start of the machine; empty where the system has none."""
+    """Return the id of the machine's current boot; empty if the system has none."""
     with contextlib.suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     return ""
@@ -120,7 +119,7 @@ def send(event: str, data: bytes = b"", **fields: object) -> None:
 
 
 def place(call: Fields, stream: BinaryIO) -> None:
-    """Take the folder: all of it, or nothing stays."""
+    """Receive the folder; a failure leaves no part of it."""
     files = WorkerFiles(call["job"], call["number"])
     require_no_other_job(call["number"])
     try:
@@ -132,7 +131,7 @@ def place(call: Fields, stream: BinaryIO) -> None:
         unpack(receive(files.own / "code.tar.gz", call, stream), new)
         try:
             new.rename(files.code)
-        except OSError:  # a home that several workers share: another one was faster
+        except OSError:  # several workers share this home, and another one was faster
             if not files.code.is_dir():
                 raise
             shutil.rmtree(new)
@@ -153,7 +152,7 @@ def remove(files: WorkerFiles) -> None:
 
 
 def require_no_other_job(number: int) -> None:
-    """Refuse a second job: only one program at a time can have the chips."""
+    """Refuse a second job, because only one program at a time can use the chips."""
     for other in all_jobs(number):
         if other.is_running():
             raise RefusedError(f"the job `{other.root.name}` is still running")
@@ -166,7 +165,7 @@ def all_jobs(number: int) -> Iterator[WorkerFiles]:
 
 
 def receive(path: Path, call: Fields, stream: BinaryIO) -> Path:
-    """Write the data that follow the call into a file, and compare their hash."""
+    """Write the data that follow the call to a file, and verify their hash."""
     hashed, left = hashlib.sha256(), int(call["bytes"])
     with path.open("wb") as file:
         while left:
@@ -182,7 +181,7 @@ def receive(path: Path, call: Fields, stream: BinaryIO) -> Path:
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack files, folders and links below a folder, and nothing above it."""
+    """Unpack files, folders and links into a new folder, and nothing outside it."""
     folder.mkdir()
     with tarfile.open(archive, "r:gz") as tar:
         for member in tar:
@@ -207,7 +206,7 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def prepare(call: Fields, _: BinaryIO) -> None:
-    """Make the environment of a set-up profile, or find that it is there with its packages."""
+    """Create the environment of a set-up profile, unless it exists with all its packages."""
     folder = Path.home() / call["folder"]
     python = folder / "bin" / "python"
     lacking = find_missing_packages(python, call["packages"])
@@ -225,7 +224,7 @@ def prepare(call: Fields, _: BinaryIO) -> None:
 
 
 def find_missing_packages(python: Path, packages: list[str]) -> list[str] | None:
-    """Return the packages that an environment lacks; None where it cannot be started."""
+    """Return the packages that an environment lacks, or None if its Python cannot be run."""
     look = (
         "import sys, importlib.util as u; print(*[n for n in sys.argv[1:] if not u.find_spec(n)])"
     )
@@ -237,7 +236,7 @@ def find_missing_packages(python: Path, packages: list[str]) -> list[str] | None
 
 
 def find_uv() -> str:
-    """Return the path of uv, after installing it for this user where it is missing."""
+    """Return the path of uv, installing it for this user if it is missing."""
     own = Path.home() / ".local" / "bin" / "uv"
     found = shutil.which("uv") or (str(own) if own.exists() else "")
     if not found:
@@ -247,7 +246,7 @@ def find_uv() -> str:
 
 
 def run_step(command: list[str]) -> None:
-    """Run a command of the set-up; its output goes to the one who called."""
+    """Run a command of the set-up, and send its output to the caller."""
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as process:
@@ -283,16 +282,16 @@ def begin(call: Fields, _: BinaryIO) -> None:
 
 
 def choose_keeper(files: WorkerFiles, words: list[str]) -> tuple[str, list[str]]:
-    """Return the program that keeps the command running, and the words that start it."""
+    """Return the name of the program that keeps the command running, and its command line."""
     if lingers():
         path = f"--setenv=PATH={os.environ.get('PATH', os.defpath)}"
         unit = f"--unit=tpustarter-{files.root.name}-{files.own.name}"
         options = ("--user", "--quiet", "--collect", unit, path)
         return "systemd", ["systemd-run", *options, "--", *words]
     if tmux := shutil.which("tmux"):
-        # A server of its own: it gets the variables of this session, and ends with the command.
-        # Several words are executed as they are, without a shell. The name is a hash, because that
-        # of a socket may have a hundred characters only.
+        # A separate server gets this session's environment variables and ends with the command.
+        # Several words are executed without a shell. The name is a hash, because a socket's name
+        # is limited to about a hundred characters.
         name = f"tpustarter-{hashlib.sha256(files.mark.encode()).hexdigest()[:12]}"
         return "tmux", [tmux, "-L", name, "new-session", "-d", "-s", "job", *words]
     raise RefusedError(
@@ -302,7 +301,7 @@ def choose_keeper(files: WorkerFiles, words: list[str]) -> tuple[str, list[str]]
 
 
 def lingers() -> bool:
-    """Return whether systemd keeps this user's programs after the logout, once it was told to."""
+    """Return whether systemd keeps this user's programs after logout, enabling it if needed."""
     if not (shutil.which("systemd-run") and shutil.which("loginctl")):
         return False
     me = str(os.getuid())
@@ -316,7 +315,7 @@ def lingers() -> bool:
 
 
 def succeeds(command: list[str], output: bytes = b"") -> bool:
-    """Return whether a command ends with 0, and with this output where one is expected."""
+    """Return whether a command exits with 0, and prints the expected output if one is given."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError:
@@ -325,13 +324,13 @@ def succeeds(command: list[str], output: bytes = b"") -> bool:
 
 
 def run(job: str, number: int) -> None:
-    """Run the command of a job to its end; systemd or tmux keeps this process."""
+    """Run a job's command to its end, in a process that systemd or tmux keeps."""
     files = WorkerFiles(job, number)
     if not files.exit.exists():
-        return  # it was given up meanwhile
+        return  # the start was given up meanwhile
     fields = json.loads(files.description.read_text("utf-8"))
     files.pid.write_text(str(os.getpid()), "ascii")
-    lock = files.lock.open("wb")  # not handed on to the command, and free once this process ends
+    lock = files.lock.open("wb")  # not inherited by the command; released at this process's end
     fcntl.flock(lock, fcntl.LOCK_EX)
     state: Fields = {"process": None, "stopped": False}
 
@@ -360,7 +359,7 @@ def run(job: str, number: int) -> None:
 
 
 def start_command(fields: Fields, files: WorkerFiles, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start the command in the folder that was sent, in a group of its own."""
+    """Start the command in the folder that was sent, in its own session."""
     words = fields["command"]
     path = [str(Path.home() / one) for one in (*fields["path"], ".local/bin")]
     path = os.pathsep.join([*path, os.environ.get("PATH", os.defpath)])
@@ -379,7 +378,7 @@ def start_command(fields: Fields, files: WorkerFiles, log: IO[bytes]) -> subproc
 
 
 def wait_for_end(state: Fields) -> int:
-    """Return the exit code of the command, as in a shell; one that ignores TERM gets KILL."""
+    """Wait for the command, kill it if it ignores TERM, and return its exit code as in a shell."""
     process = state["process"]
     until = None
     while process.poll() is None:
@@ -396,7 +395,7 @@ def wait_for_end(state: Fields) -> int:
 
 
 def end_processes(mark: str) -> None:
-    """End the remaining processes of a job, which have its mark."""
+    """Kill the remaining processes of a job, found by their mark."""
     wanted = f"{MARK}={mark}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
@@ -410,7 +409,7 @@ def stop(call: Fields, _: BinaryIO) -> None:
     if not files.description.exists():
         raise RefusedError(f"there is no job called `{call['job']}`")
     about = files.describe()
-    if about["state"] == "placed":  # it was never started, so nothing of it is worth keeping
+    if about["state"] == "placed":  # never started, so nothing is worth keeping
         remove(files)
     elif about["state"] == "running":
         (files.own / "stopped").touch()
@@ -426,7 +425,7 @@ def stop(call: Fields, _: BinaryIO) -> None:
 
 
 def status(call: Fields, _: BinaryIO) -> None:
-    """Show all jobs that this worker knows, oldest first."""
+    """Send the states of all jobs on this worker, oldest first."""
     for files in all_jobs(call["number"]):
         with contextlib.suppress(OSError, ValueError, KeyError):
             send("job", **files.describe())
@@ -434,13 +433,13 @@ def status(call: Fields, _: BinaryIO) -> None:
 
 
 def follow(call: Fields, stream: BinaryIO) -> None:
-    """Send the log from an offset on; until the end of the job, if that is wanted."""
+    """Send the log from an offset on, until the job's end if `follow` is set."""
     files = WorkerFiles(call["job"], call["number"])
     if not files.description.exists():
         raise RefusedError(f"there is no job called `{call['job']}`")
     offset = int(call["offset"])
     while True:
-        about = files.describe()  # before the read: what an ended job wrote is all there
+        about = files.describe()  # before the read, because an ended job has written its whole log
         with contextlib.suppress(FileNotFoundError), files.log.open("rb") as log:
             log.seek(offset)
             while data := log.read(_CHUNK):
@@ -451,7 +450,7 @@ def follow(call: Fields, stream: BinaryIO) -> None:
             return
         readable, _, _ = select.select([stream], [], [], LOOK_S)
         if readable and not os.read(stream.fileno(), 1):
-            return  # nobody is there any more
+            return  # the caller is gone
 
 
 def fetch(call: Fields, _: BinaryIO) -> None:
@@ -481,7 +480,7 @@ def fetch(call: Fields, _: BinaryIO) -> None:
 
 
 def match_files(folder: Path, patterns: list[str]) -> list[Path]:
-    """Return the files that patterns match, and those below folders that they match."""
+    """Return the files that patterns match, and all files in folders that they match."""
     found: dict[Path, None] = {}
     for pattern in patterns:
         if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
@@ -513,7 +512,7 @@ def main(stream: BinaryIO) -> int:
         OPERATIONS[call["do"]](call, stream)
     except BrokenPipeError:
         os._exit(1)
-    except (RefusedError, OSError, ValueError) as error:  # ValueError: a pattern that is none
+    except (RefusedError, OSError, ValueError) as error:  # ValueError: an invalid pattern
         send("refused", what=str(error))
         return 1
     return 0

@@ -1,7 +1,7 @@
 """Reads the lines of a grant in the text of a TRC e-mail.
 
-One form is known, from e-mails that participants published. Where that has changed, or a mail
-program has rewritten it, nothing is guessed: the command asks for the lines.
+Only one form is known, from e-mails that participants published. If it has changed, or a mail
+program has rewritten it, nothing is guessed, and the command asks for the lines.
 Source: https://github.com/tiny-aya-simultaneous-translation/model/tree/main/docs (read 2026-11).
 """
 
@@ -27,7 +27,7 @@ _LINE = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _ZONE = re.compile(r"\bin (?:the )?zone\b", re.IGNORECASE)
-"""Words of every line, also of one that has another form."""
+"""Words that every line has, even one of another form."""
 _DAYS = re.compile(r"\bfor ([0-9]{1,4}) days\b", re.IGNORECASE)
 _TIERS: dict[str, Tier] = {
     "spot": "spot",
@@ -36,7 +36,7 @@ _TIERS: dict[str, Tier] = {
     "reserved": "reserved",
 }
 _MARKS = dict.fromkeys(map(ord, ">|*_`"), " ")
-"""Marks of quoted and of bold text."""
+"""Marks of quoted and bold text, which are replaced by spaces."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def parse_grant_mail(text: str) -> ParsedGrantMail:
 
 
 def parse_line(text: str) -> GrantLine:
-    """Parse one line as the e-mail has it, or as `--allow` does; raises Problem for another."""
+    """Parse a line in the form of the e-mail or of `--allow`; raises Problem if it is invalid."""
     if match := _LINE.search(" ".join(text.translate(_MARKS).split())):
         return _parse_line(match)
     return trc_grant.parse_allow_option(text)

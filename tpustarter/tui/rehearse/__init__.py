@@ -1,1 +1,1 @@
-"""The screens of a rehearsal: the choice, the table and its answers."""
+"""The screens of a rehearsal: the choice of programs and TPUs, and the table of answers."""

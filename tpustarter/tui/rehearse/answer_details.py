@@ -45,13 +45,13 @@ LESSON = "jax/memory-and-donation"
 ADVICE = "smaller batch, bfloat16, jax.checkpoint, or shard over more devices"
 
 BAR, WIDE_BAR, WIDEST_BAR = 20, 36, 60
-"""Columns of the memory bar in the comparison of TPUs: the least, the width up to which it takes
-the place of the last columns, and the most."""
+"""Widths in columns of the memory bar in the comparison of TPUs: the minimum, the width for which
+the last columns are dropped, and the maximum."""
 WIDEST_ROOFLINE = 72
 BEFORE_BAR = 6
-"""Columns of the table that are kept in favour of a wide bar."""
+"""Number of table columns that a wide bar never displaces."""
 WIDE_ENOUGH = 72
-"""Columns of the screen from which the comparison has a bar."""
+"""Width in columns from which the comparison has a bar."""
 
 Piece = LaidOutLines | Content
 
@@ -59,13 +59,13 @@ Piece = LaidOutLines | Content
 def describe_answer_cell(
     answers: RehearsalAnswers, program: Program, tpu: str, *, names_words: bool = True
 ) -> Iterator[Piece]:
-    """Yield the answer for one program and one TPU, or why there is none.
+    """Yield the answer for one program and one TPU, or the reason why there is none.
 
     Args:
         answers: The answers so far.
         program: The program.
         tpu: The TPU.
-        names_words: Whether to name the key that shows the compiler's own words.
+        names_words: True to name the key that shows the compiler's own words.
     """
     result, fit = answers.result(program, tpu), answers.fit(program, tpu)
     yield Content.styled(f"{format_label(program)} for {tpu}", "bold")
@@ -81,7 +81,7 @@ def describe_answer_cell(
     yield from _same_failure(answers, program, tpu)
     if result["status"] == "compiles":
         for note in rehearsal_text.list_notes(result):
-            if note.label != rehearsal_text.LARGEST:  # its row is in the table of arrays
+            if note.label != rehearsal_text.LARGEST:  # the table of arrays has it
                 yield HangingText(_dim_label(escape_text(note.label)), style_sentence(note.text))
         yield HangingText(
             _dim_label("model"), style_sentence(model_estimate.format_model_estimate(result))
@@ -129,7 +129,7 @@ def _same_failure(answers: RehearsalAnswers, program: Program, tpu: str) -> Iter
 
 
 def _advise(result: OversizedProgram) -> Iterator[Piece]:
-    """Yield ways to make a program fit that does not."""
+    """Yield ways to make an oversized program fit."""
     yield HangingText(_dim_label("try"), ADVICE)
     if donated := describe_donation(result):
         yield HangingText(_dim_label("or"), style_sentence(donated))
@@ -141,7 +141,7 @@ def _advise(result: OversizedProgram) -> Iterator[Piece]:
 
 
 def _memory(result: SizedProgram) -> Iterator[Piece]:
-    """Yield a bar of the memory of one device, and a line for each of its letters."""
+    """Yield a memory bar for one device, and a line for each letter in it."""
     drawn = memory_picture.draw_memory(result, memory_picture.NARROWEST).plain
     if drawn:
         yield memory_picture.MemoryPicture(result)
@@ -160,7 +160,7 @@ def _memory(result: SizedProgram) -> Iterator[Piece]:
 
 
 class RooflinePicture(LaidOutLines):
-    """A program on the roofline of its TPU; nothing for one without a bound."""
+    """A program on the roofline of its TPU; empty for a program without a bound."""
 
     def __init__(self, result: ResultFields) -> None:
         self._result = result
@@ -181,14 +181,14 @@ def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> s
 
 
 def compiler_message(result: ResultFields | None) -> str:
-    """Return the compiler's own words, or the reason of a failure, or an empty text for neither."""
+    """Return the compiler's message, else the reason of a failure, else an empty string."""
     return clean_text(result["detail"] or result["reason"] or "") if result else ""
 
 
 def find_failed_run(
     answers: RehearsalAnswers, program: Program | None, tpu: str
 ) -> FailedRun | None:
-    """Return a refused or broken answer to explain, or None if it is neither."""
+    """Return the failure of a refused or broken answer to explain, or None for any other."""
     result = answers.result(program, tpu)
     if program is None or result is None or result["status"] not in ("refused", "error"):
         return None
@@ -198,13 +198,13 @@ def find_failed_run(
 
 
 def compare_tpus(answers: RehearsalAnswers, program: Program, tpu: str) -> Iterator[Piece]:
-    """Yield the table of one program on every TPU, a line each; `tpu` is marked."""
+    """Yield the table of one program on every TPU, one line each, with `tpu` marked."""
     yield ProgramComparison(answers, program, tpu)
     yield Content.styled(f"{format_label(program)}, on one device of each TPU", "$muted")
 
 
 class ProgramComparison(LaidOutLines):
-    """The table of a program on every TPU; columns that do not fit on the right are left out."""
+    """The table of a program on every TPU, without the rightmost columns that do not fit."""
 
     _HEADS = (
         "",
@@ -269,7 +269,7 @@ class ProgramComparison(LaidOutLines):
         return drawn.pad_right(width - drawn.cell_length)
 
     def _sizes(self) -> dict[tuple[str, str], str]:
-        """Return the memory needed on each TPU, in one unit, and that of its devices."""
+        """Return the memory needed on each TPU and the memory that it has, each in one unit."""
         needed: dict[tuple[str, str], int] = {}
         limits: dict[tuple[str, str], int] = {}
         for tpu in self._answers.tpus:
@@ -289,7 +289,7 @@ class ProgramComparison(LaidOutLines):
         }
 
     def _row(self, tpu: str, sizes: dict[tuple[str, str], str]) -> tuple[list[str], str]:
-        """Return the texts of a TPU's line; three if the last one is a reason."""
+        """Return the texts and the status of a TPU's line; three texts if the last is a reason."""
         answers = self._answers
         text, status = answers.cell(self._program, tpu)
         result = answers.result(self._program, tpu)
@@ -318,7 +318,7 @@ class ProgramComparison(LaidOutLines):
 
 
 def compare_alternatives(answers: RehearsalAnswers, tpu: str) -> Iterator[Piece]:
-    """Yield the table of all programs of the user for a TPU; nothing for fewer than two."""
+    """Yield the table of all the user's programs for a TPU; nothing for fewer than two."""
     rows = compare_programs([one for one in answers.results if one["check"] is None], tpu)
     if len(rows) < 2:
         return
@@ -328,7 +328,7 @@ def compare_alternatives(answers: RehearsalAnswers, tpu: str) -> Iterator[Piece]
 
 
 class ComparedPrograms(LaidOutLines):
-    """A row for each program, the best one marked."""
+    """A table with a row for each program and the best one marked."""
 
     def __init__(self, rows: Sequence[ComparedProgram], tpu: str) -> None:
         self._rows, self._tpu = rows, tpu
@@ -340,7 +340,7 @@ class ComparedPrograms(LaidOutLines):
 
 
 _SAME = "the same"
-"""In place of a reason that the line above has."""
+"""Text instead of a reason that equals the previous line's."""
 _ESTIMATE = "estimate: the compiler's own model of a run, not measured on a TPU"
 _PARTS = ("temporaries", "arguments", "code")
 
@@ -350,7 +350,7 @@ def _taken(widths: Sequence[int]) -> int:
 
 
 def _shorten(widths: list[int], width: int, least: int) -> None:
-    """Remove the last columns that do not fit, but keep the least number of them."""
+    """Remove the last columns until they fit, but keep a minimum number of columns."""
     while _taken(widths) > width and len(widths) > least:
         widths.pop()
 

@@ -1,4 +1,4 @@
-"""The table of a rehearsal: programs by TPUs, a word in each cell, and one marked cell."""
+"""The table of a rehearsal: programs by TPUs, with a word per cell and one marked cell."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tpustarter.tui.kit.text_layout import status_word
 STYLES = {"compiles": "pass", "does-not-fit": "fail", "refused": "fail", "error": "error"}
 LEAST_LABEL = 14
 LEAST_CELL = 5
-"""Columns for the names of most TPUs, and for seconds: `..12s`."""
+"""Columns that hold the names of most TPUs, and seconds such as `..12s`."""
 
 Program = tuple[str | None, str]
-"""Check, or None for a program of the user's, and program; the program is empty until the first
-answer names it."""
+"""Check, or None for a user's program, and program, which is empty until the first answer names
+it."""
 Cell = tuple[str, str]
-"""A word, and the status that colours it."""
+"""A word, and the status that decides its colour."""
 
 
 def _names(left_out: str, name: str) -> bool:
@@ -49,7 +49,7 @@ class RehearsalAnswers:
         self.busy = True
         """True if answers are still to come."""
         self.is_whole = False
-        """True if the rehearsal ran to its end, so that a cell without an answer had no turn."""
+        """True if the rehearsal ran to its end, so that no cell still waits for an answer."""
         self._rows: dict[Program, dict[str, ResultFields]] = {program: {} for program in programs}
         self._checks = [check for check, _ in self._rows]
         self._seconds: dict[tuple[Program, str], float] = {}
@@ -57,11 +57,11 @@ class RehearsalAnswers:
 
     @property
     def programs(self) -> list[Program]:
-        """The programs, those of one check next to each other."""
+        """The programs, grouped by check."""
         return sorted(self._rows, key=lambda program: self._checks.index(program[0]))
 
     def record_running(self, check: str | None, program: str, tpu: str, seconds: float) -> None:
-        """Record the compilation that runs, and for how long."""
+        """Record a running compilation, and its seconds so far."""
         if check not in self._checks or tpu not in self.tpus:
             return
         if program == check:  # its programs are not listed yet
@@ -69,11 +69,11 @@ class RehearsalAnswers:
         self._seconds[self._add_row(check, program), tpu] = seconds
 
     def record_answer(self, result: ResultFields) -> None:
-        """Store the compiler's answer for one program and one TPU in the table."""
+        """Store the compiler's answer for one program and one TPU."""
         check, program, tpu = result["check"], result["program"], result["tpu"]
         key = self._add_row(check, program)
         row = self._rows[key]
-        if tpu not in row or row[tpu]["status"] == "compiles":  # the worse one counts
+        if tpu not in row or row[tpu]["status"] == "compiles":  # a worse answer counts
             row[tpu] = result
         self.results.append(result)
         for job, job_tpu in list(self._seconds):
@@ -81,12 +81,12 @@ class RehearsalAnswers:
                 del self._seconds[job, job_tpu]
 
     def record_fit(self, fit: FittingSize) -> None:
-        """Store the largest size of a program for one TPU, also one that is not final."""
+        """Store the largest size of a program for one TPU, which may be provisional."""
         self._fits[self._add_row(None, fit.program), fit.tpu] = fit
 
     @property
     def fits(self) -> list[FittingSize]:
-        """The largest sizes that fit, of a rehearsal that searches them."""
+        """The largest sizes that fit, if the rehearsal searches for them."""
         return list(self._fits.values())
 
     def fit(self, program: Program, tpu: str) -> FittingSize | None:
@@ -94,14 +94,14 @@ class RehearsalAnswers:
         return self._fits.get((program, tpu))
 
     def _add_row(self, check: str | None, program: str) -> Program:
-        """Return a program after adding its row, which replaces one without a name."""
+        """Add a row for a program, replacing its check's unnamed row, and return the program."""
         if program and not self._rows.get((check, ""), True):
             del self._rows[check, ""]
         self._rows.setdefault((check, program), {})
         return check, program
 
     def sort_programs(self, results: Sequence[ResultFields]) -> None:
-        """Put the user's programs into the order of these results."""
+        """Sort the user's programs into the order of the results."""
         self.results = list(results)
         if None in self._checks:
             keys: list[Program] = [(None, str(one["program"])) for one in results]
@@ -112,7 +112,7 @@ class RehearsalAnswers:
             }
 
     def record_skipped(self, skipped: Iterable[dict[str, str]]) -> None:
-        """Record the programs left out; this may be the only record of a program of the user's."""
+        """Record the programs left out, with rows for those of the user that have none."""
         self.skipped = list(skipped)
         for entry in self.skipped if None in self._checks else ():
             if entry["name"] not in self._checks:
@@ -138,7 +138,7 @@ class RehearsalAnswers:
         return next(reasons, unsearched) or self._why_not_for(program, tpu)
 
     def _why_not_for(self, program: Program, tpu: str) -> str | None:
-        """Return why a check, or a file, has no such program for this TPU, if it has none."""
+        """Return the reason why a check or file has no such program for this TPU, if any."""
         results = [result for result in self.results if result["check"] == program[0]]
         sizes = (
             other_sizes.find_size_difference(tpu, program[1], results) if self.is_whole else None
@@ -174,7 +174,7 @@ def format_label(program: Program) -> str:
 
 
 def shorten_label(text: str, width: int) -> str:
-    """Return a label shortened to a width; of `check: program` the end is kept."""
+    """Return a label shortened to a width; `check: program` keeps its program."""
     if len(text) <= width:
         return text
     head, colon, tail = text.partition(": ")
@@ -186,28 +186,28 @@ def shorten_label(text: str, width: int) -> str:
 
 @dataclass(frozen=True)
 class TpuColumns:
-    """The columns of the TPUs in sight, and their widths."""
+    """The visible TPU columns, and their widths."""
 
     label: int
     widths: tuple[int, ...]
     first: int
     last: int
-    """One more than the last column in sight."""
+    """One more than the last visible column."""
     gap: int
 
     @property
     def columns_in_sight(self) -> range:
-        """The indices of the columns in sight."""
+        """The indices of the visible columns."""
         return range(self.first, self.last)
 
     def find_left_edge(self, column: int) -> int:
-        """Return the position at which a column begins."""
+        """Return the screen position at which a column begins."""
         before = self.widths[self.first : column]
         return self.label + sum(before) + self.gap * (len(before) + 1)
 
 
 def choose_columns(labels: Sequence[str], widths: Sequence[int], width: int, at: int) -> TpuColumns:
-    """Return the columns that fit the width, including the one at `at`."""
+    """Return the columns that fit into a width, including the one with index `at`."""
     longest = max(map(len, labels), default=0)
     gap = 2 if longest + sum(widths) + 2 * len(widths) <= width else 1
     room = width - min(longest, max(LEAST_LABEL, width - sum(widths) - gap * len(widths)))
@@ -231,14 +231,14 @@ class RehearsalTable(DetailRows):
 
     @dataclass
     class Moved(Message):
-        """Another TPU is marked, or the width has changed since the table was painted."""
+        """Another TPU is marked, or the width has changed since the table was drawn."""
 
     def __init__(self, known: RehearsalAnswers) -> None:
         super().__init__(id="rows")
         self.known = known
         self._marked_column = 0
         self._width = 0
-        """Columns of the terminal when it was painted."""
+        """Width in columns at the last drawing."""
         self._columns = choose_columns([], [], 0, 0)
 
     @property
@@ -253,7 +253,7 @@ class RehearsalTable(DetailRows):
         return next((program for program in self.known.programs if _row_id(program) == name), None)
 
     def show_known(self, mark: Program | None = None) -> Content:
-        """Paint the answers, and return the line with the names of the TPUs."""
+        """Draw the answers, and return the header line with the names of the TPUs."""
         answers, programs = self.known, self.known.programs
         labels = [format_label(program) for program in programs]
         cells = {tpu: [answers.cell(program, tpu) for program in programs] for tpu in answers.tpus}
@@ -276,14 +276,14 @@ class RehearsalTable(DetailRows):
         previous = self.program
         if (
             mark is None and previous is None and self.highlighted_id
-        ):  # the answers have named its programs
+        ):  # the answers have named the programs of the marked check
             check = self.highlighted_id.partition("\0")[0]
             mark = next((program for program in programs if (program[0] or "") == check), None)
         self.show(rows, highlight=_row_id(mark) if mark else None)
         return self._header_line(columns, gap)
 
     def on_resize(self) -> None:
-        """Request a repaint for another width, such as when the details are closed."""
+        """Request a redraw if the width has changed, such as when the details are closed."""
         super().on_resize()
         if self.scrollable_content_region.width != self._width:
             self.post_message(self.Moved())
@@ -308,7 +308,7 @@ class RehearsalTable(DetailRows):
             self.post_message(self.Moved())
 
     def render_line(self, y: int) -> Strip:
-        """Reverse the marked cell alone, not its whole row."""
+        """Reverse only the marked cell, not its whole row."""
         strip = OptionList.render_line(self, y)
         first = next(iter(strip), None)
         option = first.style.meta.get("option") if first and first.style else None

@@ -1,4 +1,4 @@
-"""The rows of a rehearsal's choice: programs in groups, and TPUs; and their descriptions."""
+"""The rows to choose from for a rehearsal, grouped programs and TPUs, with their descriptions."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from tpustarter.tui.rehearse.typed_program import (
 )
 
 WITH_CLAIMS = 140
-"""Columns from which the claim of each check is shown beside it."""
+"""Width in columns from which each check is shown with its claim."""
 WITH_IDS = 110
-"""Columns from which an example has its id beside its description."""
+"""Width in columns from which an example is shown with its id."""
 WHY_CHOSEN = "with one of every other generation, to see which of them your program fits"
 """The reason why some TPUs are selected at the start."""
 MOST_NAMED = 3
-"""The most checks that a command names."""
+"""Maximum number of checks that a command names."""
 _ADD = "    "
-"""In place of a box, for a program that is still to be typed."""
+"""Indent instead of a box, for a program that is still to be typed."""
 
 
 def program_rows(choice: RehearsalChoice, width: int) -> Iterator[Row]:
@@ -159,7 +159,7 @@ def _own_words(program: TypedProgram) -> list[str]:
 
 
 def _chosen_words(choice: RehearsalChoice) -> list[str]:
-    """Return the arguments of a command for the choice, or none if it is empty or too much."""
+    """Return the command's arguments for the choice, or none if it is empty or too long."""
     if choice.own:
         return _own_words(choice.own)
     return choice.chosen_checks if len(choice.chosen_checks) <= MOST_NAMED else []

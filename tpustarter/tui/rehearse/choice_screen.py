@@ -36,9 +36,9 @@ from tpustarter.tui.rehearse.typed_program import (
 )
 
 NAME = "rehearse"
-"""The name of the installed screen, whose choices last as long as the app."""
+"""The name of the installed screen, which keeps its choices until the app ends."""
 BESIDE = 180
-"""Columns from which the marked row is described beside both lists."""
+"""Width in columns from which the marked row is described to the right of both lists."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class AvailablePrograms:
     checks: list[Check]
     has_compiler: bool
     own: tuple[TypedProgram, ...]
-    """The programs found in the files of this folder."""
+    """The programs found in the files of the working directory."""
     has_torch: bool
-    """True if a Python here can lower the programs of torch_xla."""
+    """True if a Python on this machine can lower torch_xla programs."""
 
 
 class ChoiceRows(RowList):
@@ -109,11 +109,11 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         super().__init__("Rehearse for a TPU that is not here")
         self._choice = RehearsalChoice()
         self._typing = ""
-        """The key of `OWN` whose text is typed."""
+        """The kind of program being typed, a key of `OWN`."""
         self._changing: TypedProgram | None = None
-        """The program with which the input line began, to be changed there."""
+        """The program that the input line was filled with, to be edited."""
         self._offered: AmbiguousPrograms | None = None
-        """The programs of the typed file, while one of them is to be chosen."""
+        """The programs of the typed file, while the user chooses one of them."""
 
     def body(self) -> Iterable[Widget]:
         line = ProgramInput()
@@ -136,7 +136,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._show()
 
     def on_screen_resume(self) -> None:
-        """Read the programs again, because others may have been added."""
+        """Read the programs again, because the files may have changed."""
         self._look()
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
@@ -166,7 +166,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
             self._offer(message.facts)
 
     def _offer_all(self, available: AvailablePrograms) -> None:
-        """Update the choice; checks that no Python here can lower are left out."""
+        """Update the choice, leaving out checks that no Python on this machine can lower."""
         choice = self._choice
         torch = [check for check in available.checks if check.framework == "torch_xla"]
         left_out = [] if available.has_torch else torch
@@ -178,7 +178,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._show(own[0].name if own and is_unmoved else None)
 
     def _offer(self, offered: AmbiguousPrograms | None) -> None:
-        """Show the programs of a file to choose from; without any, show both lists again."""
+        """Show a file's programs to choose from, or both lists again if there are none."""
         self._offered = offered
         offers = self.query_one(ProgramOfferList)
         offers.display = bool(offered)
@@ -227,7 +227,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         self._show()
 
     def _turn(self, program: TypedProgram) -> None:
-        """Select or deselect a program of the user's; missing shapes are asked for first."""
+        """Select or deselect a user's program, asking for missing shapes first."""
         choice = self._choice
         if program.needs_shapes and program not in choice.typed:
             self._ask(program.kind, program)
@@ -255,7 +255,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     @on(ProgramOfferList.OptionSelected, "#offers")
     def copy_offer(self, event: ProgramOfferList.OptionSelected) -> None:
-        """Copy the chosen program of a file into the input line, to be changed there."""
+        """Copy the chosen program of a file into the input line, to be edited."""
         event.stop()
         if self._offered:
             program = self._offered.programs[event.option_index]
@@ -273,7 +273,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
             self.action_start()
 
     def _ask(self, kind: str, program: TypedProgram | None = None) -> None:
-        """Show the input line, with the present words of a program to change."""
+        """Show the input line, filled with the words of a program to edit."""
         self._typing, self._changing = kind, program
         words = program.words if program else ()
         line = self.query_one(ProgramInput)
@@ -287,7 +287,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     @on(Input.Submitted)
     def read_typed_file(self, event: Input.Submitted) -> None:
-        """Read the file that was typed."""
+        """Read the typed file."""
         self._read(self._typing, event.value)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-own")
@@ -338,7 +338,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
 
     @on(RowList.OptionHighlighted, "#programs, #tpus")
     def describe(self) -> None:
-        """Describe the marked row in the panel beside the lists."""
+        """Describe the marked row in the panel next to the lists."""
         name = self._marked_name()
         program = self._choice.program(name)
         title = program.words[0] if program else OWN[name][0] if name in OWN else name
@@ -348,7 +348,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         )
 
     def on_descendant_focus(self) -> None:
-        """Show the focused list, because a narrow screen has room for one only."""
+        """Show the focused list, because a narrow screen has room for only one."""
         self.set_class(self._on_tpus, "-on-tpus")
         rows = self.focused
         if isinstance(rows, RowList) and rows.highlighted_option and rows.highlighted is not None:

@@ -1,4 +1,4 @@
-"""The memory of one device as a picture: the part in use, with the biggest arrays."""
+"""The memory of one device as a bar: the part in use, with the largest arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLOURS = {
 }
 """The background colour of each part."""
 WIDEST, NARROWEST = 96, 10
-"""Limits for the cells of a bar."""
+"""Maximum and minimum number of cells in a bar."""
 
 
 def paint_letter(part: MemoryPart) -> Content:
@@ -29,7 +29,7 @@ def paint_letter(part: MemoryPart) -> Content:
 
 
 def list_parts(result: SizedProgram) -> list[MemoryPart]:
-    """Return the parts of the memory that a program needs: its biggest arrays, and the rest."""
+    """Return the parts of a program's memory: its largest arrays, and the rest."""
     return memory_bar.list_memory_parts(
         result, rehearsal_text.select_largest(result.get("buffers", []))
     )
@@ -38,8 +38,8 @@ def list_parts(result: SizedProgram) -> list[MemoryPart]:
 def draw_memory(result: SizedProgram, width: int) -> Content:
     """Return a bar of this many cells for used and free memory, or nothing without a limit.
 
-    Each part is a ground with its letter at the beginning. The other letters have the colour of
-    the ground, so that without colours they are seen, and show the same.
+    Each part is a run of its letter on its background colour. All letters but the first have the
+    background's colour, so that they are visible only where colours are not.
     """
     brackets = 2 + (result["hbm_bytes"] > result["hbm_limit_bytes"])
     cells = memory_bar.draw_memory_bar(result, list_parts(result), max(width - brackets, NARROWEST))
@@ -47,7 +47,7 @@ def draw_memory(result: SizedProgram, width: int) -> Content:
 
 
 class MemoryPicture(LaidOutLines):
-    """The memory of a device in one line, as wide as the screen allows."""
+    """The memory of a device in one line, up to the width of the screen."""
 
     def __init__(self, result: SizedProgram) -> None:
         self._result = result

@@ -24,36 +24,36 @@ TPU_NAMES = tuple(topology.name for topology in TOPOLOGIES)
 
 @dataclass
 class RehearsalChoice:
-    """The selected programs and TPUs; a program of the user's excludes all checks."""
+    """The selected programs and TPUs; a user's program excludes all checks."""
 
     checks: Sequence[Check] = ()
     has_compiler: bool = True
-    """True if an environment with the TPU compiler was found; true before the search."""
+    """True if an environment with the TPU compiler was found, and before the search."""
     wanted: set[str] = field(default_factory=set[str])
     """The ids of the selected checks."""
     tpus: set[str] = field(default_factory=lambda: set(EVERY_GENERATION))
     own: TypedProgram | None = None
-    """The user's program that is selected; None if it is checks."""
+    """The selected user's program; None if checks are selected."""
     typed: list[TypedProgram] = field(default_factory=list["TypedProgram"])
-    """The programs that were typed, the last one first."""
+    """The programs that were typed, latest first."""
     found: Sequence[TypedProgram] = ()
-    """The programs found in the files of this folder."""
+    """The programs found in the files of the working directory."""
     without_torch: int = 0
-    """Number of torch_xla checks that can't be compiled, as no Python here has it."""
+    """Number of torch_xla checks left out, because no Python on this machine can lower them."""
 
     @property
     def programs(self) -> list[TypedProgram]:
-        """The user's programs: typed ones, then found ones of other functions."""
+        """The user's programs: the typed ones, then the found ones with other functions."""
         known = {one.file_and_function for one in self.typed}
         return [*self.typed, *(one for one in self.found if one.file_and_function not in known)]
 
     def program(self, name: str) -> TypedProgram | None:
-        """Return a program of the user's by its name, or None if there is none."""
+        """Return a user's program by its name, or None if there is none."""
         return next((one for one in self.programs if one.name == name), None)
 
     @property
     def chosen_checks(self) -> list[str]:
-        """The ids of the selected checks in their order, or none for a program of the user's."""
+        """The ids of the selected checks in order, or none if a user's program is selected."""
         if self.own:
             return []
         return [check.id for check in self.checks if check.id in self.wanted]
@@ -69,23 +69,23 @@ class RehearsalChoice:
         return self.tpus == {*EVERY_GENERATION}
 
     def tpu_count(self) -> str:
-        """Return the number of selected TPUs, as text for the title of their list."""
+        """Return the number of selected TPUs, as a title for their list."""
         what = ", one of each generation" if self.has_every_generation else " TPUs chosen"
         return f"{len(self.tpus)} of {len(TPU_NAMES)}{what}"
 
     def select_program(self, program: TypedProgram) -> None:
-        """Select a typed program; it replaces one of the same function with other arguments."""
+        """Select a typed program, replacing one of the same function with other arguments."""
         self.own, self.wanted = program, set[str]()
         others = [one for one in self.typed if one.file_and_function != program.file_and_function]
         self.typed = [program, *others]
 
     def turn_own(self, program: TypedProgram) -> None:
-        """Select a program of the user's in place of all checks, or deselect it."""
+        """Select a user's program instead of all checks, or deselect it."""
         self.own = None if self.own == program else program
         self.wanted = set[str]()
 
     def toggle_check(self, check: str) -> None:
-        """Select or deselect a check; the first selected one deselects the user's own program."""
+        """Select or deselect a check, which deselects any user's program."""
         if self.own:
             self.own, self.wanted = None, {check}
         else:
@@ -101,7 +101,7 @@ class RehearsalChoice:
         self.own, self.wanted = None, set[str]() if are_all else names
 
     def request(self, python: str | None) -> RehearsalRequest:
-        """Return the rehearsal to run; a program of the user's runs in this Python."""
+        """Return the rehearsal to run; `python` is the Python that runs a user's program."""
         names = tuple(name for name in TPU_NAMES if name in self.tpus)
         request = RehearsalRequest(ids=tuple(self.chosen_checks), tpus=names)
         if not self.own:

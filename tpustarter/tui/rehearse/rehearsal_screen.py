@@ -48,10 +48,10 @@ from tpustarter.tui.rehearse.answer_table import (
 from tpustarter.tui.rehearse.rehearsed_script import RehearsedScript
 
 NARROW = 70
-"""Columns below which lists are placed below each other."""
+"""Width in columns below which lists are placed below each other."""
 MANY, LONG = 8, 30
-"""Programs from which the table takes the whole height, and letters of a name from which it takes
-the width."""
+"""Number of programs above which the table takes the full height, and length of a label above which
+it takes the full width."""
 BESIDE_TPU = """This machine has TPU chips, and the compiler was never tried beside a running job.
 
 It is kept off the chips. Go on, when nothing runs on them that must not be disturbed?"""
@@ -83,7 +83,7 @@ class RehearsalScreen(ListWithDetails):
     HELP = _HELP
     STILL_RUNS = "The rehearsal still runs. Press Esc again or x to stop it."
     BESIDE = 150
-    """A table with seven TPUs takes half of that."""
+    """Twice the width in columns of a table with seven TPUs."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "explain", "why it failed", tooltip="tpustarter explain FILE"),
         Binding("c", "view('compare')", "compare", tooltip="tpustarter rehearse ID --json"),
@@ -99,12 +99,12 @@ class RehearsalScreen(ListWithDetails):
     def __init__(
         self, request: RehearsalRequest, *, change: Callable[[], None], search: Callable[[], None]
     ) -> None:
-        """Start a rehearsal once the screen is shown.
+        """Prepare a rehearsal that starts once the screen is shown.
 
         Args:
             request: The programs and TPUs.
-            change: Called to change the arguments, on the screen behind this one.
-            search: The same, to name the dimension whose largest size is searched.
+            change: Called to edit the arguments on the previous screen.
+            search: Called to name, on the previous screen, the dimension to search.
         """
         super().__init__(f"Rehearsal: nothing is run{' on a TPU' if request.script else ''}")
         self._request = request
@@ -154,7 +154,7 @@ class RehearsalScreen(ListWithDetails):
         self.refresh_bindings()
 
     def _play(self, request: RehearsalRequest) -> Iterator[Event | list[dict[str, str]]]:
-        """Compile, in the worker."""
+        """Compile the programs, in the worker thread."""
         app = self.tutor
         if describe_local_chips(app.machine):
             if not request.beside_tpu:
@@ -171,7 +171,7 @@ class RehearsalScreen(ListWithDetails):
         yield list(rehearsal.skipped)
 
     def on_facts_loaded(self, message: FactsLoaded[str]) -> None:
-        """Ask the user before the compiler is used beside a TPU."""
+        """Ask the user before the compiler is used on a machine with TPU chips."""
         self.tutor.push_screen(ConfirmWindow("TPU chips", message.facts), self._answered)
 
     def _answered(self, answer: bool | None) -> None:  # noqa: FBT001  Textual's callback
@@ -182,7 +182,7 @@ class RehearsalScreen(ListWithDetails):
             self.dismiss()
 
     def show_error(self, error: BaseException) -> None:
-        """Show why nothing was compiled; a stop by the user is no error."""
+        """Show the reason why nothing was compiled, unless the user stopped the run."""
         if not isinstance(error, Problem):
             super().show_error(error)
         elif not self._run.is_stopped:
@@ -245,7 +245,7 @@ class RehearsalScreen(ListWithDetails):
             )
         stopped = self._run.is_stopped
         text = line.format_headline(answers, request, stopped_of=self._total if stopped else None)
-        if self._view or self.has_class("-details"):  # Esc leads to the table from there
+        if self._view or self.has_class("-details"):  # Esc returns to the table from there
             return text
         parting = "\n" if self.size.height >= LOW else " "
         compares = self._has_room_to_compare
@@ -290,7 +290,7 @@ class RehearsalScreen(ListWithDetails):
         elif self._view == "words" and (words := self._words()):
             self.show_details(Content(words))
         elif self._view == "compare":
-            pieces: list[answer_details.Piece] = []  # where sizes are searched, they differ
+            pieces: list[answer_details.Piece] = []  # a search for sizes makes them differ
             if not self._request.fit:
                 pieces += answer_details.compare_alternatives(self._answers, tpu)
             pieces += answer_details.compare_tpus(self._answers, program, tpu)
@@ -334,7 +334,7 @@ class RehearsalScreen(ListWithDetails):
             self.tutor.go.open_explanation(failed)
 
     def _what_failed(self) -> FailedRun | None:
-        """Return the failure to explain: of the marked answer, else of the script, or of all."""
+        """Return the failure to explain: the marked answer's, else the script's, else the run's."""
         table = self.query_one(RehearsalTable)
         failed = (
             answer_details.find_failed_run(self._answers, table.program, table.tpu)
@@ -346,7 +346,7 @@ class RehearsalScreen(ListWithDetails):
         return failed
 
     def action_view(self, view: str) -> None:
-        """Show another view of the marked cell, or the answer again."""
+        """Show another view of the marked cell, or return to its answer."""
         self._view = "" if self._view == view else view
         self.set_class(self._view == "compare", "-compare")
         self._show()

@@ -48,13 +48,13 @@ class RehearsedScript:
             self._has_ended, self._error = True, event.error or ""
 
     def finish(self, rehearsal: Rehearsal) -> None:
-        """Add the remarks on the whole rehearsal, which need all of its answers."""
+        """Add the remarks on the whole rehearsal, which need all answers."""
         if self._has_ended:
             self._remarks = [text for text, _ in script_text.list_remarks(rehearsal)]
 
     @property
     def failed_run(self) -> FailedRun | None:
-        """The failure to explain, or None if it did not break."""
+        """The failure to explain, or None if the script did not fail."""
         return (
             make_program_failure("your script", self._tail.text, self._error)
             if self._error
@@ -62,7 +62,7 @@ class RehearsedScript:
         )
 
     def describe(self) -> Iterator[Piece]:
-        """Yield its jitted functions with their counts, the remarks, and the output."""
+        """Yield the script's jitted functions with their counts, the remarks, and the output."""
         for function in sorted(self._functions, key=lambda function: -function.compilations):
             calls, made = _times(function.calls), _times(function.compilations)
             text = f"{function.where}: called {calls}, compiled {made}"

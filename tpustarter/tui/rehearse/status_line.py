@@ -13,15 +13,15 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.rehearse.answer_table import RehearsalAnswers
 
 PARTING = 10
-"""Columns by which the program and its TPU are longer than the progress of a check run."""
+"""Columns by which the text after the bar is longer than that of a check run."""
 NOTHING_RUN = "Nothing is run on a TPU."
 _CHANGE = "Press e to change the arguments"
-"""The key that leads back to the arguments of the user's function."""
+"""The key that returns to the arguments of the user's function."""
 _SEARCH = "Press b to search the largest batch that fits"
 
 
 def is_user_program(request: RehearsalRequest) -> bool:
-    """Return whether the rehearsal is of a program of the user's, not of checks."""
+    """Return whether a user's program is rehearsed, rather than checks."""
     return bool(request.script) or names_python_code(request.ids[0])
 
 
@@ -37,12 +37,12 @@ def format_progress(
     """Return the progress of a running rehearsal.
 
     Args:
-        job: The present compilation; None before the compiler has answered.
+        job: The current compilation; None before the compiler has responded.
         answers: The answers so far.
         progress: The progress of the rehearsal; None before there is one.
-        seconds: The time since the rehearsal began.
-        width: The columns of the screen; a bar takes a third of them if that is enough.
-        runs_script: True if a script of the user is run.
+        seconds: The seconds since the rehearsal began.
+        width: The width of the screen in columns, a third of which is for the bar.
+        runs_script: True if a user's script is run.
     """
     if job is None:
         return f"starting the compiler, {seconds:.0f} s. {NOTHING_RUN}"
@@ -64,7 +64,7 @@ def format_progress(
 def format_headline(
     answers: RehearsalAnswers, request: RehearsalRequest, *, stopped_of: int | None
 ) -> str:
-    """Return the headline of a rehearsal; of a stopped one, with the planned number."""
+    """Return the headline of a rehearsal; `stopped_of` is the number planned, if it was stopped."""
     if fits := fit_text.format_fit_headline(answers.fits):
         return fits
     order = answers.tpus.index
@@ -78,7 +78,7 @@ def format_headline(
 def format_error(problem: Problem, request: RehearsalRequest) -> str:
     """Return the text of an error that ended a rehearsal.
 
-    If it has no hint and the user had typed arguments, the last line names the key to edit them.
+    If it has no hint and the user typed arguments, the last line names the key to edit them.
     """
     may_change = request.arguments and not problem.hint
     return f"{problem}\n{_CHANGE}." if may_change else str(problem)
@@ -92,8 +92,8 @@ def format_next_key(
     Args:
         answers: The answers.
         request: The rehearsal that was run.
-        stopped: Whether it was stopped.
-        compares: Whether the comparison of TPUs is shown without a key.
+        stopped: True if it was stopped.
+        compares: True if the comparison of TPUs is shown without a key.
     """
     came_to = {str(result["status"]) for result in answers.results}
     if stopped:

@@ -39,9 +39,9 @@ from tpustarter.tui.kit.text_layout import HangingText
 
 FUNCTION, SCRIPT = "function", "script"
 FIT = "--fit"
-"""The word before the dimension whose largest size is searched, as the command has it."""
+"""The option before the dimension to search, as on the command line."""
 DIMENSION = "batch"
-"""The name of that dimension where the user has given none."""
+"""The default name of that dimension."""
 _PLAIN = re.compile(r"[^\s'\"\\\\]+")
 _FIRST_AXIS = re.compile(r"(?P<type>\w+\[)(?P<size>\d+)(?P<rest>[,\]].*)")
 OWN = {
@@ -58,7 +58,7 @@ OWN = {
 }
 """The kinds of programs that can be typed: label, example, and explanation."""
 MOST_FOUND = 40
-"""Programs of a folder that are listed; the others can be typed."""
+"""Maximum number of a folder's programs that are listed; the others can be typed."""
 _INDENT = "    "
 OTHER_WAYS = (
     "Or let programs(devices) in your file yield it with its arguments, or choose a script that "
@@ -70,22 +70,22 @@ NO_JIT = "It has no jax.jit of its own, so there may be nothing to compile."
 
 @dataclass(frozen=True)
 class TypedProgram:
-    """A function or a script as it is typed, with its shapes or arguments."""
+    """A function or a script as typed, with its shapes or arguments."""
 
     kind: str
     words: tuple[str, ...]
     note: str = field(default="", compare=False)
     """A remark to show before it is started."""
     mark: str = field(default="", compare=False)
-    """A few words below it: where its arguments come from, or that they are nested."""
+    """Short text below its row: the source of its arguments, or that they are nested."""
     sources: tuple[str, ...] = field(default=(), compare=False)
-    """What makes its arguments, and what is still to be written for it, as sentences."""
+    """The sources of its arguments, and the code still to be written for it, as sentences."""
     is_incomplete: bool = field(default=False, compare=False)
     """True if a function that makes an argument is still to be written."""
 
     @property
     def name(self) -> str:
-        """The program's name in a list, unlike any other."""
+        """The program's unique name in a list."""
         return f"{self.kind} {join_words(self.words)}"
 
     @property
@@ -101,7 +101,7 @@ class TypedProgram:
 
     @property
     def dimension(self) -> str:
-        """The dimension whose largest size is searched; empty for none."""
+        """The dimension whose largest size is searched for; empty for none."""
         return "".join(self.words[self._find_fit() + 1 :][:1])
 
     def _find_fit(self) -> int:
@@ -110,7 +110,7 @@ class TypedProgram:
 
     @property
     def file_and_function(self) -> tuple[str, str]:
-        """The file and the function, which two entries of one program have in common."""
+        """The kind, and the file with its function, which all entries of one program share."""
         return self.kind, self.words[0]
 
 
@@ -150,9 +150,9 @@ def parse_typed_program(
     """Return the program that a typed line names, or its candidates if it is ambiguous.
 
     Args:
-        kind: The key of `OWN`.
+        kind: The kind of program, a key of `OWN`.
         typed: The text.
-        python: The Python that was chosen to run it; None for the first one found with JAX.
+        python: The Python chosen to run it; None for the first one found with JAX.
         machine: This machine, for its environment.
 
     Raises:
@@ -190,7 +190,7 @@ def parse_typed_program(
 
 
 def add_dimension(program: TypedProgram) -> TypedProgram:
-    """Return a function with a dimension to search: the first axis of its last arrays."""
+    """Return a function with a dimension to search: the common first axis of its last arrays."""
     first, *given = program.words
     if program.dimension:
         return program
@@ -205,7 +205,7 @@ def add_dimension(program: TypedProgram) -> TypedProgram:
 
 
 def _offered(file: Path, shown: str, commands: Iterable[str]) -> tuple[TypedProgram, ...]:
-    """Return the offered programs of a file, each with what is known of its arguments."""
+    """Return the offered programs of a file, with the arguments that the file suggests."""
     read = file_functions.read_source(file)
     known = {one.words: one for one in _list_programs(read, shown)} if read else {}
     offered = [_program(command) for command in commands]
@@ -237,7 +237,7 @@ def _program(command: str) -> TypedProgram:
 
 
 def _read_words(kind: str, typed: str) -> tuple[str, ...]:
-    """Return the words of the text; raises Problem if they name no file."""
+    """Return the words of a text; raises Problem if they name no file."""
     try:
         words = tuple(shlex.split(typed))
     except ValueError as error:
@@ -261,7 +261,7 @@ def _read_words(kind: str, typed: str) -> tuple[str, ...]:
 
 
 def join_words(words: Iterable[str]) -> str:
-    """Return words as they are typed in the app, where brackets need no quotes."""
+    """Return words as typed in the app, where brackets need no quotes."""
     return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
 
 
@@ -285,7 +285,7 @@ def format_label(program: TypedProgram) -> str:
 
 
 def describe_typing(kind: str, program: TypedProgram | None) -> str:
-    """Return the instruction below the input line: type a program, or complete the present one."""
+    """Return the instruction below the input line: type a program, or complete the given one."""
     if program is None:
         return f"Type {OWN[kind][2]}."
     if kind == SCRIPT:
@@ -302,7 +302,7 @@ def describe_typing(kind: str, program: TypedProgram | None) -> str:
 
 
 def describe_choosing(offered: AmbiguousPrograms) -> str:
-    """Return the sentence that asks to choose one program of a file, naming the key."""
+    """Return the sentence that asks to choose one of a file's programs, and names the key."""
     one_of = phrases.choose_plural(len(offered.programs), "it", "one of these")
     return (
         f"{offered.why[:1].upper()}{offered.why[1:]}. Enter takes {one_of} into the line, where "
@@ -311,7 +311,7 @@ def describe_choosing(offered: AmbiguousPrograms) -> str:
 
 
 def find_typed_programs(folder: Path) -> tuple[TypedProgram, ...]:
-    """Return the programs of a folder, at most `MOST_FOUND`: the first ones of each file."""
+    """Return at most `MOST_FOUND` programs of a folder, taking the first ones of each file."""
     sources = file_functions.find_program_files(folder)
     files = [_list_programs(one, one.path.name) for one in sources]
     in_turn = (one for several in zip_longest(*files) for one in several if one)

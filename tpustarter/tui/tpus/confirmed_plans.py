@@ -1,6 +1,6 @@
 """The plan of a deletion, stop or start, shown before the user types a name to confirm it.
 
-A plan is made in a worker, because it asks Google for the present TPUs and requests.
+A plan is built in a worker thread, because it queries Google for the current TPUs and requests.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.tpu_work import TpuWork
 
 LEFTOVERS = "leftovers"
-"""The text to type to delete all of them, as on the command line."""
+"""The text to type to delete all leftovers, as on the command line."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class TpuPlan:
     name: str
     """The text to type."""
     to_do: str
-    """The action in words: "delete it"."""
+    """The action in words, such as "delete it"."""
     work: TpuWork
 
 
@@ -173,7 +173,7 @@ def can_be_switched(tpu: Tpu) -> Verb | None:
 
 
 def plan_slice_check(tpu: Tpu, project: Project) -> StartOptions:
-    """Return the options of a check on all hosts of a slice; nobody is asked for them."""
+    """Return the options for a check on all hosts of a slice, without asking the user."""
     node = tpu.nodes[0]
     needs_iap = any(worker.needs_iap for worker in workers.choose_workers([node]))
     return StartOptions(

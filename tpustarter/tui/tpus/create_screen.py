@@ -1,4 +1,4 @@
-"""The screen of a request for a TPU: a form, and the gcloud command that it comes to."""
+"""The screen that requests a TPU: a form, and the equivalent gcloud command."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tpustarter.tui.tpus.tpu_draft import ORDER, TIERS, TpuDraft
 from tpustarter.tui.tpus.tpu_work import StoppedError
 
 BESIDE = 130
-"""Columns from which the command is shown beside the fields."""
+"""Width in columns from which the command is shown next to the fields."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class CloudPlace:
 
 
 class CreateTpuScreen(Page):
-    """The form for a TPU, with the command of its fields."""
+    """The form for a TPU, with the equivalent gcloud command."""
 
     HELP = """
 Fill in what you want. The gcloud command that does the same stands below, and changes as you type.
@@ -92,19 +92,18 @@ scripts and several slices.
         self._place = CloudPlace(None, "", None)
         self._is_read = False
         self._offered: dict[str, OfferList] = {}
-        """Google's lists: zones under the empty name, types under that of their zone."""
+        """Google's lists: the zones under an empty key, types under the name of their zone."""
         self._offers_of = ""
-        """The project of these lists."""
+        """The project that the lists belong to."""
         self._asked: set[str] = set()
         self._filled: str | None = ""
-        """The text that the program wrote into the field of zones; None once the user has changed
-        it."""
+        """The text that the program wrote into the zones field; None once the user changed it."""
         self._left = threading.Event()
         """Set once the form is left, which stops the requests for lists."""
         self._kept: TpuDraft | None = None
         """The draft from the last time the form was left; None if there was none."""
         self._judging: threading.Event | None = None
-        """Stops the question how much of the grant is in use; None while it is not asked."""
+        """Stops the query for the grant's chips in use; None while there is no query."""
 
     def body(self) -> Iterable[Widget]:
         yield self._form
@@ -170,10 +169,10 @@ scripts and several slices.
         line.value = self._filled
 
     def _ask(self, zone: str) -> None:
-        """Request a list from Google, once: zones for an empty name, else the types of a zone."""
+        """Request a list from Google once: the zones for an empty name, else a zone's types."""
         project = self._project
         if project is None or self._form.find_field("project").has_focus:
-            return  # an id that is being typed is nobody's project
+            return  # an id that is still being typed names no project
         if project.name != self._offers_of:
             self._offers_of = project.name
             self._offered, self._asked = {}, set()
@@ -183,7 +182,7 @@ scripts and several slices.
 
     @property
     def _project(self) -> Project | None:
-        """The typed project, or else the one that gcloud uses; None for none, or a wrong one."""
+        """The typed project, or else gcloud's; None if there is none or it is invalid."""
         draft = self._form.draft
         if not draft.project.strip():
             return self._place.project
@@ -360,7 +359,7 @@ scripts and several slices.
 
     @property
     def can_stop(self) -> bool:
-        """True if Google is being asked how much of the grant is in use."""
+        """True while Google is queried for the grant's chips in use."""
         return self._judging is not None and not self._judging.is_set()
 
     def on_unmount(self) -> None:

@@ -1,4 +1,4 @@
-"""The screen of work on one TPU: its creation, its states or its deletion, as a time line."""
+"""The timeline of an operation on one TPU, such as its creation or its deletion."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.tpu_work import StoppedError, TpuWork
 
 MOST_LINES = 500
-"""Lines of the time line; older ones are dropped, with a note."""
+"""Maximum number of lines in the timeline; older ones are dropped, with a note."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class WorkEnded:
 
 
 class FollowScreen(Page):
-    """The time line of one piece of work."""
+    """The timeline of one operation."""
 
     HELP = """
 Each line is something that happened, with its time: what Google was asked, and each state that the

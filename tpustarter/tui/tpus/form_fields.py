@@ -1,4 +1,4 @@
-"""The fields of the form for a TPU: typed ones with suggestions, and chosen ones."""
+"""The fields of the TPU form: text fields with suggestions, and fields with fixed values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENTER = Binding(
 
 
 class LastWordSuggester(Suggester):
-    """A suggester that completes the last word from a list, which may come later."""
+    """A suggester that completes the last word from a list, which may arrive later."""
 
     def __init__(self) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
@@ -64,7 +64,7 @@ class TypedField(SuggestingInput):
             self.run_worker(self._suggest(self.value))
 
     async def _suggest(self, value: str) -> None:
-        """Suggest a word for text that was typed before the list came."""
+        """Suggest a word for text that was typed before the list arrived."""
         if found := await self.offered.get_suggestion(value):
             self.post_message(SuggestionReady(value, found))
 
@@ -88,7 +88,7 @@ class ChosenField(Static, can_focus=True):
 
     @dataclass
     class Turned(Message):
-        """The field has another value."""
+        """The field's value has changed."""
 
     @dataclass
     class Submitted(Message):

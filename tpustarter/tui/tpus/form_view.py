@@ -1,4 +1,4 @@
-"""The widget of the form for a TPU: its fields with errors and offers, and the panels beside."""
+"""The widget of the TPU form: its fields with errors and offers, and the result panels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tpustarter.tui.tpus.tpu_draft import (
 )
 
 PANELS = {"command": "The same with gcloud", "asked": "What it is", "then": "After you have asked"}
-"""The panels below or beside the fields, with their titles."""
+"""The panels below or next to the fields, with their titles."""
 NARROW = 80
 """Columns below which the note on a field is placed below it."""
 NO_ZONES = "Such as us-central1-a. Google's list appears here once it is read, with a project."
@@ -36,7 +36,7 @@ OF_GRANT = "from your TRC grant, in its order"
 
 
 class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
-    """The fields with the panels that they come to; arrows move from field to field."""
+    """The fields, and the panels computed from them; arrow keys move between fields."""
 
     def __init__(self) -> None:
         super().__init__(id="form")
@@ -86,8 +86,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     @property
     def draft(self) -> TpuDraft:
-        """The present values of all fields of the form."""
-        values: Any = {  # each field of the form gives the type of its field of the draft
+        """The current values of all fields."""
+        values: Any = {  # each form field has the type of the draft's field
             field: self.query_one(f"#field-{field}", TypedField if field in TYPED else ChosenField)
             for field in ORDER
         }
@@ -116,8 +116,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """Show the notes and errors of all fields.
 
         Args:
-            draft: The present values.
-            of_grant: Whether the zones are those that TRC has granted.
+            draft: The current values.
+            of_grant: True if the zones are those of the TRC grant.
         """
         errors = self.errors(draft)
         for field in OF_TIER:
@@ -140,7 +140,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._note("zones", OF_GRANT if of_grant else TYPED["zones"][1])
 
     def _note(self, field: str, text: str) -> None:
-        """Show the note on a field: beside it, or on a narrow screen below the focused one."""
+        """Show a field's note next to it, or, on a narrow screen, below the focused field."""
         is_narrow = self.screen.size.width < NARROW
         beside = "" if is_narrow else f" {text}"
         self.query_one(f"#note-{field}", Static).update(style_sentence(beside))
@@ -169,7 +169,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         shown.update(HangingText(" " * 10, Content.styled(escape_text(text), "$muted")))
 
     def move(self, by: int) -> None:
-        """Move the focus by this number of fields, around the end."""
+        """Move the focus by a number of fields, wrapping around at the ends."""
         ids = [f"field-{field}" for field in ORDER if field not in self.draft.hidden]
         focused = self.screen.focused.id if self.screen.focused else None
         at = ids.index(focused) if focused in ids else 0

@@ -21,7 +21,7 @@ class GrantVerdicts:
     requests: tuple[TpuRequest, ...]
     judgements: tuple[GrantJudgement, ...] = ()
     elsewhere: tuple[str, ...] = ()
-    """Zones in which the grant has enough of this TPU."""
+    """Other zones in which the grant has enough chips for this TPU."""
 
     @property
     def is_covered(self) -> bool:
@@ -57,7 +57,7 @@ def judge_requests(
         requests: The same TPU in each zone.
         grant: The grant; None if there is none.
         in_use: The TPUs and requests of the project; None if they are not known.
-        now: The time.
+        now: The current time.
     """
     if grant is None or not requests:
         return GrantVerdicts((*requests,))

@@ -34,7 +34,7 @@ from tpustarter.tui.tpus.job_work import JobSubject
 from tpustarter.tui.tpus.run_form_screen import WorkerCommandInput
 
 AS_IT_IS = "as it is"
-"""The choice of no set-up."""
+"""The choice to run the command without a set-up."""
 KEEP, GIVE_BACK = "keep it", "give it back"
 LABEL = 10
 ENTER = Binding(
@@ -47,13 +47,13 @@ ENTER = Binding(
 
 
 class JobInput(WorkerCommandInput):
-    """A line of the form."""
+    """A text field of the form."""
 
     BINDINGS: ClassVar[list[BindingType]] = [ENTER]
 
 
 class JobChoice(ChosenField):
-    """A choice of the form."""
+    """A field of the form with fixed values."""
 
     BINDINGS: ClassVar[list[BindingType]] = [ENTER]
 
@@ -88,7 +88,7 @@ that may be sent, another way to connect, and a new start after a pre-emption.
         self._tpu, self._project = tpu, project
         self._files: JobFiles | Problem | None = None
         self._folder: str | None = None
-        """The folder that `_files` are of."""
+        """The folder of `_files`."""
         self._is_submitted = False
         """True from Enter until the files are known."""
 
@@ -186,7 +186,7 @@ that may be sent, another way to connect, and a new start after a pre-emption.
             yield HangingText("", style_sentence(caution))
 
     def _describe(self) -> Iterator[tuple[str, str]]:
-        """Yield what is done, each with its name."""
+        """Yield the names and the descriptions of the job's steps."""
         order, chosen = self._order, workers.choose_workers(self._tpu.nodes)
         name = "sends"
         files = self._files
@@ -232,7 +232,7 @@ that may be sent, another way to connect, and a new start after a pre-emption.
             self._confirm(files)
 
     def _confirm(self, files: JobFiles) -> None:
-        """Start it; one that is given back needs the name of the TPU."""
+        """Start the job, after the user has typed the TPU's name if it is to be given back."""
         order = self._order
         if not order.give_back:
             self._start(order, files)

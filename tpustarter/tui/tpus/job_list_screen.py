@@ -1,4 +1,4 @@
-"""The list of jobs on the TPUs of a project, with what became of each."""
+"""The list of jobs on a project's TPUs, with the state of each."""
 
 from __future__ import annotations
 
@@ -88,17 +88,17 @@ from another machine. Those that this machine knows are in the list meanwhile.
         """Prepare the list.
 
         Args:
-            project: The project.
-            tpu: The TPU on which a job can be started here; None for none.
+            project: The project of the TPUs.
+            tpu: The TPU on which this screen can start a job, if any.
         """
         super().__init__("Jobs on TPUs")
         self._project, self._tpu = project, tpu
         self._jobs: dict[str, ListedJob] = {}
         self._stopped: threading.Event | None = None
-        """Stops the present wait; None while nothing is waited for."""
+        """Stops the current wait; None if there is none."""
 
     def on_screen_resume(self) -> None:
-        """Ask again: the screen that was open may have started or ended a job."""
+        """Query the workers again, because another screen may have started or ended a job."""
         super().on_screen_resume()
         self.action_ask()
 
@@ -199,7 +199,7 @@ from another machine. Those that this machine knows are in the list meanwhile.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "details":
-            return False  # the screen of the job has all of it
+            return False  # the screen of the job shows everything
         if action == "start":
             return self._tpu is not None
         if action == "ask":
@@ -208,7 +208,7 @@ from another machine. Those that this machine knows are in the list meanwhile.
 
 
 def _was_on(record: JobRecord, tpu: Tpu | None) -> bool:
-    """Return whether a job has given back the very TPU."""
+    """Return whether a job has given back exactly this TPU, not another of the same name."""
     created = tpu.nodes[0].created if tpu else None
     is_given_back = record.phase == "given-back" and bool(tpu) and record.tpu == tpu.name
     return is_given_back and record.created == (created.isoformat() if created else "")

@@ -1,4 +1,4 @@
-"""The screen of one job: its workers, what each of them writes, and what became of it."""
+"""The screen of one job: its workers, their output, and the job's end."""
 
 from __future__ import annotations
 
@@ -70,18 +70,18 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         self._subject = subject
         self._job: TpuJob | None = None
         self._stage = f"Asking Google for the workers of `{escape_text(subject.tpu)}`"
-        """The present step, until the workers have output."""
+        """The current step, until the workers have output."""
         self._lost: dict[str, str] = {}
-        """The reasons why workers have no connection now, by label."""
+        """The reasons for connections that are lost now, by the workers' labels."""
         self._failure: FirstFailure | None = None
         self._news: list[str] = []
         """Events after the job's end, as sentences."""
         self._results: ResultsFetched | None = None
         self._done: JobDone | None = None
         self._is_over = False
-        """True if nothing more is to be done for the job, and only its logs are read."""
+        """True if the job is complete or its TPU is gone, so that only its logs are read."""
         self._is_calling = False
-        """True while the job is stopped or results are fetched at a key."""
+        """True while a key's action stops the job or fetches results."""
         self.runner = self._run = ScreenRunner[ScreenEvent](
             self, TPU_RUN, self._tick, tick_s=PAINT_S
         )
@@ -152,7 +152,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
             case JobDone():
                 self._done = event
             case _:
-                pass  # what the board shows
+                pass  # the board shows these
 
     def _first_stage(self, job: TpuJob) -> str:
         if self._subject.order is None:
@@ -207,7 +207,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         return f"{running} of {workers} run it. It goes on when you leave."
 
     def _describe_end(self) -> Iterator[str]:
-        """Yield the sentences about a job for which nothing more is done."""
+        """Yield the sentences about a job that the screen no longer follows."""
         job = self._job
         if job is None:
             yield "Nothing was started." if self._subject.order else "Nothing is known of it."
@@ -231,7 +231,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         return Row(part.label, f"{part.label:<6} " + status_word(*self._word(part)), lines)
 
     def _word(self, part: WorkerStatus[WorkerJobState]) -> tuple[str, str]:
-        """Return the status of a worker, and the words for it."""
+        """Return a worker's status, and its description."""
         if state := part.ended:
             text = escape_text(job_text.describe_state(state, job_text.now()))
             if state.state == "running":
@@ -329,7 +329,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         is_there = job is not None and bool(job.workers) and job.record.phase != "given-back"
         can_call = is_there and not self._is_calling
         if action in ("stop", "back") and self.has_begun and not self.has_class("-details"):
-            return action == "back"  # what runs is on the workers, and leaving ends nothing
+            return action == "back"  # the job runs on the workers, so leaving ends nothing
         if action == "end_job":
             return can_call and any(
                 part.ended is None or part.ended.state == "running" for part in self._painted

@@ -1,4 +1,4 @@
-"""A job that a screen starts or follows, as events; all of it runs in a worker."""
+"""The events of a job that a screen starts or follows, produced in a worker thread."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ JobBoard = WorkerBoard[WorkerJobState]
 
 @dataclass(frozen=True)
 class JobSubject:
-    """A job to start, or one that is known."""
+    """A job to start, or an existing one."""
 
     tpu: str
     zone: str
     project: Project
     id: str | None = None
-    """The id of the one that is known."""
+    """The id of an existing job."""
     order: JobOrder | None = None
     files: JobFiles | None = None
-    """The files of the one to start."""
+    """The files of a job to start."""
 
 
 @dataclass(frozen=True)
 class JobOpened:
-    """The workers of the job are known, and what they write goes to the board."""
+    """The job's workers are known, and their output goes to the board."""
 
     job: TpuJob
     board: JobBoard
@@ -53,18 +53,18 @@ class JobOpened:
 
 @dataclass(frozen=True)
 class FirstFailure:
-    """The worker that failed first, and why, as far as its log shows it."""
+    """The worker that failed first, with the reason if its log shows one."""
 
     log: FailedRun
     label: str
     """Empty if the logs do not show which one was first."""
     what: str
-    """The known failure in words; empty for one that is not known."""
+    """The known failure in words, or else the last error in the log."""
 
 
 @dataclass(frozen=True)
 class JobDone:
-    """Nothing more is done for the job here."""
+    """The screen's work on the job has ended."""
 
     problem: Problem | None = None
 
@@ -73,7 +73,7 @@ ScreenEvent = JobOpened | FirstFailure | JobDone | JobEvent | StartEvent
 
 
 def play_job(subject: JobSubject, client: OfferingClient, clock: Clock) -> Iterator[ScreenEvent]:
-    """Start or open a job, follow it to its end, and yield what happens; raises Problem."""
+    """Start or open a job, follow it to its end, and yield its events; raises Problem."""
     job = _open(subject, client)
     board = JobBoard(job.record.workers)
     yield JobOpened(job, board)
@@ -141,14 +141,14 @@ def _record(
 
 
 def _read_logs(record: JobRecord, board: JobBoard) -> None:
-    """Put the logs that are here on the board."""
+    """Put the local logs on the board."""
     for path, label in zip(record.logs, record.workers, strict=True):
         for lines in job_records.read_log_lines(path):
             board.record_lines(label, lines)
 
 
 def _find_first_failure(record: JobRecord) -> FirstFailure:
-    """Return the worker that failed first, from the logs of all."""
+    """Return the first failure of a job, found in the logs of all workers."""
     from tpustarter.explain import worker_logs
 
     runs = {

@@ -1,7 +1,7 @@
 """Google's offers to a project, for the form: its zones, and the types of one zone.
 
-The kept list is shown at once, and Google's answer replaces it. The form can be filled in without
-either, so a missing list is a note and not an error.
+A stored list is shown at once, and Google's response replaces it. The form works without either,
+so a missing list is a note and not an error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 
 SHOWN = 8
-"""Offers that are named; the others are counted."""
+"""Number of offers listed by name; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class OfferList:
     """The zone of the types; empty for the list of zones."""
     offer: CloudOffer | None
     trouble: str = ""
-    """The reason why there is no list, or why it is an earlier one."""
+    """The reason why the list is missing, or is an earlier one."""
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words to type; types have their common spelling."""
+        """The words that can be typed, with types in their common spelling."""
         if self.offer is None:
             return ()
         items = tuple(map(escape_text, self.offer.items))
@@ -43,13 +43,13 @@ class OfferList:
 
 
 def read_stored_offers(project: str, zone: str) -> OfferList | None:
-    """Return the list that was read last, or None if there is none."""
+    """Return the stored list, or None if there is none."""
     offer = offers.read_stored_offer(_key(project, zone))
     return OfferList(zone, offer) if offer else None
 
 
 def fetch_offers(client: OfferingClient, clock: Clock, zone: str) -> OfferList:
-    """Return a list from Google; if there is no answer, the one that was read last.
+    """Return a list from Google, or the stored one if the request fails.
 
     Args:
         client: The client of the project.
@@ -69,7 +69,7 @@ def fetch_offers(client: OfferingClient, clock: Clock, zone: str) -> OfferList:
 
 
 def _key(project: str, zone: str) -> str:
-    """Return the key under which the command line keeps the same list."""
+    """Return the key under which the command line stores the same list."""
     kind = "accelerator-types" if zone else "locations"
     return " ".join(filter(None, (project, kind, zone)))
 
@@ -104,7 +104,7 @@ def _fitting(words: Sequence[str], typed: str) -> Sequence[str]:
 
 
 def shorten_word_list(words: Sequence[str]) -> str:
-    """Join words in one line; a long list is cut to the first one and a count."""
+    """Join words in one line; a long list is cut to its first words and a count."""
     return phrases.join_words(words, most=SHOWN) or "nothing"
 
 

@@ -1,4 +1,4 @@
-"""The texts on a request for a TPU: the panels beside the form, and the confirmation."""
+"""The texts on a request for a TPU: the panels of the form, and the confirmation."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from tpustarter.tui.tpus.tpu_draft import TpuDraft
 from tpustarter.tui.tpus.tpu_rows import colour_slice_drawing
 
 WAY = ("ACCEPTED", "WAITING_FOR_RESOURCES", "PROVISIONING", "ACTIVE")
-"""The states of a successful request, in their order."""
+"""The states of a successful request, in order."""
 _NO_PRICE = {
     "spot": "Spot prices change often",
     "reserved": "A reservation has a contract",
     "flex-start": "Flex-start has prices of its own",
 }
-"""Reasons why the price of a tier is not known here."""
+"""Reasons why the price table lacks a tier."""
 LEAST_WIDTH = 20
-"""The least columns to which a command is wrapped."""
+"""Minimum width in columns to which a command is wrapped."""
 
 
 class WrappedCommands(LaidOutLines):
-    """Commands as they are pasted into a shell, over as many lines as they need."""
+    """Commands to paste into a shell, wrapped to the width of the screen."""
 
     def __init__(self, commands: Sequence[tuple[str, ...]]) -> None:
         self._commands = commands
@@ -63,7 +63,7 @@ def lay_out_commands(draft: TpuDraft, project: Project | None) -> Iterator[LaidO
 
 
 def lay_out_slice(draft: TpuDraft) -> Iterator[LaidOutLines]:
-    """Yield the drawing of a draft's slice, and its price for an hour."""
+    """Yield the drawing of a draft's slice, and its hourly price."""
     if draft.tpu is None:
         return
     yield HangingText("slice    ", slice_drawing.format_type_title(draft.tpu))
@@ -88,7 +88,7 @@ def lay_out_states(draft: TpuDraft) -> Iterator[LaidOutLines]:
 
 
 def _price(draft: TpuDraft) -> str:
-    """Return a sentence on the price for an hour, or "" if the type or the zone is not known."""
+    """Return a sentence on the hourly price, or "" if the type or the zone is unknown."""
     tpu, zone = draft.tpu, next(iter(draft.zone_names), "")
     if tpu is None or not zone or draft.errors():
         return ""

@@ -53,16 +53,16 @@ _ASK_GOOGLE = (
     "check_hosts",
     "leftovers",
 )
-"""Actions that wait until Google has answered the question before."""
+"""Actions that are disabled until Google has responded to the previous query."""
 _PAST = {"stop": "stopped", "start": "started"}
 
 
 @dataclass(frozen=True)
 class CloudAnswer:
-    """The TPUs of a project as Google listed them, with the number of the question they answer."""
+    """The TPUs of a project from one query to Google, or from the ledger."""
 
     number: int
-    """The number of the question: only the last one counts."""
+    """The number of the query, of which only the latest counts; 0 for the ledger."""
     seen: KnownTpus | None
     """None if the wait was stopped."""
 
@@ -115,7 +115,7 @@ gcloud is configured for.
         self._seen = KnownTpus()
         self._number = 0
         self._stopped: threading.Event | None = None
-        """Stops the present wait; None while nothing is waited for."""
+        """Stops the current wait; None if there is none."""
         self._is_stale = True
 
     def on_mount(self) -> None:
@@ -128,7 +128,7 @@ gcloud is configured for.
             self._is_stale = True
 
     def on_screen_resume(self) -> None:
-        """Ask Google if the list is stale; a help page does not make it so."""
+        """Query Google if the list is stale; a help page does not make it stale."""
         if self._is_stale:
             self._is_stale = False
             self.action_ask()
@@ -271,7 +271,7 @@ gcloud is configured for.
     def _open_lesson(self, event: RowList.OptionSelected) -> None:
         """Open the marked lesson, if the rows are lessons and not TPUs."""
         if event.option_id in TO_A_PROJECT:
-            event.prevent_default()  # it has no details
+            event.prevent_default()  # a lesson has no details
             self.tutor.go.open_lesson(event.option_id)
 
     def action_details(self) -> None:
@@ -299,7 +299,7 @@ gcloud is configured for.
         )
 
     def _plan(self, asked: str, make: Callable[..., TpuPlan | str]) -> None:
-        """Make a plan for the marked TPU, which then asks the user for its name."""
+        """Build a plan for the marked TPU, which the user confirms by typing its name."""
         if marked := self._marked:
             project = tpu_work.find_project_of_row(marked)
             stopped = self._wait(f"Asking Google about `{escape_text(marked.name)}`: {asked} now.")
@@ -377,7 +377,7 @@ gcloud is configured for.
 
 
 def _remembered() -> KnownTpus:
-    """Return the TPUs in the ledger; nothing is sent."""
+    """Return the TPUs in the ledger, without sending a request."""
     return KnownTpus(inventory.read_ledger_rows(), unreadable=tuple(ledger.list_unreadable()))
 
 

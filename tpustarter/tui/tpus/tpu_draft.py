@@ -1,4 +1,4 @@
-"""The data of the form for a TPU: its texts, their errors, and the requests they come to."""
+"""The data of the TPU form: its values, their errors, and the requests made from them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TYPED = {
     "reservation": ("from", "name of the reservation"),
     "version": ("version", "empty: the one Google documents"),
 }
-"""The typed fields: label, and a note beside."""
+"""The text fields: label and note."""
 ADDRESSES = ("external and internal", "internal only")
 
 APIS = ("as the type needs it", "cloud-tpu", "compute")
@@ -36,7 +36,7 @@ CHOSEN = {
     "addresses": ("addresses", ADDRESSES),
     "api": ("api", APIS),
 }
-"""The chosen fields: label and values."""
+"""The fields with fixed values: label and values."""
 ORDER = (
     "project",
     "name",
@@ -62,12 +62,12 @@ NOTES = {
     ADDRESSES[0]: "the workers reach the internet",
     ADDRESSES[1]: "needs Private Google Access or NAT",
 }
-"""The meanings of the chosen values."""
+"""The notes on the fixed values."""
 
 
 @dataclass(frozen=True)
 class TpuDraft:
-    """The present values of all fields of the form."""
+    """The current values of all fields of the form."""
 
     name: str = ""
     type: str = ""
@@ -116,11 +116,11 @@ class TpuDraft:
 
     @property
     def hidden(self) -> frozenset[str]:
-        """The fields that the present tier does not have."""
+        """The fields that the current tier does not have."""
         return frozenset(field for field, tier in OF_TIER.items() if tier != self.tier)
 
     def errors(self) -> dict[str, str]:
-        """Return the error of each wrong field that is not empty."""
+        """Return the error of each invalid field that is not empty."""
         checks: dict[str, Callable[[], object]] = {
             "project": lambda: project_and_zone.require_project(self.project.strip()),
             "runs": self._run_s,
@@ -150,7 +150,7 @@ class TpuDraft:
         return flex_start.check_run_time(tpu_request.parse_duration(self.runs))
 
     def _check_version(self, tpu: TpuType) -> None:
-        """Raise Problem for a version that is missing, or that Compute Engine does not have."""
+        """Raise Problem if the version is missing, or if Compute Engine is given one."""
         if self._choose_api().api == "cloud-tpu":
             if not self.version.strip():
                 tpu_request.default_version(tpu)
@@ -182,7 +182,7 @@ class TpuDraft:
         return [self.make_request(self.tpu, zone) for zone in self.zone_names]
 
     def make_request(self, tpu: TpuType, zone: str) -> TpuRequest:
-        """Return the request for a zone; raises Problem where a field is wrong."""
+        """Return the request for a zone; raises Problem if a field is invalid."""
         api = self._choose_api(zone).api
         version = self.version.strip()
         if not version and api == "cloud-tpu":
@@ -223,14 +223,14 @@ class TpuDraft:
         return gcloud_commands.build_create_commands(shown, project or PLACEHOLDER)
 
     def list_zones(self, grant: Grant) -> list[str]:
-        """Return the zones of a grant in its order: if any, those with enough of this TPU."""
+        """Return a grant's zones in its order; only those with enough chips, if there are any."""
         fitting = trc_grant.list_grant_zones(grant, self.tpu, self.tier) if self.tpu else ()
         named = [row.zone for row in grant.allowances if row.tier == self.tier]
         return list(dict.fromkeys(fitting or named or [row.zone for row in grant.allowances]))
 
 
 def _problem(check: Callable[[], object]) -> str:
-    """Return the problem that a check raises, as text, or an empty text if it passes."""
+    """Return the text of the Problem that a check raises, or an empty string if it passes."""
     try:
         check()
     except Problem as problem:

@@ -1,4 +1,4 @@
-"""The rows and details of TPUs; every text from Google is made safe here."""
+"""The rows and details of TPUs, in which every text from Google is escaped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DO = {
     "NOT_LOOKED": "Press r, which asks Google.",
     "STOPPED": "Press s to start it, which needs free capacity, or d to delete it.",
 }
-"""The next step on this screen, where the sentence of the command line names a command."""
+"""Next steps on this screen, for states whose usual next step names a command."""
 NEEDS_PROJECT = (
     "A TPU in Google Cloud belongs to a project, and no project is known. If you have one, run "
     "`gcloud config set project PROJECT_ID` in a shell, and press r. If you have none yet, begin "
@@ -43,7 +43,7 @@ TO_A_PROJECT = {
     "start/ways-to-get-one": "Every way to a TPU, with a project or without one",
     "setup/project-and-access": "Make a project that may use TPUs",
 }
-"""Lessons for users without a project, with their titles here."""
+"""Lessons for users without a project, with the titles of their rows."""
 TO_CREATE = (
     "Press n to ask for a TPU. The form shows the gcloud command as you fill it in, and nothing is "
     "sent before you have typed the name of the TPU."
@@ -64,7 +64,7 @@ class KnownTpus:
     news: tuple[str, ...] = ()
     """Sentences on TPUs that have left the ledger."""
     endpoint: str = ""
-    """The server that is asked in place of Google, in tests."""
+    """The server that is queried instead of Google, in tests."""
     unreadable: tuple[Path, ...] = ()
     """Ledgers that can't be read."""
     needs_project: bool = False
@@ -167,8 +167,8 @@ def describe_tpu(
     Args:
         tpu: The TPU.
         project: The project whose TPUs are listed.
-        now: The time.
-        whole: Whether the details are shown without the list, which names the TPU.
+        now: The current time.
+        whole: True if the details are shown without the list, which names the TPU.
     """
     state = tpu.state
     if whole:
@@ -199,7 +199,7 @@ def describe_tpu(
 
 
 def _keys(tpu: Tpu) -> Iterator[LaidOutLines]:
-    """Yield the keys that a TPU is used with."""
+    """Yield the keys that use a TPU."""
     if tpu.state.name in ("ACTIVE", "READY") and tpu.nodes:
         yield _fact("job", "Press b to run a program on it that goes on when you leave.")
     if tpu.is_slice:

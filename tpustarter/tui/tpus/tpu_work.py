@@ -1,6 +1,6 @@
-"""Work on Google Cloud TPUs that a screen follows, with the messages for its end.
+"""Operations on Google Cloud TPUs that a screen follows.
 
-All of it runs in workers. Every wait can be stopped: a stopped wait raises `StoppedError`, and the
+They run in worker threads. Every wait can be stopped: a stopped wait raises `StoppedError`, and the
 operation goes on at Google without this program.
 """
 
@@ -59,7 +59,7 @@ class StoppableClock:
         self._stopped = stopped
 
     def now(self) -> datetime:
-        """Return the time, in UTC."""
+        """Return the current time in UTC."""
         return self._clock.now() if self._clock else datetime.now(timezone.utc)
 
     def sleep(self, seconds: float) -> None:
@@ -73,11 +73,11 @@ class StoppableClock:
 
 @dataclass(frozen=True)
 class TpuWork:
-    """An operation that takes a while, and goes on at Google without this program."""
+    """A long operation, which goes on at Google without this program."""
 
     title: str
     doing: str
-    """The activity, shown with its time: "Deleting `bert`"."""
+    """The activity, such as "Deleting `bert`", which is shown with its elapsed time."""
     project: Project
     commands: tuple[tuple[str, ...], ...]
     """The gcloud commands that do the same."""
@@ -89,7 +89,7 @@ class TpuWork:
 def make_client(
     app: AppSession, project: str, stopped: threading.Event
 ) -> tuple[OfferingClient, Clock]:
-    """Return the client of a project, and the clock that it waits by."""
+    """Return the client of a project, and the clock for its waits."""
     clock = StoppableClock(app.clock, stopped)
     if app.connect:
         return app.connect(project, clock), clock
@@ -105,7 +105,7 @@ def find_project_of_row(row: Tpu) -> Project:
 
 
 def find_resources_of_row(client: ProjectClient, row: Tpu) -> DeletionPlan:
-    """Return the present request and nodes of a row; raises Problem if Google lists neither."""
+    """Return the current request and nodes of a row; raises Problem if Google lists neither."""
     queued, nodes = client.resources(row.zone)
     for one in removal.plan_all_deletions(queued.items, nodes.items):
         if (one.api, one.zone, one.name) == (row.api, row.zone, row.name):
@@ -182,7 +182,7 @@ def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuW
 
 
 def _delete(client: ProjectClient, one: DeletionPlan, clock: Clock) -> Generator[Event, None, bool]:
-    """Delete one of several; a refusal by Google must not keep the others."""
+    """Delete one of several; an error from Google must not prevent the other deletions."""
     try:
         return (yield from removal.carry_out_plan(client, one, clock))
     except CloudProblem as problem:

@@ -1,7 +1,7 @@
-"""The output and the ends of workers: filled by a thread, and painted by a screen.
+"""The output and the ends of workers: recorded by a thread, and displayed by a screen.
 
-A worker may write faster than a screen paints, so only the last lines of each are kept here; its
-file has all of them.
+A worker may write faster than a screen can draw, so only its last lines are kept in memory; its
+log file has the others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Ended = TypeVar("Ended")
 
 KEPT_LINES = 500
 KEPT_CHARACTERS = 1000
-"""Characters of one line; the rest of a longer one is in the file."""
+"""Maximum number of characters of one line; the log file has the rest."""
 
 
 @dataclass
@@ -98,11 +98,11 @@ class WorkersScreen(ListWithDetails, Generic[Ended]):
         raise NotImplementedError
 
     def describe_end(self, part: WorkerStatus[Ended]) -> Iterator[LaidOutLines]:
-        """Yield what is below the output of a worker, or in its place."""
+        """Yield the lines below a worker's output, or instead of it."""
         raise NotImplementedError
 
     def show_workers(self) -> list[WorkerStatus[Ended]]:
-        """Paint what has changed, and return the workers."""
+        """Redraw the workers that have changed, and return all of them."""
         parts = self._board.read()
         if parts != self._painted:
             before = {part.label: part for part in self._painted}
@@ -123,7 +123,7 @@ class WorkersScreen(ListWithDetails, Generic[Ended]):
 
     @on(RowList.OptionHighlighted)
     def show_output(self) -> None:
-        """Show what the marked worker wrote last."""
+        """Show the latest output of the marked worker."""
         details = self.query_one("#details")
         was_at_end = details.scroll_y >= details.max_scroll_y - 1
         self.show_details(StackedText(self._output()))
