@@ -466,7 +466,7 @@ def test_completed_path_shows_open_exercises(tmp_path: Path) -> None:
             seen = await press(pilot, "l", "escape")
             assert "▼ Your first day: one device" in seen
             assert "The lesson of this exercise: Arrays and devices" in seen
-            assert "An array of JAX lives in the HBM" in seen
+            assert "A JAX array lives in the HBM" in seen
 
     run(journey)
 

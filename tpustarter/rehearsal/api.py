@@ -38,22 +38,22 @@ class Answer:
     status: str
     """`compiles`, `does-not-fit`, `refused`, or `error` where the compiler gave no answer."""
     reason: str | None = None
-    """Why it does not compile, in one line."""
+    """The reason why it does not compile, in one line."""
     detail: str = ""
     """The compiler's own words."""
     seconds: float = 0.0
     cached: bool = False
     hbm_bytes: int | None = None
-    """Memory the program needs; None where the compiler gives no figure."""
+    """Memory that the program needs; None if the compiler gives no figure."""
     hbm_limit_bytes: int | None = None
     excess_bytes: int | None = None
-    """Bytes by which it exceeds the memory of a device."""
+    """Bytes by which it exceeds a device's memory."""
     memory: dict[str, int] | None = None
     """`arguments`, `outputs`, `aliased` (in both), `temporaries` and `code`."""
     padding: dict[str, int] | None = None
     """`asked_bytes` and `laid_out_bytes` of arguments and outputs."""
     buffers: tuple[ProgramArray, ...] = ()
-    """The biggest arrays: `shape`, `kind`, `asked_bytes`, `laid_out_bytes`, `op`, `source`."""
+    """The largest arrays: `shape`, `kind`, `asked_bytes`, `laid_out_bytes`, `op`, `source`."""
     collectives: tuple[CollectiveOperation, ...] = ()
     """Communication between devices: `op`, `count`, `bytes`, `runs`, `link`, `source`."""
     dots: tuple[MatrixProduct, ...] = ()
@@ -62,18 +62,18 @@ class Answer:
     flops: float | None = None
     bytes_accessed: float | None = None
     notes: tuple[str, ...] = ()
-    """Remarks on the answer, such as that the function asks which device it runs on."""
+    """Remarks on the answer, such as that the function queries its device."""
     work: dict[str, object] | None = None
-    """FLOPs that were counted in the trace; None for a program without one."""
+    """FLOPs counted in the trace; None for a program without one."""
     bound: dict[str, object] | None = None
     """A lower bound on the `seconds` of one run, with its `limiter` and `limits`: `matrix unit`,
-    `HBM` and `links`. It is arithmetic with documented peaks, and never a measurement."""
+    `HBM` and `links`. It is computed from documented peaks, and never a measurement."""
     compiler_model_seconds: float | None = None
-    """The compiler's own estimate, never a measurement; None where it means nothing."""
+    """The compiler's own estimate, never a measurement; None where it is meaningless."""
 
     @property
     def compiles(self) -> bool:
-        """Return whether the program compiles and fits into the memory of one device."""
+        """True if the compiler accepts the program for the memory of one device."""
         return self.status == "compiles"
 
 
@@ -85,7 +85,7 @@ def rehearse(
     timeout_s: float = TIMEOUT_S,
     **named: object,
 ) -> Answer:
-    """Return the compiler's answer on a function for a TPU; see `tpustarter.rehearse`."""
+    """Return the compiler's answer for a function on a TPU; see `tpustarter.rehearse`."""
     folder = run_folder.make_run_folder()
     try:
         name = str(getattr(function, "__name__", type(function).__name__))

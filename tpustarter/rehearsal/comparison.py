@@ -1,4 +1,4 @@
-"""Several programs that do the same, such as one step with several shardings, side by side."""
+"""The comparison of programs that do the same, such as one step with several shardings."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ HOW = (
     "`jax.checkpoint` policy, each under a name of its own"
 )
 _DIGITS = 3
-"""Digits of a bound that count: as many as are shown, so that a tie looks like one."""
+"""Significant digits of a bound: as many as are shown, so that a tie looks like one."""
 
 
 def compare_programs(results: Sequence[ResultFields], tpu: str) -> list[ComparedProgram]:
-    """Return the programs of a TPU in the order of their answers, the best one marked."""
+    """Return a TPU's programs in the order of their results, the best one marked."""
     of_tpu = [result for result in results if result["tpu"] == tpu]
     rows = [_row(result) for result in of_tpu]
     fitting = [row for row, result in zip(rows, of_tpu, strict=True) if fits_memory(result)]
@@ -30,7 +30,11 @@ def compare_programs(results: Sequence[ResultFields], tpu: str) -> list[Compared
 
 
 def check_comparison(request: RehearsalRequest, code: UserFunction | None) -> None:
-    """Raise Problem where a request compares what are no alternatives."""
+    """Verify that a request compares alternatives.
+
+    Raises:
+        Problem: The programs of the request are not alternatives.
+    """
     if not request.compare:
         return
     if request.fit:

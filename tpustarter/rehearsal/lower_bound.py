@@ -1,10 +1,10 @@
-"""A lower bound on the time of one run, from what a program has to do and documented peaks.
+"""A lower bound on the time of one run, from a program's work and documented peaks.
 
-No TPU is faster than its data sheet, so a program takes at least as long as its FLOPs need at the
-peak of the matrix units, as its bytes need at the bandwidth of the memory, and as what it receives
-needs at the bandwidth of the links. Where sources differ, the highest peak counts. All of this is
-arithmetic, and nothing is measured. A compiler that simplifies a program may do with less work than
-was counted, so where its own count holds, the bound has no more FLOPs than that.
+No TPU is faster than its data sheet. So a run takes at least as long as its FLOPs at the peak of
+the matrix units, its bytes at the bandwidth of the memory, and the data it receives at the
+bandwidth of the links. Where sources differ, the highest peak counts. All of this is arithmetic,
+and nothing is measured. A compiler that simplifies a program may do less work than was counted, so
+the bound has no more FLOPs than the compiler's own count, where that is valid.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _SEVERAL = "no MFU, because the measured time is that of one program, and this r
 
 
 def read_work(result: ResultFields) -> ProgramWork | None:
-    """Return the work of a result; None where nothing was counted."""
+    """Return a result's work, or None if nothing was counted."""
     return as_type(result.get("work"), ProgramWork)
 
 
 def read_bound(result: ResultFields) -> LowerBound | None:
-    """Return the lower bound of a result; None without one."""
+    """Return a result's lower bound, or None if it has none."""
     return as_type(result.get("bound"), LowerBound)
 
 
 def add_bound(result: ResultFields) -> ResultFields:
-    """Return a result with the `bound` of its program, where it has one."""
+    """Return a result with its program's `bound`, if it has one."""
     if result["status"] != "compiles":
         return result
     counted = _read_counted_work(result)
@@ -56,9 +56,9 @@ def add_bound(result: ResultFields) -> ResultFields:
 
 
 def add_utilization(results: Sequence[ResultFields], measured_s: float) -> list[ResultFields]:
-    """Return results with the `utilization` of a measured run, or with a note that says why not.
+    """Return results with the `utilization` of a measured run, or a note on why it is missing.
 
-    A measured time is that of one program. Where there are several, nobody knows of which.
+    A measured time is that of one program. If there are several, it is not known which.
     """
     several = len({(one.get("check"), one["program"]) for one in results}) > 1
     return [_add_utilization(one, measured_s, several=several) for one in results]
@@ -81,7 +81,7 @@ def _read_counted_work(result: CompiledProgram) -> ProgramWork | None:
 
 
 def describe_gap(work: ProgramWork | None) -> str:
-    """Return the reason why a program that compiles has no bound, or no utilization."""
+    """Return the reason why a program that compiles has no bound or no utilization."""
     if work is None:
         return "FLOPs are counted in a trace of JAX, and this program came without one"
     if work.reason is not None:
@@ -92,7 +92,7 @@ def describe_gap(work: ProgramWork | None) -> str:
 
 
 def compute_bound(result: CompiledProgram, work: ProgramWork) -> LowerBound | None:
-    """Return the lower bound for a program that compiles; None where no peak is documented."""
+    """Return the lower bound for a program that compiles, or None if no peak is documented."""
     generation = find_topology(result["tpu"]).type.generation
     found = (
         _bound_matrix(result, work, generation),
@@ -109,7 +109,7 @@ def compute_bound(result: CompiledProgram, work: ProgramWork) -> LowerBound | No
 def compute_utilization(
     result: ResultFields, work: ProgramWork, measured_s: float
 ) -> Utilization | None:
-    """Return MFU and HFU of a measured time; None where no peak is documented."""
+    """Return MFU and HFU for a measured time, or None if the FLOPs or the peak are unknown."""
     if not work.flops or work.unknown:
         return None
     generation = find_topology(result["tpu"]).type.generation
@@ -131,7 +131,7 @@ def compute_utilization(
 
 
 def count_compiler_flops(result: CompiledProgram) -> float | None:
-    """Return the compiler's FLOPs of one device; None where loops or kernels hide some from it."""
+    """Return the compiler's FLOPs for one device, or None if loops or kernels hide some."""
     flops = result["flops"]
     if not flops or flops < 0 or result["loops"] or result["kernels"]:
         return None
@@ -205,7 +205,7 @@ def _bound_memory(
 def _bound_links(
     collectives: Sequence[CollectiveOperation], generation: Generation
 ) -> TimeLimit | None:
-    # The documented figure is that of a chip, of both directions together.
+    # The documented figure is per chip, for both directions together.
     figure, per_chip = generation.ici_gb_per_s, generation.devices_per_chip
     received = sum(count_link_bytes(one, per_chip or 0) for one in collectives)
     if figure is None or not per_chip or not received:
@@ -216,10 +216,10 @@ def _bound_links(
 
 
 def count_link_bytes(collective: CollectiveOperation, devices_per_chip: int) -> float:
-    """Return the least bytes that a chip receives from other chips of its slice for one device.
+    """Return the fewest bytes that a chip receives from other chips of its slice for one device.
 
-    At best the other devices of the chip are in the same group, and pass on what they have without
-    the links. A collective whose group or number of runs is not known counts nothing.
+    At best, the other devices of the chip are in the same group, and pass on their data without the
+    links. A collective whose group or number of runs is unknown counts as 0.
     """
     received, group = collective.get("received_bytes"), collective.get("group_size")
     if not received or collective.get("link") != "ici":

@@ -1,4 +1,4 @@
-"""Parts of a result of a rehearsal, as the probe sends them and the document publishes them."""
+"""Fields of a rehearsal's results, as the probe sends them and the document publishes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypedDict
 import msgspec
 
 Amount = Annotated[float, msgspec.Meta(ge=0, le=1e30)]
-"""A number that a user's process counted, so it may be anything else."""
+"""A number from the user's process, which may send anything, so its range is verified."""
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 ResultNumber = Annotated[str, msgspec.Meta(pattern="^[0-9]{1,9}$")]
 LimitName = Literal["matrix unit", "HBM", "links"]
@@ -37,17 +37,17 @@ class CollectiveOperation(TypedDict):
     op_name: str
     source: str
     runs: int | None
-    """Number of times that they run in all; None where a loop has no static count."""
+    """Total number of runs; None in a branch or a loop without a static trip count."""
     group_size: int | None
-    """Devices that exchange with each other, or slices if `link` is `dcn`."""
+    """Number of devices in a group, or of slices if `link` is `dcn`; None if unknown."""
     link: str
     """`ici` within a slice, or `dcn` between slices."""
     received_bytes: int | None
-    """Bytes that one device receives at least in all runs."""
+    """Fewest bytes that one device receives in all runs; None if unknown."""
 
 
 class MatrixProduct(TypedDict):
-    """A product of two matrices, with the types of its operands."""
+    """Matrix products with the same types and precision."""
 
     left: str
     right: str
@@ -61,7 +61,7 @@ class AnswerFields(TypedDict):
 
     program: str
     check: str | None
-    """The check that it belongs to; None for a program of the user."""
+    """The check that it belongs to; None for the user's own program."""
     tpu: str
     topology: str
     detail: str
@@ -71,10 +71,10 @@ class AnswerFields(TypedDict):
 
 
 class OptionalAnswerFields(AnswerFields, total=False):
-    """The same, with what any result may have; `key` and `argument_names` are not published."""
+    """The same, with optional fields; `key` and `argument_names` are not published."""
 
     key: str | None
-    """Name of the stored answer; None for one that is not to be stored."""
+    """Name of the stored answer; None if it is not to be stored."""
     argument_names: list[str]
     notes: list[str]
     work: dict[str, object]
@@ -84,7 +84,7 @@ class OptionalAnswerFields(AnswerFields, total=False):
 
 
 class OptionalCompiledFields(OptionalAnswerFields, total=False):
-    """The same, with what a program that compiles may have."""
+    """The same, with optional fields of a program that compiles."""
 
     written_bytes: float
     bound: dict[str, object]
@@ -101,7 +101,7 @@ class CompiledProgram(OptionalCompiledFields):
     devices: int
     hbm_bytes: int
     memory: dict[str, int]
-    """Bytes by their use: `arguments`, `outputs`, `aliased` (in both), `temporaries` and `code`."""
+    """Bytes by use: `arguments`, `outputs`, `aliased` (in both), `temporaries` and `code`."""
     padding: dict[str, int]
     """`asked_bytes` and `laid_out_bytes` of arguments and outputs."""
     buffers: list[ProgramArray]
@@ -116,22 +116,22 @@ class CompiledProgram(OptionalCompiledFields):
 
 
 class LoweredFailureFields(OptionalAnswerFields, total=False):
-    """The same, with what a program has that was lowered, and does not compile."""
+    """The same, with optional fields of a lowered program that does not compile."""
 
     devices: int
 
 
 class MemoryReportFields(LoweredFailureFields, total=False):
-    """The same, with the compiler's report on its memory, where it wrote one."""
+    """The same, with the compiler's report on its memory, if there is one."""
 
     excess_bytes: int
-    """Bytes by which it exceeds the memory of a device."""
+    """Bytes by which it exceeds a device's memory."""
     memory: dict[str, int]
     buffers: list[ProgramArray]
 
 
 class OversizedProgram(MemoryReportFields):
-    """The result of a program that does not fit into the memory of a device."""
+    """The result of a program that does not fit into a device's memory."""
 
     status: Literal["does-not-fit"]
     reason: str
@@ -139,16 +139,16 @@ class OversizedProgram(MemoryReportFields):
 
 
 class FailedProgram(LoweredFailureFields):
-    """The result of a program that the compiler refused, or gave no answer about."""
+    """The result of a program that the compiler refused, or for which it gave no answer."""
 
     status: Literal["refused", "error"]
     reason: str
 
 
 SizedProgram = CompiledProgram | OversizedProgram
-"""A result that has the memory of the program."""
+"""A result that includes the program's memory."""
 ResultFields = SizedProgram | FailedProgram
-"""A result with its fields, as the document publishes it."""
+"""A result as the document publishes it."""
 
 
 class MatrixWork(msgspec.Struct, frozen=True):
@@ -157,41 +157,41 @@ class MatrixWork(msgspec.Struct, frozen=True):
     left: str
     right: str
     passes: Annotated[int, msgspec.Meta(ge=1, le=16)]
-    """Passes over bfloat16 parts of the operands, as a higher precision asks for."""
+    """Passes over the bfloat16 parts of the operands, as a higher precision requires."""
     flops: Amount
-    """FLOPs of the program as it is written."""
+    """FLOPs of the program as written."""
     least_flops: Amount
-    """FLOPs without kernels and scores that a constant mask hides, of the cheapest branches."""
+    """FLOPs without kernels and masked scores, and with the cheapest branches."""
 
 
 class ProgramWork(msgspec.Struct, frozen=True):
-    """The work of a program, counted in its trace; `reason` says why it is not."""
+    """A program's work, counted in its trace; `reason` is set if it could not be counted."""
 
     devices: Annotated[int, msgspec.Meta(ge=1, le=2**20)] = 1
     matrix: tuple[MatrixWork, ...] = ()
     rematerialized_flops: Amount = 0.0
-    """FLOPs that `jax.checkpoint` computes again; they are among the others."""
+    """FLOPs that `jax.checkpoint` recomputes, also part of `matrix`."""
     kernel_flops: Amount = 0.0
-    """FLOPs that kernels claim in their cost estimates; they are among those of `matrix`."""
+    """FLOPs in the cost estimates of kernels, also part of `matrix`."""
     other_operations: Amount = 0.0
-    """Elements that all other operations compute."""
+    """Elements computed by all other operations."""
     unknown: tuple[str, ...] = ()
     """Parts that are not counted."""
     assumes: tuple[str, ...] = ()
     read_bytes: Amount = 0.0
-    """Bytes of the arguments that one device has to read."""
+    """Bytes of the arguments that one device must read."""
     written_shares: dict[ResultNumber, Share] = {}
-    """The share of each result that has to be written, by its number."""
+    """The share of each result that must be written, by its index."""
     reason: str | None = None
 
     @property
     def flops(self) -> float:
-        """FLOPs of matrix products and convolutions, as the program is written."""
+        """FLOPs of matrix products and convolutions in the program as written."""
         return sum(one.flops for one in self.matrix)
 
     @property
     def least_flops(self) -> float:
-        """The same without kernels and masked scores, and of the cheapest branches."""
+        """The same without kernels and masked scores, and with the cheapest branches."""
         return sum(one.least_flops for one in self.matrix)
 
 
@@ -212,34 +212,34 @@ class TimeLimit:
 
     name: LimitName
     amount: float
-    """FLOPs or bytes of one device."""
+    """FLOPs or bytes on one device."""
     seconds: float
     peaks: tuple[DocumentedPeak, ...]
 
 
 @dataclass(frozen=True)
 class LowerBound:
-    """The shortest time of one run, and the part of a device that sets it."""
+    """The shortest possible time of one run, and the part of a device that limits it."""
 
     seconds: float
     limiter: LimitName
     limits: tuple[TimeLimit, ...]
-    """Each part that is known, in the order of `LimitName`."""
+    """The limit of each part that is known, in the order of `LimitName`."""
 
 
 @dataclass(frozen=True)
 class Utilization:
-    """Shares of the peak of a program's devices that a measured time stands for; 1 is the peak."""
+    """Shares of the devices' peak that a measured time amounts to; 1 is the peak."""
 
     measured_seconds: float
     mfu: float
-    """Of the FLOPs that the model needs: those that are computed again are left out."""
+    """For the FLOPs that the model needs, without recomputed ones."""
     mfu_unmasked: float
-    """The same without masked scores, dearer branches, and what a loop repeats unchanged."""
+    """The same without masked scores, costlier branches, and what a loop repeats unchanged."""
     hfu: float
-    """Of all FLOPs of the program as it is written."""
+    """For all FLOPs of the program as written."""
     peak_type: str
-    """Type whose peak is meant, `bf16` for most programs."""
+    """The type whose peak is used, `bf16` for most programs."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +248,7 @@ class TriedSize:
 
     size: int
     status: str
-    """As that of a result."""
+    """The status of its result."""
     fits: bool
     hbm_bytes: int | None
     reason: str | None
@@ -262,49 +262,49 @@ class FittingSize:
     tpu: str
     dimension: str
     step: int
-    """All sizes that can be lowered are multiples of it, as far as they were tried."""
+    """The smallest size that could be lowered; all sizes tried are multiples of it."""
     largest: int | None
     """The largest size that compiled and fits; None if none does."""
     next: int | None
-    """The next multiple, which does not; None if it was not compiled."""
+    """The next multiple, which does not fit; None if it was not compiled."""
     reason: str | None
-    """The reason why a larger one may fit, or why there is none; None for an exact answer."""
+    """The reason why a larger size may fit, or why none does; None for an exact answer."""
     tried: tuple[TriedSize, ...]
-    """Sizes that were compiled, smallest first."""
+    """The sizes that were compiled, smallest first."""
     finished: bool = True
-    """False for what is known so far, as while the search goes on, or once it was stopped."""
+    """False for an interim result, while the search goes on or after it was stopped."""
 
 
 @dataclass(frozen=True)
 class ComparedProgram:
-    """One of several programs that do the same, for one TPU; sizes are bytes on one device."""
+    """One of several alternative programs on one TPU; sizes are bytes on one device."""
 
     tpu: str
     program: str
     status: str
     hbm_bytes: int | None
     received_bytes: int | None
-    """Bytes that one device receives in collectives; None where a loop's turns are not known."""
+    """Bytes that one device receives in collectives; None if unknown for one of them."""
     bound_seconds: float | None
     limiter: LimitName | None
     best: bool
-    """True for the least bound of those that fit; of equal ones the fewest bytes received, and then
-    the least memory."""
+    """True for the least bound of those that fit; of equal ones, for the fewest bytes received, and
+    then for the least memory."""
 
 
 @dataclass(frozen=True)
 class Donation:
-    """Arguments of a function that could be donated, and are not; sizes are bytes on one device."""
+    """Arguments that a function could donate, and does not; sizes are bytes on one device."""
 
     arguments: tuple[str, ...]
-    """Their names, as `donate_argnames` takes them."""
+    """Their names, as `donate_argnames` expects them."""
     most_bytes: int | None
-    """What it saves at most: the bytes of arguments that match a result in shape, type and layout.
-    None for a program that does not fit."""
+    """The most that it can save: the bytes of arguments that match a result in shape, type and
+    layout. None for a program that does not fit."""
     hbm_bytes: int | None
-    """What the program needs when it is compiled with them donated; None if it was not."""
+    """Memory that the program needs when compiled with them donated; None if it was not."""
 
 
 def fits_memory(result: ResultFields) -> bool:
-    """Return True if a program compiles, and needs no more memory than a device has."""
+    """Return whether a program compiles, and needs no more memory than a device has."""
     return result["status"] == "compiles" and result["hbm_bytes"] <= result["hbm_limit_bytes"]

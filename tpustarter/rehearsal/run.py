@@ -1,7 +1,7 @@
 """Rehearsal: programs compiled for TPUs that are not there, as one stream of events.
 
-Programs of checks are lowered by the compiler's own process; a program of the user is lowered in
-the user's Python first. No result counts as verified, because nothing is run.
+The compiler's process lowers the programs of checks itself. The user's programs are first lowered
+in the user's Python. No result counts as verified, because nothing is run.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from tpustarter.version import __version__
 
 @dataclass(frozen=True)
 class RehearsalStarted:
-    """The compiler was found: its path and versions, and the number of tasks."""
+    """The compiler was found: its path and versions, the TPUs, and the number of tasks."""
 
     compiler: str
     versions: dict[str, str]
@@ -87,7 +87,7 @@ def describe_local_chips(machine: host.Machine) -> str:
 
 
 class Rehearsal:
-    """One rehearsal: `events` runs it, `stop` ends it from anywhere, `results` fills as it runs."""
+    """One rehearsal: `events` runs it and fills `results`, and `stop` ends it from any thread."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Rehearsal:
         self._machine = machine or host.Machine()
         self._checks_folder = checks
         self._redact = Redactor(self._machine.env)
-        # Several names may stand for one TPU: v5litepod-8 is v5e-8.
+        # Several names may mean the same TPU: v5litepod-8 is v5e-8.
         self.topologies = [_topology(name, request.slices) for name in request.tpus]
         self.topologies = list({topology.name: topology for topology in self.topologies}.values())
         self._code = user_program.resolve_function(
@@ -118,30 +118,30 @@ class Rehearsal:
         self._order: dict[tuple[str | None, str], int] = {}
         self._lowering: Probe | None = None
         self.functions: list[JittedPlace] = []
-        """Functions that a script passed to `jax.jit`."""
+        """Functions that the script passed to `jax.jit`."""
         self.asked: tuple[str, ...] = ()
-        """Places where a script asks for its device, outside of jitted code."""
+        """Places where the script queries its device outside of jitted code."""
         self.script_error: str | None = None
         self.script_ended_early = False
-        """True if the script was ended by the limit of the request."""
+        """True if the request's limit ended the script."""
         self.script_missing = ""
-        """The module that a script imported in vain."""
+        """The module that the script failed to import."""
         self.script_place = ""
-        """The line of the script that its error came through, `train.py:12`."""
+        """The line of the script that its error came through, such as `train.py:12`."""
         self.places: dict[tuple[str | None, str, str], str] = {}
-        """The same for errors of programs, by check, program and TPU."""
+        """The same for the errors of programs, by check, program and TPU."""
         self.script_python: str | None = None
-        """The Python that a script ran in."""
+        """The Python that ran the script."""
         self.results: list[ResultFields] = []
         self.fits: list[FittingSize] = []
-        """The largest sizes that fit, where they are searched; only the last may be unfinished."""
+        """The largest sizes that fit, if `--fit` asks for them; only the last may be unfinished."""
         self.skipped: list[dict[str, str]] = []
-        """Programs that need more devices than a TPU has: `name`, `tpu` and `reason`."""
+        """Programs and checks that were left out: `name`, `tpu` and `reason`."""
         self.stopped_by: int | None = None
         self.progress = rehearsal_progress.RehearsalProgress(tpus=names)
 
     def _found(self) -> Path:
-        # An option of the user is verified first, so that its Problem is the one raised.
+        # The user's options are verified first, so that their Problem is the one raised.
         if self._request.python is not None:
             interpreters.choose_interpreter(self._request.python, self._machine.env, Path.cwd())
         explicit = self._request.compiler
@@ -155,14 +155,14 @@ class Rehearsal:
         return named or compiler.find_compiler(None, self._machine)
 
     def stop(self, number: int = signal.SIGINT) -> None:
-        """End the rehearsal; safe in any thread and signal handler."""
+        """End the rehearsal; safe to call from any thread and signal handler."""
         self.stopped_by = number
         if self._lowering:
             self._lowering.interrupt()
         self._jobs.stop()
 
     def events(self) -> Iterator[Event]:
-        """Compile everything; yields events, and fills `results` as they come."""
+        """Compile everything, yielding events and filling `results` as they arrive."""
         with run_folder.open_run_folder(self._redact, self._has_error) as folder:
             yield from self._events(self._session(folder))
 
@@ -205,14 +205,14 @@ class Rehearsal:
             self.progress.all_given = True
             jobs.complete()
             yield from map(self._keep, jobs.read_events())
-        # As the programs are in the user's code; they were answered in any order.
+        # Restore the order of the user's code, because answers arrive in any order.
         self.results.sort(key=lambda one: self._order.get((one["check"], one["program"]), 0))
         if (measured_s := self._request.measured_s) is not None:
             self.results = lower_bound.add_utilization(self.results, measured_s)
 
     @property
     def runs_script(self) -> bool:
-        """Return whether a script of the user is run, whose output is shown."""
+        """True if a script of the user is run, whose output is shown."""
         return bool(self._request.script)
 
     @property
@@ -222,12 +222,12 @@ class Rehearsal:
 
     @property
     def returns_zeros(self) -> bool:
-        """Return whether the jitted functions of the script computed nothing."""
+        """True if the script's jitted functions return zeros instead of computing."""
         return self._request.until.zeros
 
     @property
     def exit_code(self) -> ExitCode:
-        """Return the exit code: 0 when all compile, 1 when some cannot, 3 without a verdict."""
+        """The exit code: 0 if all compile, 1 if some cannot, 3 without a verdict."""
         if self.stopped_by is not None:
             interrupted = self.stopped_by == signal.SIGINT
             return ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED
@@ -285,7 +285,7 @@ class Rehearsal:
 
     def _tasks_of_checks(self) -> Iterator[CompileTask]:
         for topology in self.topologies:
-            # Checks of speed compile for minutes: if begun last, everything would wait for them.
+            # Checks of speed compile for minutes; if started last, everything would wait for them.
             for check in sorted(self._checks, key=lambda one: one.level not in ("full", "soak")):
                 needed = int(check.needs.get("devices", 1))
                 if check in self._torch_checks:

@@ -1,10 +1,10 @@
-"""The folder of `--save`: what a rehearsal leaves there, and in which file.
+"""The files that a rehearsal writes into the folder of `--save`.
 
-`rehearsal.json` and `rehearsal.md` hold the whole report. Each program has a folder of its own in
-that of its TPU, with `before.mlir` (StableHLO), `after.hlo` (what the compiler made of it) and
-`memory.txt`. The compiler's process writes the first two, and none is deleted. The user's process
-may make links at any moment, so all else is written through descriptors of the folders, and follows
-none.
+`rehearsal.json` and `rehearsal.md` hold the whole report. Each program has its own folder inside
+that of its TPU, with `before.mlir` (StableHLO), `after.hlo` (the compiled program) and
+`memory.txt`. The compiler's process writes the first two. No file is deleted. The user's process
+may create links at any moment, so all other files are written through descriptors of their folders,
+without following links.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class SavedFiles:
-    """A folder of the user that gets the files of one rehearsal."""
+    """The user's folder for the files of one rehearsal."""
 
     def __init__(self, name: str) -> None:
-        """Make the folder.
+        """Create the folder.
 
         Raises:
-            Problem: it cannot be made.
+            Problem: The folder cannot be created.
         """
         self.folder = locations.expand_path(name).absolute()
         with locations.convert_output_errors(self.folder):
@@ -42,10 +42,10 @@ class SavedFiles:
             locations.make_missing_folders(self.folder)
 
     def make_tpu_folder(self, tpu: str, check: str | None) -> Path:
-        """Make the folder for the files of one TPU, or of one check on that TPU.
+        """Create the folder for the files of one TPU, or of one check on that TPU.
 
         Raises:
-            Problem: it cannot be made, or a link in it would lead elsewhere.
+            Problem: The folder cannot be created, or a link in it would lead elsewhere.
         """
         folder = self._find_tpu_folder(tpu, check)
         with locations.convert_output_errors(folder):
@@ -54,14 +54,14 @@ class SavedFiles:
                 return folder
 
     def write_program(self, result: ResultFields, memory: str) -> None:
-        """Write the memory of one program beside its texts, which become the caller's own.
+        """Write a program's memory next to its texts, and give all of them to the caller.
 
         Args:
             result: The compiler's answer.
-            memory: Its memory as text; empty if it is unknown.
+            memory: Its memory as text; empty if unknown.
 
         Raises:
-            Problem: it cannot be written.
+            Problem: A file cannot be written.
         """
         folder = self._find_tpu_folder(result["tpu"], result["check"])
         folder /= _format_folder_name(result["program"])
@@ -75,12 +75,16 @@ class SavedFiles:
             self._write(folder / "memory.txt", memory)
 
     def write_report(self, document: Mapping[str, object], table: str) -> None:
-        """Write the JSON document, and the table in Markdown; raises Problem."""
+        """Write the JSON document, and the table in Markdown.
+
+        Raises:
+            Problem: A file cannot be written.
+        """
         self._write(self.folder / "rehearsal.json", json.dumps(document, indent=1) + "\n")
         self._write(self.folder / "rehearsal.md", table)
 
     def _find_tpu_folder(self, tpu: str, check: str | None) -> Path:
-        # The name of a check may come from the process that runs the user's code.
+        # The name of the check may come from the process that runs the user's code.
         folder = self.folder / tpu.replace(":", "-")
         return folder / _format_folder_name(check) if check else folder
 
@@ -90,7 +94,7 @@ class SavedFiles:
 
     @contextlib.contextmanager
     def _open_folder(self, folder: Path) -> Generator[int]:
-        """Open a folder below that of the user, and make what is missing; raises for a link."""
+        """Open a subfolder, creating what is missing; raise OSError for a link."""
         descriptor = os.open(self.folder, _FOLDER)
         try:
             for part in folder.relative_to(self.folder).parts:
@@ -108,7 +112,7 @@ class SavedFiles:
             os.close(descriptor)
 
     def _refuse_links(self, path: Path) -> None:
-        # Under sudo, a link that the user's code made would lead root to any file.
+        # Under sudo, a link created by the user's code could lead root to any file.
         above = [path, *path.parents][: len(path.relative_to(self.folder).parts)]
         for one in (*above, *path.rglob("*")):
             if one.is_symlink():
@@ -116,7 +120,7 @@ class SavedFiles:
 
 
 def _replace_file(name: str, data: bytes, folder: int) -> None:
-    """Write a file beside itself and rename it, which replaces a link instead of following it."""
+    """Write a temporary file and rename it, which never follows a link."""
     with contextlib.suppress(FileNotFoundError):
         if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             raise OSError(errno.ELOOP, f"`{name}` is a link")
@@ -137,7 +141,7 @@ def _replace_file(name: str, data: bytes, folder: int) -> None:
 
 
 def _give_file_to_caller(name: str, folder: int) -> None:
-    # A second name of another file would hand over that one.
+    # A hard link would give away the file that it links to.
     with contextlib.suppress(OSError):
         descriptor = os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder)
         try:

@@ -1,1 +1,1 @@
-"""Lowering and compiling for absent TPUs, inside the Python under test."""
+"""Lowering and compiling for absent TPUs, in the Python under test."""

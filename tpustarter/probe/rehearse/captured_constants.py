@@ -1,7 +1,7 @@
-"""Arrays that a program has captured as constants, and their names in its source.
+"""Large arrays that a program captures as constants, and their names in its source.
 
-A constant becomes a part of the program's text, and the compiler copies it several times over: one
-of 3 GiB was seen to take 24 GB of memory (jax 0.12.0.1, libtpu 0.0.50.1).
+A captured constant is embedded in the program's text, and the compiler copies it several times: a
+constant of 3 GiB took 24 GB of memory (jax 0.12.0.1, libtpu 0.0.50.1).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from tpustarter.probe.rehearse import jitted_functions
 from tpustarter.probe.rehearse.jax_types import ArrayLike, Traced
 
 LARGE_BYTES = 2**27
-"""Bytes of a program's constants from which they are named."""
+"""Total size, in bytes, at which a program's constants are reported."""
 MOST_NAMED = 3
 _DEPTH = 6
-"""Levels of a function that are searched: what it wraps, closes over, and has as attributes."""
+"""Most levels of wrapped, bound and captured functions that are searched."""
 
 Named = tuple[str, object]
 
 
 def describe_large_constants(jax: types.ModuleType, function: object, traced: Traced) -> list[str]:
-    """Return notes on the large constants of a traced function; most often none."""
+    """Return a note if a traced function captures large constants, or an empty list."""
     constants = [value for value in getattr(traced.jaxpr, "consts", ()) if _bytes(value)]
     total = sum(map(_bytes, constants))
     if total < LARGE_BYTES:
@@ -40,7 +40,7 @@ def describe_large_constants(jax: types.ModuleType, function: object, traced: Tr
 def _describe(value: ArrayLike, candidates: list[tuple[str, ArrayLike]]) -> str:
     text = jitted_functions.format_type(value)
     same = [name for name, array in candidates if array is value]
-    # JAX may keep NumPy's arrays as objects of its own.
+    # JAX may wrap a NumPy array in an object of its own.
     alike = [
         name
         for name, array in candidates
@@ -52,7 +52,7 @@ def _describe(value: ArrayLike, candidates: list[tuple[str, ArrayLike]]) -> str:
 
 def _named_arrays(jax: types.ModuleType, function: object) -> Iterator[tuple[str, ArrayLike]]:
     for name, value in _reached(function, _DEPTH, set()):
-        with contextlib.suppress(Exception):  # foreign objects may do anything when they are read
+        with contextlib.suppress(Exception):  # reading a foreign object may raise anything
             for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
                 if _bytes(leaf):
                     yield name + jax.tree_util.keystr(path), leaf
@@ -96,7 +96,7 @@ def _read_names(code: types.CodeType) -> Iterator[str]:
 
 
 def _bytes(value: object) -> int:
-    # One number has no shape, and counts as 0.
+    # A scalar has an empty shape, and counts as 0.
     size = getattr(value, "nbytes", 0) if getattr(value, "shape", ()) else 0
     return size if isinstance(size, int) else 0
 

@@ -1,9 +1,9 @@
-"""The collectives of a compiled program, read from its HLO text as the compiler structured it.
+"""The collectives in a compiled program's HLO text.
 
-The text is `jax.jit(f).lower(...).compile().as_text()`, of a TPU or of CPUs. This file imports
-nothing but the standard library, because lessons import a copy of it. Whatever the text holds,
-nothing here raises, and nothing takes more than a few passes over a line. Seen with jax 0.12.0.1
-and libtpu 0.0.50.1 and 0.0.52.
+The text comes from `jax.jit(f).lower(...).compile().as_text()`, compiled for TPUs or CPUs. Lessons
+import a copy of this file, so it needs only the standard library. It never raises, whatever the
+text, and makes only a few passes over each line. The format was observed with jax 0.12.0.1 and
+libtpu 0.0.50.1 and 0.0.52.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ ICI, DCN = "ici", "dcn"
 _SAME_VALUE = ("bitcast", "convert", "copy", "copy-done", "copy-start", "reshape")
 _CALLERS = ("calls", "to_apply")
 _DEPTH = 40
-"""Most instructions through which a value is followed."""
+"""Longest chain of instructions through which a value is traced."""
 _MOST = 2**62
-"""Largest number of devices, bytes or runs that is believed; a larger one is unknown."""
+"""Largest plausible number of devices, bytes or runs; a larger one counts as unknown."""
 
-# These are linear: a repeat ends at a character it cannot match.
+# These run in linear time: no repeat can match the character that ends it.
 _BRACKET = re.compile(r"[()\[\]{}]")
 _ARRAY = re.compile(r"(?<!\w)(\w+)\[([^\[\]]*)\]")
 _NAME = re.compile(r"%([^\s,(){}]+)")
@@ -38,7 +38,7 @@ _AXIS = re.compile(r"'([^']*)'(?:=(\d+)|:\(\d+\)(\d+))?")
 
 
 class HloInstruction(NamedTuple):
-    """One instruction: `name = shape op(operands)rest`."""
+    """An HLO instruction: `name = shape op(operands)rest`."""
 
     name: str
     op: str
@@ -48,26 +48,26 @@ class HloInstruction(NamedTuple):
 
 
 class Collective(NamedTuple):
-    """One exchange of data between devices, as one of them takes part in it."""
+    """A collective operation, as one device sees it."""
 
     kind: str
     """One of `KINDS`."""
     bytes: int
-    """Its result on one device, in bytes, without the padding of tiles."""
+    """Size of its result on one device in bytes, without tile padding."""
     group_size: int | None
-    """Devices that exchange with each other, or slices if `link` is `dcn`; None is unknown."""
+    """Number of devices in a group, or of slices if `link` is `dcn`; None if unknown."""
     link: str
     """`ici` within a slice, or `dcn` between slices."""
     runs: int | None
-    """Number of runs; None in a branch, or in a loop without a static count."""
+    """Number of runs; None in a branch, or in a loop without a static trip count."""
     instruction: HloInstruction
-    """The instruction that has the result."""
+    """The instruction that produces the result."""
 
     @property
     def received_bytes(self) -> float | None:
-        """The bytes that each device receives at least in one run, or None if unknown.
+        """The fewest bytes that each device receives in one run, or None if unknown.
 
-        Of an all-reduce they are those of a reduce-scatter and an all-gather.
+        An all-reduce counts as a reduce-scatter followed by an all-gather.
         """
         if self.kind in ("collective-broadcast", "collective-permute"):
             return float(self.bytes)
@@ -80,11 +80,11 @@ class Collective(NamedTuple):
 
 
 Computations = Mapping[str, dict[str, HloInstruction]]
-"""The instructions of each computation, by name; the last of them is its root."""
+"""Instructions by computation and name; the root comes last in its computation."""
 
 
 def count_collectives(text: str) -> dict[str, int]:
-    """Return the number of collectives of each kind; lessons import it. A loop's count once."""
+    """Return the number of collectives of each kind; those in a loop count once."""
     return dict(sorted(Counter(one.kind for one in list_collectives(text)).items()))
 
 
@@ -105,13 +105,13 @@ def list_collectives(text: str) -> list[Collective]:
 
 
 def count_partitions(header: str) -> int | None:
-    """Return the devices that the first line of a module names, or None if it names none."""
+    """Return the number of partitions or replicas in a module's first line, or None."""
     number = _after(header, "num_partitions=") or _after(header, "replica_count=")
     return _parse_number(number)
 
 
 def parse_lines(body: Iterable[str]) -> dict[str, HloInstruction]:
-    """Return the instructions in lines of text, by name, the root of a computation last."""
+    """Parse the lines of a computation into instructions by name, the root last."""
     lines: dict[str, HloInstruction] = {}
     root = None
     for text in body:
@@ -127,16 +127,17 @@ def parse_lines(body: Iterable[str]) -> dict[str, HloInstruction]:
 def find_collectives(
     computations: Computations, entry: str, partitions: int | None = None
 ) -> list[Collective]:
-    """Return the collectives of a program, each once, in the order of their computations.
+    """Return a program's collectives, in the order of its computations.
 
-    Of a `-start` and its `-done`, the latter has the result. A fusion with a collective may be the
-    beginning, a step or the end of it: of one chain, the first counts. A fusion that keeps a part
-    of an all-reduce is a reduce-scatter. Between slices, data go through `send` and `recv`.
+    Each counts once. For a `-start` and `-done` pair, that is the `-done`, which has the result. A
+    chain of fusions may begin, continue and end one collective; only the first fusion counts. A
+    fusion that keeps one slice of an all-reduce's result is a reduce-scatter. A collective between
+    slices is a `send` and a `recv`; the `recv` counts.
 
     Args:
-        computations: The computations of the program.
-        entry: The name of the one that the program begins with.
-        partitions: The devices of the program, which a collective without groups joins.
+        computations: The program's computations.
+        entry: The name of the entry computation.
+        partitions: The group size of a collective that lists no groups; None if unknown.
     """
     runs = _count_runs(computations, entry)
     fusions = {
@@ -168,6 +169,7 @@ def find_collectives(
 
 
 def _kind(line: HloInstruction) -> tuple[str, str]:
+    """Return the kind and link of a collective; the kind is empty for any other instruction."""
     if line.op == "recv":
         kind = _after(line.rest, '_xla_megascale_transfer_type="').partition('"')[0]
         kind = kind.casefold().replace("_", "-")
@@ -177,7 +179,7 @@ def _kind(line: HloInstruction) -> tuple[str, str]:
 
 
 def _keeps_a_part(name: str, lines: dict[str, HloInstruction]) -> bool:
-    # The compiler also names such a computation `all-reduce-scatter`.
+    # The compiler may also name such a computation `all-reduce-scatter`.
     sums = {line.name for line in lines.values() if line.op == "all-reduce"}
     for line in lines.values():
         first = (_NAME.findall(line.operands) or [""])[0]
@@ -189,13 +191,13 @@ def _keeps_a_part(name: str, lines: dict[str, HloInstruction]) -> bool:
 
 
 def _chain(rest: str) -> str:
-    # All collectives of a `shard_map` have one channel.
+    # All collectives of a `shard_map` share a channel; the chain id distinguishes them.
     channel = _after(rest, " channel_id=")
     return f"{channel} {_after(rest, '{chain_id=')}" if channel else ""
 
 
 def _group_size(rest: str, partitions: int | None) -> int | None:
-    """Return the devices of a group: `{{0,1},{2,3}}`, `[2,4]<=[8]`, `mesh['x'=2,'y'=4] {'y'}`."""
+    """Return the size of a group: `{{0,1},{2,3}}`, `[2,4]<=[8]`, `mesh['x'=2,'y'=4] {'y'}`."""
     groups = rest.partition(" replica_groups=")[2]
     if groups.startswith("{{"):
         return groups.partition("}")[0].count(",") + 1
@@ -214,6 +216,7 @@ def _group_size(rest: str, partitions: int | None) -> int | None:
 
 
 def _parse_number(text: str) -> int | None:
+    """Return a decimal number, or None if it is invalid or larger than `_MOST`."""
     number = int(text) if text.isdecimal() and len(text) <= len(str(_MOST)) else None
     return None if number is None or number > _MOST else number
 
@@ -235,6 +238,7 @@ def _count_slices(rest: str) -> int | None:
 
 
 def _count_bytes(kind: str, dims: str) -> int:
+    """Return the bytes of an array from its element type and dimensions: `f32` and `8,128`."""
     digits = "".join(letter if letter.isdecimal() else " " for letter in kind).split()
     width = int(digits[0]) if digits and len(digits[0]) <= len("128") else 8 * (kind == "pred")
     sizes = dims.replace("<=", "").split(",") if dims else []
@@ -242,7 +246,7 @@ def _count_bytes(kind: str, dims: str) -> int:
 
 
 def _count_runs(computations: Computations, entry: str) -> dict[str, int | None]:
-    """Return how often each computation runs, through static loops, or None if unknown."""
+    """Return how often each computation runs, or None where that is not static."""
     runs: dict[str, int | None] = {entry: 1}
     callers: Counter[str] = Counter()
     calls = {name: list(_list_calls(computations, lines)) for name, lines in computations.items()}
@@ -253,7 +257,7 @@ def _count_runs(computations: Computations, entry: str) -> dict[str, int | None]
             left += [called] if called not in reached else []
             reached.add(called)
     left = [entry]
-    while left:  # each computation after all of its callers
+    while left:  # visit each computation after all of its callers
         name = left.pop()
         for called, trips in calls.get(name, ()):
             before, more = runs.get(called, 0), _multiply((runs[name], trips))
@@ -267,6 +271,7 @@ def _count_runs(computations: Computations, entry: str) -> dict[str, int | None]
 def _list_calls(
     computations: Computations, lines: dict[str, HloInstruction]
 ) -> Iterator[tuple[str, int | None]]:
+    """Yield each call in a computation: the name of the callee, and how often it runs."""
     for line in lines.values():
         attributes = line.rest.partition(", metadata={")[0]
         if line.op == "while":
@@ -286,14 +291,14 @@ def _list_calls(
 
 
 class _Item(NamedTuple):
-    """An element of the values that a loop hands on, and what is added to it."""
+    """An element of a loop's carried tuple, plus a constant."""
 
     position: int
     added: int
 
 
 class _Values(NamedTuple):
-    """A computation and the values of its parameters, or of a loop whose values are unknown."""
+    """A computation and its arguments, which are None for a loop whose values are unknown."""
 
     lines: dict[str, HloInstruction]
     arguments: tuple[tuple[_Values, str], ...] | None
@@ -302,7 +307,7 @@ class _Values(NamedTuple):
 def _count_trips(
     computations: Computations, outside: dict[str, HloInstruction], loop: HloInstruction
 ) -> int | None:
-    """Return how often a loop from a constant to a constant runs, or None for others."""
+    """Return the trip count of a loop with constant bounds and step, or None for any other."""
     condition = computations.get(_after(loop.rest, " condition=%"))
     body = computations.get(_after(loop.rest, " body=%"))
     if not condition or not body:
@@ -338,6 +343,7 @@ def _root(lines: dict[str, HloInstruction]) -> HloInstruction:
 def _open_fusion(
     computations: Computations, values: _Values, line: HloInstruction
 ) -> tuple[HloInstruction, _Values]:
+    """Return the root of a fusion, and the values inside it; other instructions unchanged."""
     inside = computations.get(_after(line.rest, " calls=%")) if line.op == "fusion" else None
     if not inside:
         return line, values
@@ -346,23 +352,23 @@ def _open_fusion(
 
 
 class _Evaluation:
-    """Values of instructions, each of which is followed once, however many others use it."""
+    """An evaluator that visits each instruction once, however many others use it."""
 
     def __init__(self, computations: Computations) -> None:
         self._computations = computations
-        # The values themselves are kept too, because otherwise another might get the same id.
+        # The `_Values` are kept as well, because a later one could reuse the id of a freed one.
         self._known: dict[tuple[int, str, int | None], tuple[_Values, int | _Item | None]] = {}
 
     def evaluate(
         self, values: _Values, name: str, index: int | None = None, left: int = _DEPTH
     ) -> int | _Item | None:
-        """Return an integer, an element of a loop's values with what is added, or None.
+        """Return an integer, an element of a loop's tuple plus a constant, or None.
 
-        `index` chooses an element of a tuple.
+        `index` selects an element of a tuple; `left` limits the recursion.
         """
         key = id(values), name, index
         if left and name in values.lines and key not in self._known:
-            self._known[key] = values, None  # a text may lead back here
+            self._known[key] = values, None  # a malformed text may have a cycle
             self._known[key] = values, self._follow(values, name, index, left - 1)
         return self._known[key][1] if key in self._known else None
 
@@ -408,11 +414,12 @@ def _add(left: int | _Item | None, right: int | _Item | None, sign: int) -> int 
 
 
 def _after(text: str, key: str) -> str:
+    """Return the word that follows `key`, up to a comma or space; empty if there is none."""
     return text.partition(key)[2].partition(",")[0].partition(" ")[0].rstrip("}")
 
 
 def split_sections(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each line that begins a section or a computation, with the lines that belong to it."""
+    """Yield the heading of each section or computation, with its lines."""
     heading, start = "", 0
     body: list[str] = []
     while start < len(text):
@@ -429,7 +436,7 @@ def split_sections(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def parse_instruction(text: str) -> HloInstruction | None:
-    """Return the instruction in a line of text, or None for any other text."""
+    """Parse an instruction from a line of text; return None for any other text."""
     name, _, right = text.partition(" = ")
     end = find_closing_bracket(right, 0) if right.startswith("(") else right.find(" ")
     opened = right.find("(", end)
@@ -441,7 +448,7 @@ def parse_instruction(text: str) -> HloInstruction | None:
 
 
 def find_closing_bracket(text: str, start: int) -> int:
-    """Return the position after the bracket that closes the one at `start`; -1 for none."""
+    """Return the position after the bracket that closes the one at `start`, or -1."""
     depth = 0
     for bracket in _BRACKET.finditer(text, start):
         depth += 1 if bracket[0] in "([{" else -1

@@ -1,10 +1,10 @@
-"""Answers for a program that asks which device it runs on while it is lowered for a TPU.
+"""Device queries of a program while it is lowered for a TPU, answered as on that TPU.
 
 A program may branch on `jax.default_backend()`, on the platform or kind of `jax.devices()[0]`, or,
 in a Pallas kernel, on `pltpu.get_tpu_info()`. It is lowered on a CPU, so the true answers would
-select the code that a TPU never runs. JAX has an abstract device for the last kind of question
-since 0.10; the others read attributes of real devices, and the answer depends on the caller: JAX
-itself always gets the truth, because it compiles by it.
+select code that a TPU never runs. JAX 0.10 and later have an abstract device for the Pallas query.
+The others read attributes of real devices, which are patched. The answer depends on the caller,
+because JAX itself needs the true one to compile.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _ANSWERED = (
     "jax._src.pallas",
     "jax._src.tpu_info",
 )
-"""Parts of JAX that programs call for kernels, and that never ask for JAX's own purposes."""
+"""JAX modules that query the device only on behalf of a program's kernels."""
 _T = TypeVar("_T")
 _TRUTH = ("jax", "jaxlib", "tpustarter")
 _MAIN_MEMORY = (None, "device", "unpinned_host")
-"""Kinds of memory that a type does not name."""
+"""Memory kinds that are not part of an array's type."""
 MOST_PLACES = 100
 
 
@@ -41,43 +41,43 @@ class _AnyAttributes(Protocol):
 
 @dataclass(frozen=True)
 class TpuDevice:
-    """The kind and cores of a device of a TPU."""
+    """A TPU device's kind and number of cores."""
 
     kind: str
-    """Its kind in JAX, such as `TPU v5 lite`."""
+    """JAX's `device_kind`, such as `TPU v5 lite`."""
     cores: int
 
 
 @dataclass
 class DeviceQuestions:
-    """The questions a program asked about its device; with `device` None, answered truly."""
+    """A program's queries about its device; if `device` is None, it got true answers."""
 
     device: TpuDevice | None = None
     platform: bool = False
-    """True if the program asked for its platform."""
+    """True if the program queried the backend, or a property of a real device."""
     kind: bool = False
-    """True if it asked for a property that differs between TPUs."""
+    """True if it queried a property that differs between TPUs."""
     places: list[str] = field(default_factory=list[str])
-    """`file:line` of the questions that had a true answer."""
+    """`file:line` of each query that got a true answer."""
 
     def merge(self, other: DeviceQuestions) -> DeviceQuestions:
-        """Return the questions of this program and of another one together."""
+        """Return this program's queries combined with another's, keeping its own `places`."""
         return DeviceQuestions(
             self.device, self.platform or other.platform, self.kind or other.kind, self.places
         )
 
 
 def caches_traces_by_device(jax: ModuleType) -> bool:
-    """Return whether JAX keeps programs traced for an abstract device apart from those traced here.
+    """Return whether JAX's tracing cache distinguishes abstract devices.
 
-    Without that, a program that is also run in this process must get true answers: JAX would run
-    the program that it has traced for a TPU.
+    If it does not, a program that also runs in this process must get true answers. Otherwise JAX
+    would run what it traced for a TPU.
     """
     return hasattr(jax.sharding, "AbstractDevice") and hasattr(jax.sharding, "use_abstract_mesh")
 
 
 def describe_questions(questions: DeviceQuestions) -> list[str]:
-    """Return notes on the questions of a program; none without a question."""
+    """Return notes on a program's device queries; empty if there were none."""
     if not (questions.platform or questions.kind):
         return []
     if questions.device is None:
@@ -90,13 +90,13 @@ def describe_questions(questions: DeviceQuestions) -> list[str]:
 
 
 class PretendedTpu:
-    """Answers programs in the place of JAX while it is open; `asked` collects the questions."""
+    """A context in which JAX answers device queries as on a TPU; `asked` collects them."""
 
     def __init__(self, jax: ModuleType) -> None:
         self._jax = jax
         self.asked = DeviceQuestions()
         self.devices_per_slice: int | None = None
-        """Devices that have the same `slice_index`; None where they have none, as on one slice."""
+        """Devices that share a `slice_index`; None on one slice, whose devices have none."""
         self._patches = contextlib.ExitStack()
 
     def __enter__(self) -> PretendedTpu:  # noqa: PYI034  Python 3.10 has no Self
@@ -122,7 +122,7 @@ class PretendedTpu:
 
     @contextlib.contextmanager
     def answer_for(self, device: TpuDevice | None) -> Generator[DeviceQuestions]:
-        """Answer for a TPU within the block; with None, answer truly and note the questions."""
+        """Answer queries as on a TPU within the block, or truthfully if `device` is None."""
         outer, self.asked = self.asked, DeviceQuestions(device)
         try:
             yield self.asked
@@ -131,7 +131,7 @@ class PretendedTpu:
 
     @contextlib.contextmanager
     def use_abstract_device(self) -> Generator[None]:
-        """Make JAX's abstract device a TPU within the block, in whatever mesh is in force."""
+        """Make JAX's abstract device a TPU within the block, in the current mesh."""
         device, sharding = self.asked.device, self._jax.sharding
         if device is None or not caches_traces_by_device(self._jax):
             yield
@@ -147,9 +147,9 @@ class PretendedTpu:
 
     @contextlib.contextmanager
     def _in_meshes(self, abstract: object) -> Generator[None]:
-        # JAX compares the abstract device of a real mesh with that of the mesh in force.
+        # JAX compares a real mesh's abstract device with that of the current mesh.
         kind = self._jax.sharding.Mesh
-        original: Any = kind.__dict__["abstract_mesh"]  # a descriptor of one of JAX's own kinds
+        original: Any = kind.__dict__["abstract_mesh"]  # a descriptor of a type private to JAX
 
         def abstract_mesh(mesh: object) -> object:
             own = original.__get__(mesh, kind)
@@ -162,9 +162,10 @@ class PretendedTpu:
             kind.abstract_mesh = original
 
     def convert_to_tpu(self, arguments: _T) -> _T:
-        """Return a pytree whose arrays sharded over the mesh in force are types on the TPU.
+        """Return a pytree whose arrays on the current mesh are replaced by types on the TPU.
 
-        With explicit axes a mesh is part of the type, and JAX compares it with the mesh in force.
+        With explicit axes, the mesh is part of an array's type, and JAX compares it with the
+        current mesh.
         """
         sharding = self._jax.sharding
         if not caches_traces_by_device(self._jax) or (mesh := sharding.get_abstract_mesh()).empty:
@@ -179,7 +180,7 @@ class PretendedTpu:
             if mesh != getattr(own.mesh, "abstract_mesh", own.mesh).update(
                 abstract_device=mesh.abstract_device
             ):
-                return value  # of another mesh
+                return value  # on another mesh
             on_tpu = sharding.NamedSharding(mesh, own.spec)
             return self._jax.ShapeDtypeStruct(
                 value.shape,
@@ -191,7 +192,7 @@ class PretendedTpu:
         return self._jax.tree_util.tree_map(one, arguments)
 
     def _find_slice(self, device: Device) -> int:
-        # JAX itself asks for it too, to make a mesh of several slices.
+        # JAX itself reads it too, to build a mesh over several slices.
         if self.devices_per_slice is None:
             raise AttributeError("slice_index")
         return device.id // self.devices_per_slice
@@ -216,7 +217,8 @@ class PretendedTpu:
                 return device.__getattr__(name)
             return original.__get__(device, owner)
 
-        # A class of another kind may refuse: its questions are missed, as those of other libraries.
+        # Some classes reject the attribute. Their queries are missed, as are those of other
+        # libraries.
         with contextlib.suppress(TypeError, AttributeError):
             self._set(owner, name, property(read))
 
@@ -228,7 +230,7 @@ class PretendedTpu:
         return default_backend
 
     def _accepting_tpu(self, original: Callable[..., object]) -> Callable[..., object]:
-        # `jax.devices("tpu")` returns the devices that stand for those of a TPU.
+        # `jax.devices("tpu")` returns the CPU devices that stand in for the TPU's.
         def call(*arguments: object, **named: object) -> object:
             if self.asked.device and "tpu" in (*arguments, *named.values()):
                 arguments = tuple("cpu" if word == "tpu" else word for word in arguments)
@@ -238,7 +240,7 @@ class PretendedTpu:
         return call
 
     def _answers(self, name: str, frame: FrameType) -> bool:
-        # False where JAX asks for its own purposes.
+        # False if the query is JAX's own.
         module = str(frame.f_globals.get("__name__", ""))
         if module.partition(".")[0] in _TRUTH and not module.startswith(_ANSWERED):
             return False
@@ -259,14 +261,14 @@ def _asker() -> FrameType:
 
 
 def _place(frame: FrameType) -> str:
-    # The question may come through a part of JAX.
+    # The query may come through one of JAX's modules.
     while frame.f_back and str(frame.f_globals.get("__name__", "")).startswith(_ANSWERED):
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
 def read_device(fields: TpuFields) -> TpuDevice:
-    """Return the device of a TPU from the fields of a command."""
+    """Return a TPU's device from a command's fields."""
     return TpuDevice(fields["kind"], fields["cores"])
 
 
@@ -276,10 +278,10 @@ def _named_sharding(value: ArrayLike, sharding: ModuleType) -> NamedSharding | N
 
 
 def _abstract_device(sharding: ModuleType, asked: DeviceQuestions, device: TpuDevice) -> object:
-    base: Any = sharding.AbstractDevice  # no class may be derived from one that is not known
+    base: Any = sharding.AbstractDevice  # pyright rejects a base class of unknown type
 
     class Asked(base):
-        """Compares equal to one of the same kind, without reading its attributes."""
+        """An abstract device that records queries of its kind and cores, except JAX's own."""
 
         def __getattribute__(self, name: str) -> object:
             if name in ("device_kind", "num_cores"):

@@ -1,8 +1,8 @@
-"""Arguments whose memory a result could take, and that the program does not donate.
+"""Arguments that a program could donate and does not, though a result could use their memory.
 
 A donated argument and a result of the same shape, type and layout share their memory. The compiler
-lists the pairs that do in the first line of the program's text. What the others would save at most
-is arithmetic; what they save is known once the program has been compiled with them donated.
+lists these pairs in the first line of the program's text. The most that further donations can save
+follows from the sizes. The real saving is known once the program has been compiled with them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tpustarter.probe.rehearse.collectives import find_closing_bracket
 from tpustarter.probe.rehearse.hlo import HloProgram
 
 LEAST_SHARE = 0.05
-"""Share of a program's memory that a saving must have to be worth a hint, ..."""
+"""Least share of the program's memory that a saving must reach to be worth a hint, ..."""
 LEAST_BYTES = 2**20
-"""... and its bytes."""
+"""... and the least number of bytes."""
 _SMALL = 0.01
-"""Share of the saving below which an argument is not named."""
+"""Share of the total saving below which an argument is not named."""
 
 _PAIR = re.compile(r"\{(\d{0,9})[\d, ]{0,99}\}: \((\d{1,9}), \{(\d{0,9})[\d, ]{0,99}\}")
 _DONOR = re.compile(r"\((\d{1,9}), \{(\d{0,9})")
@@ -28,7 +28,7 @@ _ROOT = re.compile(r"[^\W\d]\w*")
 
 
 class DonationFields(TypedDict):
-    """Arguments of a function that could be donated, as `result_fields.Donation`."""
+    """Arguments of a function that could be donated, as in `result_fields.Donation`."""
 
     arguments: list[str]
     most_bytes: int | None
@@ -38,13 +38,13 @@ class DonationFields(TypedDict):
 def find_undonated(
     header: str, program: HloProgram, names: Sequence[str], needed_bytes: int
 ) -> DonationFields | None:
-    """Return the donations possible in a compiled program, or None if they merit no hint.
+    """Return the further donations that a program allows, or None if not worth a hint.
 
     Args:
         header: The first line of the program's text.
-        program: The program.
-        names: The program's names of its arguments, such as `params['w']`.
-        needed_bytes: Memory that the program needs.
+        program: The parsed program.
+        names: The program's argument names, such as `params['w']`.
+        needed_bytes: The memory that the program needs.
     """
     aliases = _section(header, "input_output_alias=")
     pairs = [(int(one[1] or 0), _number(one[2], one[3])) for one in _PAIR.finditer(aliases)]
@@ -69,7 +69,7 @@ def find_undonated(
 
 
 def list_matching(arguments: Sequence[str], results: Sequence[str]) -> list[int]:
-    """Return the numbers of arguments of which each has a result of the same type."""
+    """Return the indices of the arguments that can be paired with a result of the same type."""
     free = Counter(results)
     found: list[int] = []
     for number, kind in enumerate(arguments):
@@ -82,7 +82,7 @@ def list_matching(arguments: Sequence[str], results: Sequence[str]) -> list[int]
 def describe_donated(
     numbers: Iterable[int], names: Sequence[str], needed_bytes: int
 ) -> DonationFields | None:
-    """Return the donation that a program was compiled with, and what it needs then."""
+    """Return the donation that a program was compiled with, and the memory it then needs."""
     saved = dict.fromkeys(numbers, 1)
     fields = _make_fields(saved, names, None)
     return {**fields, "hbm_bytes": needed_bytes} if fields else None
@@ -95,7 +95,7 @@ def _make_fields(
     for number, size in saved.items():
         root = _ROOT.match(names[number]) if number < len(names) else None
         if root is None:
-            return None  # without a name there is no change to advise
+            return None  # without a name, there is nothing to suggest
         roots[root[0]] += size
     least = _SMALL * (total or 0)
     arguments = [root for root, size in roots.items() if size >= least]
@@ -110,5 +110,5 @@ def _section(header: str, key: str) -> str:
 
 
 def _number(argument: str, leaf: str) -> int:
-    # A program with thousands of arguments has one, a tuple of all.
+    # A program with thousands of arguments takes one tuple of them all.
     return int(leaf or argument)

@@ -1,6 +1,6 @@
-"""Functions of the user lowered for a TPU, on CPUs, into the input of the TPU compiler.
+"""The user's functions, lowered for a TPU on CPU devices into the TPU compiler's input.
 
-Runs in the user's Python, with any JAX since 0.6.2, and needs no libtpu there.
+Runs in the user's Python, with JAX 0.6.2 or later and without libtpu.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LoweringJob:
 
 
 def group_by_device_kind(tpus: Mapping[str, TpuFields]) -> dict[TpuDevice, tuple[str, ...]]:
-    """Return the names of TPUs, grouped by the kind of their devices."""
+    """Return the names of TPUs, grouped by device."""
     kinds: dict[TpuDevice, tuple[str, ...]] = {}
     for name, fields in tpus.items():
         device = device_questions.read_device(fields)
@@ -50,23 +50,23 @@ def lower_for_device(
     warn: Callable[[str], None],
     own: Path,
 ) -> tuple[LoweredFields, DeviceQuestions]:
-    """Return the fields of a program lowered for one kind of TPU, and the questions it asked.
+    """Lower a program for one kind of TPU; return its fields and its device queries.
 
     If it could not be lowered, the fields include its `error`.
 
     Args:
-        answers: Answers to the questions of the program.
+        answers: The context that answers the program's device queries.
         job: The function and its arguments.
-        device: The kind of TPU; None where the program needs true answers.
+        device: The TPU's device; None if the program needs true answers.
         path: The file to write.
         warn: Called with warnings before the program is lowered.
-        own: The user's file, whose lines are named.
+        own: The user's file; errors name its lines.
     """
     fields: LoweredFields
     with answers.answer_for(device) as asked:
         try:
             fields = export_to_file(path, job, answers=answers, warn=warn)
-        except Exception as error:  # noqa: BLE001  one that cannot be lowered costs itself
+        except Exception as error:  # noqa: BLE001  an error affects only this program
             lowering_errors.print_user_traceback(error, own)
             fields = {
                 "error": lowering_errors.describe_error(error, own),
@@ -85,12 +85,12 @@ def export_to_file(
     answers: PretendedTpu | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> ExportedFields:
-    """Write a function lowered for a TPU to `path`; return the fields needed to compile it.
+    """Lower a function for a TPU into `path`; return the fields needed to compile it.
 
     Args:
         path: The file to write.
         job: The function and its arguments; shardings over a mesh are kept.
-        answers: Answers to the questions of the program; None for true ones.
+        answers: The context that answers the program's device queries; None for true answers.
         warn: Called with warnings before the program is lowered.
     """
     jax = importlib.import_module("jax")

@@ -1,8 +1,8 @@
-"""Parser of the text of a TPU executable: its arrays, their padding, collectives and dots.
+"""Parser of a TPU executable's HLO text: its arrays, padding, collectives and dots.
 
-The text is the result of `jax.jit(f).lower(...).compile().as_text()`. It may be 100 MB long and it
-may be anything: a line that is not understood is skipped, and nothing here takes more than a few
-passes over a line. The format was seen in jax 0.12.0.1 with libtpu 0.0.50.1.
+The text comes from `jax.jit(f).lower(...).compile().as_text()`. It may be 100 MB long and hold
+anything: a line that is not understood is skipped, and each line is passed over only a few times.
+The format was observed with jax 0.12.0.1 and libtpu 0.0.50.1.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from tpustarter.probe.rehearse.hlo_module import (
 from tpustarter.probe.rehearse.hlo_text import parse_pairs
 
 KERNELS = ("tpu_custom_call",)
-"""Targets of custom calls whose code came with the program: Pallas and Mosaic kernels. Every other
-target seen (X64Combine, AllocateBuffer, Cholesky, ...) is the compiler's own. Source:
+"""Targets of custom calls whose code comes with the program: Pallas and Mosaic kernels. Every other
+target observed (X64Combine, AllocateBuffer, Cholesky, ...) is the compiler's own. Source:
 github.com/jax-ml/jax jax/_src/tpu_custom_call.py (read 2026-11)."""
 
 _PRECISIONS = ("default", "high", "highest")
@@ -53,46 +53,46 @@ class HloValue:
     """An array in the program's memory, on one device."""
 
     name: str
-    """Name of the instruction, with the number of its result where it has several: `fusion{1}`."""
+    """Name of the instruction, with the index of its result if it has several: `fusion{1}`."""
     kind: str
     """`argument`, `output` or `temporary`."""
     shape: str
     layout: str
     """The compiler's notation, such as `{0,1:T(8,128)}`."""
     asked_bytes: int
-    """Elements times the bits of one, in whole bytes."""
+    """Size without padding: elements times bits per element, in whole bytes."""
     laid_out_bytes: int
-    """The same with the padding of its tiles."""
+    """Size with the padding of its tiles."""
     op: str
-    """The operation of the source program, such as `jit(step)/dot_general`; empty is unknown."""
+    """Operation of the source program, such as `jit(step)/dot_general`; empty if unknown."""
     source: str
-    """File and line of that operation, such as `train.py:12`; empty is unknown."""
+    """The operation's file and line, such as `train.py:12`; empty if unknown."""
 
 
 @dataclass(frozen=True)
 class CollectiveGroup:
-    """Collectives of one kind and one origin."""
+    """Collectives of the same kind and origin."""
 
     op: str
     count: int
-    """Number of instructions; one in the body of a loop counts once."""
+    """Number of instructions; one in a loop body counts once."""
     bytes: int
-    """Laid out results on one device, of all `count`."""
+    """Size of all their results on one device, with padding."""
     op_name: str
     source: str
     runs: int | None
-    """Number of times that they run in all; None where a loop has no static count."""
+    """Total number of runs; None in a branch or a loop without a static trip count."""
     group_size: int | None
-    """Devices that exchange with each other, or slices if `link` is `dcn`; None is unknown."""
+    """Number of devices in a group, or of slices if `link` is `dcn`; None if unknown."""
     link: str
     """`ici` within a slice, or `dcn` between slices."""
     received_bytes: int | None
-    """Bytes that one device receives at least in all runs; None where that is unknown."""
+    """Fewest bytes that one device receives in all runs; None if unknown."""
 
 
 @dataclass(frozen=True)
 class Dot:
-    """Matrix products and convolutions of the same types."""
+    """Matrix products and convolutions with the same types."""
 
     left: str
     right: str
@@ -110,16 +110,15 @@ class HloProgram:
     arguments: tuple[HloValue, ...]
     outputs: tuple[HloValue, ...]
     values: tuple[HloValue, ...]
-    """The biggest temporaries in HBM, biggest first."""
+    """The largest temporaries in HBM, largest first."""
     collectives: tuple[CollectiveGroup, ...]
-    """Collectives, those with most bytes first."""
+    """Groups of collectives, those with most bytes first."""
     dots: tuple[Dot, ...]
     loops: int
     kernels: tuple[str, ...]
-    """Targets of the custom calls that are hand-written kernels, each once."""
+    """Custom-call targets of hand-written kernels, without duplicates."""
     complete: bool = False
-    """True if the text was complete: something missing from a truncated text may still be in the
-    program."""
+    """True if the text is complete; what a truncated text lacks may still be in the program."""
 
 
 def parse_program(text: str, largest: int = 8) -> HloProgram:
@@ -218,7 +217,7 @@ def _dots(computations: Iterable[HloComputation]) -> tuple[Dot, ...]:
 
 
 def _kernel(line: HloInstruction) -> str:
-    # Kernels the compiler adds on its own carry a bare name, such as `online-softmax`.
+    # Kernels that the compiler adds have a bare name, such as `online-softmax`.
     target = line.rest.partition('custom_call_target="')[2].partition('"')[0]
     if line.op != "custom-call" or target not in KERNELS:
         return ""

@@ -1,4 +1,4 @@
-"""The arrays of a TPU executable with memory of their own, and the arrays that share it."""
+"""The arrays of a TPU executable that own memory, and those that share it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tpustarter.probe.rehearse.hlo_module import (
 from tpustarter.probe.rehearse.hlo_text import parse_integers, parse_memory_space
 
 PASSED_ON = frozenset({"bitcast", "opt-barrier", "while"})
-"""Instructions whose result is their first operand's memory."""
+"""Instructions whose result reuses their first operand's memory."""
 
 NO_MEMORY = PASSED_ON | {"get-tuple-element", "parameter", "recv", "send", "tuple"}
-"""Instructions whose result is in the memory of another one. So are halves called `-start` and
-`-update`: their `-done` has the result."""
+"""Instructions whose result is in another instruction's memory. The same holds for `-start` and
+`-update` instructions, because the matching `-done` has the result."""
 
 _STEPS = 16
-"""Instructions through which the memory of a result is followed at most."""
+"""Most instructions through which a result's memory is followed."""
 
-# Linear, as those of `hlo_module`.
+# These run in linear time, as those of `hlo_module` do.
 _CALLS = re.compile(r"\b(?:body|calls|condition|(?:true|false)_computation|to_apply)=%([\w.-]+)")
 _RUNS = re.compile(r"\b(?:body|condition|(?:true|false)_computation|to_apply)=%([\w.-]+)")
 _ALIAS = re.compile(r"(?:, )?\{(\d*)(?:,[^{}]*)?\}: \((\d+), \{[^{}]*\}\)")
@@ -35,7 +35,8 @@ _GROUP = re.compile(r'"indices":\[([^\[\]]*)\]')
 def temporary_arrays(computation: HloComputation) -> Iterator[HloArray]:
     """Yield the arrays in HBM that exist only while a computation runs.
 
-    Its root is written where the caller wants it: in a loop, where the loop began.
+    The root's result is left out, because it is written to the caller's memory. In a loop, that is
+    the memory of the initial values.
     """
     owned = {(array.line.name, array.leaf) for array in results_with_owners(computation)}
     for line in computation.lines.values():
@@ -50,8 +51,8 @@ def temporary_arrays(computation: HloComputation) -> Iterator[HloArray]:
 
 
 def _aliases(line: HloInstruction) -> dict[int, int]:
-    # Number of a result to number of the operand whose memory it is in. The compiler's own settings
-    # number the results after the operands.
+    # A result's index to the index of the operand whose memory it uses. In the compiler's
+    # `aliasing_operands`, results are numbered after the operands.
     count = line.operands.count("%")
     aliases: dict[int, int] = {}
     start = line.rest.rfind('"aliasing_operands":')
@@ -67,7 +68,7 @@ def _aliases(line: HloInstruction) -> dict[int, int]:
 
 
 def list_called_computations(line: HloInstruction) -> set[str]:
-    """Return the computations that an instruction names, including those it is made of."""
+    """Return the names of the computations that an instruction calls or consists of."""
     attributes = line.rest.partition(", metadata={")[0]
     return {*_CALLS.findall(attributes), *_branches(attributes)}
 
@@ -79,7 +80,7 @@ def _branches(attributes: str) -> list[str]:
 def list_run_computations(
     entry: HloComputation, others: Mapping[str, HloComputation]
 ) -> list[HloComputation]:
-    """Return the computations that are not part of one instruction, beginning with the entry."""
+    """Return the entry and the computations reached by its loops, branches and calls."""
     running = [entry]
     visited: set[str] = set()
     for computation in running:
@@ -94,7 +95,7 @@ def list_run_computations(
 
 
 def entry_shapes(header: str) -> tuple[str, str]:
-    """Return the shapes of the arguments and of the results, from the first line of a module."""
+    """Return the shapes of a program's arguments and results, from a module's first line."""
     _, _, layout = header.partition("entry_computation_layout=")
     layout = layout[: max(find_closing_bracket(layout, 0), 0)]
     end = max(find_closing_bracket(layout, layout.find("(")), 0)
@@ -102,7 +103,7 @@ def entry_shapes(header: str) -> tuple[str, str]:
 
 
 def list_arguments(entry: HloComputation, text: str) -> Iterator[HloArray]:
-    """Yield the arguments; a program with thousands of them has one, a tuple of all."""
+    """Yield a program's arguments, also those of a program that takes them as one tuple."""
     lines = entry.lines.values()
     parameters = {line.operands: line for line in lines if line.op == "parameter"}
     first = parameters.get("0", NOTHING)
@@ -114,7 +115,7 @@ def list_arguments(entry: HloComputation, text: str) -> Iterator[HloArray]:
 
 
 def results_with_owners(computation: HloComputation, text: str = "") -> Iterator[HloArray]:
-    """Yield the results of a computation, each with the instruction whose memory it is in."""
+    """Yield a computation's results, each with the instruction whose memory it uses."""
     cache: dict[str, tuple[list[str], dict[int, int]]] = {}
     for array in parse_arrays(computation.root, text or computation.root.shape):
         line, leaf = array.line, array.leaf

@@ -1,4 +1,4 @@
-"""The structure of the text of a TPU executable: computations, arrays, and source lines."""
+"""The structure of a TPU executable's text: computations, arrays and source lines."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ KEYS = {
     "FileLocations": "file_location_id",
     "FileNames": "file_name_id",
 }
-"""Tables that lead from an instruction to a line of a file, each with the key of its rows."""
+"""Tables that lead from an instruction to its source line, with the field that refers to a row."""
 
-# These are linear: a repeat ends at a character it cannot match, and none begins in the middle
-# of such a run.
+# These run in linear time: no repeat can match the character that ends it, and no match begins in
+# the middle of such a run.
 _ARRAY = re.compile(r"(?<!\w)\w+\[[^\[\]]*\](?:\{[^{}]*\})?")
 NAME = re.compile(r"%([^\s,(){}]+)")
 
 
 class HloArray(NamedTuple):
-    """One array of an instruction's result, by its number among them."""
+    """One array of an instruction's result; `leaf` is its index in that result."""
 
     line: HloInstruction
     leaf: int
@@ -33,7 +33,7 @@ class HloArray(NamedTuple):
 
 
 class HloComputation(NamedTuple):
-    """Instructions by name, the root last; without one, the last is used as the root."""
+    """Instructions by name, the root last; without a marked root, the last one is used."""
 
     lines: dict[str, HloInstruction]
     root: HloInstruction
@@ -44,20 +44,20 @@ Tables = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
 def parse_computation(body: Iterable[str]) -> HloComputation:
-    """Return the computation that consists of these lines."""
+    """Parse a computation from its lines."""
     lines = parse_lines(body)
     return HloComputation(lines, next(reversed(lines.values()), NOTHING))
 
 
 def parse_arrays(line: HloInstruction, text: str) -> Iterator[HloArray]:
-    """Yield the arrays of a shape, as results of an instruction."""
+    """Yield the arrays in a shape, as results of an instruction."""
     for leaf, match in enumerate(_ARRAY.finditer(text)):
         if (size := measure_shape(match[0])) is not None:
             yield HloArray(line, leaf, match[0], *size)
 
 
 def find_source_line(rest: str, tables: Tables) -> tuple[str, str]:
-    """Return the operation and the `file:line` that an instruction was made from."""
+    """Return the source operation and the `file:line` of an instruction."""
     fields = parse_pairs(rest.partition(", metadata={")[2])
     for section, key in KEYS.items():
         fields |= tables.get(section, {}).get(fields.get(key, ""), {})

@@ -1,6 +1,6 @@
-"""The notation of HLO text: shapes, the layouts of arrays, and pairs of keys and values.
+"""The notation of HLO text: shapes, array layouts and key-value pairs.
 
-Nothing here raises, and nothing takes more than a few passes over a line, whatever it holds.
+No function raises or makes more than a few passes over a line, whatever it holds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 _LIMIT = 16
 """Most dimensions and tiles that are parsed."""
 
-# Each of these is linear: a repeat ends at a character it cannot match.
+# These run in linear time: no repeat can match the character that ends it.
 _TYPE = re.compile(r"(?:bf|[sufc])(\d{1,3})(?:e\d\w*)?")
 _PROPERTY = re.compile(r"([A-Z]?)\(([^()]*)\)")
 _SPACE = re.compile(r"S\((\d{1,9})\)")
@@ -19,7 +19,7 @@ _PAIR = re.compile(r' ?(?:(\w+)=)?(?:"([^"\\]*(?:\\.[^"\\]*)*)"|(\d+)|\{[^{}]*\}
 
 
 def parse_pairs(text: str) -> dict[str, str]:
-    """Return the pairs `key=1 key="text"` at the beginning of a text; a key may be missing."""
+    """Parse the pairs at the start of a text, `key=1 key="text"`; a key may be missing."""
     values: dict[str, str] = {}
     match = _PAIR.match(text)
     while match:
@@ -29,10 +29,10 @@ def parse_pairs(text: str) -> dict[str, str]:
 
 
 def measure_shape(shape_and_layout: str) -> tuple[int, int] | None:
-    """Return the bytes asked for and the bytes laid out, or None for an unknown layout.
+    """Return a shape's bytes without and with padding, or None for an unknown layout.
 
-    A layout lists the dimensions from the fastest changing one on. Its first tile splits the
-    fastest dimensions, filling up the last tile of each; a further tile splits the one before.
+    A layout lists the dimensions from minor to major. The first tile splits the most minor
+    dimensions and pads each to a multiple of the tile. Each further tile splits the one before it.
     """
     kind, _, rest = shape_and_layout.partition("[")
     dims_text, closed, layout = rest.partition("]")
@@ -58,7 +58,7 @@ def measure_shape(shape_and_layout: str) -> tuple[int, int] | None:
 
 
 def parse_memory_space(layout: str) -> int:
-    """Return the number of the memory space in a layout, as in `S(1)`; 0 is HBM."""
+    """Return the number of a layout's memory space, such as 1 for `S(1)`; 0 is HBM."""
     match = _SPACE.search(layout)
     return int(match[1]) if match else 0
 
@@ -72,8 +72,8 @@ def parse_integers(text: str) -> list[int] | None:
 
 
 def _layout(text: str, rank: int) -> tuple[list[int], list[list[int]], int] | None:
-    # The order of the dimensions, the tiles, and the bits of an element, where 0 stands for its
-    # own.
+    # The order of the dimensions, the tiles, and the bits stored per element, where 0 stands for
+    # the type's own.
     if not text:
         return list(range(rank))[::-1], [], 0
     order_text, _, rest = text[1:-1].partition(":")

@@ -1,4 +1,4 @@
-"""The parts of JAX's objects that a rehearsal reads, as every JAX from 0.6.2 to 0.12 has them."""
+"""Protocols of the JAX objects that a rehearsal reads, valid for JAX 0.6.2 to 0.12."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class ArrayLike(Protocol):
-    """An array, or the type of one, of JAX or NumPy."""
+    """An array of JAX or NumPy, or the type of one."""
 
     @property
     def shape(self) -> Sequence[int]:
@@ -25,30 +25,30 @@ class Device(Protocol):
 
     @property
     def id(self) -> int:
-        """Its number among all devices."""
+        """Its index among all devices."""
         ...
 
     @property
     def process_index(self) -> int:
-        """The number of its host."""
+        """The index of its host."""
         ...
 
     @property
     def client(self) -> DeviceClient:
-        """The part of the runtime that it belongs to."""
+        """The runtime client that it belongs to."""
         ...
 
 
 class DeviceClient(Protocol):
-    """The part of the runtime that compiles for its devices."""
+    """The runtime client that compiles for its devices."""
 
     def compile(self, module: object, devices: object, options: object, /) -> Executable:
-        """Compile a module of MLIR."""
+        """Compile an MLIR module."""
         ...
 
 
 class MemoryStats(Protocol):
-    """The compiler's account of the memory of a program, in bytes on one device."""
+    """The compiler's figures for a program's memory, in bytes on one device."""
 
     argument_size_in_bytes: int
     output_size_in_bytes: int
@@ -61,7 +61,7 @@ class HloText(Protocol):
     """An optimised program."""
 
     def to_string(self) -> str:
-        """Return it as HLO text."""
+        """Return the program as HLO text."""
         ...
 
 
@@ -69,15 +69,15 @@ class Executable(Protocol):
     """A compiled program."""
 
     def get_compiled_memory_stats(self) -> MemoryStats:
-        """Return the memory that it needs."""
+        """Return the memory that the program needs."""
         ...
 
     def hlo_modules(self) -> Sequence[HloText]:
-        """Return its programs, of which there is one."""
+        """Return its HLO modules, of which there is one."""
         ...
 
     def cost_analysis(self) -> Mapping[str, float] | None:
-        """Return the compiler's figures for its cost."""
+        """Return the compiler's cost estimates."""
         ...
 
 
@@ -91,11 +91,11 @@ class Traced(Protocol):
 
     @property
     def args_info(self) -> object:
-        """A pytree that says for each argument whether it is donated."""
+        """A pytree with the donation status of each argument."""
         ...
 
     def lower(self) -> Lowered:
-        """Lower the program for the device of its arguments."""
+        """Lower the program for its arguments' devices."""
         ...
 
 
@@ -108,7 +108,7 @@ class Compiled(Protocol):
         ...
 
     def runtime_executable(self) -> Executable:
-        """Return the runtime's program."""
+        """Return the runtime's executable."""
         ...
 
 
@@ -124,15 +124,15 @@ class Lowered(Protocol):
         ...
 
     def compiler_ir(self, dialect: str) -> object:
-        """Return the program as a module of MLIR."""
+        """Return the program as an MLIR module."""
         ...
 
 
 class DeviceMesh(Protocol):
-    """A mesh of devices, or the abstract form of one."""
+    """A mesh of devices, concrete or abstract."""
 
     def update(self, *, abstract_device: object) -> object:
-        """Return an abstract mesh for another device."""
+        """Return an abstract mesh with another abstract device."""
         ...
 
 
@@ -141,12 +141,12 @@ class NamedSharding(Protocol):
 
     @property
     def mesh(self) -> DeviceMesh:
-        """The mesh, which may be an abstract one."""
+        """The mesh, concrete or abstract."""
         ...
 
     @property
     def spec(self) -> object:
-        """The axes of the mesh for each axis of the array."""
+        """The mesh axes over which each axis of the array is sharded."""
         ...
 
     @property
@@ -156,28 +156,28 @@ class NamedSharding(Protocol):
 
 
 class JaxArray(ArrayLike, Protocol):
-    """An array of JAX."""
+    """A JAX array."""
 
     def is_deleted(self) -> bool:
-        """Return whether its memory was given away."""
+        """Return whether its memory was freed or donated."""
         ...
 
 
 class JaxFunction(Protocol):
-    """A function of `jax.jit`, or of a library's own `jit` that makes one."""
+    """A function made by `jax.jit`, or by a library's own `jit`."""
 
     def __call__(self, *arguments: object, **named: object) -> object:
         """Call the function."""
         ...
 
     def trace(self, *arguments: object, **named: object) -> Traced:
-        """Trace the function with arguments, or their types."""
+        """Trace the function with arguments or their types."""
         ...
 
     def lower(self, *arguments: object, **named: object) -> Lowered:
-        """Lower the function with arguments, or their types."""
+        """Lower the function with arguments or their types."""
         ...
 
 
 ListedProgram = tuple[str, Callable[..., object], Sequence[object]]
-"""Name, function and arguments of a program."""
+"""A program's name, function and arguments."""

@@ -13,7 +13,7 @@ from typing import TypeGuard
 from tpustarter.probe.rehearse.jax_types import ArrayLike, JaxFunction
 
 _NARROWED = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
-"""The types that JAX makes of types of 64 bits, unless `jax_enable_x64` is on."""
+"""The 32-bit types to which JAX narrows 64-bit types, unless `jax_enable_x64` is on."""
 _NUMBERS = (bool, int, float, complex)
 DONATES = "what it donates is not seen here: the memory of its arguments is counted in full"
 
@@ -26,10 +26,10 @@ def make_jitted(
 ) -> tuple[JaxFunction, Sequence[object], Mapping[str, object], list[str]]:
     """Return a jitted function, its arguments by position and by name, and notes on it.
 
-    A function of `jax.jit` is taken unchanged. A library may have a `jit` of its own that takes
-    arguments other than arrays, as Equinox's `filter_jit` does: such a function is traced with all
-    other arguments held fixed, and returns the arrays of its result. So is a plain function, whose
-    Python numbers count as arrays, as they do for JAX.
+    A function made by `jax.jit` is returned unchanged. A library's own `jit` may take arguments
+    that are not arrays, as Equinox's `filter_jit` does. Such a function is traced with all other
+    arguments fixed, and returns only the arrays of its result. So is a plain function, whose Python
+    numbers count as arrays, as they do in JAX.
     """
     from_library = is_jitted(function)
     if type(function).__name__ == "PjitFunction" and from_library:
@@ -59,7 +59,7 @@ def make_jitted(
 
 
 def has_named_arguments(function: Callable[..., object], jitted: JaxFunction) -> bool:
-    """Return whether `jax.jit` can donate the arguments by the names that the program has."""
+    """Return whether `jax.jit` can donate arguments by the names in the program."""
     if jitted is not function and getattr(jitted, "__wrapped__", None) is not function:
         return False
     with contextlib.suppress(TypeError, ValueError):  # not every callable has a signature
@@ -69,7 +69,7 @@ def has_named_arguments(function: Callable[..., object], jitted: JaxFunction) ->
 
 
 def is_jitted(function: object) -> TypeGuard[JaxFunction]:
-    """Return whether a function was made by `jax.jit`, or by the `jit` of a library."""
+    """Return whether a function was made by `jax.jit` or by a library's `jit`."""
     return hasattr(function, "lower")
 
 
@@ -79,7 +79,7 @@ def is_array(value: object) -> TypeGuard[ArrayLike]:
 
 
 def format_type(value: ArrayLike) -> str:
-    """Return an array's type as HLO writes it: `f32[8,128]`.
+    """Return an array's type in HLO notation: `f32[8,128]`.
 
     A type that JAX narrows to 32 bits is named as it is compiled: NumPy's `int64` is `s32`.
     """
@@ -91,7 +91,7 @@ def format_type(value: ArrayLike) -> str:
 
 
 def format_kind(kind: object) -> str:
-    """Return the type of an array's elements as HLO writes it: `bf16` for `bfloat16`."""
+    """Return an element type in HLO notation: `bf16` for `bfloat16`."""
     return re.sub(r"^(bfloat|float|int|uint|complex)(?=\d)", _abbreviation, str(kind))
 
 

@@ -1,4 +1,4 @@
-"""Errors during lowering: whether one is the user's or a refusal of JAX, and its text."""
+"""Errors raised during lowering: their text, and which of them are JAX's refusals."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tpustarter.probe.finding import error_message, missing_module_fields, short
 
 CALLS_BACK = "it calls back into Python (`jax.debug.print` or a callback), which is not lowered"
 MOST_TRACEBACK = 6000
-"""Most characters of a traceback that are sent."""
+"""Longest traceback that is sent, in characters."""
 _JAX = ("jax", "jaxlib")
 _TPU_LOWERING = "/jax/_src/pallas/mosaic/"
-"""Where JAX turns kernels into code for a TPU, and refuses what a TPU cannot do."""
+"""JAX's folder of code that lowers kernels for a TPU, and refuses what a TPU cannot do."""
 
 
 class RequestError(Exception):
-    """Raised where the request cannot be met here, whatever the user's code does."""
+    """A request that cannot be met in this Python, whatever the user's code does."""
 
     def __init__(self, text: str, **facts: str | bool) -> None:
-        """Keep the text, and what is in the way as fields of the `end` event.
+        """Store the text, and the obstacle as fields of the `end` event.
 
         Args:
             text: The reason, for people.
-            facts: `missing_lowerer`, a library to install, or `narrows`, where JAX would silently
+            facts: `missing_lowerer`, a library to install, or `narrows`, True if JAX would silently
                 make a type half as wide.
         """
         super().__init__(text)
@@ -36,7 +36,7 @@ class RequestError(Exception):
 
 @contextlib.contextmanager
 def show_whole_tracebacks(jax: ModuleType) -> Generator[None]:
-    """Keep JAX's own lines in tracebacks within the block, because they show who raised."""
+    """Keep JAX's own frames in tracebacks within the block, to see which code raised."""
     before = jax.config.jax_traceback_filtering
     jax.config.update("jax_traceback_filtering", "off")
     try:
@@ -48,8 +48,8 @@ def show_whole_tracebacks(jax: ModuleType) -> Generator[None]:
 def is_refusal(error: BaseException) -> bool:
     """Return whether an error is JAX's refusal to lower something for a TPU.
 
-    The type alone does not show it: a program may raise NotImplementedError as well. The traceback
-    has to be whole.
+    The type alone is not enough, because a program may raise NotImplementedError too. The traceback
+    must be unfiltered.
     """
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
@@ -75,7 +75,7 @@ def make_end_fields(error: BaseException, path: Path, more: str = "") -> dict[st
 
 
 def find_error_place(error: BaseException, path: Path) -> str:
-    """Return the last line of the user's file that an error came through: `train.py:12`, or ""."""
+    """Return the last line of the user's file in an error's traceback: `train.py:12`, or ""."""
     if isinstance(error, RequestError):
         return ""
     if isinstance(error, SyntaxError) and error.filename == str(path):
@@ -108,7 +108,7 @@ def describe_error(error: BaseException, path: Path) -> str:
 
 
 def print_user_traceback(error: BaseException, path: Path) -> None:
-    """Print a traceback to stderr, from the user's file on if it leads through that."""
+    """Print a traceback to stderr, starting at the user's file if it leads through that."""
     frames = error.__traceback__
     while frames and frames.tb_frame.f_code.co_filename != str(path):
         frames = frames.tb_next
@@ -117,14 +117,14 @@ def print_user_traceback(error: BaseException, path: Path) -> None:
 
 
 def format_user_traceback(error: BaseException, path: Path) -> str:
-    """Return a traceback from the user's file on, without the lines of JAX; a long one's end."""
+    """Return a traceback from the user's file on, without JAX's frames, or its end if long."""
     told = traceback.TracebackException.from_exception(error)
     files = [frame.filename for frame in told.stack]
     first = files.index(str(path)) if str(path) in files else 0
     own = [frame for frame in told.stack[first:] if not _is_jax(Path(frame.filename))]
     told.stack = traceback.StackSummary.from_list(own)
     text = "".join(told.format(chain=False))
-    # From a whole line on, because half a secret would not be recognised.
+    # Begins at a whole line, because half a secret would not be redacted.
     return text if len(text) <= MOST_TRACEBACK else text[-MOST_TRACEBACK:].partition("\n")[2]
 
 

@@ -1,8 +1,8 @@
-"""A watch on the memory that the processes of a run hold, and the choice of the group to end.
+"""Enforcement of the memory limit: the memory that a run's processes hold, and which group ends.
 
-A limit on the address space (`RLIMIT_AS`) would not do, because libtpu reserves far more than it
-uses. So the supervisor reads resident memory from time to time. Pages of files are left out,
-because the kernel takes them back when memory is short.
+A limit on the address space (`RLIMIT_AS`) would not work, because libtpu reserves far more than it
+uses. So the supervisor samples resident memory. File-backed pages are left out, because the kernel
+reclaims them when memory is short.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import os
 from collections.abc import Iterator
 
 LIMIT = "TPUSTARTER_MEMORY_LIMIT_BYTES"
-"""Variable with the limit in bytes for all processes of a run together; without it, no limit."""
+"""Environment variable with the limit in bytes for all of a run's processes; unset for no limit."""
 TICK_S = 0.2
 
 
 def read_limit_bytes() -> int | None:
-    """Return the limit of this run in bytes, or None without one, or if memory can't be watched."""
+    """Return this run's limit in bytes, or None if it is unset or memory can't be measured."""
     text = os.environ.get(LIMIT, "")
     return int(text) if text.isdigit() and os.path.exists("/proc/self/status") else None  # noqa: PTH110
 
 
 def measure_excess(child: int, limit: int) -> dict[str, int] | None:
-    """Return the child's resident memory and the limit, in bytes, or None while it need not end.
+    """Return the child's resident memory and the limit, in bytes, or None if it may go on.
 
-    All processes of the run count: the groups of this supervisor and of its siblings. The largest
-    group ends; the others are measured again when it has given its memory back.
+    All processes of the run count: the groups of this supervisor and of its siblings. Only the
+    largest group ends; the others are measured again once it has freed its memory.
     """
     groups = _group_sizes()
     own = groups.get(child, 0)
@@ -52,7 +52,7 @@ def _lists_children() -> bool:
 
 
 def _descendants(pid: int) -> Iterator[tuple[int, int, int]]:
-    # A machine may have thousands of processes, and this is asked five times a second.
+    # A machine may have thousands of processes, and this runs five times a second.
     try:
         threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208  no pathlib in the supervisor
     except OSError:  # it has ended
@@ -65,20 +65,20 @@ def _descendants(pid: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _all_processes() -> Iterator[tuple[int, int, int]]:
-    # For a kernel that does not list children.
+    # For kernels without `/proc/PID/task/TID/children`.
     for name in os.listdir("/proc"):  # noqa: PTH208  no pathlib in the supervisor
         if name.isdigit() and (fields := _read_stat(name)):
             yield fields
 
 
 def _read_stat(pid: str) -> tuple[int, int, int] | None:
-    # Number, parent and group. The name in brackets may hold anything, blanks and brackets too.
+    # PID, parent and group. The name in parentheses may itself contain spaces and parentheses.
     fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     return (int(pid), int(fields[1]), int(fields[2])) if len(fields) > 2 else None
 
 
 def _resident_bytes(pid: int) -> int:
-    # Without pages of files; an old kernel has only the sum.
+    # Without file-backed pages; an old kernel reports only the sum.
     values: dict[bytes, int] = {}
     for line in _read(f"/proc/{pid}/status").splitlines():
         name, _, value = line.partition(b":")

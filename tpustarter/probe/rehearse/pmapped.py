@@ -1,7 +1,7 @@
-"""Functions of `jax.pmap` as jitted programs of several devices, whose arguments are sharded.
+"""Functions of `jax.pmap`, as jitted programs with sharded arguments.
 
-Since JAX 0.8 `pmap` is a `shard_map` that is jitted, so `jax.jit` of its function is the same
-program with shardings that can be given. Before that it had a runtime of its own.
+Since JAX 0.8, `pmap` is a jitted `shard_map`, so `jax.jit` of its function is the same program with
+explicit shardings. Before that, it had its own runtime.
 Source: https://docs.jax.dev/en/latest/migrate_pmap.html (read 2026-11)
 """
 
@@ -17,25 +17,25 @@ from tpustarter.probe.rehearse.jax_types import ArrayLike, JaxFunction
 
 _T = TypeVar("_T")
 PmapOptions = Mapping[str, Any]
-"""The options of `jax.pmap`, which JAX judges."""
+"""The options of `jax.pmap`, which JAX validates."""
 SINCE = (0, 8)
-"""The first JAX whose `pmap` can be lowered for a TPU here."""
+"""The first JAX version whose `pmap` can be lowered for a TPU."""
 TOO_OLD = "only the `pmap` of JAX 0.8 and later can be rehearsed, because it is a `shard_map` there"
 _AXIS = "pmap"
 
 
 class PmappedFunction:
-    """A function of `jax.pmap`, and the jitted program that stands for it."""
+    """A function of `jax.pmap`, and its equivalent jitted program."""
 
     def __init__(
         self, jit: Callable[..., JaxFunction], mapped: JaxFunction, options: PmapOptions
     ) -> None:
-        """Keep the function.
+        """Store the function.
 
         Args:
-            jit: The `jax.jit` of JAX itself.
+            jit: The original `jax.jit`.
             mapped: The result of `jax.pmap`.
-            options: The options that it was given.
+            options: The options passed to `jax.pmap`.
         """
         self._jax = importlib.import_module("jax")
         self._jit, self._mapped, self._options = jit, mapped, options
@@ -43,7 +43,7 @@ class PmappedFunction:
         self._static = (static,) if isinstance(static, int) else tuple(static)
 
     def make_job(self, arguments: tuple[object, ...], named: dict[str, object]) -> LoweringJob:
-        """Return the jitted program, and the types of its arguments with their shardings.
+        """Return the jitted program, with the types and shardings of its arguments.
 
         Raises:
             NotImplementedError: JAX is too old.
@@ -84,7 +84,7 @@ class PmappedFunction:
         sharding = self._jax.sharding
 
         def one(axis: int | None, leaf: ArrayLike) -> object:
-            if not hasattr(leaf, "shape"):  # a Python number, which is the same on each device
+            if not hasattr(leaf, "shape"):  # a Python number, which is replicated
                 return leaf
             spec = () if axis is None else (*[None] * (axis % len(leaf.shape)), _AXIS)
             placed = sharding.NamedSharding(mesh, sharding.PartitionSpec(*spec))
@@ -95,7 +95,7 @@ class PmappedFunction:
     def _map(
         self, function: Callable[[int | None, ArrayLike], object], axis: object, argument: _T
     ) -> _T:
-        # `in_axes` may be a tree whose leaves stand for whole parts of the argument.
+        # `in_axes` may be a pytree prefix, whose leaves apply to whole subtrees of the argument.
         tree_map = self._jax.tree_util.tree_map
 
         def inner(axis: int | None, part: object) -> object:

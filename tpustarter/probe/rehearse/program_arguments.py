@@ -1,8 +1,9 @@
-"""The arguments of a rehearsed function as they are typed: arrays, and values that a file makes.
+"""The arguments of a rehearsed function, as typed: arrays, and values that the user's file makes.
 
-An array is its type and shape, `f32[8,128]`. A value is a Python literal, a name of the user's
-file, or a call of one of its functions, such as `init(u32[2])`; `name=` before it gives it by name,
-and `*` spreads several arguments. A call is traced by `jax.eval_shape`, so it computes nothing.
+An array is its type and shape, `f32[8,128]`. A value is a Python literal, a name in the user's
+file, or a call of one of its functions, such as `init(u32[2])`. A prefix `name=` makes it a keyword
+argument, and `*` unpacks it into several. A call is traced by `jax.eval_shape`, so it computes
+nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 UsersValue = Any
-"""A value of the user's file, or one that is made with it."""
+"""A value of the user's file, or one computed from it."""
 TYPES = {
     "f32": "float32",
     "bf16": "bfloat16",
@@ -45,38 +46,38 @@ TYPES = {
     "f8e5m2": "float8_e5m2",
     "f8e4m3b11fnuz": "float8_e4m3b11fnuz",
 }
-"""Short names of types as HLO writes them (and `i8` for `s8`), with NumPy's names."""
+"""NumPy's names of types, by their short names in HLO (and `i8` for `s8`)."""
 _NAMES = {**TYPES, **{name: name for name in TYPES.values()}}
 _SCALAR = re.compile(rf"\b({'|'.join(_NAMES)})\[\s*\]")
 _LARGEST = 2**31 - 1
-"""The largest dimension XLA takes."""
+"""The largest dimension that XLA accepts."""
 _MOST_TEXT = 1000
 
 
 @dataclass(frozen=True)
 class WrittenArgument:
-    """An argument that is more than an array: a literal, a name of the file, or a call."""
+    """An argument that is not one array: a literal, a name of the user's file, or a call."""
 
     text: str
     value: ast.expr
     by_name: str = ""
-    """The parameter, where it is given by name."""
+    """The parameter, for a keyword argument."""
     spread: bool = False
-    """True if the value holds several arguments."""
+    """True if the value is unpacked into several arguments."""
 
     @property
     def file_name(self) -> str:
-        """The name that the file has to define, or an empty text for a literal or an array."""
+        """The name that the user's file must define; empty for a literal or an array."""
         inner = self.value.func if isinstance(self.value, ast.Call) else self.value
         return _dotted(inner).partition(".")[0]
 
 
 def parse_written(text: str) -> WrittenArgument | None:
-    """Return a typed argument, or None if it is neither a value nor a call."""
+    """Parse a typed argument; return None if it is neither a value nor a call."""
     typed = text.strip()
     if not typed or len(typed) > _MOST_TEXT or typed in _NAMES:
         return None
-    readable = _SCALAR.sub(r"\1[()]", typed)  # Python has no empty index
+    readable = _SCALAR.sub(r"\1[()]", typed)  # Python allows no empty index
     try:
         call = ast.parse(f"_({readable}\n)", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -92,7 +93,7 @@ def parse_written(text: str) -> WrittenArgument | None:
     (value,) = call.args
     spread = isinstance(value, ast.Starred)
     inner = value.value if isinstance(value, ast.Starred) else value
-    # A list is a shape without its type, and so is an array in a call that is none.
+    # A list is a shape without a type, and a bare subscript is a plain array.
     if isinstance(inner, ast.Subscript | ast.List | ast.Set | ast.Dict) or not _is_value(inner):
         return None
     return WrittenArgument(typed, inner, spread=spread)
@@ -133,11 +134,11 @@ def _array(node: ast.expr) -> tuple[str, tuple[int, ...]] | None:
 
 
 TypedArgument = tuple[str, Sequence[int]] | str
-"""Type and shape of an array, or the text of a `WrittenArgument`; a tuple crosses as a list."""
+"""An array's type and shape, or the text of a `WrittenArgument`; JSON makes a tuple a list."""
 
 
 def list_types(arguments: Sequence[TypedArgument]) -> Iterator[str]:
-    """Yield NumPy's name of each array in arguments as a command has them."""
+    """Yield NumPy's name of the type of each array in a command's arguments."""
     for argument in arguments:
         if not isinstance(argument, str):
             yield argument[0]
@@ -156,14 +157,14 @@ def make_call(
 ) -> tuple[Callable[..., object], list[object], dict[str, object], list[str]]:
     """Return the function, its arguments by position and by name, and notes on them.
 
-    A plain function takes no values then: those are fixed in the one that is returned. A jitted one
-    takes them, because it says itself which of its arguments are static.
+    For a plain function, values other than arrays are bound in the function that is returned. A
+    jitted function gets them as arguments, because it declares itself which of them are static.
 
     Args:
-        jax: The module.
+        jax: The module `jax`.
         file: The module of the user's file.
-        function: The function that was named.
-        arguments: For each either a pair of type and shape, or the text of a `WrittenArgument`.
+        function: The named function.
+        arguments: For each, a pair of type and shape, or the text of a `WrittenArgument`.
     """
     values: list[object] = []
     named: dict[str, object] = {}
@@ -223,7 +224,7 @@ def _parameter(function: Callable[..., object], number: int) -> str:
 
 
 def _make(jax: ModuleType, file: object, node: ast.expr) -> UsersValue:
-    # What is no array goes around the tracing: a library's model holds functions, for example.
+    # Leaves that are not arrays bypass the tracing; a library's model holds functions, for example.
     if not isinstance(node, ast.Call):
         return _evaluate(node, file, {})
     arrays = {n: array for n in ast.walk(node) if isinstance(n, ast.expr) and (array := _array(n))}

@@ -1,8 +1,7 @@
 """Programs compiled for a TPU that is not there, with the compiler's answer for each.
 
-Runs in a Python with JAX and libtpu. The environment that keeps libtpu off the chips is set by the
-process that starts this one (`rehearsal.compile.compiler.QUIET`), because libtpu reads it when it
-is loaded.
+Runs in a Python with JAX and libtpu. Its parent process sets the variables that keep libtpu off the
+chips (`rehearsal.compile.compiler.QUIET`), because libtpu reads them when it is loaded.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ from tpustarter.probe.rehearse.rehearsal_messages import (
 )
 
 FORMAT = 8
-"""Version of stored results; to be raised when one would differ from a fresh result."""
+"""Version of stored answers; increase it when a stored answer would differ from a fresh one."""
 LARGEST = 8
-"""Most values in memory that are named, biggest first."""
+"""Most arrays in memory that are listed, largest first."""
 LONGEST_FOLDER = 60
-"""Most letters of the name of a folder, of four bytes each; a file system takes 255 bytes."""
+"""Longest folder name in characters of four bytes each; a file system allows 255 bytes."""
 
 ENDS_EARLY = "the compiler's text of the program ends early"
 MISSING = f"{ENDS_EARLY}: arrays, collectives, loops and kernels may be missing here"
@@ -55,24 +54,24 @@ _FIGURE = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)([KMGT]?)"
 _NEEDED = re.compile(rf"\({_FIGURE}\) exceeds available HBM|Used {_FIGURE} of [^\n]* hbm")
 
 _topologies: dict[str, list[Device] | str] = {}
-"""Devices of the topologies asked for so far, or why the compiler has none."""
+"""Devices of each topology requested so far, or how it differs from the expected TPU."""
 
 
 def prepare(topology: TopologyFields) -> None:
-    """Load the compiler and describe a TPU; what fails is told with the first program."""
+    """Load the compiler and describe a TPU; an error is reported with the first program."""
     with contextlib.suppress(Exception):
         _topology_devices(topology, ask=True)
 
 
 def compile_programs(command: CompileCommand, emit: Emit) -> dict[str, object]:
-    """Compile the programs of one source for one TPU; emits one `rehearsed` event for each."""
-    # A compiler that continues without memory cannot report how much there is.
+    """Compile the programs of one source for one TPU, emitting a `rehearsed` event for each."""
+    # A compiler set to continue when memory runs out does not report the limit.
     devices = _topology_devices(command["topology"], ask="only" not in command)
     if isinstance(devices, str):
         return {"outcome": "mismatch", "detail": devices}
     try:
         programs = list(_programs(command, devices))
-    except Exception as error:  # noqa: BLE001  whatever a check raises is its outcome
+    except Exception as error:  # noqa: BLE001  any exception of a check is its outcome
         return {"outcome": "exception", "detail": shorten_for_json(describe_error(error))}
     for number, (name, lower) in enumerate(programs):
         if name in command["done"] or name not in command.get("only", [name]):
@@ -89,7 +88,7 @@ def _topology_devices(expected: TopologyFields, *, ask: bool) -> list[Device] | 
     if name not in _topologies:
         topologies = importlib.import_module("jax.experimental.topologies")
         raw = expected["arguments"]
-        # A tuple crosses the pipe as a list.
+        # JSON has turned tuples into lists.
         arguments = {key: _as_tuple(value) for key, value in raw.items()}
         try:
             topology = topologies.get_topology_desc(
@@ -128,13 +127,13 @@ def _add_one(x: int) -> int:
 
 
 def _hbm_gib(device: Device) -> float | None:
-    # The refusal of a program that needs 1 TiB names the memory that one program may use.
+    # The refusal of a 1 TiB program names the memory that one program may use.
     jax = importlib.import_module("jax")
     sharding = jax.sharding.SingleDeviceSharding(device)
     too_large = jax.ShapeDtypeStruct((1 << 40,), "int8", sharding=sharding)
     try:
         jax.jit(_add_one).lower(too_large).compile()
-    except Exception as error:  # noqa: BLE001  it is meant to fail
+    except Exception as error:  # noqa: BLE001  it is expected to fail
         limit = _memory(str(error)).get("hbm_limit_bytes")
         return round(limit / GIB, 2) if limit else None
     return None
@@ -145,16 +144,16 @@ Lower = Callable[[], "_Lowered"]
 
 @dataclass(frozen=True)
 class _Donating:
-    """An artifact whose arguments have the names that `jax.jit` donates them by."""
+    """An artifact whose argument names `jax.jit` accepts for donation."""
 
     devices: list[Device]
     text: bytes
     lowered: AliasedArtifactFields
 
     def try_all(self, names: Sequence[str]) -> donation.DonationFields | None:
-        """Return the memory that it needs if each argument with a result of its type is donated.
+        """Compile with every argument donated that matches a result; return the memory needed.
 
-        None where there is no such argument, or where that is refused for another reason.
+        None if no argument matches, or if the program is refused for another reason.
         """
         from tpustarter.probe.rehearse import stablehlo_compiler
 
@@ -190,17 +189,17 @@ class _Lowered:
         self.text = text
         self.compile = compile_it
         self.devices = devices
-        """Devices the program uses."""
+        """Number of devices that the program uses."""
         self.names = names
-        """A function that returns the program's names of its arguments."""
+        """A function that returns the program's argument names."""
         self.show = show
         """A function that returns the program as StableHLO text."""
         self.donating = donating
-        """The way to compile it with more arguments donated; None where they have no names."""
+        """The artifact to compile with more arguments donated; None if they have no names."""
         self.work: WorkFields = {**work} if work else {}
-        """The work that was counted in its trace; empty where it has none."""
+        """The work counted in the program's trace; empty if there is none."""
         self.written_shares = self.work.pop("written_shares", {})
-        """The share of each result that is written, by its number."""
+        """The share of each result that is written, by its index."""
 
 
 def _programs(command: CompileCommand, devices: list[Device]) -> Iterable[tuple[str, Lower]]:
@@ -278,7 +277,7 @@ def _rehearse(name: str, lower: Lower, command: CompileCommand) -> dict[str, obj
     try:
         with lowering_errors.show_whole_tracebacks(importlib.import_module("jax")):
             lowered = lower()
-    except Exception as error:  # noqa: BLE001  whatever tracing raises is the user's to know
+    except Exception as error:  # noqa: BLE001  any error of tracing is reported to the user
         if lowering_errors.is_refusal(error):
             return result | _refusal(error)
         return result | {"reason": format_compiler_error(error), "detail": error_message(error)}
@@ -298,7 +297,7 @@ def _rehearse(name: str, lower: Lower, command: CompileCommand) -> dict[str, obj
     began = time.monotonic()
     try:
         executable = lowered.compile()
-    except RuntimeError as error:  # the compiler's refusals, and NotImplementedError, are such
+    except RuntimeError as error:  # the compiler's refusals and NotImplementedError
         refused = _refusal(error) | {"seconds": time.monotonic() - began}
         helps = _name_arguments(lowered, command) if "hbm_bytes" in refused else {}
         return result | refused | helps
@@ -310,7 +309,7 @@ def _rehearse(name: str, lower: Lower, command: CompileCommand) -> dict[str, obj
 
 
 def _name_arguments(lowered: _Lowered, command: CompileCommand) -> dict[str, object]:
-    # For a program that does not fit: its arguments, and what donating some of them would change.
+    # For a program that does not fit: its argument names, and the effect of donating more of them.
     names = lowered.names()
     tried = None
     if lowered.donating and command.get("explain"):
@@ -319,7 +318,7 @@ def _name_arguments(lowered: _Lowered, command: CompileCommand) -> dict[str, obj
 
 
 def format_folder_name(name: str) -> str:
-    """Return a name as that of a folder; one that must differ ends in a hash of the name."""
+    """Return a program's name as a folder name; one that had to change ends in a hash."""
     folder = re.sub(r"[^\w.-]+", "-", name).strip(".-")[:LONGEST_FOLDER]
     if folder == name and name:
         return name
@@ -333,7 +332,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _key(text: str | bytes, topology: TopologyFields, program: str) -> str:
-    # The program's name is part of it, because an answer names lines of the program's own file.
+    # The key includes the program's name, because an answer refers to lines of its file.
     from tpustarter.machine import frameworks
 
     versions = frameworks.read_versions()["frameworks"]
@@ -349,7 +348,7 @@ def _key(text: str | bytes, topology: TopologyFields, program: str) -> str:
 
 
 def _stored(cache: str | None, key: str) -> dict[str, object] | None:
-    # A file that cannot be read is ignored.
+    # An unreadable file is ignored.
     if not cache:
         return None
     try:
@@ -367,7 +366,7 @@ def _refusal(error: Exception) -> dict[str, object]:
 
 
 def _memory(text: str) -> dict[str, int]:
-    # Empty for a refusal that is not about memory.
+    # Empty if the refusal is not about memory.
     match = _NEEDED.search(text)
     limit = re.search(rf"available HBM \({_FIGURE}\)|Used [\d.]{{1,30}}[KMGT]? of {_FIGURE}", text)
     if "RESOURCE_EXHAUSTED" not in text or not match or not limit:
@@ -382,7 +381,7 @@ def _bytes(number: str, unit: str) -> int:
 
 
 def format_compiler_error(error: BaseException) -> str:
-    """Return an exception's reason as one line, without the runtime's error code before it."""
+    """Return an exception's message as one line, without the runtime's error code."""
     lines = [line.strip() for line in error_message(error).splitlines() if line.strip()]
     text = lines[0] if lines else f"{type(error).__name__} without a message"
     text = re.sub(r"^[A-Z_]+: ", "", text)
@@ -426,7 +425,7 @@ def _facts(executable: Executable, lowered: _Lowered) -> dict[str, object]:
 
 
 def _read_memory(executable: Executable) -> tuple[dict[str, int], int]:
-    # Each use of the memory, and all of them together.
+    # The bytes of each use of memory, and their total.
     stats = executable.get_compiled_memory_stats()
     memory = {
         "arguments": stats.argument_size_in_bytes,
@@ -439,13 +438,13 @@ def _read_memory(executable: Executable) -> tuple[dict[str, int], int]:
 
 
 def count_written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, float]) -> float:
-    """Return the bytes that one device has to write at least, or 0 where nobody knows which.
+    """Return the fewest bytes that one device has to write, or 0 if unknown.
 
     Args:
-        outputs: The results that the compiler left in the program.
-        shares: The share of each result of the trace that is written, by its number.
+        outputs: The results of the compiled program.
+        shares: The share of each traced result that is written, by its index.
     """
-    # A result that is an argument may be left out: then the numbers mean nothing here.
+    # The compiler may drop a result that is an argument; then the indices do not match.
     if len(shares) != len(outputs) and any(share < 1 for share in shares.values()):
         return 0.0
     return sum(
@@ -454,17 +453,17 @@ def count_written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, fl
 
 
 def _temporaries(stats: MemoryStats) -> int:
-    # On a TPU `temp_size_in_bytes` can be more than is allocated. `x - a.T @ (a @ x)` in float64
-    # with 64,000 rows of 4,096 is accepted for 15.75 GiB: this makes it 16.61, and the allocations
-    # 15.63. With 512 rows more it is refused (libtpu 0.0.50.1). An older jaxlib has no other
-    # figure.
+    # On a TPU, `temp_size_in_bytes` can exceed what is allocated. `x - a.T @ (a @ x)` in float64
+    # with 64,000 rows of 4,096 is accepted for 15.75 GiB, although this figure makes it 16.61 GiB
+    # and the allocations 15.63. With 512 more rows it is refused (libtpu 0.0.50.1). An older jaxlib
+    # has no other figure.
     if not (total := getattr(stats, "total_allocation_bytes", 0)):
         return stats.temp_size_in_bytes
     return total - getattr(stats, "indefinite_allocations", 0)
 
 
 def _buffer_fields(value: hlo.HloValue) -> dict[str, object]:
-    # The line that torch_xla writes here is only that of PyTorch's own call.
+    # The line that torch_xla records is only that of PyTorch's own dispatcher.
     return asdict(replace(value, source="") if _TORCH in value.source else value)
 
 

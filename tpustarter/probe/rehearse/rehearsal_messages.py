@@ -1,4 +1,4 @@
-"""The commands of a rehearsal that cross the pipe as JSON, and the fields of their answers."""
+"""The JSON messages of a rehearsal: commands sent over the pipe, and fields of the responses."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypedDict
 
 Emit = Callable[[Mapping[str, object]], None]
-"""Sends an event to the process that gave the command."""
+"""Sends an event to the process that sent the command."""
 MOST_SHAPES = 3
-"""Most sets of shapes of one function that are lowered for a TPU; further ones are counted."""
+"""Most sets of shapes that are lowered for one function; further ones are only counted."""
 MOST_NAMED = 3
-"""Most places that are named where a program asks for its device."""
+"""Most places that are listed where a program queries its device."""
 
 
 class MatrixFields(TypedDict):
-    """FLOPs of matrix products with operands of two types, as `result_fields.MatrixWork`."""
+    """FLOPs of matrix products by operand types, as in `result_fields.MatrixWork`."""
 
     left: str
     right: str
@@ -24,7 +24,7 @@ class MatrixFields(TypedDict):
 
 
 class WorkFields(TypedDict, total=False):
-    """The work that was counted in a program's trace, as `result_fields.ProgramWork`."""
+    """The work counted in a program's trace, as in `result_fields.ProgramWork`."""
 
     devices: int
     matrix: list[MatrixFields]
@@ -39,7 +39,7 @@ class WorkFields(TypedDict, total=False):
 
 
 class TpuFields(TypedDict):
-    """A TPU as the user's process has to know it; `kind` and `cores` are of one device."""
+    """The facts about a TPU that lowering needs; `kind` and `cores` are those of one device."""
 
     devices: int
     slices: int
@@ -61,25 +61,25 @@ class TopologyFields(TypedDict):
 
 
 class ArtifactFields(TypedDict):
-    """The facts that the compiler needs beside an artifact; None is to be read in the artifact."""
+    """The facts needed to compile an artifact; those that are None are read from the artifact."""
 
     devices: int | None
     shardy: bool | None
-    """True if its shardings are Shardy's, as in every JAX since 0.7, and not GSPMD's."""
+    """True if its shardings are Shardy's, as in JAX 0.7 and later; False if they are GSPMD's."""
     free_arguments: list[bool] | None
-    """For each argument, true if the compiler may choose its sharding."""
+    """For each argument, True if the compiler may choose its sharding."""
     free_outputs: list[bool] | None
 
 
 class AliasedArtifactFields(ArtifactFields, total=False):
-    """The same, with what not every artifact has."""
+    """The same, with fields that only some artifacts have."""
 
     named: bool
-    """True if `jax.jit` can donate the arguments by the names in the artifact."""
+    """True if `jax.jit` can donate arguments by their names in the artifact."""
     donated: list[int]
-    """Numbers of arguments to donate in addition."""
+    """Indices of further arguments to donate."""
     aliases: list[list[int]]
-    """Pairs of an argument and the output that takes its memory."""
+    """Pairs of an argument and the output that reuses its memory."""
 
 
 class ProgramSource(TypedDict, total=False):
@@ -90,22 +90,22 @@ class ProgramSource(TypedDict, total=False):
     program: str
     lowered: AliasedArtifactFields
     work: WorkFields | None
-    """The work that was counted in the program's trace."""
+    """The work counted in the program's trace."""
     save: str | None
-    """A folder for the text of each program before and after compiling."""
+    """A folder for each program's text before and after compiling."""
     only: list[str]
-    """The programs to take; all where it is missing."""
+    """The programs to compile; all if missing."""
 
 
 class PrepareCommand(TypedDict):
-    """The command that has the compiler loaded for a TPU before the first program is known."""
+    """A command to load the compiler for a TPU before the first program is known."""
 
     do: Literal["prepare"]
     topology: TopologyFields
 
 
 class CompileCommand(ProgramSource):
-    """The command that has the programs of one source compiled for one TPU."""
+    """A command to compile the programs of one source for one TPU."""
 
     do: Literal["rehearse"]
     id: str
@@ -113,15 +113,15 @@ class CompileCommand(ProgramSource):
     tpu: str
     topology: TopologyFields
     cache: str | None
-    """A folder of earlier answers."""
+    """The folder of the compiler's stored answers."""
     done: list[str]
-    """Programs to leave out."""
+    """Programs to skip."""
     explain: bool
-    """True if a program that does not fit is compiled again to tell what would help."""
+    """True to recompile a program that does not fit, with more arguments donated."""
 
 
 class LowerCommand(TypedDict):
-    """The command that has the function, module or programs of a user's file lowered."""
+    """A command to lower the function, module or programs of a user's file."""
 
     do: Literal["trace"]
     id: str
@@ -129,23 +129,23 @@ class LowerCommand(TypedDict):
     file: str
     name: str
     arguments: Sequence[tuple[str, Sequence[int]] | str]
-    """Type and shape of each array, or the text of a value, as `program_arguments` reads it; empty
+    """Type and shape of each array, or the text of a value as `program_arguments` parses it; empty
     for a function that lists programs itself."""
     folder: str
     torch: str
-    """The library for a PyTorch module, as `choose_lowerer` takes it; empty for JAX."""
+    """The library for a PyTorch module, as `choose_lowerer` expects it; empty for JAX."""
     checks: list[str]
     """Checks whose programs are lowered instead of the file's."""
     dimension: str
-    """A parameter of a function that lists programs, which gets `size`; empty for none."""
+    """The parameter to set to `size`, of a function that lists programs; empty for none."""
     size: int
     only: int | None
-    """The number of the one program to lower; None for all."""
+    """The index of the one program to lower; None for all."""
     tpus: dict[str, TpuFields]
 
 
 class ScriptCommand(TypedDict):
-    """The command that has a script run, and its jitted functions lowered."""
+    """A command to run a script and to lower its jitted functions."""
 
     do: Literal["script"]
     id: str
@@ -154,23 +154,23 @@ class ScriptCommand(TypedDict):
     argv: list[str]
     folder: str
     most_calls: int | None
-    """Calls of jitted functions before the last of which the script ends; None is no limit."""
+    """The script ends before this call of a jitted function; None for no limit."""
     most_s: float | None
     zeros: bool
-    """True if the functions return zeros and compute nothing."""
+    """True if the functions return zeros instead of computing."""
     tpus: dict[str, TpuFields]
 
 
 class OptionalExportedFields(TypedDict, total=False):
-    """The fields of a program lowered by JAX; torch_xla has none of them."""
+    """The fields of a program lowered by JAX that torch_xla does not provide."""
 
     arguments: list[str]
-    """The types of its arguments as HLO writes them."""
+    """The types of its arguments in HLO notation."""
     work: WorkFields
 
 
 class ExportedFields(OptionalExportedFields):
-    """The fields of an event about a program that was lowered."""
+    """The fields of an event about a lowered program."""
 
     artifact: str
     lowered: AliasedArtifactFields
@@ -178,7 +178,7 @@ class ExportedFields(OptionalExportedFields):
 
 
 class OptionalRefusedFields(TypedDict, total=False):
-    """The place of an error, if it came through the user's file."""
+    """The origin of an error that came through the user's file."""
 
     place: str
     traceback: str
@@ -189,7 +189,7 @@ class RefusedFields(OptionalRefusedFields):
 
     error: str
     refused: bool
-    """True if the framework refuses it for a TPU; False for an error of the program."""
+    """True if the framework cannot lower it for a TPU, False for an error in the program."""
     notes: list[str]
 
 

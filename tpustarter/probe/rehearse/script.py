@@ -1,9 +1,8 @@
-"""A script of the user run on CPU devices, while its jitted functions are lowered for a TPU.
+"""The user's script, run on CPU devices while its jitted functions are lowered for a TPU.
 
-Public means only: `jax.jit` and `jax.pmap` are replaced before the script starts, and `jax.export`
-lowers. So it sees functions that are jitted by these names from then on, also by libraries that
-call them, and neither operations outside `jit` nor a function that calls back into Python
-(`jax.debug.print`).
+Only public API is used: `jax.jit` and `jax.pmap` are replaced before the script starts, and
+`jax.export` lowers. So functions are seen if the script or a library jits them through these names.
+Operations outside `jit` and functions that call back into Python (`jax.debug.print`) are not.
 """
 
 from __future__ import annotations
@@ -38,20 +37,20 @@ from tpustarter.probe.rehearse.rehearsal_messages import (
 from tpustarter.probe.rehearse.user_file import make_unique_title
 
 _Pytree = object
-"""Arrays, and containers of them, as JAX takes and returns them."""
+"""An array, or a container of arrays, as JAX accepts and returns them."""
 
 _SIMPLE = (bool, int, float, str, tuple, type(None))
 
 MOST_KNOWN = 1000
-"""Most functions whose shapes are remembered: a script may make functions without end."""
+"""Most functions whose shapes are kept, because a script may create functions without end."""
 MOST_TEXT = 120
 
 
 def rehearse_script(command: ScriptCommand, emit: Emit) -> dict[str, object]:
-    """Run `path` with `argv`; emits `met` for each set of shapes, and `called` at the end.
+    """Run `path` with `argv`, emitting `met` for each set of shapes and `called` at the end.
 
-    The script ends before its call number `most_calls` of jitted functions is computed, or after
-    `most_s` seconds; None is no limit.
+    The script ends before call `most_calls` of a jitted function is computed, or after `most_s`
+    seconds; None is no limit.
     """
     jax = importlib.import_module("jax")
     path = Path(command["path"])
@@ -75,7 +74,7 @@ def rehearse_script(command: ScriptCommand, emit: Emit) -> dict[str, object]:
                     "outcome": "exception",
                     "detail": shorten_for_json(f"it ended with exit code {ending.code}"),
                 }
-        except Exception as error:  # noqa: BLE001  the script's own; what was met still counts
+        except Exception as error:  # noqa: BLE001  the script's own; earlier programs still count
             lowering_errors.print_user_traceback(error, path)
             return lowering_errors.make_end_fields(error, path)
         finally:
@@ -89,7 +88,7 @@ def rehearse_script(command: ScriptCommand, emit: Emit) -> dict[str, object]:
 
 
 class _LimitReached(BaseException):
-    """The end of a script that ran as long as it was to; no `except Exception` of it stops this."""
+    """Raised to end a script at its limit; the script's `except Exception` does not catch it."""
 
 
 @contextlib.contextmanager
@@ -114,7 +113,7 @@ Function = Callable[..., object]
 
 
 class _Zeros:
-    """Zeros in place of results; those of one type and sharding are one array."""
+    """Zeros in place of results; results of one type and sharding share an array."""
 
     def __init__(self, jax: types.ModuleType) -> None:
         self._jax = jax
@@ -122,7 +121,7 @@ class _Zeros:
         self._results: dict[
             tuple[object, ...], tuple[object, list[tuple[ArrayLike, object]], _Pytree]
         ] = {}
-        """For each call the function, the type and sharding of each array, and the structure."""
+        """By call, the function, the type and sharding of each array, and the pytree structure."""
 
     def make_result(
         self,
@@ -131,9 +130,9 @@ class _Zeros:
         arguments: tuple[_Pytree, ...],
         named: dict[str, _Pytree],
     ) -> _Pytree:
-        """Return zeros of the types and shardings that a call would have; compile it for that.
+        """Return zeros with the types and shardings of a call's results, compiling it to find them.
 
-        Random keys are no numbers, so a function that returns any is called.
+        Random keys are not numbers, so a function that returns any is called.
         """
         key = id(watched), signature
         if key not in self._results:
@@ -144,13 +143,13 @@ class _Zeros:
             extended = self._jax.dtypes.extended
             if any(self._jax.dtypes.issubdtype(one.dtype, extended) for one in types):
                 return watched.jitted(*arguments, **named)
-            jitted: Any = job.function  # `make_job` has jitted it
+            jitted: Any = job.function  # jitted by `make_job`
             compiled = jitted.lower(*job.arguments, **job.named).compile()
             shardings = self._jax.tree_util.tree_leaves(compiled.output_shardings)
             if len(self._results) > MOST_KNOWN:
                 self._results.clear()
             leaves = [*zip(types, shardings, strict=True)]
-            # With the function, so that no other gets its id.
+            # The function is kept alive, so that its id is not reused.
             self._results[key] = watched, leaves, structure
         _, leaves, structure = self._results[key]
         zeros = [self._make_zeros(*leaf) for leaf in leaves]
@@ -159,23 +158,23 @@ class _Zeros:
     def _make_zeros(self, leaf: ArrayLike, sharding: object) -> JaxArray:
         key = leaf.shape, str(leaf.dtype), sharding
         zeros = self._arrays.get(key)
-        if zeros is None or zeros.is_deleted():  # what the script compiles itself may be given it
+        if zeros is None or zeros.is_deleted():  # the script may have donated it
             zeros = self._jax.numpy.zeros(leaf.shape, leaf.dtype, device=sharding)
             self._arrays[key] = zeros
         return zeros
 
 
 class JittedFunction:
-    """One place in the source that was passed to `jax.jit`, however often."""
+    """A place in the source that passes a function to `jax.jit`, once or many times."""
 
     def __init__(self, name: str, where: str) -> None:
         self.name, self.where = name, where
         self.calls = self.made = 0
         self.signatures: list[tuple[str, ...]] = []
-        """One entry for each compilation."""
+        """One for each compilation."""
 
     def as_fields(self) -> dict[str, object]:
-        """Return the fields of the function for the event at the end."""
+        """Return the fields of the `called` event."""
         changed = ""
         if len(self.signatures) > 1:
             changed = _changed(self.signatures[-2], self.signatures[-1])
@@ -202,48 +201,48 @@ class JitWatch:
     ) -> None:
         self._folder, self._script, self._emit = folder, script, emit
         self.answers = answers
-        """A question asked while a function is traced counts for its program, not for the
+        """Answers device queries; one made while tracing counts for that program, not for the
         script."""
         self._kinds = exports.group_by_device_kind(tpus)
         self.functions: dict[tuple[str, str], JittedFunction] = {}
         self.calls = 0
         self.most_calls: int | None = None
-        """Calls of jitted functions before the last of which the script ends; None is no limit."""
+        """The script ends before this call of a jitted function; None for no limit."""
         self.zeros: _Zeros | None = None
-        """The results of jitted functions, which then are not computed."""
+        """Returns zeros in place of the results of jitted functions; None to compute them."""
         self._exported = 0
         self._titles: dict[str, str] = {}
         self._signatures: dict[tuple[object, str], set[tuple[str, ...]]] = {}
 
     def is_at_limit(self) -> bool:
-        """Return whether the last call was one too many; a script may catch that and go on."""
+        """Return whether the limit of calls is reached; a script may catch the exception."""
         return self.most_calls is not None and self.calls >= self.most_calls
 
     def list_signatures(self, fun: object, options: Mapping[str, object]) -> set[tuple[str, ...]]:
-        """Return the signatures a function was compiled for; JAX keeps them across new jits."""
+        """Return the signatures that a function was compiled for, kept across calls of `jit`."""
         if len(self._signatures) > MOST_KNOWN:
             self._signatures.clear()
         try:
             return self._signatures.setdefault((fun, repr(sorted(options.items()))), set())
-        except TypeError:  # a value without a hash is another function for JAX as well
+        except TypeError:  # JAX also treats an unhashable one as a new function
             return set()
 
     def find_function(self, fun: object) -> JittedFunction:
-        """Return the place in the source that a function comes from."""
+        """Return the record of a function's place in the source, and count one `jit` of it."""
         name, where = _place(fun, self._script.parent)
         function = self.functions.setdefault((name, where), JittedFunction(name, where))
         function.made += 1
         return function
 
     def is_own(self, function: JittedFunction) -> bool:
-        """Return whether a function is defined beside the script, and not in a library."""
+        """Return whether a function is defined in the script's folder, and not in a library."""
         file = self._script.parent / function.where.rpartition(":")[0]
         return file.is_file() and not {"site-packages", "dist-packages"} & {*file.parts}
 
     def lower_call(
         self, watched: WatchedFunction, arguments: tuple[_Pytree, ...], named: dict[str, _Pytree]
     ) -> None:
-        """Lower a jitted function for a TPU, with the shapes of the arguments of this call."""
+        """Lower a jitted function for a TPU with the argument shapes of this call."""
         function = watched.function
         number = len(function.signatures)
         if number > MOST_SHAPES:
@@ -262,7 +261,7 @@ class JitWatch:
 
         try:
             job = watched.make_job(arguments, named)
-        except Exception as error:  # noqa: BLE001  it costs itself alone
+        except Exception as error:  # noqa: BLE001  an error affects only this program
             text = lowering_errors.describe_error(error, self._script)
             self._emit({**event, "tpus": wanted, "error": text, "refused": False, "notes": []})
             return
@@ -308,7 +307,7 @@ def _pmap_replacement(
 
 
 class WatchedFunction:
-    """A jitted function that reports shapes it was not called with before."""
+    """A jitted function that reports each new set of argument shapes."""
 
     def __init__(
         self,
@@ -327,7 +326,7 @@ class WatchedFunction:
                 setattr(self, name, getattr(jitted, name))
 
     def __call__(self, *arguments: _Pytree, **named: _Pytree) -> _Pytree:
-        """Call the function, after reporting shapes it was not called with before."""
+        """Call the function, after reporting new argument shapes."""
         with self._told(arguments, named) as signature, self._watch.answers.answer_for(None):
             if self._watch.zeros and signature is not None:
                 zeros = self._watch.zeros
@@ -335,18 +334,18 @@ class WatchedFunction:
             return self.jitted(*arguments, **named)
 
     def make_job(self, arguments: tuple[_Pytree, ...], named: dict[str, _Pytree]) -> LoweringJob:
-        """Return the program that stands for the function with the arguments of a call."""
+        """Return the program to lower for the arguments of a call."""
         if self._pmapped is None:
             return LoweringJob(self.jitted, arguments, named)
         return self._pmapped.make_job(arguments, named)
 
     def lower(self, *arguments: _Pytree, **named: _Pytree) -> _Pytree:
-        """Lower the function, after reporting shapes it was not called with before."""
+        """Lower the function, after reporting new argument shapes."""
         with self._told(arguments, named), self._watch.answers.answer_for(None):
             return self.jitted.lower(*arguments, **named)
 
     def trace(self, *arguments: _Pytree, **named: _Pytree) -> _Pytree:
-        """Trace the function, after reporting shapes it was not called with before."""
+        """Trace the function, after reporting new argument shapes."""
         with self._told(arguments, named), self._watch.answers.answer_for(None):
             return self.jitted.trace(*arguments, **named)
 
@@ -360,7 +359,7 @@ class WatchedFunction:
     def _told(
         self, arguments: tuple[_Pytree, ...], named: dict[str, _Pytree]
     ) -> Generator[tuple[str, ...] | None]:
-        # A call that cannot be traced counts as no compilation.
+        # A call that cannot be traced does not count as a compilation.
         known = len(self.function.signatures)
         signature = self._look(arguments, named)
         is_new = len(self.function.signatures) > known
@@ -377,11 +376,11 @@ class WatchedFunction:
         jax = importlib.import_module("jax")
         leaves = jax.tree_util.tree_leaves((arguments, named))
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
-            return None  # a part of another function that is being traced
+            return None  # called while another function is traced
         function = self.function
         function.calls += 1
         parts = arguments, named
-        if self._pmapped:  # it moves its arguments itself, and is not compiled again for that
+        if self._pmapped:  # it moves its arguments itself, without recompiling
             parts = jax.tree_util.tree_map(_without_sharding, parts)
         signature = _signature(jax, parts[0], parts[1], self._static)
         if signature not in self._signatures:
@@ -395,7 +394,7 @@ class WatchedFunction:
 
 
 def _static(fun: Function, options: Mapping[str, object]) -> tuple[set[int], set[str]]:
-    # JAX infers numbers from names and names from numbers.
+    # Like JAX, infer positions from names and names from positions.
     given: Any = options.get("static_argnums")  # one or several, by number or by name
     numbers: set[int] = {given} if isinstance(given, int) else set(given or ())
     given = options.get("static_argnames")
@@ -414,7 +413,7 @@ def _signature(
     named: dict[str, _Pytree],
     static: tuple[set[int], set[str]],
 ) -> tuple[str, ...]:
-    # These decide whether JAX compiles again: types, shapes, structure, static values.
+    # Types, shapes, structure and static values decide whether JAX recompiles.
     words: list[str] = []
     pairs = [*enumerate(arguments), *sorted(named.items())]
     for name, value in pairs:
@@ -435,14 +434,14 @@ def _signature_text(signature: tuple[str, ...]) -> str:
 
 
 def _static_text(value: object) -> str:
-    # The text differs where JAX compiles again.
+    # The text differs whenever JAX recompiles.
     if isinstance(value, _SIMPLE):
         return str(value) if isinstance(value, str) else f"{value!r}"
     return f"{type(value).__name__}#{id(value)}"
 
 
 def _leaf(leaf: object) -> str:
-    # A Python number has a type of its own for JAX.
+    # To JAX, a Python number has a type of its own.
     if not jitted_functions.is_array(leaf):
         return type(leaf).__name__
     sharding = getattr(leaf, "sharding", None)

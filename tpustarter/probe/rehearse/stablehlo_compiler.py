@@ -1,8 +1,8 @@
-"""Compilation of a StableHLO artifact for devices that are not there.
+"""Compilation of StableHLO artifacts for devices that are not there.
 
-The one place that needs private parts of JAX: reading an artifact and the compile options have no
-public name. Tried with jax 0.12.0.1 and libtpu 0.0.50.1; the artifacts came from jax 0.6.2, 0.10.2
-and 0.12.0.1, and from torch_xla 2.9.0.
+The one place that needs private parts of JAX, because reading an artifact and the compile options
+have no public API. Tried with jax 0.12.0.1 and libtpu 0.0.50.1, on artifacts of jax 0.6.2, 0.10.2
+and 0.12.0.1, and of torch_xla 2.9.0.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from tpustarter.probe.rehearse.jax_types import Device, Executable
 from tpustarter.probe.rehearse.rehearsal_messages import AliasedArtifactFields
 
 Module = Any
-"""A module, operation or attribute of MLIR, whose types JAX does not publish."""
+"""An MLIR module, operation or attribute; JAX does not publish their types."""
 PORTABLE = b"StableHLO_v"
-"""Part of the first bytes of a portable artifact."""
+"""Part of a portable artifact's first bytes."""
 
 _DONATED = ("jax.buffer_donor", "tf.aliasing_output")
-"""Attributes of an argument whose memory a result may take."""
+"""Attributes of an argument whose memory a result may reuse."""
 _NAMED = re.compile(r'loc\("((?:[^"\\]|\\.)+)"(?:\(.*)?\)', re.DOTALL)
-"""The location of an argument, where that is its name and no line of a file."""
+"""The location of an argument, if it is the argument's name and not a line of a file."""
 _TILES = re.compile(r"\bdevices=\[(\d{1,9}(?:,\d{1,9}){0,31})\]")
-"""The tiles of a sharding of GSPMD along each axis, one for each device."""
+"""The tiles along each axis in a GSPMD sharding, whose product is the number of devices."""
 
 
 def read_argument_names(artifact: bytes) -> list[str]:
-    """Return the program's names of its arguments, or an empty list if they cannot be read."""
+    """Return an artifact's argument names, or an empty list if they cannot be read."""
     # The names are only for display.
     with contextlib.suppress(Exception), _read_module(artifact) as module:
         return list_argument_names(module)
@@ -39,20 +39,20 @@ def read_argument_names(artifact: bytes) -> list[str]:
 
 
 def count_devices(artifact: bytes) -> int:
-    """Return the devices that a file's program is for, which are its replicas and partitions."""
+    """Return the number of devices that an artifact is for: its replicas times its partitions."""
     with _read_module(artifact) as module:
         return math.prod(_count_parts(module))
 
 
 def format_text(artifact: bytes) -> str:
-    """Return the program of a file as StableHLO text."""
+    """Return an artifact's program as StableHLO text."""
     with _read_module(artifact) as module:
         return str(module)
 
 
 @contextlib.contextmanager
 def _read_module(artifact: bytes) -> Generator[Module]:
-    # A portable artifact, or MLIR of the StableHLO dialect as bytecode or text.
+    # Reads a portable artifact, or StableHLO as MLIR bytecode or text.
     mlir = importlib.import_module("jax._src.interpreters.mlir")
     dialect = importlib.import_module("jax._src.lib.mlir.dialects").hlo
     with mlir.make_ir_context() as context:
@@ -64,7 +64,7 @@ def _read_module(artifact: bytes) -> Generator[Module]:
 
 
 def list_argument_names(module: Module) -> list[str]:
-    """Return the names that a program gives its arguments, such as `params['w']`, if any."""
+    """Return a program's argument names, such as `params['w']`; "" for one without a name."""
     places = (str(argument.location) for argument in _main(module).arguments)
     return [named[1] if (named := _NAMED.fullmatch(place)) else "" for place in places]
 
@@ -72,16 +72,16 @@ def list_argument_names(module: Module) -> list[str]:
 def compile_for_devices(
     devices: Sequence[Device], artifact: bytes, lowered: AliasedArtifactFields
 ) -> Executable:
-    """Return the executable of a portable artifact for exactly these devices of a topology.
+    """Compile an artifact for exactly these devices of a topology.
 
     Args:
         devices: Devices of a compile-only topology.
-        artifact: The bytes that `jax.export` calls `mlir_module_serialized`.
-        lowered: `shardy`, whether its shardings are Shardy's, as in every JAX since 0.7, or
-            GSPMD's; `free_arguments` and `free_outputs`, whether the compiler may choose the
-            sharding of each; all three are None where the module tells. `aliases`, pairs of an
-            argument and the output that takes its memory, where the artifact has no such pairs.
-            `donated`, numbers of arguments to donate beside those of the artifact.
+        artifact: A portable artifact, which `jax.export` calls `mlir_module_serialized`, or MLIR.
+        lowered: `shardy`, True for Shardy's shardings, as in JAX 0.7 and later, and False for
+            GSPMD's; `free_arguments` and `free_outputs`, True for each whose sharding the compiler
+            may choose; these three are None to read them from the module. `aliases`, pairs of an
+            argument and the output that reuses its memory, if the artifact has no such pairs.
+            `donated`, indices of arguments to donate besides those of the artifact.
     """
     compiler = importlib.import_module("jax._src.compiler")
     client = importlib.import_module("jax._src.lib").xla_client
@@ -125,14 +125,14 @@ def _count_parts(module: Module) -> tuple[int, int]:
 
 
 def _count_tiles(module: Module) -> int:
-    # A program that torch_xla exports says only in its shardings for how many devices it is.
+    # A program exported by torch_xla has its number of devices only in its shardings.
     shardings = (str(attr.attr) for attr in _read_shardings(module, "arg_attrs") if attr)
     tiles = [match[1] for text in shardings for match in _TILES.finditer(text)]
     return max((math.prod(map(int, one.split(","))) for one in tiles), default=1)
 
 
 def _read_shardings(module: Module, name: str) -> list[Module]:
-    """Return the attribute with the sharding of each argument or result, or None."""
+    """Return the sharding attribute of each argument or result, or None."""
     main = _main(module)
     count = len(main.type.inputs if name == "arg_attrs" else main.type.results)
     if name not in main.attributes:
@@ -144,18 +144,18 @@ def _read_shardings(module: Module, name: str) -> list[Module]:
 
 
 def _list_shardings(module: Module, name: str) -> list[str]:
-    """Return the name of the sharding of each argument or result; empty for one without."""
+    """Return the name of each argument's or result's sharding attribute; "" for none."""
     return [one.name if one else "" for one in _read_shardings(module, name)]
 
 
 def _has_shardy(shardings: list[list[str]]) -> bool:
-    # GSPMD's are `mhlo.sharding`; Shardy's are `sdy.sharding`, or one among `frontend_attributes`.
+    # GSPMD uses `mhlo.sharding`; Shardy uses `sdy.sharding`, or one in `frontend_attributes`.
     names = {name for part in shardings for name in part if name}
     return names != {"mhlo.sharding"}
 
 
 def list_undonated(artifact: bytes) -> tuple[dict[int, str], list[str]]:
-    """Return the types of the arguments that are not donated, by number, and of all results."""
+    """Return the types of the undonated arguments, by index, and of all results."""
     with _read_module(artifact) as module:
         main = _main(module)
         inputs = [str(kind) for kind in main.type.inputs]
@@ -180,14 +180,13 @@ def _donate(module: Module, numbers: Sequence[int]) -> None:
 
 
 def _read_attributes(main: Module) -> list[list[Module]]:
-    """Return the attributes of each argument."""
     if "arg_attrs" not in main.attributes:
         return [[] for _ in main.type.inputs]
     return [list(attributes) for attributes in main.attributes["arg_attrs"]]
 
 
 def _alias(module: Module, aliases: Sequence[Sequence[int]]) -> None:
-    # XLA reads from attributes of the arguments which output takes their memory.
+    # XLA reads aliases from the attributes of the arguments.
     ir = importlib.import_module("jax._src.lib.mlir").ir
     main = _main(module)
     output_of: dict[int, int] = {argument: output for argument, output in aliases}  # noqa: C416  pairs are lists

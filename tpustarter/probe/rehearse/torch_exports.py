@@ -1,10 +1,10 @@
 """PyTorch modules lowered with torch_xla, into the StableHLO that it would trace on a TPU.
 
-The program is traced as torch_xla always does, with lazy tensors, so forward, backward and
-optimizer are those that the user's own loop would run. Weights and inputs are placeholders without
-memory. They have no values, and torch_xla ends its process where a value is needed: `_guard`
-detects that before and raises. Tried with torch_xla 2.9.0, whose device is a CPU here: it picks a
-few kernels by its device, such as those of scatter.
+torch_xla traces the program as always, with lazy tensors, so forward pass, backward pass and
+optimizer are those of the user's own loop. Weights and inputs are placeholders without memory or
+values. torch_xla ends its process if it needs a value, so `_guard` detects that first and raises.
+Tried with torch_xla 2.9.0 on a CPU device; it chooses a few kernels by device, such as those of
+scatter.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KERNELS = (
     "CompositeExplicitAutogradNonFunctional",
     "CompositeImplicitAutograd",
 )
-"""Dispatch keys of kernels that torch_xla can trace; without one it computes on the host."""
+"""Dispatch keys of kernels that torch_xla can trace; an operation without one runs on the host."""
 SPMD = (
     "it turns SPMD on, and this is its program for one device, without shardings: write the "
     "sharded one with `torch_xla.core.xla_model.get_stablehlo_bytecode` and rehearse that file"
@@ -43,11 +43,11 @@ SPMD = (
 
 
 class TorchOperation(Protocol):
-    """An operation of PyTorch, before it is dispatched."""
+    """A PyTorch operation, before it is dispatched."""
 
     @property
     def tags(self) -> Iterable[object]:
-        """PyTorch's tags on it, such as `dynamic_output_shape`."""
+        """Its PyTorch tags, such as `dynamic_output_shape`."""
         ...
 
     def name(self) -> str:
@@ -55,41 +55,41 @@ class TorchOperation(Protocol):
         ...
 
     def __call__(self, *arguments: object, **named: object) -> object:
-        """Dispatch it."""
+        """Dispatch the operation."""
         ...
 
 
 class NeedsValuesError(RuntimeError):
-    """The program needs values while it is traced."""
+    """Raised if a program needs tensor values while it is traced."""
 
 
 class NoKernelError(NotImplementedError):
-    """An operation that torch_xla does not lower."""
+    """Raised for an operation that torch_xla does not lower."""
 
 
 @dataclass
 class TracedOutputs:
-    """The tensors that a traced program returns, and which tensors they replace."""
+    """The tensors that a traced program returns, and those that they replace."""
 
     outputs: Tensors
     replaced: dict[int, int] = field(default_factory=dict[int, int])
-    """Position in `outputs` by the id of the tensor that it takes the place of."""
+    """Index in `outputs`, by the id of the tensor that it replaces."""
 
 
 Program = tuple[str | None, str, Callable[[], TracedOutputs]]
-"""The check it belongs to, its name, and the function that traces it."""
+"""The check that a program belongs to, its name, and the function that traces it."""
 
 
 def lower_programs(
     command: LowerCommand, emit: Emit, load: Callable[[], Callable[..., object]]
 ) -> dict[str, object]:
-    """Lower a file's module, or the programs of checks, for all TPUs at once.
+    """Lower a file's module, or the programs of checks, once for all TPUs.
 
     Emits `ready`, then `lowering` and `exported` for each program, as `user_file` does.
 
     Args:
-        command: As `user_file` takes it; with `checks`, these are lowered instead of the file.
-        emit: Called with the events.
+        command: The command; its `checks`, if any, are lowered instead of the file.
+        emit: Called with each event.
         load: Returns the user's function.
     """
     importlib.import_module("torch_xla")
@@ -135,7 +135,7 @@ def _lowered(tracing: Callable[[], TracedOutputs], file: Path, own: Path) -> Low
         with _guard()():
             traced = tracing()
         return _write(traced, file)
-    except Exception as error:  # noqa: BLE001  one that cannot be lowered costs itself
+    except Exception as error:  # noqa: BLE001  an error affects only this program
         lowering_errors.print_user_traceback(error, own)
         refused = isinstance(error, NoKernelError)
         text = lowering_errors.describe_error(error, own)
@@ -179,7 +179,7 @@ def _describe_spmd() -> list[str]:
 
 
 def _placeholder(tensor: Tensor) -> Tensor:
-    # A placeholder has a shape and a type, and no memory.
+    # A placeholder has a shape and a type, but no memory.
     torch = importlib.import_module("torch")
     builder = importlib.import_module("torch_xla.core.xla_builder")
     placeholder = builder.create_placeholder_tensor(tensor.shape, tensor.dtype)
@@ -195,9 +195,9 @@ def _on_device(values: _T) -> _T:
 
 
 def _placed(made: MadeModule) -> MadeModule:
-    # A tensor that a module has twice, as tied weights are, stays one.
+    # A tensor that a module has twice, such as tied weights, stays shared.
     placed: dict[int, Tensor] = {}
-    originals: Tensors = []  # no id may be used again during the look-ups
+    originals: Tensors = []  # kept alive, so that no id is reused in this loop
     for part in made.module.modules():
         own = {"recurse": False, "remove_duplicate": False}
         for name, tensor in [*part.named_parameters(**own), *part.named_buffers(**own)]:
@@ -224,7 +224,7 @@ def _forward(made: MadeModule) -> TracedOutputs:
 
 
 def _train_step(made: MadeModule) -> TracedOutputs:
-    # A tensor that is updated in place keeps its memory.
+    # A tensor that is updated in place keeps its memory, so it becomes an aliased output.
     with torch_module.set_training_mode(made.module, training=True):
         optimizer = _started(made)
         states = _states(made.module, optimizer)
@@ -243,7 +243,7 @@ def _train_step(made: MadeModule) -> TracedOutputs:
 
 
 def _started(made: MadeModule) -> Optimizer:
-    # The optimizer has its state only after a first step, and the next step takes part with it.
+    # An optimizer creates its state in the first step, and the traced step starts from that.
     optimizer = made.optimizer(made.trainable_parameters)
     for parameter in made.trainable_parameters:
         parameter.grad = _placeholder(parameter).detach()
@@ -274,12 +274,12 @@ def _id(tensor: Tensor) -> int:
 
 
 def _library() -> ModuleType:
-    # Tensors and arguments of a program have no public name.
+    # There is no public API for a program's tensors and arguments.
     return importlib.import_module("torch_xla")._XLAC  # noqa: SLF001
 
 
 def _guard() -> type[AbstractContextManager[object]]:
-    # torch_xla would end the process, so an operation is refused before it gets there.
+    # torch_xla would end the process, so such an operation is refused first.
     torch = importlib.import_module("torch")
     dispatch = importlib.import_module("torch.utils._python_dispatch")
     pytree = importlib.import_module("torch.utils._pytree")
@@ -303,7 +303,7 @@ def _guard() -> type[AbstractContextManager[object]]:
 
 def _refuse(
     operation: TorchOperation,
-    arguments: Sequence[Any],  # of any operation of PyTorch
+    arguments: Sequence[Any],  # of any PyTorch operation
     named: Mapping[str, object],
     asking: set[object],
 ) -> None:
@@ -311,14 +311,14 @@ def _refuse(
     name = operation.name()
     to_host = "device" in named and str(named["device"]) == "cpu"
     asks = bool(asking & set(operation.tags))
-    if name == "aten::index.Tensor":  # a mask decides the shape, and positions do not
+    if name == "aten::index.Tensor":  # a mask determines the shape, indices do not
         asks = any(index is not None and index.dtype == torch.bool for index in arguments[1])
     if asks or to_host:
         raise NeedsValuesError(
             f"`{name}` needs the values of a tensor: here torch_xla would end the program, run it "
             "and wait (`.item()`, `.cpu()`, `if tensor:`, a shape that depends on values)"
         )
-    # PyTorch has no public way to find the implementation of an operation.
+    # PyTorch has no public API to look up an operation's kernels.
     has_kernel: Callable[[str, str], bool] = torch._C._dispatch_has_kernel_for_dispatch_key  # noqa: SLF001
     if not any(has_kernel(name, key) for key in _KERNELS):
         raise NoKernelError(

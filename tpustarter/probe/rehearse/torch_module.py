@@ -1,13 +1,14 @@
-"""The result of a user's `make()` for a rehearsal: a PyTorch module, inputs, an optimizer.
+"""The return value of a user's `make()`: a PyTorch module, its inputs and an optimizer.
 
 `make()` returns `module, inputs` or `module, inputs, optimizer`. `inputs` is a tensor, a tuple, or
-a dict of named arguments; the optimizer is a function of parameters, such as
-`lambda parameters: torch.optim.SGD(parameters, lr=0.1)`, and AdamW where there is none. This makes
-two programs. `forward` is the module in evaluation mode, without gradients. `train_step` is the
-module in training mode, its loss, the gradients of all parameters that require them, and one step
-of the optimizer after its first. The loss is the output's `loss`, else the output itself where that
-is one number, else its mean. Only shapes and types are read of weights and inputs, so they may be
-on the device `meta`.
+a dict of keyword arguments. The optimizer is a function of parameters, such as `lambda parameters:
+torch.optim.SGD(parameters, lr=0.1)`; the default is AdamW.
+
+A module makes two programs. `forward` is the module in evaluation mode, without gradients.
+`train_step` is the module in training mode, its loss, the gradients of all parameters that require
+them, and one step of the optimizer other than its first. The loss is the output's `loss`, else the
+output itself if that is a scalar, else the sum of the means of its tensors. Only the shapes and
+types of weights and inputs are read, so they may be on the device `meta`.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ LEARNING_RATE = 1e-3
 
 
 class TensorDevice(Protocol):
-    """The device of a tensor."""
+    """A tensor's device."""
 
     type: str
     """`xla`, `cpu` or `meta`."""
 
 
 class Tensor(Protocol):
-    """A tensor or parameter of PyTorch, as far as a rehearsal uses it."""
+    """A PyTorch tensor or parameter, as far as a rehearsal uses it."""
 
     shape: Sequence[int]
     dtype: object
@@ -44,7 +45,7 @@ class Tensor(Protocol):
     data: object
 
     def dim(self) -> int:
-        """Return the number of its axes."""
+        """Return the number of axes."""
         ...
 
     def clone(self) -> Tensor:
@@ -52,23 +53,23 @@ class Tensor(Protocol):
         ...
 
     def detach(self) -> Tensor:
-        """Return it without the operations that it came from."""
+        """Return the tensor detached from its graph."""
         ...
 
     def is_floating_point(self) -> bool:
-        """Return whether its elements are floats."""
+        """Return whether the elements are floats."""
         ...
 
     def float(self) -> Tensor:
-        """Return it in float32."""
+        """Return the tensor in float32."""
         ...
 
     def mean(self) -> Tensor:
-        """Return the mean of its elements."""
+        """Return the mean of the elements."""
         ...
 
     def backward(self) -> None:
-        """Compute the gradients of the parameters that it came from."""
+        """Compute the gradients of the parameters that it depends on."""
         ...
 
 
@@ -76,45 +77,45 @@ Tensors = list[Tensor]
 
 
 class TorchModule(Protocol):
-    """A module of PyTorch, as far as a rehearsal uses it."""
+    """A PyTorch module, as far as a rehearsal uses it."""
 
     training: bool
 
     def __call__(self, *arguments: object, **named: object) -> object:
-        """Compute its output."""
+        """Compute the output."""
         ...
 
     def modules(self) -> Iterable[TorchModule]:
-        """Return it and the modules in it."""
+        """Return the module and its submodules."""
         ...
 
     def parameters(self) -> Iterable[Tensor]:
-        """Return its parameters, and those of the modules in it."""
+        """Return the parameters, including those of submodules."""
         ...
 
     def buffers(self) -> Iterable[Tensor]:
-        """Return its buffers, and those of the modules in it."""
+        """Return the buffers, including those of submodules."""
         ...
 
     def named_parameters(
         self, *, recurse: bool, remove_duplicate: bool
     ) -> Iterable[tuple[str, Tensor]]:
-        """Return its parameters with their names."""
+        """Return the parameters with their names."""
         ...
 
     def named_buffers(
         self, *, recurse: bool, remove_duplicate: bool
     ) -> Iterable[tuple[str, Tensor]]:
-        """Return its buffers with their names."""
+        """Return the buffers with their names."""
         ...
 
     def train(self, mode: bool) -> object:  # noqa: FBT001  PyTorch's own
-        """Put it into training mode, or into evaluation mode."""
+        """Set training or evaluation mode."""
         ...
 
 
 class Optimizer(Protocol):
-    """An optimizer of PyTorch, as far as a rehearsal uses it."""
+    """A PyTorch optimizer, as far as a rehearsal uses it."""
 
     state: dict[Tensor, dict[str, object]]
 
@@ -123,13 +124,13 @@ class Optimizer(Protocol):
         ...
 
     def zero_grad(self, *, set_to_none: bool) -> None:
-        """Forget the gradients."""
+        """Reset the gradients."""
         ...
 
 
 @dataclass(frozen=True)
 class MadeModule:
-    """The result of `make()`."""
+    """The return value of `make()`."""
 
     module: TorchModule
     arguments: tuple[object, ...]
@@ -138,21 +139,21 @@ class MadeModule:
 
     @property
     def trainable_parameters(self) -> Tensors:
-        """The parameters of the module that require a gradient."""
+        """The module's parameters that require a gradient."""
         return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
 
 
 def choose_lowerer(asked: str) -> str:
-    """Return the library that lowers a module here: `torch_xla` or `torchax`.
+    """Return the library that lowers a module in this Python: `torch_xla` or `torchax`.
 
-    The wheel of torch_xla brings a folder `torchax` of its own, which does not count: the metadata
-    decides, and torch_xla is taken where both are installed.
+    torch_xla's wheel contains a folder `torchax`, which does not count, so the package metadata
+    decides. If both are installed, torch_xla is chosen.
 
     Args:
         asked: One of `frameworks.LOWERERS`, or `torch` for the one that is installed.
 
     Raises:
-        RequestError: it is not installed, or beside the other one.
+        RequestError: The library is not installed, or torchax is installed next to torch_xla.
     """
     installed = [name for name in frameworks.LOWERERS if _version(name)]
     if asked == "torch" and installed:
@@ -174,12 +175,16 @@ def choose_lowerer(asked: str) -> str:
 
 
 def describe_versions(name: str) -> str:
-    """Return a note with the library and versions that lowered a program."""
+    """Return a note on the library that lowers a program, with versions."""
     return f"lowered with {name} {_version(name)} (torch {_version('torch')}), for one device"
 
 
 def call_make(function: Callable[..., object], name: str) -> MadeModule:
-    """Call `make()` and return its parts; raises TypeError where they are no module with inputs."""
+    """Call `make()` and return its parts.
+
+    Raises:
+        TypeError: The parts are not a module with its inputs.
+    """
     if required := _required(function):
         raise TypeError(
             f"`{name}` takes {', '.join(required)}, expected a function of no arguments"
@@ -210,7 +215,7 @@ def call_make(function: Callable[..., object], name: str) -> MadeModule:
 
 
 def find_loss(output: object) -> Tensor:
-    """Return the loss, one number, of an output: its `loss`, itself, or the mean of its tensors."""
+    """Return an output's scalar loss: its `loss`, itself, or the sum of its tensors' means."""
     loss: Any = output.get("loss") if _is_mapping(output) else getattr(output, "loss", None)
     if loss is None:
         tensors = [tensor for tensor in list_tensors(output) if tensor.is_floating_point()]
@@ -224,7 +229,7 @@ def find_loss(output: object) -> Tensor:
 
 
 def list_tensors(output: object) -> Tensors:
-    """Return the tensors of an output, in any nesting of containers."""
+    """Return the tensors in an output, in any nesting of containers."""
     if is_tensor(output):
         return [output]
     if _is_mapping(output):
@@ -238,7 +243,7 @@ def list_tensors(output: object) -> Tensors:
 
 @contextmanager
 def set_training_mode(module: TorchModule, *, training: bool) -> Generator[None]:
-    """Put a module into training or evaluation mode within the block."""
+    """Set training or evaluation mode within the block."""
     before = [(part, part.training) for part in module.modules()]
     module.train(training)
     try:
@@ -267,7 +272,7 @@ def _required(function: Callable[..., object]) -> list[str]:
 
 
 def is_tensor(value: object) -> TypeGuard[Tensor]:
-    """Return whether a value is a tensor of PyTorch."""
+    """Return whether a value is a PyTorch tensor."""
     return isinstance(value, importlib.import_module("torch").Tensor)
 
 

@@ -1,7 +1,7 @@
-"""JAX functions made of a PyTorch module with torchax, for `user_file` to lower as any others.
+"""JAX functions made from a PyTorch module with torchax, which `user_file` lowers like any other.
 
 A training step is `jax.grad` of the module's loss, and a step of the user's torch optimizer, which
-torchax traces as well. Numbers of the optimizer's state, such as its count of steps, stay numbers.
+torchax traces as well. Scalars in the optimizer's state, such as its step count, become constants.
 Tried with torchax 0.0.13, torch 2.9.0 and jax 0.10.2.
 """
 
@@ -15,11 +15,11 @@ from tpustarter.probe.rehearse.jax_types import ListedProgram
 from tpustarter.probe.rehearse.torch_module import MadeModule, Tensor
 
 _States = dict[str, dict[str, Tensor]]
-"""The optimizer's state of each weight."""
+"""The state that an optimizer keeps for each weight."""
 
 
 def list_programs(function: Callable[..., object], name: str) -> Iterator[ListedProgram]:
-    """Yield name, function and arguments of the programs of a module."""
+    """Yield the name, function and arguments of each program of a module."""
     module = _Module(torch_module.call_make(function, name))
     yield module.forward()
     if module.weights:
@@ -27,7 +27,7 @@ def list_programs(function: Callable[..., object], name: str) -> Iterator[Listed
 
 
 class _Module:
-    """A module as functions of its weights."""
+    """A PyTorch module as functions of its weights."""
 
     def __init__(self, made: MadeModule) -> None:
         interop = importlib.import_module("torchax.interop")

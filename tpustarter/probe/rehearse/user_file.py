@@ -24,10 +24,10 @@ from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.rehearsal_messages import Emit, LowerCommand, LoweredFields
 
 Listed = tuple[str, LoweringJob, list[str]]
-"""Name of a program, the program, and notes on its arguments."""
+"""A program's name, its job, and notes on its arguments."""
 
 ENTRY = "devices"
-"""Name of the first parameter of a function that lists programs; any other one is a program."""
+"""Name of the first parameter of a function that lists programs; any other is a program itself."""
 
 _WHILE_LOADED = (
     "a line outside of every function led there; what stands below the line with `__main__` is "
@@ -38,7 +38,7 @@ _WHILE_LOADED = (
 def lower_programs(command: LowerCommand, emit: Emit) -> dict[str, object]:
     """Lower the function, module or programs of a user's file.
 
-    Emits `ready` once the file is about to be run, then `lowering` and `exported` for each program.
+    Emits `ready` just before the file runs, then `lowering` and `exported` for each program.
     """
     path = Path(command["file"])
     try:
@@ -78,7 +78,7 @@ class _File:
     ) -> None:
         self._jax, self._command, self._emit, self._answers = jax, command, emit, answers
         self._route = route
-        """The library that makes functions of a PyTorch module; empty for a file of JAX
+        """The library that turns a PyTorch module into functions; empty for a file of JAX
         functions."""
         self._path = Path(command["file"])
         self._module: ModuleType
@@ -86,12 +86,12 @@ class _File:
         self._loading = DeviceQuestions()
         self._files = 0
         self.is_running = False
-        """True if the file itself runs, which happens before a function of it is known."""
+        """True while the file itself runs, before its function is found."""
         self.told_tpu = False
-        """True if the file asked for its device, outside of a program."""
+        """True if the file queried its device outside of a program."""
 
     def lower_all(self) -> None:
-        """Lower all programs, once for each number of devices, and for each kind if it matters."""
+        """Lower all programs for each number of devices, and for each device kind if it matters."""
         tpus = self._command["tpus"]
         loaded = next(iter(exports.group_by_device_kind(tpus)))
         self._load(loaded)
@@ -136,14 +136,14 @@ class _File:
         wanted: tuple[str, ...],
         settled: set[str],
     ) -> bool:
-        # True means that another kind of TPU may differ. Programs that did not ask for the kind are
-        # `settled`: one lowering is for all TPUs that are `wanted`.
+        # Returns True if another kind of TPU may differ. Programs that did not query the kind are
+        # `settled`: one lowering serves all TPUs that are `wanted`.
         titles: set[str] = set()
         differs, number = False, -1
         with self._answers.answer_for(device) as listing:
             programs = iter(self._programs(count))
-            # Each is lowered before the next one is requested: a mesh that the user's function
-            # sets round a `yield` is then still in force.
+            # Each program is lowered before the next one is requested, while a mesh that the user's
+            # function sets around its `yield` is still active.
             while (listed := self._next(programs, listing)) is not None:
                 number += 1
                 if self._command["only"] not in (None, number):
@@ -199,7 +199,7 @@ class _File:
             kind = type(job.arguments).__name__
             error = f"TypeError: the arguments are a {kind}, expected a tuple"
             return {"error": error, "refused": False, "notes": []}, DeviceQuestions(device)
-        # JAX keeps types with their mesh, which has another abstract device for each program.
+        # JAX caches types with their mesh, whose abstract device differs between programs.
         self._jax.clear_caches()
         return exports.lower_for_device(self._answers, job, device, file, warn=warn, own=self._path)
 
@@ -219,7 +219,7 @@ class _File:
             )
             yield self._command["name"], LoweringJob(function, values, named), notes
             return
-        listing: Any = self._function(self._jax.devices()[:count], **self._sizes())  # may be wrong
+        listing: Any = self._function(self._jax.devices()[:count], **self._sizes())  # of any type
         for listed in listing:
             try:
                 name, function, arguments = listed
@@ -229,7 +229,7 @@ class _File:
             yield name, LoweringJob(function, arguments), []
 
     def _sizes(self) -> dict[str, int]:
-        """Return the arguments of a function that lists programs, besides the devices."""
+        """Return the keyword arguments of a function that lists programs."""
         parameters = inspect.signature(self._function).parameters.values()
         wanted = self._command["dimension"]
         named = f"{self._command['name']}({', '.join(one.name for one in parameters)})"
@@ -242,7 +242,7 @@ class _File:
 
 
 def make_unique_title(title: str, longer: str, titles: Collection[str]) -> str:
-    """Return a title that no other program has: a longer one, with a number if necessary."""
+    """Return a title that no other program has: the longer one, numbered if necessary."""
     numbered = (f"{longer} #{number}" for number in range(2, len(titles) + 3))
     return next(text for text in (title, longer, *numbered) if text not in titles)
 
@@ -268,7 +268,7 @@ def _refuse_narrowing(jax: ModuleType, kinds: Iterable[str]) -> None:
 
 
 def _load(path: Path) -> ModuleType:
-    # The files beside it can be imported, as when Python runs it.
+    # Files in the same folder can be imported, as when Python runs it.
     from importlib import util
 
     sys.path.insert(0, str(path.parent))

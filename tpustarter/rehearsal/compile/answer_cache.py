@@ -1,7 +1,7 @@
 """A cache of the TPU compiler's answers, one file each.
 
-The name of a file is a hash of everything that decides the answer (`probe.rehearsal`), so a file is
-never out of date. One that cannot be read is ignored.
+A file's name is a hash of everything that determines the answer (`probe.rehearse.rehearsal`), so a
+file is never out of date. An unreadable file is ignored.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from tpustarter.core import locations
 from tpustarter.rehearsal.result_fields import ResultFields
 
 MOST = 4000
-"""Answers that are kept, of some kilobytes each; the oldest are deleted first."""
+"""Most answers that are kept, of some kilobytes each; the oldest are deleted first."""
 _NOT_KEPT = ("seconds", "cached", "program", "check", "tpu", "key", "notes", "work")
 
 
 def make_cache_folder() -> Path:
-    """Return the folder of answers, made if necessary, after deleting the oldest ones."""
+    """Return the folder of answers, created if missing, after deleting surplus ones."""
     rehearsals = locations.make_folder(locations.make_state_folder() / "rehearsals")
     answers = list(rehearsals.glob("*.json"))
     if len(answers) > MOST:
@@ -32,7 +32,7 @@ def make_cache_folder() -> Path:
 
 
 def save_compiler_answer(result: ResultFields) -> None:
-    """Save an answer; a full disk is no error."""
+    """Save an answer; a full disk is not an error."""
     key = result.get("key")
     if result["cached"] or not key or result["status"] == "error":
         return

@@ -1,7 +1,7 @@
-"""The process that compiles for absent TPUs, and a second one that finds what filled the memory.
+"""The process that compiles for absent TPUs, and a second one that finds what filled memory.
 
-A program that crashes the compiler or takes too long affects only itself: the next one gets a fresh
-process.
+A program that crashes the compiler or times out affects only itself, because the next one gets a
+fresh process.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ QUIET = {
     "TPU_WORKER_HOSTNAMES": "localhost",
     "TPU_WORKER_ID": "0",
 }
-"""Variables that keep libtpu quiet, off the chips, off the network, and beside other users of it.
-Measured with jax 0.12.0.1 and libtpu 0.0.50.1: no lock file, no listening port."""
+"""Variables that keep libtpu quiet, off the chips, off the network, and out of the way of its other
+users. Measured with jax 0.12.0.1 and libtpu 0.0.50.1: no lock file, no listening port."""
 
 OUTSPOKEN = {"TPU_MIN_LOG_LEVEL": "1", "TPU_STDERR_LOG_LEVEL": "1"}
 FLAGS = "--xla_tpu_impure_oom_fast_exit_threshold=-1 --xla_tpu_no_crash_on_oom=true"
-"""Flags that make the compiler continue after memory ran out, and write its report to the log."""
+"""Flags that make the compiler continue when memory runs out, and log its report."""
 
 YOUR_CODE, A_TPU = "your code", "a TPU"
-"""In place of a program and its TPU while the user's code is lowered."""
+"""Shown in place of a program and its TPU while the user's code is lowered."""
 TICK_S = 1.0
 OPTION = "--compiler"
 """The option that names the Python that compiles."""
 END_S = END_WAIT_S + FINISH_WAIT_S
-"""Longest wait for a process that was stopped."""
+"""Longest wait for a stopped process."""
 _FATAL = re.compile(r"^F\d{4} [\d:.]+ +\d+ (?P<reason>\S+\] .*)$", re.MULTILINE)
 
 
@@ -67,11 +67,11 @@ class CompileTask:
     tpu: str
     topology: TopologyFields
     source: ProgramSource
-    """`check`, or `artifact` with `program` and `lowered`, as the probe takes them."""
+    """`check`, or `artifact` with `program` and `lowered`, as the probe expects them."""
     notes: tuple[str, ...] = ()
     """Remarks that go with the answer."""
     explains_memory: bool = True
-    """True if the arrays of a program that does not fit are wanted, which takes as long again."""
+    """True to list the arrays of a program that does not fit, which takes as long again."""
 
 
 @dataclass(frozen=True)
@@ -82,35 +82,35 @@ class StillCompiling:
     tpu: str
     seconds: float
     check: str | None = None
-    """The check the program belongs to; None for one of the user."""
+    """The check that the program belongs to; None for the user's own program."""
     share: float = 0.0
     """Share of the task's programs that are done, from 0 to 1."""
     size: str = ""
-    """The size that is tried, as `batch 1,024`, where the largest one is searched."""
+    """The size being tried, such as `batch 1,024`, in a search for the largest one."""
 
     @property
     def title(self) -> str:
-        """The program, and the size with which it is compiled."""
+        """The program, and the size that is compiled, if any."""
         return f"{self.program}, {self.size}" if self.size else self.program
 
 
 @dataclass(frozen=True)
 class RehearsalAnswer:
-    """The compiler's answer about one program and one TPU, or why there is none."""
+    """The compiler's answer for one program and one TPU, or the reason why there is none."""
 
     result: ResultFields
 
 
 @dataclass(frozen=True)
 class TaskDone:
-    """Sent when a task has ended; no further answers of the task follow."""
+    """Sent when a task has ended; no more of its answers follow."""
 
     program: str
     tpu: str
 
 
 class Compiler:
-    """Compiles tasks one after the other; `stop` ends it from any thread."""
+    """Compiles tasks one after another; `stop` ends it from any thread."""
 
     def __init__(self, session: ProbeSession, *, timeout_s: float, cache: str | None) -> None:
         self._session = session
@@ -120,21 +120,21 @@ class Compiler:
         self._log: CappedLog | None = None
         self._memory_probe: Probe | None = None
         self._is_preparing = False
-        """True if its process may be busy, and no program was sent to it."""
+        """True if its process may be busy although no program was sent to it."""
         self.stopped = False
 
     def stop(self) -> None:
-        """End the running processes; safe in any thread and signal handler."""
+        """End the running processes; safe to call from any thread and signal handler."""
         self.stopped = True
         for probe in (self._probe, self._memory_probe):
             if probe:
                 probe.interrupt()
 
     def read_versions(self) -> PythonVersions:
-        """Return Python and package versions of the compiler; starts its process.
+        """Start the compiler's process, and return its Python and package versions.
 
         Raises:
-            Problem: it is no Python, or one that is too old.
+            Problem: It is not a Python, or its version is too old.
         """
         probe = self._ready()
         probe.send({"do": "versions"})
@@ -154,12 +154,12 @@ class Compiler:
         )
 
     def prepare(self, topology: TopologyFields) -> None:
-        """Let the process load the compiler and describe a TPU before there is a task."""
+        """Make the process load the compiler and describe a TPU before there is a task."""
         self._ready().send({"do": "prepare", "topology": topology})
         self._is_preparing = True
 
     def run(self, task: CompileTask) -> Iterator[StillCompiling | RehearsalAnswer]:
-        """Compile the programs of a task; yields progress, and an answer for each program."""
+        """Compile the programs of a task, yielding progress and an answer for each program."""
         for told in self._run(task):
             if isinstance(told, StillCompiling):
                 yield told
@@ -167,7 +167,7 @@ class Compiler:
                 yield RehearsalAnswer(add_notes(told, task.notes))
 
     def close(self) -> None:
-        """End the process, and wait for its exit within a time limit."""
+        """End the process, and wait for its exit up to a timeout."""
         self._end(gently=not (self.stopped or self._is_preparing))
 
     def _run(self, task: CompileTask) -> Iterator[StillCompiling | ResultFields]:
@@ -186,8 +186,8 @@ class Compiler:
         self._is_preparing = False
         probe.send(self._command(task, done))
         program, began, check = task.name, time.monotonic(), task.source.get("check")
-        compiling: str | None = None  # one that ends the process earlier would end the next one
-        # Beside other work, loading it may take longer than the user gives to a program.
+        compiling: str | None = None  # None until one begins, so a crash before is not retried
+        # On a busy machine, loading the compiler may take longer than the user's timeout.
         limit_s, what = max(START_S, self._timeout_s), "the compiler was not ready"
         while True:
             passed_s = time.monotonic() - began
@@ -226,7 +226,7 @@ class Compiler:
         return {
             "do": "rehearse",
             "id": f"{task.name} {task.tpu}",
-            "timeout_s": 20 * self._timeout_s,  # each program has its own limit, kept here
+            "timeout_s": 20 * self._timeout_s,  # each program has its own timeout, enforced here
             "tpu": task.tpu,
             "topology": task.topology,
             "cache": self._cache,
@@ -335,7 +335,7 @@ def add_notes(result: ResultFields, notes: tuple[str, ...]) -> ResultFields:
 
 
 def explain_compiler_exit(event: Event, text: str) -> str:
-    """Return why the compiler's process ended unexpectedly."""
+    """Return the reason why the compiler's process ended unexpectedly."""
     if event["event"] != "gone":
         return "the compiler's process wrote something that is not an event"
     if excess := memory_limit.format_excess(event):
@@ -354,7 +354,11 @@ def is_tpu_compiler_installed(machine: host.Machine) -> bool:
 
 
 def find_compiler(explicit: str | None, machine: host.Machine) -> Path:
-    """Return the Python that has the TPU compiler; raises Problem where none is found."""
+    """Return the Python that has the TPU compiler.
+
+    Raises:
+        Problem: No Python has it, or `explicit` is not a Python.
+    """
     if explicit is not None:
         return interpreters.choose_interpreter(explicit, machine.env, Path.cwd(), option=OPTION)[
             0

@@ -1,7 +1,7 @@
-"""The processes that compile in parallel: tasks go in, answers come out as they are ready.
+"""A pool of processes that compile: tasks go in, answers come out as they are ready.
 
-Each process has a thread that feeds it. A second process starts only when there is much to do,
-because its start costs seconds.
+Each process has a thread that feeds it. A second process starts only if there is much to do,
+because starting it takes seconds.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ NEXT_JOB_S = 4.0
 TICK_S = 0.05
 
 JobEvent = StillCompiling | RehearsalAnswer | TaskDone | BaseException
-"""An event of a process, or the exception of a thread, which the reader of events raises."""
+"""An event of a process, or a thread's exception, which the reader of events raises."""
 
 
 @dataclass
 class _Work:
-    """State shared by the threads that compile."""
+    """State shared by the compiling threads."""
 
     tasks: queue.SimpleQueue[CompileTask | None] = field(
         default_factory=queue.SimpleQueue["CompileTask | None"]
@@ -44,25 +44,25 @@ class _Work:
         default_factory=queue.SimpleQueue["JobEvent | None"]
     )
     complete: bool = False
-    """True if no task will be added."""
+    """True if no more tasks will be added."""
     running: int = 0
-    """Threads that have not reported their end."""
+    """Number of threads that have not reported their end."""
     began: float | None = None
-    """Time at which the first task was taken; None before."""
+    """Clock time at which the first task was taken; None before."""
 
     @property
     def all_given(self) -> bool:
-        """Return whether there is no work left for another process."""
+        """True if no work is left for another process."""
         return self.complete and self.tasks.qsize() <= MOST_JOBS  # the rest are end marks
 
     def is_worth_another(self, wait_s: float) -> bool:
-        """Return whether a task waits, and the first was taken so many seconds ago."""
+        """Return whether a task waits, and the first was taken at least `wait_s` ago."""
         taken = self.began is not None and time.monotonic() >= self.began + wait_s
         return taken and not self.tasks.empty()
 
 
 class CompilerPool:
-    """The processes that compile. `stop` ends them from any thread and signal handler."""
+    """The compiling processes; `stop` ends them from any thread and signal handler."""
 
     def __init__(self) -> None:
         self._work = _Work()
@@ -71,11 +71,11 @@ class CompilerPool:
 
     @property
     def first_compiler(self) -> Compiler:
-        """The process that exists from the start."""
+        """The compiler whose thread starts work at once."""
         return self._compilers[0]
 
     def stop(self) -> None:
-        """Ask all processes to end, without waiting for them."""
+        """Interrupt all processes, without waiting for their end."""
         for worker in list(self._compilers):
             worker.stop()
 
@@ -83,7 +83,7 @@ class CompilerPool:
     def open(
         self, session: ProbeSession, *, jobs: int | None, timeout_s: float, cache: str | None
     ) -> Generator[None]:
-        """Prepare the processes, and end them and their threads when the block ends."""
+        """Create the compilers, and end them and their threads after the block."""
         for _ in range(min(jobs or os.cpu_count() or 1, MOST_JOBS)):
             self._compilers.append(Compiler(session, timeout_s=timeout_s, cache=cache))
         try:
@@ -98,7 +98,7 @@ class CompilerPool:
                 self.first_compiler.close()
 
     def start(self, *, at_once: bool) -> None:
-        """Start a thread for each process; those after the first only if there is much to do."""
+        """Start a thread for each process; those after the first wait until there is much to do."""
         self._work.running = len(self._compilers)
         for number, worker in enumerate(self._compilers):
             wait_s = 0.0 if at_once else number * NEXT_JOB_S
@@ -107,17 +107,17 @@ class CompilerPool:
             thread.start()
 
     def add_task(self, task: CompileTask) -> None:
-        """Put a task into the queue of the compiling processes."""
+        """Add a task to the queue of the compiling processes."""
         self._work.tasks.put(task)
 
     def complete(self) -> None:
-        """Announce that no task will be added, so that `read_events` ends after the last answer."""
+        """Mark the tasks as complete, so that `read_events` ends after the last answer."""
         for _ in self._compilers:
             self._work.tasks.put(None)
         self._work.complete = True
 
     def read_events(self) -> Iterator[JobEvent]:
-        """Yield the events so far; once the tasks are complete, all that will come."""
+        """Yield the events so far; once the tasks are complete, wait for all others."""
         work = self._work
         with contextlib.suppress(queue.Empty):
             while work.running:
@@ -141,7 +141,7 @@ def _serve(worker: Compiler, work: _Work, wait_s: float) -> None:
                     work.told.put(event)
                 work.told.put(TaskDone(task.name, task.tpu))
         worker.close()
-    except BaseException as error:  # noqa: BLE001  it is raised again where it is seen
+    except BaseException as error:  # noqa: BLE001  the reader of events raises it again
         work.told.put(error)
     finally:
         work.told.put(None)

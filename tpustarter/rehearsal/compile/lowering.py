@@ -43,7 +43,7 @@ _PACKAGES = {
     "haiku": "dm-haiku",
     "tree": "dm-tree",
 }
-"""Packages whose modules have another name."""
+"""Packages whose name differs from their module's, by module."""
 _Opened = tuple[Probe, CappedLog]
 ScriptEvent = (
     LoweredProgram
@@ -54,7 +54,7 @@ ScriptEvent = (
     | ScriptEnded
     | float
 )
-"""An event of a script, or the seconds that have passed where none came."""
+"""An event of a script, or the seconds that have passed while there was none."""
 LAST = ", so nothing after it was tried"
 _WANTED_VALUES = "PjRt buffer is null in TransferFromDevice"
 """The error with which torch_xla 2.9.0 ends its process when a tensor without memory is read."""
@@ -71,19 +71,19 @@ def lower_programs(
     timeout_s: float,
     started: Callable[[Probe], None],
 ) -> Iterator[LoweredProgram | ProgramWarning | float]:
-    """Yield the user's programs as they are lowered, and the seconds passed while none comes.
+    """Yield the user's programs as they are lowered, and the seconds passed while none arrives.
 
-    A program that is not lowered in time, or that ends the process, is the last one.
+    A program that times out or ends the process is the last one.
 
     Args:
         code: The function, module or checks to lower.
         session: The user's Python, with CPU devices for the largest TPU.
         topologies: The TPUs to lower for.
-        timeout_s: Longest time for loading the file, and for each program.
-        started: Called with the process, so that it can be stopped.
+        timeout_s: Timeout for loading the file, and for each program.
+        started: Called with the process, so that the caller can stop it.
 
     Raises:
-        Problem: the file cannot be run, or does not name such a function.
+        Problem: The file cannot be run, or has no such function.
     """
     with LoweringProcess(session, topologies, timeout_s, started) as process:
         yield from process.lower(code)
@@ -99,7 +99,7 @@ class LoweringProcess:
         timeout_s: float,
         started: Callable[[Probe], None],
     ) -> None:
-        """Describe the process, which starts when it is needed; see `lower_programs`."""
+        """Prepare the process, which starts on first use; see `lower_programs`."""
         self._session, self._topologies = session, topologies
         self._timeout_s, self._started = timeout_s, started
         self._open: _Opened | None = None
@@ -113,7 +113,7 @@ class LoweringProcess:
     def lower(
         self, code: UserFunction, only: int | None = None
     ) -> Iterator[LoweredProgram | ProgramWarning | float]:
-        """Yield the programs as `lower_programs` does, or only the one with that number."""
+        """Yield the programs as `lower_programs` does, or only the one with index `only`."""
         if self._open is None:
             self._open = start_probe(self._session)
             self._started(self._open[0])
@@ -164,9 +164,9 @@ def _wants_values(log: CappedLog) -> bool:
 def _programs(
     opened: _Opened, code: UserFunction, session: ProbeSession, names: list[str], timeout_s: float
 ) -> Generator[LoweredProgram | ProgramWarning | float, None, bool]:
-    # True means that the process takes another command.
+    # Returns True if the process accepts another command.
     probe, log = opened
-    missing: dict[str, list[str]] = {}  # begun programs, with the TPUs that have no answer
+    missing: dict[str, list[str]] = {}  # programs begun, with the TPUs that have none yet
     program: str | None = None
     check: str | None = None
     notes: tuple[str, ...] = ()
@@ -202,7 +202,7 @@ def _programs(
             reason = f"{what} within {limit_s:g} s" if event is None else _reason(event, session)
             if not missing or kind == "interrupted":
                 raise _failed(code, reason, event or {}, session.python)
-            # Between two programs the failure is the file's own.
+            # Between two programs, it is the file that has failed.
             tpus_left = tuple(names if program is None else missing[f"{check} {program}"])
             title, text = code.name if program is None else program, f"{reason}{LAST}"
             text = f"{NEEDS_VALUES}{LAST}" if _wants_values(log) else text
@@ -233,14 +233,14 @@ def run_script(
     started: Callable[[Probe], None],
     limit: ScriptLimit,
 ) -> Iterator[ScriptEvent]:
-    """Run a script; yields its events and output, and the seconds passed while none comes.
+    """Run a script, yielding its events and output, and the seconds passed while none arrives.
 
     Args:
         words: The script and its arguments.
-        session: The user's Python, with CPU devices for the TPU that is meant.
+        session: The user's Python, with CPU devices for the largest TPU.
         topologies: The TPUs to lower for.
-        started: Called with the process, so that it can be stopped.
-        limit: The end of the script, if that is to come before its own.
+        started: Called with the process, so that the caller can stop it.
+        limit: The limit at which the script is ended, if any.
     """
     path = locations.expand_path(words[0])
     probe, log = start_probe(session, stream=True)
@@ -361,15 +361,15 @@ def _failed(code: UserFunction, reason: str, event: Event, python: Path) -> Prob
 
 
 class LoweringProblem(Problem):
-    """The Problem of a file of which nothing could be lowered."""
+    """The Problem of a file from which nothing could be lowered."""
 
     def __init__(self, name: str, reason: str, event: Event, python: Path) -> None:
-        """State the reason, with a hint where something is not installed.
+        """State the reason, with a hint if something is not installed.
 
         Args:
             name: The code, as on the command line.
             reason: The reason, for people.
-            event: The last event of the probe; an empty one if none came in time.
+            event: The last event of the probe; empty if none arrived in time.
             python: The Python that lowers.
         """
         hint = None
@@ -380,13 +380,13 @@ class LoweringProblem(Problem):
         summary = f"`{name}` cannot be lowered: {reason}"
         super().__init__(summary, hint=hint, code=ExitCode.INCONCLUSIVE)
         self.has_ended = event.get("event") == "end"
-        """True if the process has reported the failure, and takes another command."""
+        """True if the process reported the failure, and accepts another command."""
         self.narrows = event.get("narrows") is True
-        """True if JAX would make a type of the arguments half as wide."""
+        """True if JAX would make the type of an argument half as wide."""
 
 
 def torch_hint(name: str) -> str:
-    """Return the hint for a PyTorch module that no Python here can lower."""
+    """Return the hint for a PyTorch module that no Python found can lower."""
     if name == "torchax":
         return (
             "install `torchax` and `torch==2.9.0` in an environment of its own, and name that one "
@@ -399,7 +399,7 @@ def torch_hint(name: str) -> str:
 
 
 def install_hint(module: str, python: str) -> str:
-    """Return the hint that installs the package of a module that a Python lacks."""
+    """Return the hint to install the package of a module that a Python lacks."""
     package = module.partition(".")[0]
     package = _PACKAGES.get(package, package)
     command = pip_command.format_pip_command(f"{python} -m pip install {package}")

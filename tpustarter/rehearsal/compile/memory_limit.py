@@ -1,7 +1,7 @@
 """The limit on a rehearsal's memory on this machine, and the message when it is exceeded.
 
-A program with large constants can make the compiler use all memory, and the kernel would end some
-other process for it. `probe.memory_watch` enforces the limit.
+A program with large constants can make the compiler use all memory, and the kernel would then kill
+some other process. `probe.rehearse.memory_watch` enforces the limit.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ class _Memory(msgspec.Struct):
 
 
 def limit_variables(machine: Machine, limit: int | None) -> dict[str, str]:
-    """Return the variables with the limit, for the supervisors, or none if it is unknown."""
+    """Return the variables that pass the limit to the supervisors; empty if it is unknown."""
     if limit is None and (available := available_bytes(machine)) is not None:
         limit = int(SHARE * available)
     return {} if limit is None else {LIMIT: str(limit)}
 
 
 def explain_process_end(gone: Event) -> str:
-    """Return why a process ended unexpectedly, the memory limit included."""
+    """Return the reason why a process ended unexpectedly, the memory limit included."""
     return format_excess(gone) or outcomes.make_process_ending(gone)[2]
 
 
 def format_excess(gone: Event) -> str | None:
-    """Return the message for a process that exceeded the memory limit, or None for another."""
+    """Return the message for a process that exceeded the memory limit, or None for any other."""
     memory = as_type(gone.get("memory"), _Memory)
     return memory and (
         f"it was ended when it held {memory.resident_bytes / 2**30:.2f} GiB of this machine's "

@@ -1,4 +1,4 @@
-"""Parser of the TPU compiler's own report on what filled the memory of a device.
+"""Parser of the TPU compiler's report on what filled the memory of a device.
 
 The compiler writes it to its log when a program does not fit (libtpu 0.0.50.1).
 """
@@ -12,7 +12,7 @@ from typing import TypedDict
 from tpustarter.rehearsal.result_fields import ProgramArray
 
 MOST_BYTES = 4 * 2**20
-"""Bytes at the end of the log that are read."""
+"""Most bytes that are read, from the end of the log."""
 MOST_BUFFERS = 8
 
 _UNITS = {"B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -20,10 +20,10 @@ _SIZE = r"([0-9]{1,15}(?:\.[0-9]{1,15})?)([BKMGT])"
 _TOTAL = re.compile(rf"Used {_SIZE} of {_SIZE} hbm\. Exceeded hbm capacity by {_SIZE}")
 _PART = re.compile(rf"^ +(reserved|program|arguments) +{_SIZE}", re.MULTILINE)
 _NEXT = re.compile(r"^[IWEF]\d{4} [\d:.]+ ", re.MULTILINE)
-"""The beginning of the next message of the log, which may be a report on the memory of the host."""
+"""The start of the next log message, which may be a report on the host's memory."""
 _OUTPUT = re.compile(rf"^Output size {_SIZE}; shares {_SIZE}", re.MULTILINE)
 _ARGUMENT = re.compile(r"Argument (\d{1,9}) index \{(\d{0,9})\}")
-"""A program with thousands of arguments has one, a tuple of all."""
+"""The label of an argument; a program with thousands of them takes one tuple of all."""
 _KINDS = {"argument": "argument", "output": "output"}
 
 
@@ -34,17 +34,17 @@ class MemoryReport(TypedDict, total=False):
     """Memory that the program needs on one device."""
     excess_bytes: int
     memory: dict[str, int]
-    """Bytes by their use."""
+    """Bytes by use."""
     buffers: list[ProgramArray]
-    """The biggest arrays."""
+    """The largest arrays."""
 
 
 def parse_memory_report(text: str, names: Sequence[str] = ()) -> MemoryReport:
-    """Return the last report in a log.
+    """Parse the last report in a log.
 
     Args:
         text: The log.
-        names: The program's names of its arguments, which the report numbers; empty if unknown.
+        names: The program's argument names, in the order of the report's numbers; empty if unknown.
     """
     totals = list(_TOTAL.finditer(text))
     if not totals:

@@ -1,4 +1,4 @@
-"""The dimension that the user names with `--fit`, verified before anything is started."""
+"""The dimension named by `--fit`, verified before anything is started."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ _WAYS = (
 
 
 def check_dimension(request: RehearsalRequest, code: UserFunction | None) -> None:
-    """Raise Problem where the dimension of a request cannot be searched."""
+    """Verify that the dimension of a request can be searched.
+
+    Raises:
+        Problem: The dimension is missing, or cannot be searched.
+    """
     name = request.fit
     if not name:
         _verify_sized(code)
@@ -48,7 +52,7 @@ def check_dimension(request: RehearsalRequest, code: UserFunction | None) -> Non
 
 
 def find_default(code: UserFunction) -> int:
-    """Return the size that the user's function has for its dimension, or 0 if it has none."""
+    """Return the default that the user's function has for its dimension, or 0 if none."""
     function = None if code.arguments else _read_function(code)
     default = dict(function.defaults).get(code.dimension, 0) if function else 0
     return max(default, 0)

@@ -1,7 +1,7 @@
-"""The largest size of a dimension that fits each TPU, found by compiling the user's programs.
+"""The search for the largest size of a dimension that fits each TPU, by compiling programs.
 
-Each size is lowered in the user's Python and compiled with the TPU compiler, one after the other in
-the same two processes. The answer is a size that fits, and the next one, which does not.
+Each size is lowered in the user's Python and compiled with the TPU compiler, one after another in
+the same two processes. The result is a size that fits, and the next one, which does not.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tpustarter.rehearsal.result_fields import FittingSize, ResultFields, TriedS
 from tpustarter.running.process import Probe
 
 MOST = 2**31 - 1
-"""The largest dimension that XLA takes."""
+"""The largest dimension that XLA accepts."""
 
 Event = StillCompiling | RehearsalAnswer | ProgramWarning | FittingSize
 Told = StillCompiling | ProgramWarning
@@ -45,14 +45,14 @@ class FitJob:
 
     code: UserFunction
     default: int
-    """The size that the user's function has for the dimension; 0 if it has none."""
+    """The default that the user's function has for the dimension; 0 if none."""
     topologies: Sequence[tpus.Topology]
     session: ProbeSession
     """The user's Python, with CPU devices for the largest TPU."""
     compiler: Compiler
     timeout_s: float
     started: Callable[[Probe], None]
-    """Called with the process that lowers, so that it can be stopped."""
+    """Called with the process that lowers, so that the caller can stop it."""
     make_task: Callable[[LoweredProgram, tpus.Topology], CompileTask]
     saves: bool
     """True if the texts of the programs are saved."""
@@ -60,18 +60,18 @@ class FitJob:
 
 @dataclass(frozen=True)
 class _Program:
-    """A program of the user's file, by its number there."""
+    """A program of the user's file, by its index in it."""
 
     number: int
     name: str
     step: int = 0
-    """The smallest size at which it can be lowered; all sizes are multiples of it."""
+    """Smallest size that can be lowered; its multiples are tried. 0 if no size changes it."""
     digest: str = ""
 
 
 @dataclass
 class _Search:
-    """One program on one TPU: what was compiled, and the best of it."""
+    """The search for one program on one TPU: the sizes compiled, and the best of them."""
 
     program: _Program
     sizes: SizeSearch
@@ -88,7 +88,7 @@ class _Search:
         self.answers[size] = result
 
     def describe(self, dimension: str, tpu: str, *, finished: bool) -> FittingSize:
-        """Return what was found, or what is known so far."""
+        """Return the result, or what is known so far."""
         step, largest = self.program.step, self.sizes.largest * self.program.step
         following = next((one for one in self.tried if one.size == largest + step), None)
         broken = [
@@ -109,13 +109,13 @@ class _Search:
 
 
 def search_sizes(job: FitJob) -> Iterator[Event]:
-    """Search the largest size of each program for each TPU, until the compiler is stopped.
+    """Search for the largest size of each program on each TPU, until the compiler is stopped.
 
-    Yields an answer for each of them, that of the largest size, and where none fits of the
-    smallest, followed by its `FittingSize`. Before that comes one after each size, unfinished.
+    Yields an unfinished `FittingSize` after each size. Then comes the answer for the largest size
+    that fits, or for the smallest if none does, followed by the finished `FittingSize`.
 
     Raises:
-        Problem: the file cannot be lowered at any size that was tried.
+        Problem: The file cannot be lowered at the first size that is tried.
     """
     for topology in job.topologies:
         process = LoweringProcess(job.session, [topology], job.timeout_s, job.started)
@@ -132,7 +132,7 @@ def search_sizes(job: FitJob) -> Iterator[Event]:
 def _list_programs(
     job: FitJob, process: LoweringProcess, topology: tpus.Topology
 ) -> Generator[Told, None, tuple[list[_Program], list[LoweredProgram]]]:
-    # One size must work; the smallest that does is the step.
+    # The first size must work; the smallest that also does is the step.
     steps = list_steps(topology.devices, job.default)
     usual = job.default or steps[-1]
     lowered = yield from _lower(job, process, topology, usual)
@@ -202,7 +202,7 @@ def _search_program(
         search.record(size, result)
         yield search.describe(job.code.dimension, topology.name, finished=False)
         if result["status"] == "error" and size in search.tasks:
-            break  # a crash or a time limit would cost as much for every other size
+            break  # a crash or timeout would cost as much at every other size
     if not job.compiler.stopped:
         yield from _finish(job, topology, search)
 
@@ -210,7 +210,7 @@ def _search_program(
 def _answer(
     job: FitJob, process: LoweringProcess, topology: tpus.Topology, search: _Search, size: int
 ) -> Generator[Told, None, ResultFields | None]:
-    # None means that the compiler was stopped.
+    # Returns None if the compiler was stopped.
     program = search.program
     try:
         lowered = yield from _lower(job, process, topology, size, program)

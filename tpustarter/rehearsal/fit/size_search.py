@@ -1,9 +1,9 @@
-"""The search for the largest size that fits: which size to compile next, and when to stop.
+"""The strategy of the search: which size to compile next, and when to stop.
 
-Sizes are counted in steps, from 1. Memory grows with the size, but not always: the compiler may lay
-out a size that fills its tiles better than the one below it. So the search begins with multiples of
-128 and of 8, and ends at a size that fits while the next one does not. It guesses from the bytes of
-the sizes that were compiled, and halves the gap where guesses do not close it.
+Sizes are counted in steps, from 1. Memory mostly grows with the size, but a size that fills its
+tiles may need less than the one below it. So the search begins with multiples of 128 and of 8, and
+ends at a size that fits while the next one does not. It extrapolates from the bytes that the
+compiled sizes need, and halves the gap where that does not close it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import math
 GRAINS = (128, 8, 1)
 """Sizes are multiples of these, in this order: columns and rows of a tile, and single ones."""
 LOOK_AHEAD = 1.25
-"""The largest multiple that is looked at above the largest that fits."""
+"""Largest multiple, of the largest size that fits, up to which larger sizes are tried."""
 MOST_GROWTH = 16
-"""How many times as large the next size is at most, while none is too big."""
+"""Largest factor from one size to the next, while none is too big."""
 
 
 class SizeSearch:
-    """Steps that fit and steps that don't, and the one to try next."""
+    """Sizes that fit and sizes that don't, counted in steps, and the next one to try."""
 
     def __init__(self, start: int, most: int, limit_bytes: int) -> None:
         """Begin a search.
@@ -32,7 +32,7 @@ class SizeSearch:
         self._start, self._most, self._limit = min(max(start, 1), most), most, limit_bytes
         self._fits: dict[int, int] = {}
         self._too_big: dict[int, int] = {}
-        """Bytes needed by each size that does not fit; 0 is unknown."""
+        """Bytes needed by each size that does not fit; 0 if unknown."""
         self._growth = self._in_gap = 0
 
     @property
@@ -45,7 +45,7 @@ class SizeSearch:
         (self._fits if fits else self._too_big)[size] = needed_bytes
 
     def find_next(self) -> int | None:
-        """Return the size to compile next; None at the end."""
+        """Return the size to compile next, or None at the end."""
         lowest, highest = self.largest, self._smallest_too_big()
         if not self._fits and not self._too_big:
             return self._start
@@ -64,7 +64,7 @@ class SizeSearch:
         return max(1, min(guess, highest // 2))
 
     def _above(self, lowest: int) -> int:
-        # At least twice as far as the last time, so a guess that is always too low costs little.
+        # Go at least twice as far as the last time, so that guesses that are too low cost little.
         self._growth = 2 * self._growth or 1
         slope = self._slope(lowest)
         ahead = int((self._limit - self._fits[lowest]) / slope) if slope > 0 else lowest
@@ -82,8 +82,8 @@ class SizeSearch:
         return None
 
     def _guess_border(self, lowest: int, highest: int) -> float:
-        # In turn by sizes that fit, by both sides of the gap, whose upper one the compiler rounds,
-        # and by halves.
+        # In turn, extrapolate from sizes that fit, interpolate across the gap, whose upper figure
+        # the compiler rounds, and halve it.
         turn = self._in_gap = self._in_gap % 3 + 1
         need, most = self._fits[lowest], self._too_big[highest]
         slope = self._slope(lowest)
@@ -109,7 +109,7 @@ def list_steps(devices: int, default: int) -> list[int]:
 
     Args:
         devices: Number of devices.
-        default: A size that the user has set for the dimension; 0 if there is none.
+        default: The default that the user's function has for the dimension; 0 if none.
     """
     steps = {devices << shift for shift in range(7)}
     for number in (devices, default):

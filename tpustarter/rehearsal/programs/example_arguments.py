@@ -1,7 +1,7 @@
-"""Examples for the arguments of a function, guessed from their names and from the user's file.
+"""Example arguments for a function, guessed from their names and from the user's file.
 
-An array has an example shape. What usually is a pytree is made by the file's own initialiser where
-it has one, such as `init(key)` for `params`.
+An array gets an example shape. An argument that is usually a pytree is created by the file's own
+initialiser if it has one, such as `init(key)` for `params`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TREES = frozenset(
         "mesh",
     }
 )
-"""Names of arguments that usually are a pytree or an object, and no array."""
+"""Names of arguments that are usually a pytree or an object, not an array."""
 _KEYS = ("key", "rng", "prng", "rng_key", "prng_key")
 _SCALARS = (
     "rate",
@@ -60,14 +60,14 @@ _EXAMPLES = {
 }
 _EXAMPLE_OF = {name: example for example, names in _EXAMPLES.items() for name in names}
 _NUMBERS = {**dict.fromkeys(_SCALARS, "0.1"), **dict.fromkeys(_COUNTS, "1")}
-"""Numbers for an initialiser, which may need their values."""
+"""Numbers for the arguments of an initialiser, which may need their values."""
 _PREFIXES = ("init_", "make_", "create_", "initialize_", "initialise_", "build_", "random_", "get_")
 _GENERAL = ("init", "initialize", "initialise", "init_params", "init_model", "init_network")
-"""Initialisers whose result is the model's parameters, whatever the argument is called."""
+"""Initialisers that return the model's parameters, whatever the argument is called."""
 STATIC = "1"
-"""Stands for the value of a static argument."""
+"""Placeholder for the value of a static argument."""
 ARRAY = "f32[1024,1024]"
-"""A square shape, so that any two of them can be multiplied."""
+"""A square shape, so that any two such arrays can be multiplied."""
 
 
 @dataclass(frozen=True)
@@ -78,23 +78,23 @@ class ExampleArgument:
     """The parameter."""
     text: str
     made_by: str = ""
-    """The call of the file's own function that makes it; empty for an array or a value."""
+    """The call of the file's own function that creates it; empty for an array or a value."""
     missing: str = ""
-    """The function that the user has to write for it; empty where there is nothing to write."""
+    """The function that the user still has to write for it; empty if there is none."""
 
 
 def example_argument(argument: str, usual: str = ARRAY) -> str:
-    """Return a type and shape that suit an argument of this name; `usual` for most names."""
+    """Return an example for an argument of this name; `usual` for most names."""
     return _EXAMPLE_OF.get(argument.casefold(), usual)
 
 
 def can_be_array(argument: str) -> bool:
-    """Return whether an argument of this name may be one array."""
+    """Return whether an argument of this name may be a single array."""
     return argument.casefold() not in TREES
 
 
 def list_missing(function: FileFunction, given: Sequence[str]) -> tuple[str, ...]:
-    """Return the required arguments that are not among those given."""
+    """Return the required arguments that were not given."""
     written = [parse_written(one) for one in given]
     if any(one and one.spread for one in written):
         return ()
@@ -108,7 +108,7 @@ def list_missing(function: FileFunction, given: Sequence[str]) -> tuple[str, ...
 def make_examples(
     function: FileFunction, source: FileSource | None, given: Sequence[str] = ()
 ) -> list[ExampleArgument]:
-    """Return an example for each required argument that is not given."""
+    """Return an example for each required argument that was not given."""
     usual = next((one for one in reversed(given) if "," in one and "(" not in one), ARRAY)
     found: list[ExampleArgument] = []
     for name in list_missing(function, given):
@@ -144,7 +144,7 @@ def _find_value(name: str, source: FileSource) -> str:
 
 
 def _guess_call(name: str, source: FileSource, before: frozenset[str]) -> str:
-    """Return a call of the file that makes an argument of this name, or an empty text."""
+    """Return a call of the file's functions that creates such an argument, or "" for none."""
     argument = name.casefold()
     for function in _initialisers(argument, source):
         if function.name not in before:
@@ -174,7 +174,7 @@ def _call(function: FileFunction, source: FileSource, before: frozenset[str]) ->
         if not text:
             return ""
         arguments.append(f"{name}={text}" if name in function.by_name else text)
-    return f"{function.name}({','.join(arguments)})"  # without blanks, a word where it is typed
+    return f"{function.name}({','.join(arguments)})"  # one word in a shell, without blanks
 
 
 def _initialiser_argument(name: str, source: FileSource, before: frozenset[str]) -> str:

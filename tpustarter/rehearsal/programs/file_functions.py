@@ -1,4 +1,4 @@
-"""The functions and uses of jit in a Python file of the user, which is parsed and never run."""
+"""The functions and uses of `jit` in a user's Python file, which is parsed and never run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import cast
 
 MOST_BYTES = 400_000
-"""Largest file that is read; a larger one is data written as Python."""
+"""Largest file that is read; anything larger counts as data written as Python."""
 MOST_FILES = 60
-"""Most files of a folder that are read."""
+"""Most files that are read from a folder."""
 JAX = frozenset({"jax", "flax", "optax", "equinox", "haiku", "penzai", "maxtext", "levanter"})
 LISTS = "devices"
-"""Name of the first parameter of a function that lists programs; any other one is a program."""
+"""Name of the first parameter of a function that lists programs; any other is a program itself."""
 SCRIPT = "__name__"
 
 _JIT = re.compile(r"(?:^|\.)(?:(?:filter_)?p?jit|pmap)$")
@@ -35,53 +35,53 @@ class FileFunction:
     needed: tuple[str, ...] = ()
     """Names of the required arguments, those by position first."""
     most: int | None = 0
-    """Most arguments it takes by position; None where there is no limit."""
+    """Most positional arguments that it takes; None for no limit."""
     by_name: tuple[str, ...] = ()
     """Those of `needed` that are keyword-only."""
     static: tuple[str, ...] = ()
     """Arguments that are not arrays, named by `static_argnums` and `static_argnames`."""
     jitted: bool = False
     takes: tuple[str, ...] = ()
-    """Names of all arguments that can be given by name."""
+    """Names of all arguments that can be passed by name."""
     defaults: tuple[tuple[str, int], ...] = ()
-    """Defaults that are whole numbers, by the names of their arguments."""
+    """Defaults that are integers, by argument name."""
     certain: bool = True
-    """True if the file shows its parameters for certain; an unknown decorator may change them."""
+    """True if its parameters are certain; an unknown decorator may change them."""
 
     @property
     def lists_programs(self) -> bool:
-        """Return whether the function returns programs to rehearse, rather than being one."""
+        """True if the function lists programs to rehearse, rather than being one."""
         return self.needed[:1] == (LISTS,)
 
 
 @dataclass(frozen=True)
 class FileSource:
-    """The functions of one Python file of the user, and its uses of jit."""
+    """The functions of a user's Python file, and its uses of `jit`."""
 
     path: Path
     functions: tuple[FileFunction, ...]
     bound: frozenset[str]
-    """Every name that the file may bind, not only those of functions."""
+    """All names that the file may bind, not only those of functions."""
     complete: bool
-    """True if `bound` is all: no `from ... import *`, and nothing that writes `globals()`."""
+    """True if `bound` is complete: no `from ... import *`, no `globals()`, no `__getattr__`."""
     imports: frozenset[str]
     """Names of the packages that it imports."""
     jits: bool
-    """True if it names `jit`."""
+    """True if it mentions `jit` or `pmap`."""
     runs: bool
-    """True if running it does something, besides defining and importing."""
+    """True if running it does more than define and import."""
     values: frozenset[str] = frozenset()
-    """Names that it assigns at its top level."""
+    """Names that are assigned at its top level."""
     optimizers: tuple[str, ...] = ()
-    """Those of `values` that are optimizers of Optax."""
+    """Those of `values` that are Optax optimizers."""
 
     def find_function(self, name: str) -> FileFunction | None:
-        """Return a function by its name, or None for an unknown one."""
+        """Return a function by its name, or None if it is unknown."""
         return next((one for one in self.functions if one.name == name), None)
 
     @property
     def uses_jax(self) -> bool:
-        """Return whether the file looks like a program of JAX."""
+        """True if the file looks like a JAX program."""
         return bool(self.imports & JAX)
 
 
@@ -114,9 +114,9 @@ def read_source(path: Path) -> FileSource | None:
 
 
 def find_program_files(folder: Path) -> list[FileSource]:
-    """Return the files of a folder that look like programs of JAX and define or do something.
+    """Return the files of a folder that look like JAX programs and define or run something.
 
-    A script that imports such a file is one too, and its jitted functions include that file's.
+    A script that imports such a file counts too, and its uses of `jit` include that file's.
     """
     try:
         paths = sorted(islice((p for p in folder.glob("*.py") if p.is_file()), MOST_FILES))

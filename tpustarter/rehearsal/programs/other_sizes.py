@@ -1,4 +1,4 @@
-"""Missing answers explained: programs that a check or file gives only to TPUs of another size."""
+"""Explanations of missing answers: programs that a check or file lists only for other sizes."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from tpustarter.text.terminal import escape_text
 def find_size_difference(
     tpu: str, program: str, results: Sequence[ResultFields]
 ) -> tuple[int, int] | None:
-    """Return the number of devices of a program, and that of a TPU that did not get it.
+    """Return a program's number of devices, and that of a TPU without an answer for it.
 
-    None where there is an answer, or where the number of devices is not the reason.
+    None if there is an answer, or if the number of devices is not the reason.
 
     Args:
         tpu: The TPU.
         program: The program.
-        results: All of its check, or of its file, in a rehearsal that went to its end.
+        results: All results of its check or its file, in a rehearsal that ran to its end.
     """
     of_program = [one for one in results if one["program"] == program]
     if any(one["tpu"] == tpu for one in of_program):
         return None
-    if any(one.get("devices") is None for one in results):  # an error may have cost others a turn
+    if any(one.get("devices") is None for one in results):  # an error may have ended the others
         return None
     needed, count = {one.get("devices", 0) for one in of_program}, tpus.find_topology(tpu).devices
     return (needed.pop(), count) if len(needed) == 1 and needed != {count} else None
 
 
 def describe_missing_answers(results: Sequence[ResultFields], names: Sequence[str]) -> list[str]:
-    """Return the programs without an answer for some of these TPUs, grouped by size, as lines."""
+    """Describe the programs without an answer for some of these TPUs, in lines by size."""
     together: dict[tuple[str, int, int], tuple[list[str], list[str]]] = {}
     for check, program in dict.fromkeys((one["check"], one["program"]) for one in results):
         siblings = [one for one in results if one["check"] == check]

@@ -9,26 +9,26 @@ from tpustarter.rehearsal.programs.user_program import LoweredProgram
 from tpustarter.text.terminal import cut_text, escape_text
 
 EVERY_GENERATION = ("v2-8", "v3-8", "v4-8", "v5e-8", "v5p-8", "v6e-8", "tpu7x-8")
-"""TPUs of a rehearsal for which none is named."""
+"""The TPUs of a rehearsal that names none."""
 TIMEOUT_S = 600.0
-"""Longest time for one program."""
+"""Timeout for one program."""
 
 
 @dataclass(frozen=True)
 class ScriptLimit:
-    """The work of a script: calls of jitted functions, or seconds, after which it is ended."""
+    """A limit on a script: calls of jitted functions, or seconds, after which it is ended."""
 
     most_calls: int | None = None
     most_s: float | None = None
     zeros: bool = False
-    """True if its jitted functions return zeros, and compute nothing."""
+    """True if its jitted functions return zeros instead of computing."""
 
 
 def parse_limit(text: str) -> ScriptLimit:
     """Parse a limit: `first`, `20 calls`, `20calls`, or `90` for seconds.
 
     Raises:
-        Problem: it is none of them.
+        Problem: The text is none of these.
     """
     number = text.casefold().strip().removesuffix("calls").removesuffix("call").strip()
     counts_calls = number != text.casefold().strip()
@@ -50,33 +50,33 @@ class RehearsalRequest:
     script: tuple[str, ...] = ()
     """A script to run unchanged, and its arguments."""
     until: ScriptLimit = ScriptLimit()
-    """The end of the script, if that is to come before its own."""
+    """The limit at which the script is ended, if any."""
     program: LoweredProgram | None = None
     """A program that is already lowered."""
     arguments: tuple[str, ...] = ()
     """Type and shape of each argument of the user's function: `f32[8192,8192]`."""
     fit: str = ""
-    """The dimension whose largest size is searched; empty for none."""
+    """The dimension whose largest size is searched for; empty for none."""
     compare: bool = False
     """True if the programs of the file are alternatives to compare."""
     framework: str | None = None
     """`jax`, or the library that lowers the function's PyTorch module; None to detect it."""
     tpus: tuple[str, ...] = EVERY_GENERATION
     slices: int = 1
-    """Slices of each TPU."""
+    """Number of slices of each TPU."""
     python: str | None = None
-    """The Python for the user's own file; None to choose one."""
+    """The Python for the user's file; None to choose one."""
     compiler: str | None = None
     """The Python that has JAX and libtpu; None to find one."""
     jobs: int | None = None
     timeout_s: float = TIMEOUT_S
     measured_s: float | None = None
-    """Seconds that one run of the program took on a TPU; None where nobody measured it."""
+    """Measured seconds of one run of the program on a TPU; None if not measured."""
     fresh: bool = False
-    """True if to compile again where an answer is stored."""
+    """True to compile again even if an answer is stored."""
     beside_tpu: bool = False
-    """True if to continue on a machine that has TPU chips."""
+    """True to continue on a machine that has TPU chips."""
     save: str | None = None
-    """The folder that gets the texts of the programs and the report; None for none."""
+    """The folder for the texts of the programs and the report; None to save nothing."""
     memory_limit_bytes: int | None = None
     """Limit for all processes together; None for a share of the available memory."""

@@ -1,7 +1,7 @@
 """The requested checks and functions, resolved and verified before anything is started.
 
-A file is read for that and not run. Whatever its source doesn't show is reported later by the
-process that runs it.
+A file is parsed, not run. Whatever its source doesn't show is reported later by the process that
+runs it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,16 @@ class UnclearProgram(Problem):
         super().__init__(summary, hint=hint, code=ExitCode.USAGE)
         self.commands = tuple(commands)
         self.in_app = escape_text(in_app) or self.summary
-        """The summary in the app, where no option is typed."""
+        """The summary for the app, where no option is typed."""
 
 
 def resolve_checks(typed: Sequence[str], folder: Path | None) -> list[content.Check]:
-    """Return the requested checks that list programs; raises Problem.
+    """Return the requested checks that list programs.
 
-    For an id typed in part, the check of JAX is preferred.
+    For a partial id, a JAX check is preferred.
+
+    Raises:
+        Problem: A check is unknown, or none of them has programs.
     """
     known = content.read_checks(folder)
     with_programs = [check for check in known if check.has_programs]
@@ -85,13 +88,16 @@ def _verify_is_no_path(name: str) -> None:
 def check_function_and_arguments(
     code: UserFunction, file: str, given: Sequence[str], tpus: Sequence[str]
 ) -> None:
-    """Raise Problem where a file shows that a function is missing, or needs other arguments.
+    """Verify a function and its arguments against the source of its file.
 
     Args:
-        code: The function that was named.
-        file: The file as it was typed, for the commands that are offered.
-        given: The arguments as they were typed.
-        tpus: The TPUs that were typed; empty where none was.
+        code: The named function.
+        file: The file as typed, for the commands that are suggested.
+        given: The arguments as typed.
+        tpus: The TPUs as typed; empty if none were.
+
+    Raises:
+        Problem: The function is missing, or needs other arguments.
     """
     read = None if code.torch else file_functions.read_source(code.file)
     if read is None:

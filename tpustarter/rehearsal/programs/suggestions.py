@@ -11,7 +11,7 @@ from tpustarter.rehearsal.programs.file_functions import FileFunction, FileSourc
 from tpustarter.text import phrases
 
 MOST_FUNCTIONS = 8
-"""Most functions of a file that are offered."""
+"""Most functions of a file that are suggested."""
 EXAMPLES = {
     "jax.matmul_precision": "a matmul at three precisions",
     "jax.all_reduce": "a sum over all devices of a TPU",
@@ -32,9 +32,9 @@ class SuggestedProgram:
     function: FileFunction | None = None
     """None for the file as a script."""
     examples: tuple[ExampleArgument, ...] = ()
-    """Its arguments; where the command names them, they are examples to change."""
+    """Its arguments; those that the command names are examples to change."""
     notes: tuple[str, ...] = ()
-    """Where its arguments come from, and what is still to be written for it."""
+    """The origin of its arguments, and the functions still to be written for it."""
 
 
 def format_command(
@@ -51,7 +51,7 @@ def format_command(
         function: The function; None for the file as a script.
         given: The arguments that were given.
         tpus: The TPUs to name.
-        source: The file's own functions, some of which may make an argument.
+        source: The file's source, whose functions may create an argument.
     """
     words = ["tpustarter", "rehearse"]
     if function is None:
@@ -78,9 +78,10 @@ def format_signature(function: FileFunction) -> str:
 def suggest_programs(
     source: FileSource, file: str, tpus: Sequence[str] = ()
 ) -> list[SuggestedProgram]:
-    """Return the programs of a file: its jitted functions first, and the file as a script last.
+    """Return the programs of a file: jitted functions first, the file as a script last.
 
-    A function without parameters that is not jitted is no program: most such functions run one.
+    A function without parameters that is not jitted is left out, because most such functions run a
+    program.
     """
     listed = [one for one in source.functions if one.lists_programs and one.name == "programs"]
     others = [one for one in source.functions if one not in listed and one.name != "main"]
@@ -104,7 +105,7 @@ def _suggest(
 
 
 def describe_examples(examples: Sequence[ExampleArgument], file: str) -> list[str]:
-    """Return notes on arguments that a function makes, and on functions still to be written."""
+    """Return notes on arguments that a function creates, and on functions still to be written."""
     notes = [
         f"`{one.name}` has the types that `{one.made_by}` returns"
         for one in examples
@@ -127,7 +128,7 @@ def describe_examples(examples: Sequence[ExampleArgument], file: str) -> list[st
 
 
 def suggest_commands(source: FileSource, file: str, tpus: Sequence[str] = ()) -> list[str]:
-    """Return the commands of the first programs of a file, and that of the file as a script."""
+    """Return the commands of a file's first programs, and that of the file as a script."""
     programs = suggest_programs(source, file, tpus)
     functions = [one.command for one in programs if one.function]
     scripts = [one.command for one in programs if not one.function]

@@ -16,15 +16,18 @@ LIMIT_S = 20
 
 
 def verify_syntax(file: Path, shown: str, find_python: Callable[[], Path]) -> None:
-    """Raise Problem with line and column of a syntax error in a file.
+    """Verify the syntax of a file, which is read and not run.
 
-    Syntax that only a newer Python understands is no error: the Python that runs the file decides.
-    The file is read for that, and not run.
+    Syntax that only a newer Python understands is not an error, because the Python that runs the
+    file decides.
 
     Args:
-        file: The file; one that cannot be read is passed over.
-        shown: The file as it was typed.
-        find_python: Returns the Python that is to run it; may raise Problem.
+        file: The file; an unreadable one is skipped.
+        shown: The file as typed.
+        find_python: Returns the Python that will run it; may raise Problem.
+
+    Raises:
+        Problem: The file has a syntax error, whose line and column are given.
     """
     mistake = _mistake(file)
     if mistake is None or _understands(find_python(), file):
@@ -53,7 +56,7 @@ def _mistake(file: Path) -> SyntaxError | None:
 
 
 def _understands(python: Path, file: Path) -> bool:
-    # A Python that gives no answer in time does not count.
+    # A Python that times out does not count.
     try:
         done = subprocess.run(
             [python, "-I", "-c", PARSE, file.absolute()],

@@ -26,22 +26,21 @@ ENTRY = "programs"
 MAKES = "make"
 """Default function of `FILE.py` for PyTorch: it returns a module and its inputs."""
 ANY_TORCH = "torch"
-"""Stands for any lowering library that is installed."""
+"""Stands for any installed library that lowers PyTorch."""
 STABLEHLO = (".mlirbc", ".bytecode", ".mlir")
-"""Endings of StableHLO files; torch_xla writes `functions/forward.bytecode`."""
+"""Suffixes of StableHLO files; torch_xla writes `functions/forward.bytecode`."""
 
 _ARGUMENT = re.compile(r"(?P<type>[A-Za-z]\w*)\[(?P<shape>[\w, ]*)\]")
 _NAMED = 5
-"""Files listed in the error for a missing one."""
+"""Most files that are listed in the error for a missing one."""
 _DIMENSION = 2**31
-"""One more than the largest dimension XLA takes."""
+"""One more than the largest dimension that XLA accepts."""
 
 
 Shape = tuple[int | str, ...]
-"""A shape, in which a name stands for the dimension whose size is searched."""
+"""A shape; a name in it is the dimension whose size is searched for."""
 Argument = tuple[str, Shape] | str
-"""Type and shape of an array, or the text of a value that the file makes, as `program_arguments`
-reads it."""
+"""Type and shape of an array, or the text of a value, as `program_arguments` parses it."""
 
 
 @dataclass(frozen=True)
@@ -51,18 +50,19 @@ class UserFunction:
     file: Path
     function: str
     arguments: tuple[Argument, ...]
-    """The arguments; empty for an entry point that lists programs itself."""
+    """Its arguments; empty for an entry point that lists programs itself."""
     torch: str = ""
     """The library that lowers the function's PyTorch module, or `ANY_TORCH`; empty for JAX."""
     checks: tuple[str, ...] = ()
-    """Checks whose programs are lowered, instead of a file's."""
+    """Checks whose programs are lowered instead of a file's."""
     dimension: str = ""
-    """The dimension whose size is searched: one of the shapes, or a parameter of the function."""
+    """The dimension whose size is searched for: a name in a shape, or a parameter of the
+    function."""
     size: int = 0
-    """The size of the dimension; 0 where it is still to be found."""
+    """The size of the dimension; 0 if it is not known yet."""
 
     def sized_arguments(self) -> list[tuple[str, tuple[int, ...]] | str]:
-        """Return the arguments, in which shapes have the size of the dimension."""
+        """Return the arguments, with the size of the dimension in their shapes."""
         return [
             argument if isinstance(argument, str) else self._with_size(*argument)
             for argument in self.arguments
@@ -82,26 +82,26 @@ _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 @dataclass(frozen=True)
 class LoweredProgram:
-    """A program of the user lowered for a TPU, or why it could not be lowered."""
+    """A user's program lowered for a TPU, or the reason why it could not be lowered."""
 
     program: str
     tpus: tuple[str, ...]
-    """Names of the TPUs it was lowered for."""
+    """Names of the TPUs that it was lowered for."""
     source: ProgramSource
-    """`artifact`, `program` and `lowered`, as the compiler takes them."""
+    """`artifact`, `program` and `lowered`, as the compiler expects them."""
     error: str | None = None
     refused: bool = False
-    """True if JAX itself refuses to lower it for a TPU."""
+    """True if the framework itself cannot lower it for a TPU."""
     notes: tuple[str, ...] = ()
     """Remarks that go with the compiler's answer."""
     check: str | None = None
-    """The check the program belongs to; None for one of the user."""
+    """The check that the program belongs to; None for the user's own program."""
     traceback: str = ""
     """Traceback of the error, from the user's file on."""
     place: str = ""
-    """The line of the user's file that the error came through, `train.py:12`."""
+    """The line of the user's file that the error came through, such as `train.py:12`."""
     work: ProgramWork | None = None
-    """The work that was counted in its trace; None where it has none."""
+    """The work counted in its trace; None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,10 @@ class JittedPlace:
     """File and line."""
     calls: _Count
     made: _Count
-    """How often it was passed to `jax.jit`."""
+    """Number of times it was passed to `jax.jit`."""
     compilations: _Count
     changed: str
-    """The difference that caused the last new compilation."""
+    """The difference that caused the last recompilation."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class ProgramWarning:
 
 @dataclass(frozen=True)
 class DeviceQuestionsFound:
-    """The places, each `file:line`, where a script asks for its device outside of jitted code."""
+    """The places, as `file:line`, where a script queries its device outside of jitted code."""
 
     places: tuple[str, ...]
 
@@ -148,9 +148,9 @@ class ScriptEnded:
 
     error: str | None
     missing_module: str = ""
-    """The module that it imported in vain, if that was the error."""
+    """The module that it failed to import, if that was the error."""
     place: str = ""
-    """The line of the script that the error came through, `train.py:12`."""
+    """The line of the script that the error came through, such as `train.py:12`."""
     ended_early: bool = False
     """True if a limit of the request ended it."""
 
@@ -163,7 +163,11 @@ def names_python_code(text: str) -> bool:
 def resolve_function(
     ids: tuple[str, ...], arguments: tuple[str, ...], framework: str | None, dimension: str = ""
 ) -> UserFunction | None:
-    """Return the user's own program, or None if only checks are named; raises Problem."""
+    """Return the user's own program, or None if only checks are named.
+
+    Raises:
+        Problem: The names and options do not go together, or one of them is invalid.
+    """
     files = [name for name in ids if names_python_code(name) or is_stablehlo(name)]
     if files and len(ids) > 1:
         raise Problem(
@@ -189,7 +193,11 @@ def resolve_function(
 
 
 def resolve_stablehlo(ids: tuple[str, ...], tpus: tuple[str, ...]) -> LoweredProgram | None:
-    """Return the program of a StableHLO file, or None if no such file is named; raises Problem."""
+    """Return the program of a StableHLO file, or None if no such file is named.
+
+    Raises:
+        Problem: The file cannot be read, or is not StableHLO.
+    """
     return next((read_stablehlo(name, tpus) for name in ids if is_stablehlo(name)), None)
 
 
@@ -201,9 +209,12 @@ def is_stablehlo(text: str) -> bool:
 def parse_function(
     text: str, arguments: tuple[str, ...], framework: str | None = None, dimension: str = ""
 ) -> UserFunction:
-    """Return the function that `FILE.py:FUNCTION`, `--arg` and a framework name; raises Problem.
+    """Return the function named by `FILE.py:FUNCTION`, `--arg` and a framework.
 
-    `dimension` is the one whose size is searched, and may be a name in a shape.
+    `dimension` is the one whose size is searched for, and may be a name in a shape.
+
+    Raises:
+        Problem: The file is missing, or one of the options is invalid.
     """
     name, _, function = text.partition(":")
     file = _existing(name)
@@ -229,8 +240,8 @@ def parse_function(
 def may_return_module(file: Path, function: str) -> bool:
     """Return whether a function may return a module: it takes nothing, and its file imports torch.
 
-    Where the file defines no such function, it is taken for PyTorch's unless the file imports JAX
-    too. The file is parsed and not run, and nothing is imported.
+    If the file defines no such function, it counts as PyTorch's unless it imports JAX too. The file
+    is parsed and not run.
     """
     try:
         tree = ast.parse(file.read_bytes(), str(file))
@@ -251,7 +262,11 @@ def may_return_module(file: Path, function: str) -> bool:
 
 
 def read_stablehlo(text: str, tpus: tuple[str, ...]) -> LoweredProgram:
-    """Return the program of a StableHLO file: portable, bytecode or text; raises Problem."""
+    """Return the program of a StableHLO file: portable, bytecode or text.
+
+    Raises:
+        Problem: The file cannot be read, or is not StableHLO.
+    """
     file = _existing(text)
     try:
         with file.open("rb") as content:
@@ -280,7 +295,11 @@ def read_stablehlo(text: str, tpus: tuple[str, ...]) -> LoweredProgram:
 
 
 def require_script(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a script and its arguments unchanged; raises Problem where there is no such file."""
+    """Return a script and its arguments unchanged, after verifying that the script exists.
+
+    Raises:
+        Problem: There is no such file.
+    """
     if words:
         _existing(words[0])
     return words
@@ -304,9 +323,12 @@ def _existing(name: str) -> Path:
 
 
 def parse_argument(text: str, dimension: str = "") -> Argument:
-    """Return type and shape of `f32[8192,8192]`, or the text of a value; raises Problem.
+    """Parse an argument: the type and shape in `f32[8192,8192]`, or the text of a value.
 
     `dimension` is a name that a shape may have in place of a size.
+
+    Raises:
+        Problem: The text is neither of them.
     """
     match = _ARGUMENT.fullmatch(text.strip())
     if not match and (written := parse_written(text)):

@@ -20,17 +20,17 @@ DEVICES = 8
 def find_python(
     explicit: str | None, machine: Machine, folder: Path, torch: str, *, without_jax: Path
 ) -> Path:
-    """Return the Python for the user's file: the one under test if it has the needed packages.
+    """Return the Python for the user's file: the one under test if it has the packages needed.
 
     Args:
-        explicit: The value of `--python`; None without it.
+        explicit: The value of `--python`; None if it is not given.
         machine: This machine, for its environment.
         folder: The folder of the file.
         torch: The library for a PyTorch module, as in `user_program.UserFunction`; empty for JAX.
-        without_jax: The Python to take where none has JAX.
+        without_jax: The Python to use if none has JAX.
 
     Raises:
-        Problem: `explicit` is no Python, or none has what lowers a module.
+        Problem: `explicit` is not a Python, or no Python can lower the module.
     """
     if explicit is not None:
         return interpreters.choose_interpreter(explicit, machine.env, Path.cwd())[0].path
@@ -50,7 +50,7 @@ def find_python(
 
 
 def can_lower(torch: str, machine: Machine, folder: Path) -> bool:
-    """Return whether a Python is found that lowers PyTorch modules with this library."""
+    """Return whether some Python can lower PyTorch modules with this library."""
     try:
         find_python(None, machine, folder, torch, without_jax=folder)
     except Problem:
@@ -59,7 +59,7 @@ def can_lower(torch: str, machine: Machine, folder: Path) -> bool:
 
 
 def torch_xla_variables(code: user_program.UserFunction) -> dict[str, str]:
-    """Return the variables that torch_xla reads at its start: use CPUs, and keep source lines."""
+    """Return variables that make torch_xla use CPUs and keep source lines; empty for JAX."""
     on_cpu = {"PJRT_DEVICE": "CPU", "CPU_NUM_DEVICES": str(DEVICES), "XLA_HLO_DEBUG": "1"}
     return on_cpu if code.torch else {}
 

@@ -1,4 +1,4 @@
-"""The lower bound on the time of a run as text, worded so that it reads as no measurement."""
+"""The lower bound on a run's time as text, worded so that it is not read as a measurement."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BoundNote = tuple[str, str]
 
 
 def format_amount(count: float, unit: str) -> str:
-    """Return a number with a prefix of its unit: `1.1 TFLOP`, `805 MB`."""
+    """Return a quantity with an SI prefix: `1.1 TFLOP`, `805 MB`."""
     step = 0
     while count >= 999.5 and step < len(_PREFIXES) - 1:
         count, step = count / 1000, step + 1
@@ -59,7 +59,7 @@ def summarize_bound(result: ResultFields) -> str:
 
 
 def list_bound_notes(result: ResultFields, *, verbose: bool = False) -> Iterator[BoundNote]:
-    """Yield the bound, what it is made of, and MFU where a time was measured."""
+    """Yield notes on the bound, the work behind it, and MFU if a time was measured."""
     if result["status"] != "compiles":
         return
     work, bound = read_work(result), read_bound(result)

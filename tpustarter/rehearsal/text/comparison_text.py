@@ -1,4 +1,4 @@
-"""Programs side by side as a table: what each needs, receives, and takes at best on one TPU."""
+"""A table of alternative programs: the memory, transfers and least time of each on one TPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tpustarter.rehearsal.text.rehearsal_headline import WORDS
 from tpustarter.text.terminal import WIDTH, cut_text, escape_text, wrap
 
 BEST = ">"
-"""The mark of the best one."""
+"""The mark of the best program."""
 MEANING = (
     f"{BEST} marks the least lower bound of those that fit; of equal ones, the fewest bytes "
     "received from other devices, and then the least memory. A bound is no measured time."
@@ -24,7 +24,7 @@ _LEAST_NAME = 12
 def format_comparison(
     results: Sequence[ResultFields], tpus: Sequence[str], width: int = WIDTH
 ) -> list[str]:
-    """Return a table for each TPU, with a row for each program, and what the mark means."""
+    """Return a table for each TPU, with a row for each program, and the meaning of the mark."""
     lines: list[str] = []
     for tpu in tpus:
         rows = compare_programs(results, tpu)
@@ -35,7 +35,7 @@ def format_comparison(
 
 
 def format_table(tpu: str, rows: Sequence[ComparedProgram], width: int = WIDTH) -> list[str]:
-    """Return the table of one TPU; the first line has its name and the heads of the columns."""
+    """Return the table of one TPU, whose first line has its name and the column headings."""
     memory = _sizes([row.hbm_bytes for row in rows])
     received = _sizes([row.received_bytes for row in rows])
     cells = [

@@ -1,4 +1,4 @@
-"""The arguments that a program could donate as text, with the change to make."""
+"""The arguments that a program could donate, as text with the change to make."""
 
 from __future__ import annotations
 

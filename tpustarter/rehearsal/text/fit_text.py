@@ -18,9 +18,9 @@ ABOVE = (
 
 
 def format_fits(fits: Sequence[FittingSize], *, verbose: bool = False) -> list[str]:
-    """Return the largest sizes for each program and TPU; if verbose, with all that were compiled.
+    """Return the largest size for each program and TPU; if verbose, with all sizes compiled.
 
-    Empty for a rehearsal that searched nothing.
+    Empty for a rehearsal that searched for none.
     """
     lines: list[str] = []
     for one in fits:
@@ -56,7 +56,7 @@ def describe(fit: FittingSize) -> str:
 
 
 def format_fit_headline(fits: Sequence[FittingSize]) -> str:
-    """Return the largest size of each program and TPU; empty where nothing was tried."""
+    """Return the largest size for each program and TPU; empty if none was tried."""
     found = [one for one in fits if one.tried]
     if not found:
         return ""

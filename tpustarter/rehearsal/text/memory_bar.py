@@ -1,7 +1,7 @@
-"""The memory of one device as a bar: the biggest arrays and the rest, out of its capacity.
+"""The memory of one device as a bar: the largest arrays and the rest, out of its capacity.
 
-Each part is drawn with a letter, which the legend explains: `[AAAAAABBoo......]` is four tenths A.
-Where a program needs too much, a vertical bar marks the end of the memory: `[AAAAAAAAAABBBB|BB]`.
+Each part is drawn with a letter that the legend explains: `[AAAAAABBoo......]` is four tenths A. If
+a program needs too much, a vertical bar marks the end of the memory: `[AAAAAAAAAABBBB|BB]`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ END = "|"
 
 @dataclass(frozen=True)
 class MemoryPart:
-    """An array that takes memory, or the rest of the memory that is needed."""
+    """An array that takes memory, or the rest of what the program needs."""
 
     letter: str
     taken: int
-    """Bytes out of the program's need. Temporaries share memory, so it may be less than the array's
+    """Bytes of the program's need. Temporaries share memory, so this may be less than the array's
     own size, down to 0."""
     buffer: ProgramArray | None
     """The array; None for the rest."""
 
 
 def list_memory_parts(result: SizedProgram, buffers: Sequence[ProgramArray]) -> list[MemoryPart]:
-    """Return the parts of the memory that a program needs: these arrays, and the rest."""
+    """Return the parts of a program's memory: these arrays, and the rest."""
     memory = result.get("memory", {})
     left = {
         "argument": memory.get("arguments", 0),
@@ -51,7 +51,7 @@ def list_memory_parts(result: SizedProgram, buffers: Sequence[ProgramArray]) -> 
 
 
 def draw_memory_bar(result: SizedProgram, taken: Sequence[MemoryPart], width: int = WIDTH) -> str:
-    """Return the bar of a program on one device, or "" if its need is less than a cell."""
+    """Return a program's bar for one device, or "" if it needs less than one cell."""
     needed, limit = result["hbm_bytes"], result["hbm_limit_bytes"]
     if not limit or needed * width < limit:
         return ""
@@ -67,6 +67,6 @@ def draw_memory_bar(result: SizedProgram, taken: Sequence[MemoryPart], width: in
 
 
 def format_percent(result: SizedProgram) -> str:
-    """Return the needed memory in percent of the device's, or an empty text without a limit."""
+    """Return the needed memory as a percentage of the device's; empty without a limit."""
     limit = result["hbm_limit_bytes"]
     return f"{100 * result['hbm_bytes'] / limit:.0f} %" if limit else ""

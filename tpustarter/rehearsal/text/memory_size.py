@@ -1,4 +1,4 @@
-"""Numbers of bytes as text."""
+"""Byte counts as text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ MIB = 2.0**20
 
 
 def format_size(count: float) -> str:
-    """Return a number of bytes in the unit that suits it."""
+    """Return a byte count in the unit that suits it."""
     return format_sizes([count])[0]
 
 
 def format_sizes(counts: Sequence[float]) -> list[str]:
-    """Return numbers of bytes for comparison, all in the unit and precision of the largest.
+    """Return byte counts for comparison, all in the unit and precision of the largest.
 
     Right-aligned in a column, their decimal points line up.
     """

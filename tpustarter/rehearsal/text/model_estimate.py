@@ -1,4 +1,4 @@
-"""The compiler's own performance model as text, worded so that it reads as no measurement."""
+"""The compiler's performance model as text, worded so that it is not read as a measurement."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _PEAKS = {
     "s8": "int8_tops",
     "s4": "int4_tops",
 }
-"""The field of `tpus.Generation` with the peak rate of products of a type, as HLO writes it."""
+"""Fields of `Generation` with the peak rate of matrix products, by type in HLO notation."""
 
 
 def format_model_estimate(result: CompiledProgram) -> str:
     """Return the model's estimate of a run, as a sentence that follows the word "model".
 
-    Nothing in it may read like the time or the rate of a real TPU.
+    Nothing in it may read like the time or rate of a real TPU.
     """
     seconds = result["compiler_model_seconds"]
     if not seconds:

@@ -1,4 +1,4 @@
-"""The headline of a rehearsal, a sentence or two: how much compiles, and on which TPUs it fits."""
+"""A rehearsal's headline, in a sentence or two: how much compiles, and on which TPUs it fits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORDS = {"compiles": "ok", "does-not-fit": "too big", "refused": "refused", "err
 """The word for each status."""
 NOT_RUN = "Nothing was run: this is a rehearsal, no TPU was tested."
 MOST_NAMED = 3
-"""TPUs that are named in the last sentence; the table above it has all of them."""
+"""Most TPUs that the headline names; the table above it has all of them."""
 
 
 def format_headline(
@@ -26,10 +26,10 @@ def format_headline(
     """Return the headline in a sentence or two.
 
     Args:
-        results: The answers of the compiler.
-        own: Whether it is the user's own program, and not checks.
-        script: Whether a script of the user was run for it.
-        stopped_of: Number of tasks of a rehearsal that was stopped; None for any other.
+        results: The compiler's answers.
+        own: True for the user's own program, False for checks.
+        script: True if a script of the user was run.
+        stopped_of: Number of tasks of a rehearsal that was stopped; None if it was not.
     """
     if not results:
         return "Nothing was compiled."
@@ -63,7 +63,7 @@ def _counted(
 ) -> str:
     if stopped_of is None or own:
         return f"{compiled} of {max(len(results), stopped_of or 0)} compile"
-    # The number of programs of the other checks is not known.
+    # The number of programs in the other checks is unknown.
     done = len({(result["check"], result["tpu"]) for result in results})
     failed = len(results) - compiled
     others = f" and {phrases.format_count(failed, 'does', 'do')} not" if failed else ""
@@ -73,7 +73,7 @@ def _counted(
 
 
 def format_label(result: ResultFields) -> str:
-    """Return the displayed name of a program: the name of its check, then its own."""
+    """Return a program's displayed name: the name of its check, then its own."""
     check = result["check"]
     return f"{check.partition('.')[2]}: {result['program']}" if check else result["program"]
 
@@ -81,7 +81,7 @@ def format_label(result: ResultFields) -> str:
 def find_larger_tpu(needed_bytes: float, devices: int) -> tpus.Topology | None:
     """Return the smallest TPU with enough devices and enough bytes per device, or None.
 
-    Those that the app offers come first, and then all slices.
+    TPUs that the app offers are tried first, and then all slices.
     """
     names = (name for row in GENERATIONS if row.counts for name in tpus.list_topology_names(row))
     for known in (tpus.TOPOLOGIES, map(tpus.find_topology, names)):

@@ -1,11 +1,11 @@
 """The progress of a rehearsal: a total, a percentage, and an estimate of the time left.
 
-A few checks take a hundred times as long as the others, and they come once for every TPU. So a task
-is expected to take as long as the same check took for other TPUs, and the TPUs that differ most are
-compiled for first (`sort_outermost_first`). Those in the middle come last. Neither the oldest nor
-the newest is like them for every check, so the nearest TPU on each side counts, not the average of
-all.
-Where no TPU is done with a check, the share of its programs that are done gives the estimate.
+A few checks take a hundred times as long as the others, and each comes once for every TPU. So a
+task is expected to take as long as the same check took for other TPUs. The TPUs that differ most
+are compiled for first (`sort_outermost_first`), and those in the middle last. Neither the oldest
+nor the newest is like those in the middle for every check, so the nearest TPU on each side counts,
+not the average of all. If no TPU is done with a check, the share of its programs that are done
+gives the estimate.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from tpustarter.rehearsal.compile.compiler import RehearsalAnswer, StillCompilin
 from tpustarter.text import bars, phrases
 
 LEAST_DONE = 3
-"""Finished tasks before there is an estimate of the time left."""
+"""Tasks that must be done before the time left is estimated."""
 LEAST_S = 4.0
-"""Seconds before there is an estimate of the time left."""
+"""Seconds that must pass before the time left is estimated."""
 OVERDUE = 0.25
-"""Share of its time so far that an overdue task is expected to take in addition."""
+"""Further share of its time so far that an overdue task is expected to take."""
 BAR = 16
-"""Cells of the bar, as many as that of a check run has on 80 columns."""
+"""Cells of the bar, as many as in a check run on 80 columns."""
 
 T = TypeVar("T")
 Key = tuple[str, str]
-"""Name of a task, and its TPU."""
+"""A task's name, and its TPU."""
 
 
 @dataclass
 class RehearsalProgress:
-    """Counts the tasks given and done, and remembers how long they took."""
+    """The number of tasks given and done, and the time that they took."""
 
     clock: Callable[[], float] = time.monotonic
     tpus: tuple[str, ...] = ()
@@ -46,22 +46,22 @@ class RehearsalProgress:
     """Tasks: the programs of a check, or one of the user, each for one TPU."""
     done: int = 0
     all_given: bool = False
-    """True if no task will be added; there is no estimate before."""
+    """True if no more tasks will be added; before that, there is no estimate."""
     began: float | None = field(default=None)
     """Clock time at which the first task was given."""
     _waiting: Counter[Key] = field(default_factory=Counter[Key])
     _running: dict[Key, float] = field(default_factory=dict[Key, float])
     """Clock time at which each running task began."""
     _shares: dict[Key, float] = field(default_factory=dict[Key, float])
-    """Share of the programs of each running task that are done, from 0 to 1."""
+    """Share of each running task's programs that are done, from 0 to 1."""
     _most_running: int = 1
     _stored: set[Key] = field(default_factory=set[Key])
     """Tasks with a stored answer, whose time predicts nothing about the others."""
     _took: dict[str, dict[str, float]] = field(default_factory=dict[str, "dict[str, float]"])
-    """Seconds that a check took, by TPU."""
+    """Seconds that each check took, by TPU."""
 
     def add_task(self, name: str, tpu: str) -> None:
-        """Count a task that is to be done."""
+        """Count a task that is still to do."""
         if self.began is None:
             self.began = self.clock()
         self.total += 1
@@ -100,17 +100,17 @@ class RehearsalProgress:
 
     @property
     def percent(self) -> int:
-        """Percentage of tasks done, rounded down, so that 100 means all of them."""
+        """Percentage of tasks done, rounded down so that 100 means all of them."""
         return 100 * self.done // self.total if self.total else 0
 
     @property
     def left_s(self) -> float | None:
-        """Estimated seconds left, or None until there is an estimate."""
+        """Estimated seconds left, or None if there is no estimate yet."""
         if self.began is None or not self.all_given or self.done == self.total:
             return None
         if self.clock() - self.began < LEAST_S:
             return None
-        # Another thread follows the events meanwhile, so these are iterated over as copies.
+        # Another thread updates these meanwhile, so copies are iterated over.
         if sum(len(took) for took in list(self._took.values())) < LEAST_DONE:
             return None
         running = [self._left_of(key, began) for key, began in list(self._running.items())]
@@ -171,10 +171,10 @@ def format_rounded_time(seconds: float) -> str:
 
 
 def sort_outermost_first(items: Iterable[T]) -> Iterator[T]:
-    """Yield the last, the first, the last but one, and so on to the middle.
+    """Yield the last item, the first, the last but one, and so on to the middle.
 
-    The compiler takes longer for newer TPUs. With the newest and the oldest done, the average time
-    of a check is close to that for those between.
+    The compiler takes longer for newer TPUs. Once the newest and the oldest are done, a check's
+    average time is close to that for those in between.
     """
     left = deque(items)
     while left:

@@ -1,4 +1,4 @@
-"""The TPU compiler's answers as plain text: what does not compile first, the headline last."""
+"""The TPU compiler's answers as plain text: failures first, the headline last."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from tpustarter.text.terminal import WIDTH, Paint, cut_text, escape_text, leave_
 _HEADS = {"does-not-fit": "TOO BIG", "refused": "REFUSED", "error": "ERROR", "compiles": "ok"}
 _ORDER = ("error", "refused", "does-not-fit", "compiles")
 WASTE = 2.0
-"""An array is noted when its tiles take this many times the bytes asked for, ..."""
+"""An array is noted if its tiles take this many times the bytes asked for, ..."""
 WASTE_BYTES = 2**20
 """... and at least this many bytes."""
 LARGEST, BETWEEN = "largest", "between devices"
-"""Labels of the note on the largest array, and of those on collectives."""
+"""Labels of the notes on the largest array and on collectives."""
 _NOTE_LABEL = 7
-"""Columns of the label of a note; a longer one moves its text to the right."""
+"""Columns of a note's label; a longer label moves its text to the right."""
 MOST_NOTES = 6
 """Most notes of one kind that are shown."""
 _INDENT = " " * 6
@@ -110,7 +110,7 @@ def render_rehearsal(
 def format_table(
     results: Sequence[ResultFields], tpus: Sequence[str], paint: Paint = leave_unpainted
 ) -> list[str]:
-    """Return a table of programs by TPUs, in as many parts as the width requires."""
+    """Return a table of programs by TPUs, in parts of at most seven TPUs."""
     lines: list[str] = []
     if not results:
         return lines
@@ -199,12 +199,12 @@ def _group(group: list[ResultFields], paint: Paint, *, facts: bool, verbose: boo
 
 
 def select_sized(results: Iterable[ResultFields]) -> list[SizedProgram]:
-    """Return the results that have the memory of their program."""
+    """Return the results that include the memory of their program."""
     return [result for result in results if "hbm_bytes" in result]
 
 
 def memory_bars(group: Sequence[SizedProgram], indent: str = "") -> list[str]:
-    """Return a bar for each TPU and the legend of its letters; the legend alone without a bar."""
+    """Return a bar for each TPU with the legend of its letters, or the legend alone."""
     buffers = select_largest(group[0].get("buffers", []))
     taken = [memory_bar.list_memory_parts(result, buffers) for result in group]
     bars = [
@@ -228,7 +228,7 @@ def memory_bars(group: Sequence[SizedProgram], indent: str = "") -> list[str]:
 
 
 def memory_bar_sizes(taken: Sequence[memory_bar.MemoryPart]) -> list[str]:
-    """Return the sizes of the arrays of a bar, and of the rest, right-aligned."""
+    """Return the sizes of a bar's arrays, and of the rest, right-aligned."""
     counts = [part.buffer["laid_out_bytes"] if part.buffer else part.taken for part in taken]
     return [f"{text:>10}" for text in format_sizes(counts)]
 
@@ -306,8 +306,8 @@ def list_notes(
 
     Args:
         result: The compiler's answer.
-        verbose: Whether all facts are wanted.
-        bound: Whether the lower bound on its time is among them.
+        verbose: True to include all facts.
+        bound: True to include the lower bound on its time.
     """
     lines = [_memory(result)]
     buffers = result["buffers"]
@@ -390,7 +390,7 @@ def _products(dots: Sequence[MatrixProduct], *, verbose: bool) -> list[ProgramNo
 
 
 def describe_padding(buffers: Iterable[ProgramArray]) -> list[str]:
-    """Return the arrays that take much more memory than was asked for."""
+    """Return a line for each array whose tiles take much more memory than asked for."""
     wasteful = {
         f"{buffer['shape']}: {format_size(buffer['asked_bytes'])} asked for, "
         f"{format_size(buffer['laid_out_bytes'])} taken by its tiles "
@@ -410,7 +410,7 @@ def format_array(buffer: ProgramArray, taken: str) -> str:
 
 
 def select_largest(buffers: Sequence[ProgramArray]) -> list[ProgramArray]:
-    """Return the arrays to list for a program that does not fit into memory."""
+    """Return up to four arrays to list, each over 1 % of the largest."""
     largest = max((buffer["laid_out_bytes"] for buffer in buffers), default=0)
     return [buffer for buffer in buffers if buffer["laid_out_bytes"] > largest / 100][:4]
 

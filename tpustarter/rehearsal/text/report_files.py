@@ -33,10 +33,10 @@ _COLUMNS = (
 
 
 def write_report(rehearsal: Rehearsal, files: SavedFiles) -> None:
-    """Write the report of a rehearsal, and the memory of its programs.
+    """Write a rehearsal's report, and the memory of its programs.
 
     Raises:
-        Problem: a file cannot be written.
+        Problem: A file cannot be written.
     """
     files.write_report(rehearsal.document(), format_markdown(rehearsal.results))
     for result in rehearsal.results:
@@ -45,7 +45,7 @@ def write_report(rehearsal: Rehearsal, files: SavedFiles) -> None:
 
 
 def format_markdown(results: Sequence[ResultFields]) -> str:
-    """Return a table with a row for each program and TPU, and the headline below it."""
+    """Return a table with a row for each program and TPU, followed by the headline."""
     rows = [_COLUMNS, ("---",) * len(_COLUMNS), *map(_row, results)]
     lines = [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in rows]
     own = any(result["check"] is None for result in results)

@@ -1,9 +1,9 @@
 """The roofline of a TPU with a program on it, as text.
 
-A program with few FLOPs for each byte of its arguments and results is limited by the memory, and
-stands on the slope. One with many stands on the flat roof, which is the peak of the matrix units. A
-program that its collectives limit stands below the roof. All places are bounds, nothing is measured
-but what the user says.
+A program with few FLOPs per byte of its arguments and results is limited by the memory, and lies on
+the slope. One with many lies on the flat roof, which is the peak of the matrix units. A program
+that is limited by its collectives lies below the roof. All positions are bounds; nothing is
+measured except the time that the user gives.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _PROGRAM, _MEASURED = "●", "○"
 
 @dataclass(frozen=True)
 class RooflinePoint:
-    """A program on the roofline of one TPU; rates are those of one device."""
+    """A program on the roofline of one TPU; rates are for one device."""
 
     label: str
     tpu: str
     intensity: float
-    """FLOPs for each byte of arguments and results."""
+    """FLOPs per byte of arguments and results."""
     rate: float
-    """FLOP/s that it can reach at most."""
+    """The most FLOP/s that it can reach."""
     measured_rate: float | None
     peak: float
-    """FLOP/s of the matrix units, for the types of this program."""
+    """FLOP/s of the matrix units, for this program's types."""
     bandwidth: float
     """Bytes per second of the memory."""
 
     @property
     def ridge(self) -> float:
-        """FLOPs per byte from which on the matrix units are the limit."""
+        """FLOPs per byte above which the matrix units are the limit."""
         return self.peak / self.bandwidth
 
     def roof(self, intensity: float) -> float:
@@ -50,9 +50,9 @@ class RooflinePoint:
 
 
 def find_point(result: ResultFields) -> RooflinePoint | None:
-    """Return the place of a program; None for one without FLOPs or without bytes."""
+    """Return a program's point, or None for one without FLOPs or without bytes."""
     bound = read_bound(result)
-    # Of less than one FLOP or byte the logarithms leave the range of a float.
+    # With less than one FLOP or byte, the logarithms leave the range of a float.
     limits = {one.name: one for one in bound.limits if one.amount >= 1} if bound else {}
     if bound is None or not {"matrix unit", "HBM"} <= limits.keys():
         return None
@@ -70,7 +70,7 @@ def find_point(result: ResultFields) -> RooflinePoint | None:
 
 
 def draw_roofline(result: ResultFields, width: int) -> list[str]:
-    """Return the lines of a drawing with log scales; empty where there is nothing to draw."""
+    """Return the lines of a drawing with log scales; empty if there is nothing to draw."""
     point = find_point(result)
     if point is None or width < LEAST_WIDTH:
         return []
@@ -111,11 +111,11 @@ def _number(value: float) -> str:
 
 
 def find_range(points: Sequence[RooflinePoint]) -> tuple[float, float]:
-    """Return the lowest and highest intensity of a drawing."""
+    """Return the lowest and the highest intensity of a drawing."""
     places = [place for point in points for place in (point.intensity, point.ridge)]
     return min(places) / 4, max(places) * 4
 
 
 def find_share(value: float, low: float, high: float) -> float:
-    """Return the place of a value on a log scale, from 0 to 1."""
+    """Return the position of a value on a log scale, from 0 to 1."""
     return math.log(value / low) / math.log(high / low) if high > low else 0.0

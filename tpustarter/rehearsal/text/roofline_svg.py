@@ -1,7 +1,7 @@
-"""The rooflines of TPUs with programs on them, as an SVG file for a light and a dark page.
+"""The rooflines of TPUs with programs on them, as an SVG file for light and dark pages.
 
-A TPU is told by its colour, by the dashes of its line and by the name at its end; a program by its
-name above a vertical line, because its FLOPs per byte are the same on each TPU.
+A TPU is identified by its colour, the dashes of its line and the name at its end. A program is
+identified by its name above a vertical line, because its FLOPs per byte are the same on each TPU.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from tpustarter.rehearsal.text.roofline import (
 
 _WIDTH, _PLOT_HEIGHT = 760, 370
 _LEFT, _RIGHT, _BOTTOM = 70, 190, 84
-"""Pixels beside and below the plot."""
+"""Margins of the plot, in pixels."""
 _ROW = 16
-"""Pixels between two lines of text."""
+"""Pixels between lines of text."""
 _LETTER = 7
-"""Pixels that a letter takes at most, on average."""
+"""Pixels that a letter takes at most, on average over a text."""
 _MOST_NAME = 40
-"""Most letters of a program's name that are shown."""
+"""Longest program name that is shown, in characters."""
 _LIGHT = ("#0969da", "#953800", "#1a7f37", "#8250df", "#7d4e00", "#bf3989", "#1f2328")
 _DARK = ("#4493f8", "#f0883e", "#3fb950", "#ab7df8", "#d29922", "#f778ba", "#f0f6fc")
 _DASHES = ("", "9 3", "3 3", "9 3 2 3", "1 3", "14 4", "5 2 1 2 1 2")
 
 
 def draw_svg(results: Sequence[ResultFields]) -> str:
-    """Return an SVG file with the roof of each TPU and each program on it."""
+    """Return an SVG file with the roof of each TPU and the programs on it."""
     points = [point for result in results if (point := find_point(result))]
     if points:
         drawing = _Drawing(points)
@@ -94,7 +94,7 @@ class _Drawing:
         self.height = self._top + _PLOT_HEIGHT + _BOTTOM
 
     def elements(self) -> Iterator[str]:
-        """Yield the elements, in the order in which they are drawn."""
+        """Yield the elements, in the order of drawing."""
         yield from self._axes()
         for place, start, row, name in self._names:
             top = self._top - 6 - _ROW * row
@@ -116,7 +116,7 @@ class _Drawing:
         yield from _roof_names(roofs)
 
     def _list_names(self) -> Iterator[tuple[float, str]]:
-        # A program that needs other bytes on another TPU has a name at each of its places.
+        # A program whose FLOPs per byte differ between TPUs is named at each of its positions.
         known: dict[str, list[float]] = {}
         for point in self._points:
             place = self._x(point.intensity)
@@ -163,7 +163,7 @@ class _Drawing:
 def _place_names(
     names: Iterator[tuple[float, str]],
 ) -> Iterator[tuple[float, float, int, str]]:
-    """Yield for each program its place, and start and row of its name, above those it covers."""
+    """Yield each program's position, and the start, row and text of its name, without overlaps."""
     ends: list[float] = []
     for place, label in sorted(names):
         name = _printable(label)
@@ -176,7 +176,7 @@ def _place_names(
 
 
 def _roof_names(roofs: list[tuple[float, int, str]]) -> Iterator[str]:
-    """Yield the name of each TPU beside the end of its roof, none over another."""
+    """Yield the name of each TPU next to the end of its roof, without overlaps."""
     x, last = _WIDTH - _RIGHT, -math.inf
     for y, number, name in sorted(roofs):
         last = place = max(y, last + _ROW)

@@ -13,7 +13,7 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import cut_text, escape_text, wrap
 
 STORM = 4
-"""Compilations from which a function that is compiled for most of its calls gets a warning."""
+"""Compilations from which a function gets a warning, if most of its calls recompile it."""
 STORM_LESSON = "jax/try-a-tpu-you-do-not-have"
 _INDENT = " " * 6
 NOTHING_JITTED = (
@@ -50,7 +50,7 @@ def format_functions(known: Sequence[JittedPlace]) -> list[str]:
 
 
 def format_ending(rehearsal: Rehearsal) -> list[str]:
-    """Return remarks on how a script ended, and its questions outside of jitted code."""
+    """Return remarks on how a script ended, and on its device queries outside of jitted code."""
     lines: list[str] = []
     for text, hint in list_remarks(rehearsal):
         lines += ["", *wrap(escape_text(text), "the script: ", hang=_INDENT)]

@@ -1,1 +1,1 @@
-"""The work of a program, counted in its trace before anything is compiled."""
+"""A program's work, counted in its trace before anything is compiled."""

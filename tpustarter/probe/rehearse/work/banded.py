@@ -1,6 +1,6 @@
-"""Arrays whose elements depend on the difference of two indices alone, as causal masks and windows.
+"""Arrays whose elements depend only on the difference of two indices, such as causal masks.
 
-A mask of 131,072 positions has 17 billion elements, and 262,143 differences.
+A mask over 131,072 positions has 17 billion elements, but only 262,143 differences.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ Array = Any
 class Banded:
     """An array with the element `table[i - j + columns - 1]` at row i and column j.
 
-    It has the operators of a NumPy array, and of its functions those that work element by element.
+    It has the operators that masks need, and those of NumPy's functions that work element by
+    element.
     """
 
     def __init__(self, table: Array, shape: Sequence[int]) -> None:
         self.table = table
-        """One element for each difference, the smallest first."""
+        """One element for each difference, smallest difference first."""
         self.shape = tuple(shape)
-        """Sizes of the axes; all are 1 but that of the rows, and after it that of the columns."""
+        """Sizes of the axes; all are 1 except those of the rows and, after it, of the columns."""
 
     @property
     def rows(self) -> int:
@@ -37,17 +38,17 @@ class Banded:
 
     @property
     def size(self) -> int:
-        """Elements."""
+        """The number of elements."""
         return self.rows * self.columns
 
     @property
     def ndim(self) -> int:
-        """Axes."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def dtype(self) -> Array:
-        """NumPy's type of the elements."""
+        """NumPy's element type."""
         return self.table.dtype
 
     def all(self) -> bool:
@@ -55,11 +56,11 @@ class Banded:
         return bool(self.table.all())
 
     def any(self) -> bool:
-        """Return whether an element is true."""
+        """Return whether any element is true."""
         return bool(self.table.any())
 
     def count_nonzero(self) -> int:
-        """Return the number of elements that are true."""
+        """Return the number of true elements."""
         numpy = importlib.import_module("numpy")
         differences = numpy.arange(1 - self.columns, self.rows, dtype="int64")
         last = numpy.minimum(self.rows - 1, self.columns - 1 + differences)
@@ -67,7 +68,7 @@ class Banded:
         return int((lengths * (self.table != 0)).sum())
 
     def is_everywhere(self) -> bool:
-        """Return whether each row and each column has an element that is true."""
+        """Return whether each row and each column has a true element."""
         numpy = importlib.import_module("numpy")
         sums = numpy.concatenate([[0], numpy.cumsum(self.table != 0)])
         rows, columns = self.rows, self.columns
@@ -77,7 +78,11 @@ class Banded:
         )
 
     def reshape(self, shape: Sequence[int]) -> Banded:
-        """Return the array with axes of size 1 added or removed; raises ValueError otherwise."""
+        """Return the array with axes of size 1 added or removed.
+
+        Raises:
+            ValueError: The shape differs in another way.
+        """
         if [size for size in shape if size != 1] != [self.rows, self.columns]:
             raise ValueError(shape)
         return Banded(self.table, shape)
@@ -90,13 +95,13 @@ class Banded:
         return Banded(table, [self.shape[axis] for axis in axes])
 
     def make_dense(self) -> Array:
-        """Return a NumPy array with all elements."""
+        """Return the array as a dense NumPy array."""
         numpy = importlib.import_module("numpy")
         rows, columns = numpy.arange(self.rows), numpy.arange(self.columns)
         return self.table[rows[:, None] - columns + self.columns - 1].reshape(self.shape)
 
     def __array_ufunc__(self, function: Array, method: str, *inputs: Array) -> Array:
-        """Apply one of NumPy's functions."""
+        """Apply a NumPy ufunc."""
         return NotImplemented if method != "__call__" else apply(function, *inputs)
 
     def __gt__(self, other: float) -> Array:
@@ -116,10 +121,10 @@ class Banded:
 
 
 def apply(function: Callable[..., Array], *inputs: Array) -> Array:
-    """Return the elements of a function of arrays, banded or not.
+    """Apply a function element by element to arrays, banded or dense.
 
     Raises:
-        ValueError: the shapes do not fit.
+        ValueError: The shapes do not match.
     """
     numpy = importlib.import_module("numpy")
     banded = [one for one in inputs if isinstance(one, Banded)]
@@ -133,12 +138,12 @@ def apply(function: Callable[..., Array], *inputs: Array) -> Array:
 
 
 def compare_indices(function: Callable[..., Array], left: Array, right: Array) -> Banded | None:
-    """Return the comparison or difference of a row and a column index; None for other operands.
+    """Compare or subtract a row and a column index; return None for other operands.
 
     Args:
         function: One of NumPy's comparisons, or its `subtract`.
-        left: Numbers that grow by one along one axis.
-        right: Numbers that grow by one along another axis.
+        left: Consecutive integers along one axis.
+        right: Consecutive integers along another axis.
     """
     numpy = importlib.import_module("numpy")
     axes: list[int] = []
@@ -157,5 +162,5 @@ def compare_indices(function: Callable[..., Array], left: Array, right: Array) -
     difference = numpy.arange(1 - columns, rows, dtype="int64")
     offset = int(left.reshape(-1)[0]) - int(right.reshape(-1)[0])
     table = function(difference + offset if first else offset - difference, 0)
-    # A difference has the type of the indices, and wraps where that has no sign.
+    # A difference has the type of the indices, so it wraps if that is unsigned.
     return Banded(table if table.dtype.kind == "b" else table.astype(left.dtype), shape)

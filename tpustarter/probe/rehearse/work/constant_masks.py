@@ -1,8 +1,8 @@
 """Values that a trace fixes before anything runs: index arithmetic, constant masks, and zeros.
 
-A causal mask is such a value: `iota >= iota`. A score that it hides is set to a number so low that
-its exponential is zero, and a product with that zero adds nothing. An array here has the rank of
-the value in the trace, and the size 1 along an axis on which it is the same everywhere.
+A causal mask is such a value: `iota >= iota`. A masked score is set to a number so low that its
+exponential is zero, and a product with that zero adds nothing. The arrays in this module have the
+rank of the traced value, and size 1 along each axis on which it is constant.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tpustarter.probe.rehearse.work.banded import Array, Banded, compare_indices
 Numbers = Array
 """A NumPy array, or a banded one."""
 Parameters = Mapping[str, Any]
-"""The parameters of a primitive: each primitive has its own."""
+"""A primitive's parameters, which differ from primitive to primitive."""
 MOST = 2**22
-"""Elements of the largest array that is worked out; of a larger mask nothing is known."""
+"""Most elements of an array that is evaluated; a larger mask counts as unknown."""
 LOW = -1e4
-"""A number from which on its exponential is zero in every type of a TPU."""
+"""A number whose exponential, like that of any lower one, is zero in every type of a TPU."""
 
 _NUMPY = {
     "add": "add",
@@ -42,9 +42,9 @@ _NUMPY = {
     "xor": "bitwise_xor",
     "not": "invert",
 }
-"""Operations on numbers that are known, by the name of their primitive in JAX."""
+"""NumPy's functions that evaluate known operands, by primitive of JAX."""
 _OF_DIFFERENCES = {"eq", "ne", "lt", "le", "gt", "ge", "sub"}
-"""Those whose result for two indices depends on the difference of the indices alone."""
+"""Primitives whose result for two indices depends only on their difference."""
 PASSING = {
     "convert_element_type",
     "copy",
@@ -54,28 +54,28 @@ PASSING = {
     "sharding_constraint",
     "stop_gradient",
 }
-"""Operations whose result has the numbers of their operand."""
+"""Primitives whose result has the values of their operand."""
 _KEEP_ZERO = {"neg", "abs", "sign", "sqrt", "sin", "tanh", "integer_pow", "square"}
 
 
 class Fact(NamedTuple):
-    """Knowledge about one value of a trace; None for none."""
+    """Known facts about one value of a trace; None if unknown."""
 
     known: Numbers | None = None
-    """The numbers themselves."""
+    """The values themselves."""
     nonzero: Numbers | None = None
-    """A mask that is False where the value is zero."""
+    """A mask that is False where the value is known to be zero."""
     high: Numbers | None = None
-    """A mask that is False where the exponential of the value is zero."""
+    """A mask that is False where the value's exponential is zero."""
 
     @property
     def support(self) -> float:
-        """The share of elements that may differ from zero."""
+        """The share of elements that may be nonzero."""
         return 1.0 if self.nonzero is None else measure_share(self.nonzero)
 
     @property
     def is_everywhere(self) -> bool:
-        """True if every index along every axis has an element that may differ from zero."""
+        """True if every index along every axis has an element that may be nonzero."""
         mask = self.nonzero
         if mask is None or isinstance(mask, Banded):
             return mask is None or mask.is_everywhere()
@@ -87,7 +87,7 @@ NOTHING = Fact()
 
 
 def measure_share(mask: Numbers) -> float:
-    """Return the share of elements that are true."""
+    """Return the share of true elements."""
     numpy = importlib.import_module("numpy")
     count = mask.count_nonzero() if isinstance(mask, Banded) else numpy.count_nonzero(mask)
     return int(count) / max(1, mask.size)
@@ -96,13 +96,13 @@ def measure_share(mask: Numbers) -> float:
 def measure_terms(
     left: Fact, right: Fact, left_axes: Sequence[int], right_axes: Sequence[int]
 ) -> float:
-    """Return the share of a product's terms in which both factors may differ from zero, or less.
+    """Return a lower bound on the share of a product's terms that may be nonzero.
 
     Args:
         left: The fact about the left operand.
         right: The fact about the right operand.
-        left_axes: Axes of the left operand that meet one of the right operand.
-        right_axes: Those that they meet, in the same order.
+        left_axes: Batch and contracted axes of the left operand.
+        right_axes: The matching axes of the right operand, in the same order.
     """
     if left.nonzero is None or right.nonzero is None:
         return min(left.support, right.support)
@@ -118,13 +118,13 @@ def measure_terms(
 
 
 def make_known(value: object) -> Fact:
-    """Return the fact of a constant; nothing for one that is large or no number."""
+    """Return the fact about a constant, or `NOTHING` if it is large or not numeric."""
     numpy = importlib.import_module("numpy")
     if getattr(value, "size", 1) > MOST or str(getattr(value, "dtype", "")).startswith("key<"):
         return NOTHING
     try:
         array = numpy.asarray(value)
-        # JAX's small floats are no numbers of NumPy's own.
+        # NumPy has no types of its own for JAX's small floats.
         array = array.astype("float32") if array.dtype.kind not in "biu" else array
     except (TypeError, ValueError, RuntimeError):
         return NOTHING
@@ -138,18 +138,18 @@ def derive(
     shapes: Sequence[Sequence[int]],
     shape: Sequence[int],
 ) -> Fact:
-    """Return the fact about the result of an operation.
+    """Return the fact about an operation's result.
 
     Args:
-        name: Its primitive.
+        name: The name of its primitive.
         params: The primitive's parameters.
         facts: Facts about the operands.
-        shapes: Shapes of the operands.
-        shape: Shape of the result.
+        shapes: The operands' shapes.
+        shape: The result's shape.
     """
     try:
         found = _derive(name, params, facts, shapes, shape)
-    except (ValueError, TypeError, OverflowError):  # a shape or a type that is not followed
+    except (ValueError, TypeError, OverflowError):  # an unsupported shape or type
         return NOTHING
     return NOTHING if all(one is None for one in found) else found
 
@@ -185,12 +185,12 @@ def _derive(
 
 
 def _convert(fact: Fact, kind: object) -> Fact:
-    # JAX's small floats are no numbers of NumPy's own.
+    # NumPy has no types of its own for JAX's small floats.
     numpy = importlib.import_module("numpy")
     target = numpy.dtype(kind if numpy.dtype(kind).kind in "biu" else "float32")
     if fact.known is None:
         return fact if target.kind == "f" else Fact(nonzero=fact.nonzero)
-    if fact.known.dtype.kind == "f" and target.kind in "iu":  # rounds, or leaves the range
+    if fact.known.dtype.kind == "f" and target.kind in "iu":  # it may round or overflow
         return Fact(nonzero=fact.nonzero)
 
     def change(array: Numbers) -> Numbers:
@@ -214,12 +214,12 @@ def _compute(
 
 
 def add_axis(fact: Fact) -> Fact:
-    """Return the fact about values that are stacked along a first axis."""
+    """Return the fact about values stacked along a new first axis."""
     return Fact(*(None if one is None else one.reshape((1, *one.shape)) for one in fact))
 
 
 def take_slice(fact: Fact) -> Fact:
-    """Return the fact about each slice along the first axis, where all slices are alike."""
+    """Return the fact about each slice along the first axis, if all slices are alike."""
     return Fact(
         *(
             one.reshape(one.shape[1:]) if one is not None and one.shape[:1] == (1,) else None
@@ -257,7 +257,7 @@ def _pass_masks(name: str, facts: Sequence[Fact]) -> Fact:
 
 
 def _scaled(facts: Sequence[Fact], least: float = 0.0, most: float = math.inf) -> Numbers | None:
-    # A low number stays low when it becomes 100 times smaller at most, and keeps its sign.
+    # A low number stays low if it keeps its sign and becomes at most 100 times smaller.
     numpy = importlib.import_module("numpy")
     high, other = facts[0].high, facts[1].known
     if high is None or other is None or not (numpy.minimum(other, least) >= least).all():
@@ -267,7 +267,7 @@ def _scaled(facts: Sequence[Fact], least: float = 0.0, most: float = math.inf) -
 
 
 def _both(first: Numbers | None, second: Numbers | None) -> Numbers | None:
-    # Where both are needed; None needs everything.
+    # The intersection of two masks; None is a mask of all elements.
     if first is None or second is None or first is second:
         return second if first is None else first
     return first & second if _fit(first, second) else first
@@ -281,7 +281,7 @@ def _either(facts: Sequence[Fact]) -> Numbers | None:
 
 
 def _fit(first: Numbers, second: Numbers) -> bool:
-    # Whether both masks together are small enough.
+    # True if the combined mask is small enough.
     wide = [one for one in (first, second) if one.size != 1]
     banded = all(isinstance(one, Banded) for one in wide) and len({one.shape for one in wide}) < 2
     numpy = importlib.import_module("numpy")
@@ -309,7 +309,7 @@ def _choose(mask: Numbers, true: Numbers, false: Numbers) -> Numbers:
 
 
 def _hides(fact: Fact, *, zero: bool = False) -> bool:
-    # Whether a side of a choice is zero everywhere, or lower than any score.
+    # True if one side of a `select_n` is zero everywhere, or lower than any score.
     stays = fact.nonzero if zero else fact.high
     return fact.known is not None and stays is not None and not stays.any()
 
@@ -317,7 +317,7 @@ def _hides(fact: Fact, *, zero: bool = False) -> bool:
 def _keep(
     mask: Numbers, hides: tuple[bool, bool], false: Numbers | None, true: Numbers | None
 ) -> Numbers | None:
-    # The elements that stay.
+    # The mask of the elements that are not hidden.
     if hides[0]:
         return _both(mask, true)
     return _both(~mask, false) if hides[1] else None
@@ -343,7 +343,7 @@ def _move(
 
 
 def _reshape(array: Numbers, before: Sequence[int], after: Sequence[int]) -> Numbers | None:
-    # Axes of both shapes are grouped so that the groups have as many elements.
+    # Axes of both shapes are grouped so that matching groups have equally many elements.
     sizes: list[int] = []
     left, right = 0, 0
     while left < len(before) or right < len(after):

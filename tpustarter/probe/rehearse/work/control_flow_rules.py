@@ -1,4 +1,4 @@
-"""Rules on what runs a program of its own: calls, loops, branches and shards."""
+"""Rules for operations that run another program: calls, loops, branches and shards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tpustarter.probe.rehearse.work.tally import WorkTally
 from tpustarter.probe.rehearse.work.trace_step import ALIVE, Rule, TraceStep
 
 MOST_PASSES = 4
-"""Times that the body of a loop is looked at until its carry's need no longer grows."""
+"""Most passes over a loop's body until its carry's need stops growing."""
 UNMERGED = "what `jax.checkpoint` with `prevent_cse=False` computes again is not merged"
 DEAREST = "the branch of a `cond` with most FLOPs is taken"
 
@@ -58,7 +58,7 @@ def _settle_carry(
     first: int,
     stacked: Sequence[float] = (),
 ) -> list[float]:
-    # What a turn needs of its carry, the turn before has to make.
+    # Each iteration must produce what the next one needs of the carry.
     carry = list(wanted)
     for _ in range(MOST_PASSES):
         needs = step.run(body, [*carry, *stacked], None)
@@ -88,7 +88,7 @@ def _count_while(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:
 
 
 def _count_trips(step: TraceStep, test: Jaxpr, body: Jaxpr) -> int | None:
-    """Return how often a loop runs that counts up to a limit, as `fori_loop` makes one."""
+    """Return the trip count of a loop that counts up to a limit, such as a `fori_loop`, or None."""
     first, second = step.params["cond_nconsts"], step.params["body_nconsts"]
     if len(test.eqns) != 1 or test.eqns[0].primitive.name not in ("lt", "gt"):
         return None
@@ -116,10 +116,10 @@ def _count_trips(step: TraceStep, test: Jaxpr, body: Jaxpr) -> int | None:
 
 
 def _limit_fact(step: TraceStep, test: Jaxpr, body: Jaxpr, limit: TraceValue) -> Fact:
-    # The limit is a number, or a part of the carry that the body hands on.
+    # The limit is a literal, a constant, or a carry that the body passes on unchanged.
     first, second = step.params["cond_nconsts"], step.params["body_nconsts"]
     if is_literal(limit):
-        return constant_masks.make_known(getattr(limit, "val"))  # noqa: B009  of literals alone
+        return constant_masks.make_known(getattr(limit, "val"))  # noqa: B009  only literals have it
     place = test.invars.index(limit) if limit in test.invars else -1
     if 0 <= place < first:
         return step.fact(place)

@@ -1,6 +1,6 @@
-"""A jaxpr as its attributes show it, and what is known about its values before anything runs.
+"""Jaxprs as their attributes show them, and facts about their values known before a run.
 
-Only attributes that JAX has from 0.6.2 to 0.12 are named here.
+Only attributes that JAX has from 0.6.2 to 0.12 are used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tpustarter.probe.rehearse.work.constant_masks import NOTHING, Fact, Paramet
 
 
 class ArrayType(Protocol):
-    """The type of a value: `jax.core.ShapedArray`."""
+    """A value's type: `jax.core.ShapedArray`."""
 
     shape: tuple[int, ...]
     dtype: object
@@ -44,7 +44,7 @@ class Equation(Protocol):
 
 
 class Jaxpr(Protocol):
-    """A program as JAX traces it."""
+    """A traced program."""
 
     invars: list[TraceValue]
     constvars: list[TraceValue]
@@ -80,34 +80,34 @@ PRODUCTS = {
     "squeeze",
     "transpose",
 }
-"""Products, and what usually stands before one: equal ones are found among these."""
+"""Products and the operations that usually precede them; equal ones are counted once."""
 LOOPS = ("scan", "while", "cond", "shard_map", "xla_pmap")
-"""Operations that run other programs several times, in part, or on several devices."""
+"""Operations that run other programs repeatedly, conditionally, or on several devices."""
 MOST_EQUATIONS = 200_000
-"""Equations that are looked at, a called program's at each call: half a minute at most."""
+"""Most equations visited, a called program's at each call: half a minute at most."""
 MOST_KEPT = 2**26
-"""Elements of results that are remembered."""
+"""Most elements of cached results."""
 _BODIES = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call", "callee")
-"""Parameters with the program that an operation calls."""
+"""Parameters that hold the program an operation calls."""
 
 
 def count_elements(value: TraceValue) -> int:
-    """Return the number of elements of a value."""
+    """Return a value's number of elements."""
     return math.prod(getattr(value.aval, "shape", ()))
 
 
 def is_literal(value: TraceValue) -> bool:
-    """Return whether a value is a number that stands in the program."""
+    """Return whether a value is a literal."""
     return hasattr(value, "val")
 
 
 def read_body(params: Parameters) -> object | None:
-    """Return the program that an operation calls; None where it calls none."""
+    """Return the program that an operation calls, or None if it calls none."""
     return next((params[name] for name in _BODIES if name in params), None)
 
 
 def count_scan_operands(params: Parameters) -> tuple[int, int]:
-    """Return the numbers of constants and of carries of a scan; its slices follow them."""
+    """Return the numbers of constants and carries of a scan; its slices come after them."""
     if "ft_in" not in params:
         return params["num_consts"], params["num_carry"]
     constants, carries, _ = params["ft_in"].unpack()  # from JAX 0.12 on, a tree of operands
@@ -115,7 +115,7 @@ def count_scan_operands(params: Parameters) -> tuple[int, int]:
 
 
 def holds_program(equation: Equation) -> bool:
-    """Return whether an operation runs a program on arrays; that of a reduction has numbers."""
+    """Return whether an operation runs a program on arrays; a reduction's runs on scalars."""
     params = equation.params
     return any(
         count_elements(var) != 1
@@ -132,11 +132,11 @@ def open_program(called: object) -> Jaxpr:
 
 
 class TraceTooLargeError(Exception):
-    """A trace in which more equations are looked at than can be waited for."""
+    """Raised for a trace with too many equations to visit."""
 
 
 class KnownResults:
-    """Results that were derived already: the layers of a model derive the same mask again."""
+    """A cache of derived facts, because the layers of a model derive the same mask again."""
 
     def __init__(self) -> None:
         self._results: dict[tuple[object, ...], tuple[Fact, Sequence[Fact]]] = {}
@@ -144,17 +144,17 @@ class KnownResults:
         self._looked_at = 0
 
     def look_at_equations(self, count: int) -> None:
-        """Count equations that are looked at, again at each call and in each pass over a loop.
+        """Count equations as visited, again at each call and in each pass over a loop.
 
         Raises:
-            TraceTooLargeError: they are more than `MOST_EQUATIONS`.
+            TraceTooLargeError: There are more than `MOST_EQUATIONS`.
         """
         self._looked_at += count
         if self._looked_at > MOST_EQUATIONS:
             raise TraceTooLargeError
 
     def _keep(self, key: tuple[object, ...], fact: Fact, operands: Sequence[Fact]) -> None:
-        # The operands are kept, as their ids are the key.
+        # The operands are kept alive, because their ids are part of the key.
         self._kept += sum(one.size for one in fact if one is not None)
         if self._kept > MOST_KEPT:
             self._results.clear()
@@ -162,7 +162,7 @@ class KnownResults:
         self._results[key] = fact, operands
 
     def derive(self, equation: Equation, facts: Sequence[Fact]) -> Fact:
-        """Return the fact about the one result of an equation."""
+        """Return the fact about an equation's only result."""
         name, params = equation.primitive.name, equation.params
         if name != "iota" and all(fact is NOTHING for fact in facts):
             return NOTHING
@@ -176,7 +176,7 @@ class KnownResults:
         return self._results[key][0]
 
     def read_literal(self, value: object) -> Fact:
-        """Return the fact about a number that stands in the program."""
+        """Return the fact about a literal's value."""
         key = ("literal", str(getattr(value, "dtype", type(value))), str(value))
         if key not in self._results:
             self._keep(key, constant_masks.make_known(value), ())
@@ -184,7 +184,7 @@ class KnownResults:
 
 
 class TraceFrame:
-    """A jaxpr in one place where it is called, with the facts that hold there."""
+    """A jaxpr at one call site, with the facts that hold there."""
 
     def __init__(
         self, jaxpr: Jaxpr, facts: dict[TraceValue, Fact], known: KnownResults, depth: int
@@ -193,22 +193,22 @@ class TraceFrame:
         self.facts = facts
         self.known = known
         self.depth = depth
-        """The number of loops around it."""
+        """The number of enclosing loops."""
         self.levels: dict[TraceValue, int] = {}
-        """The innermost loop that changes a value, as the number of loops from the outermost."""
+        """Depth of the innermost loop that changes a value, counted from the outermost."""
         self.inner: dict[int, list[TraceFrame]] = {}
-        """The programs that an equation calls, by the number of the equation."""
+        """The programs that an equation calls, by the equation's index."""
         self.equals: dict[int, int] = {}
-        """The first of equal equations among `PRODUCTS`, by the number of a later one."""
+        """Index of the first of equal equations among `PRODUCTS`, by the index of a later one."""
 
     def read_fact(self, value: TraceValue) -> Fact:
         """Return the fact about a value."""
         if is_literal(value):
-            return self.known.read_literal(getattr(value, "val"))  # noqa: B009  of literals alone
+            return self.known.read_literal(getattr(value, "val"))  # noqa: B009  only literals have it
         return self.facts.get(value, NOTHING)
 
     def read_level(self, value: TraceValue) -> int:
-        """Return the innermost loop that changes a value; 0 for none."""
+        """Return the depth of the innermost loop that changes a value; 0 for none."""
         return 0 if is_literal(value) else self.levels.get(value, 0)
 
 
@@ -219,23 +219,23 @@ def make_frame(
     levels: Sequence[int] = (),
     depth: int = 0,
 ) -> TraceFrame:
-    """Return the frame of a program, and of all that it calls.
+    """Return the frame of a program, and of all programs that it calls.
 
     Args:
         called: The program.
-        facts: Facts about its arguments; empty where nothing is known.
-        results: Results that were derived already; None for a program that nothing calls.
-        levels: The innermost loop that changes each argument; empty for the one around it.
-        depth: The number of loops around it.
+        facts: Facts about its arguments; empty if nothing is known.
+        results: The cache of derived facts; None for a program that nothing calls.
+        levels: Depth of the innermost loop that changes each argument; empty for `depth`.
+        depth: The number of enclosing loops.
 
     Raises:
-        TraceTooLargeError: it has too many equations.
+        TraceTooLargeError: The program has too many equations.
     """
     jaxpr = open_program(called)
     given = facts if len(facts) == len(jaxpr.invars) else [NOTHING] * len(jaxpr.invars)
     known = dict(zip(jaxpr.invars, given, strict=True))
     for value, constant in zip(jaxpr.constvars, getattr(called, "consts", ()), strict=False):
-        if str(getattr(constant, "dtype", "")).startswith(("bool", "int")):  # a mask, no weight
+        if str(getattr(constant, "dtype", "")).startswith(("bool", "int")):  # a mask, not a weight
             known[value] = constant_masks.make_known(constant)
     frame = TraceFrame(jaxpr, known, results or KnownResults(), depth)
     frame.known.look_at_equations(len(jaxpr.eqns))
@@ -253,7 +253,7 @@ def make_frame(
 
 
 def _find_equal_equations(jaxpr: Jaxpr) -> dict[int, int]:
-    """Return for each equation that has an equal one before it the number of the first."""
+    """Return the index of the first equal equation, by the index of each later one."""
     first: dict[tuple[object, ...], int] = {}
     equals: dict[int, int] = {}
     same: dict[TraceValue, TraceValue] = {}
@@ -300,13 +300,13 @@ def _shape(value: TraceValue) -> tuple[int, ...]:
 
 
 def _stacked_facts(body: TraceFrame, carries: int) -> list[Fact]:
-    # A mask hides the same elements of a result in every turn.
+    # A mask hides the same elements of a result in every iteration.
     facts = [body.read_fact(value) for value in body.jaxpr.outvars[carries:]]
     return [NOTHING] * carries + [constant_masks.add_axis(fact) for fact in facts]
 
 
 def _list_levels(frame: TraceFrame, equation: Equation) -> list[list[int]]:
-    # A carry that the body hands on is that of the loop's start.
+    # A carry that the body passes on unchanged has the level of its initial value.
     name, params = equation.primitive.name, equation.params
     levels = [frame.read_level(value) for value in equation.invars]
     inside = frame.depth + 1
@@ -332,7 +332,7 @@ def _list_levels(frame: TraceFrame, equation: Equation) -> list[list[int]]:
 def _list_bodies(
     name: str, params: Parameters, facts: Sequence[Fact]
 ) -> list[tuple[object, Sequence[Fact]]]:
-    # Only what is the same in every turn of a loop is known inside.
+    # Inside a loop, only facts that hold in every iteration are known.
     if name == "scan":
         constants, carries = count_scan_operands(params)
         slices = [constant_masks.take_slice(fact) for fact in facts[constants + carries :]]

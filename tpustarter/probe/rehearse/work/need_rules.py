@@ -1,9 +1,8 @@
-"""Rules on what each operation of a trace needs from its operands, and what it computes.
+"""Rules for the work of each traced operation, and for the elements that it needs.
 
 A value's need is the number of its elements that the program's results depend on, or fewer: a slice
-of an array needs only its own elements, and a gather may read one row again and again. A rule takes
-one equation with the need of its results, adds its work to a tally, and returns the needs of its
-operands.
+needs only its own elements, and a gather may read one row repeatedly. A rule takes one equation
+with the needs of its results, adds its work to a tally, and returns the needs of its operands.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from tpustarter.probe.rehearse.work.tally import WorkTally
 from tpustarter.probe.rehearse.work.trace_step import ALIVE, Rule, Spread, TraceStep
 
 _REMATERIALIZED = "rematted_computation"
-"""The scope that JAX gives to operations that `jax.checkpoint` computes again."""
+"""The name scope that JAX gives to operations that `jax.checkpoint` recomputes."""
 
 _MOVES = {
     *constant_masks.PASSING,
@@ -86,9 +85,9 @@ def trace_needs(
 
     Args:
         frame: The program.
-        results: The need of each of its results.
-        tally: Where the work is added; None for needs alone.
-        again: Whether it is a part that `jax.checkpoint` computes again.
+        results: The need of each result.
+        tally: The tally that the work is added to; None to compute only needs.
+        again: True for a part that `jax.checkpoint` recomputes.
     """
     needs: dict[TraceValue, float] = {}
 
@@ -122,8 +121,8 @@ def trace_needs(
 
 
 def _count_elements(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
-    # The rule for every operation without one of its own. Elements that one mask hides and that
-    # another one hides are taken to be the same, as in attention.
+    # The rule for every operation without one of its own. Elements hidden by two masks are assumed
+    # to be the same ones, as in attention.
     name, sizes = step.equation.primitive.name, step.sizes
     if name in _UNPRICED:
         step.leave_out(f"`{name}`")
@@ -146,14 +145,14 @@ def _count_elements(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float
 
 
 def _limit(fact: Fact, share: float, size: int, *, spread: bool) -> float:
-    # The need of an operand where only elements count that another operand does not hide.
+    # The need of an operand, counting only elements that no other operand hides.
     if fact.support >= share:
         return Spread(share * size) if spread else share * size
     return Spread(fact.support * size) if fact.is_everywhere else fact.support * size
 
 
 def _need_pad(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:
-    # Negative padding removes elements, and those that are not needed may all be of the operand.
+    # Negative padding removes elements, and the unneeded ones may all be the operand's.
     if any(low < 0 or high < 0 for low, high, _ in step.params["padding_config"]):
         return [ALIVE, ALIVE]
     return _need_parts(step, inner)
@@ -168,7 +167,7 @@ def _need_gather(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
 
 
 def _need_update(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
-    # In place, the elements that are replaced are neither read nor written otherwise.
+    # An update in place neither reads nor keeps the elements that it replaces.
     scatters = step.equation.primitive.name.startswith("scatter")
     at = 2 if scatters else 1
     count, update = step.wanted[0], step.sizes[at]
@@ -205,5 +204,5 @@ _RULES: dict[str, Rule] = {
 
 
 def _find_rule(name: str) -> Rule:
-    # `scatter`, `scatter-add`, `scatter_max` and others, by the version of JAX.
+    # The name depends on the version of JAX: `scatter`, `scatter-add`, `scatter_max` and others.
     return _need_update if name.startswith("scatter") else _RULES.get(name, _count_elements)

@@ -1,4 +1,4 @@
-"""Rules on matrix products, convolutions, poolings and kernels."""
+"""Rules for matrix products, convolutions, poolings and kernels."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def _count_dot(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
 
 
 def _share_of_both(first: float, second: float) -> float:
-    # The least share that is in two parts, wherever they are.
+    # The smallest possible overlap of two shares.
     return max(0.0, first + second - 1.0)
 
 
 def _count_ragged_dot(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
-    # Each row of the left side is multiplied with the matrix of one group.
+    # Each row of the left operand is multiplied by the matrix of one group.
     numbers = step.params.get("ragged_dot_dimension_numbers")
     right = step.equation.invars[1].aval.shape
     if numbers is None:
@@ -77,7 +77,7 @@ def _count_convolution(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[fl
 
 
 class _Window(NamedTuple):
-    """A convolution along one axis; sizes are elements."""
+    """A convolution along one axis; sizes are in elements."""
 
     image: int
     kernel: int
@@ -89,13 +89,13 @@ class _Window(NamedTuple):
 
     @property
     def share_of_image(self) -> float:
-        """The share of the image that meets a tap: a large stride steps over the rest."""
+        """The share of the image that the kernel touches; a large stride skips the rest."""
         if self.stride < self.kernel * self.kernel_dilation:
             return 1.0
         return min(1.0, self.result * self.kernel / max(1, self.image))
 
     def count_taps(self) -> int:
-        """Return the pairs of a result and a tap that meet an element of the image."""
+        """Return the number of pairs of a result and a tap that meet an element of the image."""
         reach = (self.image - 1) * self.image_dilation
         count = 0
         for tap in range(self.kernel):
@@ -112,7 +112,7 @@ class _Window(NamedTuple):
 
 
 def _count_window(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
-    # A pooling reads no element between two of its windows.
+    # A pooling does not read elements between its windows.
     params, result = step.params, step.equation.outvars[0]
     is_gradient = step.equation.primitive.name == "select_and_scatter_add"
     small = step.equation.invars[0] if is_gradient else result
@@ -142,7 +142,7 @@ def _count_kernel(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
     name = getattr(info, "name", info) or "without a name"
     if estimate is None:
         return step.leave_out(f"the kernel `{name}`, which gives no cost estimate")
-    # An estimate may count what the kernel skips, and other operations than matrix products.
+    # An estimate may include work that the kernel skips, and operations other than products.
     largest = max(step.equation.invars, key=count_elements, default=None)
     kind = format_kind(largest.aval.dtype) if largest else "bf16"
     flops = float(estimate.flops)

@@ -1,10 +1,10 @@
-"""The work of a program, counted in its trace: FLOPs by type, and the bytes it has to move.
+"""A program's work, counted in its trace: FLOPs by type, and the bytes that it has to move.
 
-Two figures are counted at once. The full one is the program as it is written: of a `cond` the
-branch with most FLOPs, of attention every score. The least one is what the results need: the branch
-with fewest, only scores that a constant mask leaves, once what every turn of a loop computes alike,
-equal products once, and nothing of kernels. A compiler that simplifies the program further may do
-with less. Operations whose result nothing needs count in neither. Counts are of all devices
+Two figures are counted at once. The full one is for the program as written: the branch of a `cond`
+with the most FLOPs, and every score of attention. The least one is for what the results need: the
+branch with the fewest FLOPs, only the scores that a constant mask leaves, products that are equal
+or the same in every iteration once, and no kernels. A compiler that simplifies the program further
+may do with less. Operations whose result is unused count in neither. Counts are for all devices
 together.
 """
 
@@ -34,17 +34,17 @@ from tpustarter.probe.rehearse.work.tally import WorkTally
 _COMPUTED = "computed"
 """The origin of a result whose elements are all written."""
 _COMPUTING = {"add", "add_any", "sub", "mul", "div", "dot_general", "convert_element_type"}
-"""Operations that write each element of their result, as an optimizer's last ones do."""
+"""Operations that write every element of their result, such as an optimizer's last ones."""
 
 
 def count_work(traced: Traced, leaves: Sequence[object], devices: int) -> WorkFields:
-    """Return the work of a traced program, as fields of a result.
+    """Return a traced program's work as fields of a result.
 
-    A trace of a kind that is not known costs only these fields: they are the reason then.
+    If the trace cannot be read, they hold only the reason.
 
     Args:
         traced: The result of `jax.jit(f).trace(...)`.
-        leaves: Its arguments, flat; their shardings say which are in the memory of the host.
+        leaves: Its flattened arguments; their shardings show which are in host memory.
         devices: The number of devices.
     """
     try:
@@ -58,7 +58,7 @@ def count_work(traced: Traced, leaves: Sequence[object], devices: int) -> WorkFi
 def _count(traced: Traced, leaves: Sequence[object], devices: int) -> WorkFields:
     frame = make_frame(traced.jaxpr)
     arguments, results = frame.jaxpr.invars, frame.jaxpr.outvars
-    if len(leaves) != len(arguments):  # static arguments are among them
+    if len(leaves) != len(arguments):  # they include static arguments
         leaves = [None] * len(arguments)
     written = _count_written(frame.jaxpr, _list_donated(traced, len(arguments)))
     tally = WorkTally()
@@ -88,7 +88,7 @@ def _list_donated(traced: Traced, count: int) -> set[int]:
 
 
 def _device_bytes(value: TraceValue, leaf: object, need: float, devices: int) -> float:
-    # Even of a replicated argument a device may need only a part, but each part is read by one.
+    # A device may need only part of a replicated argument, but some device reads each part.
     sharding = getattr(leaf, "sharding", None)
     if getattr(sharding, "memory_kind", None) not in (None, "device", "unpinned_host"):
         return 0.0
@@ -96,7 +96,7 @@ def _device_bytes(value: TraceValue, leaf: object, need: float, devices: int) ->
 
 
 def _count_written(jaxpr: Jaxpr, donated: set[int]) -> list[int]:
-    # A result that takes the memory of an argument is written only where it differs.
+    # A result that reuses an argument's memory is written only where it differs.
     given = {_format_type(jaxpr.invars[number]) for number in donated}
     counts: list[int] = []
     for value, (origin, changed) in zip(jaxpr.outvars, _find_origins(jaxpr), strict=True):
@@ -114,11 +114,11 @@ def _format_type(value: TraceValue) -> str:
 
 
 Origin = tuple[int | str | None, int]
-"""The number of an argument, `_COMPUTED` or None for unknown, and the elements replaced in it."""
+"""An argument's index, `_COMPUTED`, or None if unknown; and the number of elements replaced."""
 
 
 def _find_origins(jaxpr: Jaxpr) -> list[Origin]:
-    """Return for each result the argument that it is, and the elements that updates replace."""
+    """Return the argument that each result comes from, and the elements that updates replace."""
     found: dict[TraceValue, Origin] = {
         value: (number, 0) for number, value in enumerate(jaxpr.invars)
     }
@@ -155,7 +155,7 @@ def _find_origins(jaxpr: Jaxpr) -> list[Origin]:
 
 
 def _find_carries(equation: Equation, given: Sequence[Origin]) -> Iterator[Origin]:
-    # A carry that is updated in place in each turn stays where it was.
+    # A carry that each iteration updates in place keeps its memory.
     first, carries = count_scan_operands(equation.params)
     inside = _find_origins(open_program(equation.params["jaxpr"]))
     for number, (origin, changed) in enumerate(inside[:carries], first):

@@ -1,4 +1,4 @@
-"""FLOPs and other operations of a program, or of a part of one."""
+"""FLOPs and other operations of a program or a part of it."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from dataclasses import dataclass, field
 from tpustarter.probe.rehearse.rehearsal_messages import WorkFields
 
 MatrixType = tuple[str, str, int]
-"""Types of both operands of a matrix product, as HLO writes them, and its passes."""
+"""Operand types of a matrix product in HLO notation, and its number of passes."""
 
 
 @dataclass
 class WorkTally:
-    """FLOPs of a program, of all devices together."""
+    """FLOPs of a program, on all devices together."""
 
     full: dict[MatrixType, float] = field(default_factory=lambda: defaultdict(float))
     """FLOPs of matrix products and convolutions, as written."""
     least: dict[MatrixType, float] = field(default_factory=lambda: defaultdict(float))
-    """The same without masked scores and kernels, and of the cheapest branches."""
+    """The same without masked scores and kernels, and with the cheapest branches."""
     hoisted: dict[tuple[int, MatrixType], float] = field(default_factory=lambda: defaultdict(float))
-    """Those of the least FLOPs whose operands only an outer loop changes, by how deep that is."""
+    """Least FLOPs whose operands only an outer loop changes, by the depth of that loop."""
     rematerialized: float = 0.0
-    """Those of `full` that `jax.checkpoint` computes again."""
+    """The part of `full` that `jax.checkpoint` recomputes."""
     kernels: float = 0.0
-    """FLOPs that hand-written kernels claim for themselves; they are in `full`, too."""
+    """FLOPs in the cost estimates of hand-written kernels, also part of `full`."""
     other: float = 0.0
-    """Elements that all other operations compute."""
+    """Elements computed by all other operations."""
     unknown: set[str] = field(default_factory=set[str])
     """Parts that are not counted."""
     notes: set[str] = field(default_factory=set[str])
-    """Assumptions in the counts."""
+    """Assumptions behind the counts."""
 
     def add_part(self, other: WorkTally, times: float = 1) -> None:
-        """Add the work of a part that runs a number of times."""
+        """Add the work of a part that runs `times` times."""
         self._add_others(other, times)
         for place, flops in other.hoisted.items():
             self.hoisted[place] += times * flops
 
     def add_loop(self, body: WorkTally, turns: int, depth: int) -> None:
-        """Add a loop; a compiler may compute once what is the same in every turn.
+        """Add a loop; a compiler may compute loop-invariant work once.
 
         Args:
-            body: The work of one turn.
-            turns: The number of turns.
-            depth: The number of loops around this one.
+            body: The work of one iteration.
+            turns: The number of iterations.
+            depth: The number of enclosing loops.
         """
         self._add_others(body, turns)
         for (level, key), flops in body.hoisted.items() if turns else ():
@@ -64,7 +64,7 @@ class WorkTally:
         self.notes |= other.notes
 
     def as_fields(self) -> WorkFields:
-        """Return the tally as fields of a result, without numbers of NumPy's types."""
+        """Return the tally as fields of a result, as plain Python numbers."""
         return {
             "matrix": [
                 {

@@ -1,4 +1,4 @@
-"""One equation of a trace, with the need of its results and the tally for its work."""
+"""One equation of a trace, with the needs of its results and the tally for its work."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tpustarter.probe.rehearse.work.jaxpr import Equation, TraceFrame, count_ele
 from tpustarter.probe.rehearse.work.tally import MatrixType, WorkTally
 
 ALIVE = 1.0
-"""The need of a value that is read, of which nobody knows how much."""
+"""The need of a value that is read to an unknown extent."""
 _PRECISIONS = {"HIGH": 3, "HIGHEST": 6, "BF16_BF16_F32_X3": 3, "BF16_BF16_F32_X6": 6}
-"""Passes over bfloat16 parts of float32 operands. Source: docs.jax.dev, `jax.lax.Precision` and
+"""Passes over the bfloat16 parts of float32 operands. Source: docs.jax.dev, `jax.lax.Precision` and
 `jax.lax.DotAlgorithmPreset` (read 2026-11)."""
 
 
 class Spread(float):
-    """A need of elements in every row and every column, such as a causal mask leaves.
+    """A need that covers every row and every column, such as a causal mask leaves.
 
-    The half of the scores that a causal mask leaves needs all queries and all keys; half of the
-    scores without this may be those of half the queries.
+    The half of the scores that a causal mask leaves needs all queries and all keys. Any other half
+    may be the scores of half the queries.
     """
 
 
@@ -36,33 +36,33 @@ class TraceStep:
     tally: WorkTally | None
     again: bool
     run: Callable[[TraceFrame, Sequence[float], WorkTally | None], list[float]]
-    """Returns the needs of a program that the equation calls, as `need_rules.trace_needs`."""
+    """Returns the needs of a program that the equation calls; see `need_rules.trace_needs`."""
     is_repeated: bool = False
-    """True if an equal operation was counted, whose result a compiler takes for both."""
+    """True if an equal operation was counted already; a compiler computes both once."""
 
     @property
     def params(self) -> Parameters:
-        """The parameters of the equation."""
+        """The equation's parameters."""
         return self.equation.params
 
     @property
     def sizes(self) -> list[int]:
-        """Elements of each operand."""
+        """Number of elements of each operand."""
         return [count_elements(var) for var in self.equation.invars]
 
     @property
     def share(self) -> float:
-        """The largest share of a result that is needed."""
+        """The largest share that is needed of any result."""
         pairs = zip(self.wanted, self.equation.outvars, strict=True)
         return max((count / max(1, count_elements(var)) for count, var in pairs), default=0.0)
 
     @property
     def row_share(self) -> float:
-        """The share of the rows, and of the columns, of a result that is needed."""
+        """The share of a result's rows, and of its columns, that is needed."""
         return 1.0 if any(isinstance(count, Spread) for count in self.wanted) else self.share
 
     def fact(self, number: int) -> Fact:
-        """Return the known facts about an operand."""
+        """Return the fact about an operand."""
         return self.frame.read_fact(self.equation.invars[number])
 
     def count_products(self, full: float, least: float, types: MatrixType | None = None) -> None:
@@ -87,11 +87,11 @@ class TraceStep:
         return left, right, passes if left == right == "f32" else 1
 
     def leave_out(self, what: str) -> list[float]:
-        """Record a part that is not counted; its operands are read, nobody knows how much."""
+        """Record a part as not counted; its operands are read to an unknown extent."""
         if self.tally is not None:
             self.tally.unknown.add(what)
         return [ALIVE for _ in self.equation.invars]
 
 
 Rule = Callable[[TraceStep, Sequence[TraceFrame]], list[float]]
-"""Adds the work of an equation and returns the needs of its operands, given what it calls."""
+"""Adds an equation's work and returns its operands' needs, given the programs that it calls."""
