@@ -117,7 +117,11 @@ def test_lessons_name_only_existing_commands() -> None:
     for path in locations.content_folder("lessons").rglob("*.md"):
         text = path.read_text(encoding="utf-8")
 
-        assert set(re.findall(r"(?m)(?:`|^)tpustarter ([a-z]+)", text)) <= set(COMMANDS), path.name
+        fenced = "".join(re.split(r"(?m)^```.*$", text)[1::2])  # a line of prose may begin so, too
+        named = re.findall(r"`tpustarter ([a-z]+)", text)
+        named += re.findall(r"(?m)^tpustarter ([a-z]+)", fenced)
+
+        assert set(named) <= set(COMMANDS), path.name
         assert not re.search(r"(pip install|uvx) tpustarter", text), path.name
 
 
