@@ -82,7 +82,8 @@ async def start(pilot: Pilot[None], command: str, *, give_back: bool = False) ->
         assert isinstance(pilot.app.screen, ConfirmName)
         await press(pilot, *"bert")
     await pilot.press("enter")
-    await until(pilot, lambda: isinstance(pilot.app.screen, JobScreen))
+    # An error may lie above it by now.
+    await until(pilot, lambda: any(isinstance(one, JobScreen) for one in pilot.app.screen_stack))
 
 
 def test_job_goes_on_without_its_screen(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
