@@ -50,7 +50,7 @@ def test_bug_report_asks_the_framework(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_choosing_devices_changes_no_setting(name: str) -> None:
-    """What the program sets itself must not look like a setting that changes results."""
+    """The program's own variables do not count as the user's settings."""
     for platform in FRAMEWORKS[name].platforms:
         env = frameworks.platform_variables(name, platform, 8, {})
 

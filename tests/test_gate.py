@@ -138,7 +138,7 @@ def test_uncommitted_change_is_never_remembered_as_green(gate: ModuleType, tmp_p
 def test_slow_machine_keeps_time_for_the_suite(
     gate: ModuleType, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is not begun or not ended in time is named, does not fail, and is not green."""
+    """Lanes not begun or not ended in time are named, do not fail, and are not green."""
     monkeypatch.setattr(gate, "command_of", lambda _: ["sleep", "600"])
     late, cut = (gate.Run(LANE, home / name) for name in ("late", "cut"))
     monkeypatch.setattr(gate, "BEGIN_S", -1)

@@ -79,7 +79,7 @@ def refused(env: Mapping[str, str]) -> Iterator[Refused]:
 
 
 def _expected(name: str, value: str) -> str | None:
-    """Return what JAX expects instead of a value, or None if it accepts the value."""
+    """Return the values that JAX expects instead, or None if it accepts this one."""
     if name in SWITCHES:
         return None if value.lower() in SWITCH else "0 or 1"
     if name in NUMBERS:

@@ -54,7 +54,7 @@ def first_mean(head, count):
 
 
 def from_next(head, count):
-    """Return what the device after this one sent, from what all devices sent."""
+    """Return the next device's value, from the values that all devices sent."""
     place = jax.lax.rem(jax.lax.axis_index("d") + 1, jnp.int32(count))
     return jax.lax.dynamic_index_in_dim(head, place, keepdims=True)
 

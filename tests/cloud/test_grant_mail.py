@@ -103,7 +103,7 @@ def test_smaller_of_two_contradicting_lines_counts() -> None:
 
 
 def test_days_come_from_text() -> None:
-    """Where several numbers are named, nothing is concluded."""
+    """Several different numbers of days count as unknown."""
     free = "now has access to the following quota free of charge for 30 days:\n"
 
     assert 30 == trc_mail.parse_grant_mail(free + SIX).grant.days

@@ -92,7 +92,7 @@ def test_answers_are_in_order_of_the_file(stub: str) -> None:
 
 @pytest.mark.parametrize(("function", "has_mfu"), [("tripled", True), ("two", False)])
 def test_mfu_is_in_the_report_alone(function: str, has_mfu: bool, stub: str) -> None:
-    """Whether the measured time is that of one program is known at the end."""
+    """Only the end shows if the measured time belongs to one program."""
     request = RehearsalRequest(
         ids=(f"{FILE}:{function}",), tpus=("v5e-8",), compiler=stub, python=sys.executable,
         measured_s=0.02,
@@ -106,7 +106,7 @@ def test_mfu_is_in_the_report_alone(function: str, has_mfu: bool, stub: str) -> 
 
 
 def test_each_size_is_told_until_the_last(stub: str) -> None:
-    """What is known so far comes after every size, and the report has the end alone."""
+    """Every size brings an interim result, and the report has only the final one."""
     request = RehearsalRequest(
         ids=(f"{FILE}:tripled",), fit="batch", tpus=("v5e-8",), compiler=stub, python=sys.executable
     )

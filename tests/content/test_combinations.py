@@ -21,7 +21,7 @@ ALWAYS = ("peer-died", "broken-process-pool", "ended-by-signal")
 
 
 def matches(text: str) -> list[FailureMatch]:
-    """Return what a log shows, in order."""
+    """Return the failures that match a log, in order."""
     return failure_ranking.rank_failures(SCANNER.scan(io.BytesIO(text.encode())), ROWS)
 
 
