@@ -51,7 +51,7 @@ def rehearse(
 ) -> Answer:
     """Compile a function for a TPU that is not there, and return what the compiler says.
 
-    For a test of your own: `assert tpustarter.rehearse(step, params, batch, tpu="v6e-8").compiles`.
+    For a test of your own: `assert tpustarter.rehearse(step, params, batch, tpu="v6e-8").compiled`.
     The function is lowered in this process, on whatever devices JAX has here, and compiled in
     another one that has libtpu; `tpustarter setup rehearse` makes its environment.
 

@@ -227,7 +227,7 @@ def test_the_python_api_keeps_shardings(libtpu: str) -> None:
     x = jax.ShapeDtypeStruct((64, 128), jnp.float32, sharding=over)
     answer = tpustarter.rehearse(over_all, x, tpu="v5e-8", compiler=libtpu)
 
-    assert answer.compiles
+    assert answer.compiled
     assert ["all-reduce"] == [one["op"] for one in answer.collectives]
     assert answer.memory is not None
     assert 4096 == answer.memory["arguments"]

@@ -30,7 +30,7 @@ def given(*tasks: tuple[str, str]) -> tuple[RehearsalProgress, Clock]:
     progress = RehearsalProgress(clock=clock)
     for name, tpu in tasks:
         progress.add_task(name, tpu)
-    progress.all_given = True
+    progress.is_total_final = True
     return progress, clock
 
 
@@ -182,7 +182,7 @@ def test_growing_rest_has_no_estimate() -> None:
     """Programs of the user's become known one after the other, as they are lowered."""
     progress = made(9, 5, 20)
     assert progress.left_s is not None
-    progress.all_given = False
+    progress.is_total_final = False
 
     assert progress.text() == "55 %, 5 of 9"
 

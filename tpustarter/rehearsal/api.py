@@ -12,8 +12,8 @@ import msgspec
 from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
-from tpustarter.probe.rehearse import device_questions, exports
-from tpustarter.probe.rehearse.device_questions import PretendedTpu
+from tpustarter.probe.rehearse import device_queries, exports
+from tpustarter.probe.rehearse.device_queries import FakeTpuBackend
 from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.rehearsal_messages import ExportedFields, ProgramSource
 from tpustarter.rehearsal.compile import lowering
@@ -72,7 +72,7 @@ class Answer:
     """The compiler's own estimate, never a measurement; None where it is meaningless."""
 
     @property
-    def compiles(self) -> bool:
+    def compiled(self) -> bool:
         """True if the compiler accepts the program for the memory of one device."""
         return self.status == "compiles"
 
@@ -124,10 +124,8 @@ def _lower(
     jax = importlib.import_module("jax")
     fields = lowering.tpu_fields([topology])[topology.name]
     device = (
-        device_questions.read_device(fields)
-        if device_questions.caches_traces_by_device(jax)
-        else None
+        device_queries.read_device(fields) if device_queries.caches_traces_by_device(jax) else None
     )
-    with PretendedTpu(jax) as answers, answers.answer_for(device) as asked:
+    with FakeTpuBackend(jax) as answers, answers.answer_for(device) as queries:
         written = exports.export_to_file(path, job, answers=answers)
-    return written, (*device_questions.describe_questions(asked), *written["notes"])
+    return written, (*device_queries.describe_queries(queries), *written["notes"])

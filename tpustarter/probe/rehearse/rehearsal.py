@@ -406,7 +406,7 @@ def _facts(executable: Executable, lowered: _Lowered) -> dict[str, object]:
         "hbm_bytes": needed,
         "memory": memory,
         "padding": {
-            "asked_bytes": sum(value.asked_bytes for value in (*read.arguments, *read.outputs)),
+            "asked_bytes": sum(value.unpadded_bytes for value in (*read.arguments, *read.outputs)),
             "laid_out_bytes": sum(v.laid_out_bytes for v in (*read.arguments, *read.outputs)),
         },
         "buffers": [_buffer_fields(value) for value in values[:LARGEST]],
@@ -448,7 +448,7 @@ def count_written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, fl
     if len(shares) != len(outputs) and any(share < 1 for share in shares.values()):
         return 0.0
     return sum(
-        value.asked_bytes * shares.get(str(number), 1.0) for number, value in enumerate(outputs)
+        value.unpadded_bytes * shares.get(str(number), 1.0) for number, value in enumerate(outputs)
     )
 
 
@@ -464,7 +464,8 @@ def _temporaries(stats: MemoryStats) -> int:
 
 def _buffer_fields(value: hlo.HloValue) -> dict[str, object]:
     # The line that torch_xla records is only that of PyTorch's own dispatcher.
-    return asdict(replace(value, source="") if _TORCH in value.source else value)
+    fields = asdict(replace(value, source="") if _TORCH in value.source else value)
+    return {"asked_bytes" if name == "unpadded_bytes" else name: fields[name] for name in fields}
 
 
 def _cost(executable: Executable) -> dict[str, float]:

@@ -22,8 +22,8 @@ from typing import Any
 
 from tpustarter.machine.machine import cut_text
 from tpustarter.probe.finding import shorten_for_json
-from tpustarter.probe.rehearse import device_questions, exports, jitted_functions, lowering_errors
-from tpustarter.probe.rehearse.device_questions import PretendedTpu
+from tpustarter.probe.rehearse import device_queries, exports, jitted_functions, lowering_errors
+from tpustarter.probe.rehearse.device_queries import FakeTpuBackend
 from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.jax_types import ArrayLike, JaxArray
 from tpustarter.probe.rehearse.jax_types import JaxFunction as Jitted
@@ -54,7 +54,7 @@ def rehearse_script(command: ScriptCommand, emit: Emit) -> dict[str, object]:
     """
     jax = importlib.import_module("jax")
     path = Path(command["path"])
-    with PretendedTpu(jax) as answers:
+    with FakeTpuBackend(jax) as answers:
         watch = JitWatch(Path(command["folder"]), path, emit, answers, command["tpus"])
         watch.most_calls = command.get("most_calls")
         watch.zeros = _Zeros(jax) if command.get("zeros") else None
@@ -82,8 +82,8 @@ def rehearse_script(command: ScriptCommand, emit: Emit) -> dict[str, object]:
             for function in watch.functions.values():
                 if function.calls or watch.is_own(function):
                     emit({"event": "called", "function": function.as_fields()})
-            if answers.asked.platform:
-                emit({"event": "asked", "places": answers.asked.places})
+            if answers.queries.platform:
+                emit({"event": "asked", "places": answers.queries.places})
     return {"outcome": "done", "ended_early": watch.is_at_limit()}
 
 
@@ -164,7 +164,7 @@ class _Zeros:
         return zeros
 
 
-class JittedFunction:
+class JitCallSite:
     """A place in the source that passes a function to `jax.jit`, once or many times."""
 
     def __init__(self, name: str, where: str) -> None:
@@ -196,7 +196,7 @@ class JitWatch:
         folder: Path,
         script: Path,
         emit: Emit,
-        answers: PretendedTpu,
+        answers: FakeTpuBackend,
         tpus: Mapping[str, TpuFields],
     ) -> None:
         self._folder, self._script, self._emit = folder, script, emit
@@ -204,7 +204,7 @@ class JitWatch:
         """Answers device queries; one made while tracing counts for that program, not for the
         script."""
         self._kinds = exports.group_by_device_kind(tpus)
-        self.functions: dict[tuple[str, str], JittedFunction] = {}
+        self.functions: dict[tuple[str, str], JitCallSite] = {}
         self.calls = 0
         self.most_calls: int | None = None
         """The script ends before this call of a jitted function; None for no limit."""
@@ -227,14 +227,14 @@ class JitWatch:
         except TypeError:  # JAX also treats an unhashable one as a new function
             return set()
 
-    def find_function(self, fun: object) -> JittedFunction:
+    def find_function(self, fun: object) -> JitCallSite:
         """Return the record of a function's place in the source, and count one `jit` of it."""
         name, where = _place(fun, self._script.parent)
-        function = self.functions.setdefault((name, where), JittedFunction(name, where))
+        function = self.functions.setdefault((name, where), JitCallSite(name, where))
         function.made += 1
         return function
 
-    def is_own(self, function: JittedFunction) -> bool:
+    def is_own(self, function: JitCallSite) -> bool:
         """Return whether a function is defined in the script's folder, and not in a library."""
         file = self._script.parent / function.where.rpartition(":")[0]
         return file.is_file() and not {"site-packages", "dist-packages"} & {*file.parts}
@@ -268,16 +268,16 @@ class JitWatch:
         for device, names in self._kinds.items():
             self._exported += 1
             path = self._folder / f"script-{self._exported}.mlirbc"
-            fields, asked = exports.lower_for_device(
+            fields, queries = exports.lower_for_device(
                 self.answers,
                 job,
-                device if device_questions.caches_traces_by_device(jax) else None,
+                device if device_queries.caches_traces_by_device(jax) else None,
                 path,
                 warn=warn,
                 own=self._script,
             )
-            fields["notes"] = [*device_questions.describe_questions(asked), *fields["notes"]]
-            separate = asked.kind and asked.device is not None
+            fields["notes"] = [*device_queries.describe_queries(queries), *fields["notes"]]
+            separate = queries.kind and queries.device is not None
             self._emit({**event, "tpus": names if separate else wanted, **fields})
             if not separate:
                 return

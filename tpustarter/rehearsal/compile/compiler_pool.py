@@ -51,7 +51,7 @@ class _Work:
     """Clock time at which the first task was taken; None before."""
 
     @property
-    def all_given(self) -> bool:
+    def is_exhausted(self) -> bool:
         """True if no work is left for another process."""
         return self.complete and self.tasks.qsize() <= MOST_JOBS  # the rest are end marks
 
@@ -131,10 +131,10 @@ class CompilerPool:
 def _serve(worker: Compiler, work: _Work, wait_s: float) -> None:
     try:
         while wait_s and not work.is_worth_another(wait_s):
-            if worker.stopped or work.all_given:
+            if worker.stopped or work.is_exhausted:
                 break
             time.sleep(TICK_S)
-        if not (wait_s and work.all_given):
+        if not (wait_s and work.is_exhausted):
             while not worker.stopped and (task := work.tasks.get()) is not None:
                 work.began = work.began or time.monotonic()
                 for event in worker.run(task):

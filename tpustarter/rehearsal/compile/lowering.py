@@ -23,8 +23,8 @@ from tpustarter.rehearsal.compile import memory_limit
 from tpustarter.rehearsal.programs import user_program
 from tpustarter.rehearsal.programs.rehearsal_request import ScriptLimit
 from tpustarter.rehearsal.programs.user_program import (
-    DeviceQuestionsFound,
-    JittedPlace,
+    DeviceQueriesFound,
+    JitCallSiteSummary,
     LoweredProgram,
     ProgramWarning,
     ScriptEnded,
@@ -48,8 +48,8 @@ _Opened = tuple[Probe, CappedLog]
 ScriptEvent = (
     LoweredProgram
     | ProgramWarning
-    | DeviceQuestionsFound
-    | JittedPlace
+    | DeviceQueriesFound
+    | JitCallSiteSummary
     | ScriptOutput
     | ScriptEnded
     | float
@@ -293,7 +293,7 @@ def _ending(event: Event, session: ProbeSession) -> str:
 
 def _told(
     event: Event, session: ProbeSession
-) -> LoweredProgram | ProgramWarning | DeviceQuestionsFound | JittedPlace | None:
+) -> LoweredProgram | ProgramWarning | DeviceQueriesFound | JitCallSiteSummary | None:
     # The user's code runs in that process, so the pipe may hold anything.
     clean = session.redact.redact_text
     try:
@@ -302,8 +302,8 @@ def _told(
         if event["event"] == "warning":
             return ProgramWarning(clean(str(event["program"])), clean(str(event["text"])))
         if event["event"] == "asked":
-            return DeviceQuestionsFound(tuple(clean(str(place)) for place in event["places"]))
-        return as_type(session.redact.redact_value(event["function"]), JittedPlace)
+            return DeviceQueriesFound(tuple(clean(str(place)) for place in event["places"]))
+        return as_type(session.redact.redact_value(event["function"]), JitCallSiteSummary)
     except (KeyError, TypeError, ValueError):
         return None
 

@@ -45,7 +45,7 @@ class RehearsalProgress:
     total: int = 0
     """Tasks: the programs of a check, or one of the user, each for one TPU."""
     done: int = 0
-    all_given: bool = False
+    is_total_final: bool = False
     """True if no more tasks will be added; before that, there is no estimate."""
     began: float | None = field(default=None)
     """Clock time at which the first task was given."""
@@ -106,7 +106,7 @@ class RehearsalProgress:
     @property
     def left_s(self) -> float | None:
         """Estimated seconds left, or None if there is no estimate yet."""
-        if self.began is None or not self.all_given or self.done == self.total:
+        if self.began is None or not self.is_total_final or self.done == self.total:
             return None
         if self.clock() - self.began < LEAST_S:
             return None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tpustarter.rehearsal.programs import other_sizes
+from tpustarter.rehearsal.programs import device_count_mismatch
 from tpustarter.rehearsal.result_fields import (
     CollectiveOperation,
     CompiledProgram,
@@ -88,7 +88,7 @@ def render_rehearsal(
             if lines
             else format_table(results, tpus, paint)
         )
-    for text in () if stopped else other_sizes.describe_missing_answers(results, tpus):
+    for text in () if stopped else device_count_mismatch.describe_missing_answers(results, tpus):
         lines += wrap(text, "-     ", hang=_INDENT)
     for entry in rehearsal.skipped:
         lines += wrap(

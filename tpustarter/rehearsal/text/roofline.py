@@ -63,7 +63,7 @@ def find_point(result: ResultFields) -> RooflinePoint | None:
         result["tpu"],
         matrix.amount / memory.amount,
         matrix.amount / bound.seconds,
-        matrix.amount / found.measured_seconds if found else None,
+        matrix.amount / found.step_time_s if found else None,
         matrix.amount / matrix.seconds,
         memory.amount / memory.seconds,
     )

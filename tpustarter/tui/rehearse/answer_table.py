@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import OptionList
 
-from tpustarter.rehearsal.programs import other_sizes
+from tpustarter.rehearsal.programs.device_count_mismatch import find_device_count_mismatch
 from tpustarter.rehearsal.result_fields import FittingSize, ResultFields
 from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.text import phrases
@@ -140,9 +140,7 @@ class RehearsalAnswers:
     def _why_not_for(self, program: Program, tpu: str) -> str | None:
         """Return the reason why a check or file has no such program for this TPU, if any."""
         results = [result for result in self.results if result["check"] == program[0]]
-        sizes = (
-            other_sizes.find_size_difference(tpu, program[1], results) if self.is_whole else None
-        )
+        sizes = find_device_count_mismatch(tpu, program[1], results) if self.is_whole else None
         return (
             f"it is for {phrases.format_count(sizes[0], 'device')}, and {tpu} has {sizes[1]}"
             if sizes

@@ -99,7 +99,7 @@ def trace_needs(
 
     for var, count in zip(frame.jaxpr.outvars, results, strict=True):
         require(var, count)
-    frame.known.look_at_equations(len(frame.jaxpr.eqns))
+    frame.cache.count_visits(len(frame.jaxpr.eqns))
     computed: set[int] = set()
     for number in reversed(range(len(frame.jaxpr.eqns))):
         equation = frame.jaxpr.eqns[number]
