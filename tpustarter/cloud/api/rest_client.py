@@ -242,13 +242,13 @@ class RestClient:
             session = requests_of_google.AuthorizedSession(
                 self._credentials, refresh_status_codes=(), refresh_timeout=self._call_s
             )
-            session.auth = _as_it_is
+            session.auth = _without_netrc
             session.trust_env = self._address is None  # no proxy for a server on loopback
             self._sessions.session = session
         return session
 
 
-def _as_it_is(request: object) -> object:
+def _without_netrc(request: object) -> object:
     """Return a request unchanged, so that no entry in ~/.netrc replaces the token."""
     return request
 

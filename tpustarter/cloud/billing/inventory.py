@@ -190,11 +190,11 @@ def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> Tpu:
 def _state(one: DeletionPlan) -> StateMeaning:
     """Return the most telling state: for an ACTIVE request, that of a node that is not READY."""
     if one.queued_resource is None or one.queued_resource.state != "ACTIVE":
-        return resource_states.find_resource_state(one.queued_resource or one.nodes[0])
+        return resource_states.find_state_meaning(one.queued_resource or one.nodes[0])
     others = [
-        resource_states.find_resource_state(node) for node in one.nodes if node.state != "READY"
+        resource_states.find_state_meaning(node) for node in one.nodes if node.state != "READY"
     ]
-    return others[0] if others else resource_states.find_resource_state(one.queued_resource)
+    return others[0] if others else resource_states.find_state_meaning(one.queued_resource)
 
 
 def _unseen(entry: LedgerEntry, state: StateMeaning) -> Tpu:

@@ -192,7 +192,7 @@ def _let(subject: WantedTpu, rules: list[FirewallRule]) -> str:
     return phrases.choose_plural(len(names), f"the rule {names[0]} lets", f"the rules {listed} let")
 
 
-LOOKS = (
+QUESTIONS = (
     ProjectQuestion(
         "network",
         "the network `default` exists",
@@ -206,7 +206,7 @@ LOOKS = (
         "https://docs.cloud.google.com/compute/docs/reference/rest/v1/firewalls/list",
         examine_firewall,
         lambda subject: subject.gcloud("compute", "firewall-rules", "list"),
-        matters=False,
+        can_block=False,
     ),
     ProjectQuestion(
         "ssh",
@@ -214,6 +214,6 @@ LOOKS = (
         "https://docs.cloud.google.com/tpu/docs/configure-networking-access",
         examine_ssh,
         lambda subject: subject.gcloud("compute", "firewall-rules", "list"),
-        matters=False,
+        can_block=False,
     ),
 )

@@ -455,7 +455,7 @@ def find_loss(client: OfferingClient | None, worker: Worker) -> str:
         return ""
     if node is None or node.created != worker.node.created:
         return f"`{worker.node.name}` no longer exists"
-    state = resource_states.find_resource_state(node)
+    state = resource_states.find_state_meaning(node)
     return f"`{node.name}` is {state.name}" if state.mark in ("bad", "act") else ""
 
 

@@ -31,9 +31,9 @@ def describe_event(event: events.Event) -> Iterator[str]:
     elif isinstance(event, events.RequestResumed):
         yield f"`{event.entry.name}` was asked for before, and this goes on with that request."
     elif isinstance(event, events.RequestStateChanged):
-        yield from _of_state(resource_states.find_resource_state(event.resource))
+        yield from _of_state(resource_states.find_state_meaning(event.resource))
     elif isinstance(event, events.NodeStateChanged):
-        yield from _of_state(resource_states.find_resource_state(event.node))
+        yield from _of_state(resource_states.find_state_meaning(event.node))
     elif isinstance(event, events.RequestRefused):
         yield f"{event.entry.zone}: {event.problem.summary}."
         if event.goes_on:  # else the error is shown next

@@ -95,7 +95,7 @@ def run_host_checks(context: ReportContext) -> Fields:
                 "status": result.status,
                 "code": finding["code"],
                 "verdict": finding["verdict"],
-                "what": _in_words(finding),
+                "what": _format_finding(finding),
                 "hint": finding["hint"],
             }
             for result in run.results
@@ -115,7 +115,7 @@ def run_host_checks(context: ReportContext) -> Fields:
     }
 
 
-def _in_words(finding: FindingFields) -> str:
+def _format_finding(finding: FindingFields) -> str:
     if str(finding["code"]).startswith(_QUOTING):
         return str(finding["name"])
     found = f"{finding['name']}: found {finding['found']}"
