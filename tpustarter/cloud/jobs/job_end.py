@@ -160,7 +160,7 @@ def wait_until_reached(job: TpuJob, clock: Clock) -> None:
         clock.sleep(REACHED_PAUSE_S)
 
 
-def move_to(job: TpuJob, new: Sequence[Worker]) -> None:
+def move_job(job: TpuJob, new: Sequence[Worker]) -> None:
     """Move a job and its archive to a new TPU under a new id, and save the record."""
     began, before = datetime.now(timezone.utc), job.record
     node = new[0].node

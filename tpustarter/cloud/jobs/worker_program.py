@@ -41,7 +41,7 @@ END_S = 10.0
 """Seconds between TERM and KILL."""
 LOOK_S = 0.3
 """Seconds between two polls of a log that doesn't grow."""
-KEPT = ("job", "tpu", "number", "workers", "command")
+JOB_FIELDS = ("job", "tpu", "number", "workers", "command")
 """Fields of a call that describe the job."""
 _CHUNK = 256 * 1024
 
@@ -93,7 +93,7 @@ class WorkerFiles:
         if self.exit.exists():
             state = "running" if running else "lost" if code is None else "ended"
         return {
-            **{name: fields[name] for name in KEPT},
+            **{name: fields[name] for name in JOB_FIELDS},
             "state": state,
             "code": code if state == "ended" else None,
             "began": self.pid.stat().st_mtime if self.pid.exists() else None,
@@ -135,7 +135,7 @@ def place(call: Fields, stream: BinaryIO) -> None:
             if not files.code.is_dir():
                 raise
             shutil.rmtree(new)
-        fields = {name: call[name] for name in KEPT}
+        fields = {name: call[name] for name in JOB_FIELDS}
         files.description.write_text(json.dumps({**fields, "boot": boot_id()}), "utf-8")
     except BaseException:
         remove(files)
