@@ -11,7 +11,7 @@ from tpustarter.core import state
 if TYPE_CHECKING:
     from tpustarter.learning.content.paths import LessonPath
 
-ON_TPU, ELSEWHERE, ON_COLAB, WITH_TORCH = "fresh-tpu-vm", "laptop", "colab", "from-pytorch"
+ON_TPU, ON_LAPTOP, ON_COLAB, WITH_TORCH = "fresh-tpu-vm", "laptop", "colab", "from-pytorch"
 """The paths for kinds of machines; the first two are the defaults."""
 
 
@@ -31,7 +31,7 @@ def suggest_path(
         return WITH_TORCH, "PyTorch is installed, and JAX isn't"
     if on_tpu:
         return ON_TPU, "it has a TPU"
-    return ELSEWHERE, "it has no TPU"
+    return ON_LAPTOP, "it has no TPU"
 
 
 def choose_path(path_id: str) -> None:
@@ -54,7 +54,7 @@ def find_path_to_follow(
         chosen: The id of the chosen path; None for the one chosen in the app.
     """
     paths_by_id = {path.id: path for path in paths}
-    default_id = ON_TPU if on_tpu else ELSEWHERE
+    default_id = ON_TPU if on_tpu else ON_LAPTOP
     chosen_id = chosen or str(state.load_state("settings").get("path"))
     return (
         paths_by_id.get(chosen_id)
