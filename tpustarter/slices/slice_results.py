@@ -28,7 +28,8 @@ from tpustarter.checking.run.runner import (
 from tpustarter.core.content import Check
 from tpustarter.core.json_values import as_type
 from tpustarter.core.redact import Redactor
-from tpustarter.running.process import Event
+from tpustarter.probe.events import EndEvent, FindingEvent
+from tpustarter.running.process import ProcessEvent
 from tpustarter.slices.host_facts import HostFacts, make_fields
 from tpustarter.text import phrases
 
@@ -78,9 +79,10 @@ class SliceResults:
         if check and self.seconds >= TICK_S:
             yield CheckWaiting(check, self.seconds, self.progress)
 
-    def follow(self, event: Event) -> Iterator[SliceEvent]:
+    def follow(self, event: ProcessEvent) -> Iterator[SliceEvent]:
         """Process an event from host 0, and yield the resulting events."""
-        check = self.left.get(str(event.get("id")))
+        fields: Mapping[str, object] = event
+        check = self.left.get(str(fields.get("id")))
         match event["event"]:
             case "arriving":
                 missing = [str(host) for host in event["missing"]]
@@ -130,7 +132,7 @@ class SliceResults:
         for check in list(self.left.values()):
             yield from self._end(check, result_without_findings(check, "notrun", why))
 
-    def _find(self, check: Check, event: Event) -> Iterator[FindingReported]:
+    def _find(self, check: Check, event: FindingEvent) -> Iterator[FindingReported]:
         host = event.get("host")
         kept = probe_events.parse_finding(self._redact.redact_value(event.get("finding")))
         if kept is None:
@@ -141,7 +143,7 @@ class SliceResults:
         self._findings.setdefault(host, []).append(kept)
         yield FindingReported(check.id, add_host_to_finding(kept, host))
 
-    def _end_on_host(self, check: Check, event: Event) -> None:
+    def _end_on_host(self, check: Check, event: EndEvent) -> None:
         host, ending = event.get("host"), read_ending(event, self._redact)
         result = judge_check(check, self._findings.get(host, []), ending)
         seconds = event.get("seconds")

@@ -23,7 +23,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.line_splitter import LineSplitter
-from tpustarter.running.process import END_WAIT_S, Probe, allow_descriptors, signal_name
+from tpustarter.running.process import END_WAIT_S, GoneEvent, Probe, allow_descriptors, signal_name
 
 CONNECTING = 8
 CONNECTED_AFTER_S = 5.0
@@ -237,7 +237,7 @@ class RemoteCommand:
 
     def _follow(
         self, command: WorkerCommand, probe: Probe, holds: contextlib.ExitStack
-    ) -> tuple[Mapping[str, int | None], str]:
+    ) -> tuple[GoneEvent, str]:
         """Forward the output of a process until it ends.
 
         Returns its `gone` event, and `stopped` or `late` if this program ended it.
@@ -246,12 +246,13 @@ class RemoteCommand:
         lines = {"stdout": LineSplitter(), "stderr": LineSplitter()}
         while True:
             wait_s = min(LOOK_S, self._deadline - time.monotonic())
-            event = probe.read(max(0, wait_s)) or {"event": ""}
-            if event["event"] == "output" or time.monotonic() - began > CONNECTED_AFTER_S:
+            event = probe.read(max(0, wait_s))
+            is_output = event is not None and event["event"] == "output"
+            if is_output or time.monotonic() - began > CONNECTED_AFTER_S:
                 holds.close()
-            if event["event"] == "output":
+            if event and event["event"] == "output":
                 self._put_lines(command, event["name"], lines[event["name"]].feed(event["data"]))
-            if event["event"] == "gone":
+            if event and event["event"] == "gone":
                 self._put_rests(command, lines)
                 return event, ""
             late = time.monotonic() >= self._deadline
@@ -277,9 +278,7 @@ class RemoteCommand:
                 return
 
 
-def _ended(
-    command: WorkerCommand, gone: Mapping[str, int | None], why: str, tail: str
-) -> WorkerEnded:
+def _ended(command: WorkerCommand, gone: GoneEvent, why: str, tail: str) -> WorkerEnded:
     code, number = gone["code"], gone["signal"]
     if why == "stopped":
         return WorkerEnded(command, ExitCode.INTERRUPTED, "was stopped", cut_short=True)

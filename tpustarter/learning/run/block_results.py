@@ -18,7 +18,7 @@ from tpustarter.learning.run.expected_output import (
     OutputDifference,
     find_first_difference,
 )
-from tpustarter.running.process import Event
+from tpustarter.probe.events import EndEvent
 
 Status = Literal["pass", "fail", "error", "skip", "notrun"]
 _PLACE = re.compile(r"(?<=Error: )(.+) \([^()]*, line \d+\)")
@@ -73,7 +73,7 @@ def make_unjudged(
 def judge_block(
     result: BlockResult,
     expected: ExpectedOutput | None,
-    end: Event,
+    end: EndEvent,
     output: BlockOutput,
     redact: Redactor,
 ) -> BlockResult:

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from tpustarter.probe.events import EndFields
 from tpustarter.probe.finding import describe_error, error_message, shorten_for_json
 from tpustarter.probe.rehearse import donation, hlo, lowering_errors
 from tpustarter.probe.rehearse.jax_types import (
@@ -63,7 +64,7 @@ def prepare(topology: TopologyFields) -> None:
         _topology_devices(topology, ask=True)
 
 
-def compile_programs(command: CompileCommand, emit: Emit) -> dict[str, object]:
+def compile_programs(command: CompileCommand, emit: Emit) -> EndFields:
     """Compile the programs of one source for one TPU, emitting a `rehearsed` event for each."""
     # A compiler set to continue when memory runs out does not report the limit.
     devices = _topology_devices(command["topology"], ask="only" not in command)

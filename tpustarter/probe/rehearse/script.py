@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.machine.machine import cut_text
+from tpustarter.probe.events import EndFields
 from tpustarter.probe.finding import shorten_for_json
 from tpustarter.probe.rehearse import device_queries, exports, jitted_functions, lowering_errors
 from tpustarter.probe.rehearse.device_queries import FakeTpuBackend
@@ -31,8 +32,11 @@ from tpustarter.probe.rehearse.pmapped import PmappedFunction
 from tpustarter.probe.rehearse.rehearsal_messages import (
     MOST_SHAPES,
     Emit,
+    JitCallSiteFields,
+    ProgramHead,
     ScriptCommand,
     TpuFields,
+    make_program_event,
 )
 from tpustarter.probe.rehearse.user_file import make_unique_title
 
@@ -46,7 +50,7 @@ MOST_KNOWN = 1000
 MOST_TEXT = 120
 
 
-def rehearse_script(command: ScriptCommand, emit: Emit) -> dict[str, object]:
+def rehearse_script(command: ScriptCommand, emit: Emit) -> EndFields:
     """Run `path` with `argv`, emitting `met` for each set of shapes and `called` at the end.
 
     The script ends before call `most_calls` of a jitted function is computed, or after `most_s`
@@ -173,7 +177,7 @@ class JitCallSite:
         self.signatures: list[tuple[str, ...]] = []
         """One for each compilation."""
 
-    def as_fields(self) -> dict[str, object]:
+    def as_fields(self) -> JitCallSiteFields:
         """Return the fields of the `called` event."""
         changed = ""
         if len(self.signatures) > 1:
@@ -252,7 +256,6 @@ class JitWatch:
         longer = f"{title} at {function.where}" if elsewhere else title
         title = make_unique_title(title, longer, self._titles)
         self._titles[title] = function.where
-        event = {"event": "met", "program": title}
         wanted = tuple(name for names in self._kinds.values() for name in names)
         jax = importlib.import_module("jax")
 
@@ -263,7 +266,16 @@ class JitWatch:
             job = watched.make_job(arguments, named)
         except Exception as error:  # noqa: BLE001  an error affects only this program
             text = lowering_errors.describe_error(error, self._script)
-            self._emit({**event, "tpus": wanted, "error": text, "refused": False, "notes": []})
+            self._emit(
+                {
+                    "event": "met",
+                    "program": title,
+                    "tpus": wanted,
+                    "error": text,
+                    "refused": False,
+                    "notes": [],
+                }
+            )
             return
         for device, names in self._kinds.items():
             self._exported += 1
@@ -278,7 +290,12 @@ class JitWatch:
             )
             fields["notes"] = [*device_queries.describe_queries(queries), *fields["notes"]]
             separate = queries.kind and queries.device is not None
-            self._emit({**event, "tpus": names if separate else wanted, **fields})
+            head: ProgramHead = {
+                "event": "met",
+                "program": title,
+                "tpus": names if separate else wanted,
+            }
+            self._emit(make_program_event(head, fields))
             if not separate:
                 return
 

@@ -171,7 +171,7 @@ def choose_lowerer(asked: str) -> str:
     if asked == "torchax" and installed:
         more = ": the folder `torchax` here belongs to torch_xla"
     missing = "torch_xla" if asked == "torch" else asked
-    raise RequestError(f"this Python has no {names}{more}", missing_lowerer=missing)
+    raise RequestError(f"this Python has no {names}{more}", {"missing_lowerer": missing})
 
 
 def describe_versions(name: str) -> str:

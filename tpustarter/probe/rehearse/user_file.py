@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from tpustarter.machine.machine import cut_text
+from tpustarter.probe.events import EndFields
 from tpustarter.probe.rehearse import (
     device_queries,
     exports,
@@ -21,7 +22,13 @@ from tpustarter.probe.rehearse import (
 )
 from tpustarter.probe.rehearse.device_queries import DeviceQueries, FakeTpuBackend, TpuDevice
 from tpustarter.probe.rehearse.exports import LoweringJob
-from tpustarter.probe.rehearse.rehearsal_messages import Emit, LowerCommand, LoweredFields
+from tpustarter.probe.rehearse.rehearsal_messages import (
+    Emit,
+    LowerCommand,
+    LoweredFields,
+    ProgramHead,
+    make_program_event,
+)
 
 Listed = tuple[str, LoweringJob, list[str]]
 """A program's name, its job, and notes on its arguments."""
@@ -35,7 +42,7 @@ _WHILE_LOADED = (
 )
 
 
-def lower_programs(command: LowerCommand, emit: Emit) -> dict[str, object]:
+def lower_programs(command: LowerCommand, emit: Emit) -> EndFields:
     """Lower the function, module or programs of a user's file.
 
     Emits `ready` just before the file runs, then `lowering` and `exported` for each program.
@@ -177,15 +184,12 @@ class _File:
                     *made,
                     *fields["notes"],
                 ]
-                self._emit(
-                    {
-                        "event": "exported",
-                        "id": self._command["id"],
-                        "program": title,
-                        "tpus": names if queries.kind else wanted,
-                        **fields,
-                    }
-                )
+                head: ProgramHead = {
+                    "event": "exported",
+                    "program": title,
+                    "tpus": names if queries.kind else wanted,
+                }
+                self._emit(make_program_event(head, fields))
         return differs
 
     def _next(self, programs: Iterator[Listed], listing: DeviceQueries) -> Listed | None:
@@ -273,7 +277,7 @@ def _refuse_narrowing(jax: ModuleType, kinds: Iterable[str]) -> None:
         if kind.endswith(("64", "128")) and kind != "complex64" and not jax.config.jax_enable_x64:
             hint = "set JAX_ENABLE_X64=1, or ask for the narrower type"
             text = f"{kind} is asked for, and 64-bit types are off: {hint}"
-            raise lowering_errors.RequestError(text, narrows=True)
+            raise lowering_errors.RequestError(text, {"narrows": True})
 
 
 def _load(path: Path) -> ModuleType:

@@ -20,6 +20,7 @@ from tpustarter.checking.run.probe_session import ProbeSession, make_python_prob
 from tpustarter.checking.run.runner import START_S
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
+from tpustarter.probe.events import EndEvent
 from tpustarter.probe.finding import Hint
 from tpustarter.probe.rehearse.rehearsal_messages import (
     CompileCommand,
@@ -28,7 +29,14 @@ from tpustarter.probe.rehearse.rehearsal_messages import (
 )
 from tpustarter.rehearsal.compile import memory_limit, memory_report
 from tpustarter.rehearsal.result_fields import FailedProgram, ResultFields
-from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
+from tpustarter.running.process import (
+    END_WAIT_S,
+    FINISH_WAIT_S,
+    CappedLog,
+    GoneEvent,
+    Probe,
+    ProcessEvent,
+)
 
 QUIET = {
     "JAX_PLATFORMS": "cpu",
@@ -235,7 +243,7 @@ class Compiler:
             **task.source,
         }
 
-    def _ended(self, task: CompileTask, event: Event) -> FailedProgram | None:
+    def _ended(self, task: CompileTask, event: EndEvent) -> FailedProgram | None:
         outcome, detail = (
             event.get("outcome"),
             self._session.redact.redact_text(str(event.get("detail"))),
@@ -290,7 +298,7 @@ class Compiler:
                 self._probe.interrupt()
         return self._probe
 
-    def _end(self, *, gently: bool) -> Event | None:
+    def _end(self, *, gently: bool) -> GoneEvent | None:
         probe, self._probe = self._probe, None
         if probe is None:
             return None
@@ -334,7 +342,7 @@ def add_notes(result: ResultFields, notes: tuple[str, ...]) -> ResultFields:
     return noted
 
 
-def explain_compiler_exit(event: Event, text: str) -> str:
+def explain_compiler_exit(event: ProcessEvent, text: str) -> str:
     """Return the reason why the compiler's process ended unexpectedly."""
     if event["event"] != "gone":
         return "the compiler's process wrote something that is not an event"

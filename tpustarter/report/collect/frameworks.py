@@ -42,7 +42,7 @@ from tpustarter.report.clean.allowed_fields import (
 from tpustarter.report.collect import framework_probe, machine_sections, software, stacks
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 from tpustarter.running import lease, probe_archive, run_folder
-from tpustarter.running.process import CappedLog, Event, Probe, signal_name
+from tpustarter.running.process import CappedLog, GoneEvent, Probe, signal_name
 
 STEPS: Mapping[str, tuple[str, ...]] = {
     "jax": ("import jax", "jax.devices()", "environment of JAX", "a product in JAX", "libtpu.sdk"),
@@ -89,7 +89,7 @@ class FrameworkAnswer:
 
     events: list[ProbeAnswer] = field(default_factory=list[ProbeAnswer])
     output: str = ""
-    gone: Event | None = None
+    gone: GoneEvent | None = None
     """How the process ended by itself; None if it had to be ended."""
     is_working: bool = False
     """True if it was still computing or reading from disk at the timeout."""
