@@ -243,6 +243,14 @@ class JitWatch:
         file = self._script.parent / function.where.rpartition(":")[0]
         return file.is_file() and not {"site-packages", "dist-packages"} & {*file.parts}
 
+    def _make_title(self, function: JitCallSite) -> str:
+        title = f"{function.name}({_signature_text(function.signatures[-1])})"
+        elsewhere = self._titles.get(title, function.where) != function.where
+        longer = f"{title} at {function.where}" if elsewhere else title
+        title = make_unique_title(title, longer, self._titles)
+        self._titles[title] = function.where
+        return title
+
     def lower_call(
         self, watched: WatchedFunction, arguments: tuple[_Pytree, ...], named: dict[str, _Pytree]
     ) -> None:
@@ -251,11 +259,7 @@ class JitWatch:
         number = len(function.signatures)
         if number > MOST_SHAPES:
             return
-        title = f"{function.name}({_signature_text(function.signatures[-1])})"
-        elsewhere = self._titles.get(title, function.where) != function.where
-        longer = f"{title} at {function.where}" if elsewhere else title
-        title = make_unique_title(title, longer, self._titles)
-        self._titles[title] = function.where
+        title = self._make_title(function)
         wanted = tuple(name for names in self._kinds.values() for name in names)
         jax = importlib.import_module("jax")
 
@@ -266,16 +270,8 @@ class JitWatch:
             job = watched.make_job(arguments, named)
         except Exception as error:  # noqa: BLE001  an error affects only this program
             text = lowering_errors.describe_error(error, self._script)
-            self._emit(
-                {
-                    "event": "met",
-                    "program": title,
-                    "tpus": wanted,
-                    "error": text,
-                    "refused": False,
-                    "notes": [],
-                }
-            )
+            head: ProgramHead = {"event": "met", "program": title, "tpus": wanted}
+            self._emit({**head, "error": text, "refused": False, "notes": []})
             return
         for device, names in self._kinds.items():
             self._exported += 1
@@ -290,11 +286,8 @@ class JitWatch:
             )
             fields["notes"] = [*device_queries.describe_queries(queries), *fields["notes"]]
             separate = queries.kind and queries.device is not None
-            head: ProgramHead = {
-                "event": "met",
-                "program": title,
-                "tpus": names if separate else wanted,
-            }
+            chosen = names if separate else wanted
+            head = {"event": "met", "program": title, "tpus": chosen}
             self._emit(make_program_event(head, fields))
             if not separate:
                 return
