@@ -138,7 +138,7 @@ class ComputeClient:
         A slice's policy and template are created first, and deleted again if Google refuses the
         group.
         """
-        compute_requests.require_possible(request)
+        compute_requests.require_supported(request)
         place = f"zones/{request.zone}"
         doing = f"create `{request.name}`"
         if request.type.hosts == 1:

@@ -138,7 +138,7 @@ def is_pre_empted(
     for number in range(queries):
         if number:
             clock.sleep(QUERY_PAUSE_S)
-        if any(job_run.find_loss(client, worker) for worker in job.workers):
+        if any(job_run.explain_lost_worker(client, worker) for worker in job.workers):
             return True
     return False
 

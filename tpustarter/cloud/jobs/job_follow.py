@@ -108,7 +108,7 @@ def follow_job(
     code = job_run.UNREACHED
     if len(states) == len(job.workers) and all(one.state != "placed" for one in states):
         job.record = job_run.save_end(job.record, states)
-        code = job_run.worst_code(states)
+        code = job_run.find_worst_code(states)
     if job.record.again > 0 and job_end.is_pre_empted(client, job, states, clock):
         if job.is_cancelled:
             raise _make_interruption(job)

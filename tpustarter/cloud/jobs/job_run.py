@@ -135,7 +135,7 @@ def parse_state(worker: Worker, fields: Mapping[str, object]) -> WorkerJobState:
     )
 
 
-def worst_code(states: Sequence[WorkerJobState]) -> int:
+def find_worst_code(states: Sequence[WorkerJobState]) -> int:
     """Return a job's exit code: the highest of its workers, 255 if one is unknown."""
     return max(
         (UNREACHED if one.code is None else min(max(one.code, 0), UNREACHED) for one in states),
@@ -439,13 +439,13 @@ class _FollowTask:
                 if not failures:
                     put(AnswerFrame("lost", {"what": error.what}))
             failures += 1
-            if failures > 1 and (gone := find_loss(self._client, worker)):
+            if failures > 1 and (gone := explain_lost_worker(self._client, worker)):
                 put(AnswerFrame("gone", {"what": gone}))
                 return
             tasks.stopping.wait(min(2.0 ** (failures - 1), LONGEST_PAUSE_S))
 
 
-def find_loss(client: OfferingClient | None, worker: Worker) -> str:
+def explain_lost_worker(client: OfferingClient | None, worker: Worker) -> str:
     """Return the reason, according to Google, why a worker will not come back; empty if it may."""
     if client is None:
         return ""
@@ -462,7 +462,7 @@ def find_loss(client: OfferingClient | None, worker: Worker) -> str:
 def save_end(record: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:
     """Save a job's end, and return its record; raises Problem."""
     is_stopped = any(one.is_stopped for one in states)
-    code = worst_code(states)
+    code = find_worst_code(states)
     return job_records.save_job(replace(record, phase="ended", code=code, is_stopped=is_stopped))
 
 

@@ -96,7 +96,7 @@ def format_type_title(tpu: TpuType) -> str:
     hosts = phrases.format_count(tpu.hosts, "host")
     of_chips = phrases.format_count(tpu.chips // tpu.hosts, "chip")
     each = " each" if tpu.hosts > 1 else ""
-    sides = tpus.find_sides(tpu.generation, tpu.chips)
+    sides = tpus.find_topology_sides(tpu.generation, tpu.chips)
     shown = f", topology {'x'.join(map(str, sides))}" if sides else ""
     return f"{hosts} with {of_chips}{each}{shown}"
 

@@ -27,7 +27,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import TPU_CALL, TPU_RUN, EventsArrived, FactsLoaded
-from tpustarter.tui.kit.confirm_name import AskText
+from tpustarter.tui.kit.confirm_name import TextDialog
 from tpustarter.tui.kit.page import ConfirmWindow
 from tpustarter.tui.kit.row_list import Row, RowList
 from tpustarter.tui.kit.screen_runner import ScreenRunner
@@ -283,7 +283,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
                 f"`{Path.cwd()}`, with a folder for each worker. A pattern such as `out/**` takes "
                 "all of a folder; several have a space between them."
             )
-            window = AskText("Get results", text, usual)
+            window = TextDialog("Get results", text, usual)
             self.tutor.push_screen(window, partial(self._fetch, job))
 
     def _fetch(self, job: TpuJob, typed: str | None) -> None:

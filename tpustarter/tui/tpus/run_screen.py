@@ -15,7 +15,7 @@ from tpustarter.cloud.api import workers
 from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.workers import Worker
-from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import remote_command, remote_command_text, worker_output
 from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerCommand, WorkerEnded
@@ -81,7 +81,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         Binding("x", "stop", "stop", tooltip="Ctrl+C of `tpustarter tpu run NAME`"),
     ]
 
-    def __init__(self, tpu: Tpu, project: Project, choice: str, text: str) -> None:
+    def __init__(self, tpu: ListedTpu, project: Project, choice: str, text: str) -> None:
         super().__init__(f"{escape_text(text)} on {escape_text(tpu.name)}")
         self._tpu, self._project, self._choice, self._text = tpu, project, choice, text
         self._folder: Path | None = None
