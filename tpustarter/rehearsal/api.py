@@ -30,7 +30,7 @@ from tpustarter.running import run_folder
 
 
 @dataclass(frozen=True)
-class Answer:
+class CompilerAnswer:
     """The TPU compiler's answer for one program; sizes are bytes on one device."""
 
     program: str
@@ -84,7 +84,7 @@ def rehearse(
     compiler: str | None = None,
     timeout_s: float = TIMEOUT_S,
     **named: object,
-) -> Answer:
+) -> CompilerAnswer:
     """Return the compiler's answer for a function on a TPU; see `tpustarter.rehearse`."""
     folder = run_folder.make_run_folder()
     try:
@@ -108,14 +108,14 @@ def rehearse(
         run_folder.remove_run_folder(folder)
 
 
-def _answer(request: RehearsalRequest, name: str, tpu: str) -> Answer:
+def _answer(request: RehearsalRequest, name: str, tpu: str) -> CompilerAnswer:
     rehearsal = Rehearsal(request)
     for _ in rehearsal.events():
         pass
     if not rehearsal.results:
         why = f": {rehearsal.skipped[0]['reason']}" if rehearsal.skipped else ""
         raise Problem(f"no answer about `{name}` for {tpu}{why}", code=ExitCode.INCONCLUSIVE)
-    return msgspec.convert(rehearsal.results[0], Answer)
+    return msgspec.convert(rehearsal.results[0], CompilerAnswer)
 
 
 def _lower(

@@ -25,11 +25,11 @@ from tpustarter.probe.rehearse.rehearsal_messages import ProgramSource, Topology
 from tpustarter.rehearsal import comparison, lower_bound
 from tpustarter.rehearsal.compile import answer_cache, compiler, lowering, memory_limit
 from tpustarter.rehearsal.compile.compiler import (
+    CompileProgress,
     Compiler,
     CompileTask,
+    CompileTaskDone,
     RehearsalAnswer,
-    StillCompiling,
-    TaskDone,
 )
 from tpustarter.rehearsal.compile.compiler_pool import CompilerPool
 from tpustarter.rehearsal.fit import dimension, fit_search
@@ -63,9 +63,9 @@ class RehearsalStarted:
 
 Event = (
     RehearsalStarted
-    | StillCompiling
+    | CompileProgress
     | RehearsalAnswer
-    | TaskDone
+    | CompileTaskDone
     | ProgramWarning
     | DeviceQueriesFound
     | JitCallSiteSummary
@@ -369,7 +369,7 @@ class Rehearsal:
             if isinstance(event, LoweredProgram):
                 yield from self._tasks_of(event)
             elif isinstance(event, int | float):
-                yield StillCompiling(compiler.YOUR_CODE, compiler.A_TPU, event)
+                yield CompileProgress(compiler.YOUR_CODE, compiler.A_TPU, event)
             else:
                 yield event
 

@@ -30,7 +30,7 @@ from tpustarter.core.json_values import as_type
 from tpustarter.core.redact import Redactor
 from tpustarter.probe.events import EndEvent, FindingEvent
 from tpustarter.running.process import ProcessEvent
-from tpustarter.slices.host_facts import HostFacts, make_fields
+from tpustarter.slices.host_facts import HostFacts, make_report_fields
 from tpustarter.text import phrases
 
 ARRIVED = "host.slice_arrived"
@@ -92,7 +92,9 @@ class SliceResults:
             case "arrived":
                 self.progress = ""
                 told = self._redact.redact_value(event.get("members"))
-                self._run.hosts = [make_fields(one) for one in as_type(told, list[HostFacts]) or []]
+                self._run.hosts = [
+                    make_report_fields(one) for one in as_type(told, list[HostFacts]) or []
+                ]
             case "connecting":
                 self.progress = "connecting through JAX"
                 yield from self.waiting()

@@ -52,12 +52,12 @@ class BlockResult:
     """Numbers of the lines of its code in the exception's traceback, innermost first."""
 
 
-def make_skipped(block: Block, blocked: BlockedFramework) -> BlockResult:
+def make_skipped_result(block: Block, blocked: BlockedFramework) -> BlockResult:
     """Return the result for a block that cannot run."""
     return BlockResult(block.id, "skip", blocked.reason, blocked.what, hint=blocked.hint)
 
 
-def make_unjudged(
+def make_unjudged_result(
     block: Block, expected: ExpectedOutput | None, output: BlockOutput, seconds: float
 ) -> BlockResult:
     """Return a result that is not judged yet, with a block's output and expected output."""

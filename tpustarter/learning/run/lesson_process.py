@@ -32,8 +32,8 @@ from tpustarter.learning.run.block_results import (
     BlockResult,
     Status,
     judge_block,
-    make_skipped,
-    make_unjudged,
+    make_skipped_result,
+    make_unjudged_result,
 )
 from tpustarter.learning.run.expected_output import ExpectedOutput
 from tpustarter.machine import frameworks, host
@@ -272,7 +272,7 @@ class LessonSession:
         self, block: Block, code: str
     ) -> Iterator[OutputChunk | BlockPlots | BlockResult]:
         if self._placement.blocked:
-            yield make_skipped(block, self._placement.blocked)
+            yield make_skipped_result(block, self._placement.blocked)
             return
         output = BlockOutput(self._placement.redact)
         try:
@@ -280,7 +280,7 @@ class LessonSession:
         except Problem as problem:
             if problem.code in (ExitCode.BUSY, ExitCode.LIMIT):
                 self.blocked = BlockedFramework(problem.full_text, problem.code, problem.hint or "")
-                yield make_skipped(block, self.blocked)
+                yield make_skipped_result(block, self.blocked)
             else:
                 yield BlockResult(block.id, "error", "load", problem.full_text)
             return
@@ -339,7 +339,7 @@ class LessonSession:
         seconds: float,
     ) -> BlockResult:
         """Return the result for the event that ended a block, ending a broken process."""
-        result = make_unjudged(block, expected, output, seconds)
+        result = make_unjudged_result(block, expected, output, seconds)
         if event and event["event"] == "end":
             if self._stopped and event.get("outcome") != "done":
                 return replace(result, status="notrun", reason="interrupted", detail=_STOPPED)

@@ -160,7 +160,7 @@ class _Donating:
 
         undonated, results = stablehlo_compiler.list_undonated(self.text)
         numbers = [*undonated]
-        matching = donation.list_matching([*undonated.values()], results)
+        matching = donation.list_donatable([*undonated.values()], results)
         donated = [numbers[one] for one in matching]
         if not donated:
             return None
@@ -170,7 +170,7 @@ class _Donating:
             _, needed = _read_memory(executable)
         except RuntimeError as error:
             needed = _memory(str(error)).get("hbm_bytes", 0)
-        return donation.describe_donated(donated, names, needed) if needed else None
+        return donation.make_donation_fields(donated, names, needed) if needed else None
 
 
 class _Lowered:

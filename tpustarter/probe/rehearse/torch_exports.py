@@ -130,7 +130,7 @@ def _programs(
         for name, function, arguments in module.programs(torch_xla.devices()):
             yield check, name, partial(_call, function, arguments)
     if not command["checks"]:
-        made = _placed(torch_module.call_make(load(), command["name"]))
+        made = _placed(torch_module.call_module_function(load(), command["name"]))
         yield None, "forward", partial(_forward, made)
         if made.trainable_parameters:
             yield None, "train_step", partial(_train_step, made)

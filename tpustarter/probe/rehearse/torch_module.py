@@ -179,7 +179,7 @@ def describe_versions(name: str) -> str:
     return f"lowered with {name} {_version(name)} (torch {_version('torch')}), for one device"
 
 
-def call_make(function: Callable[..., object], name: str) -> MadeModule:
+def call_module_function(function: Callable[..., object], name: str) -> MadeModule:
     """Call `make()` and return its parts.
 
     Raises:

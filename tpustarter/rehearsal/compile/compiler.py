@@ -83,7 +83,7 @@ class CompileTask:
 
 
 @dataclass(frozen=True)
-class StillCompiling:
+class CompileProgress:
     """A program is being compiled; sent once a second."""
 
     program: str
@@ -110,7 +110,7 @@ class RehearsalAnswer:
 
 
 @dataclass(frozen=True)
-class TaskDone:
+class CompileTaskDone:
     """Sent when a task has ended; no more of its answers follow."""
 
     program: str
@@ -166,10 +166,10 @@ class Compiler:
         self._ready().send({"do": "prepare", "topology": topology})
         self._is_preparing = True
 
-    def run(self, task: CompileTask) -> Iterator[StillCompiling | RehearsalAnswer]:
+    def run(self, task: CompileTask) -> Iterator[CompileProgress | RehearsalAnswer]:
         """Compile the programs of a task, yielding progress and an answer for each program."""
         for told in self._run(task):
-            if isinstance(told, StillCompiling):
+            if isinstance(told, CompileProgress):
                 yield told
             else:
                 yield RehearsalAnswer(add_notes(told, task.notes))
@@ -178,7 +178,7 @@ class Compiler:
         """End the process, and wait for its exit up to a timeout."""
         self._end(gently=not (self.stopped or self._is_preparing))
 
-    def _run(self, task: CompileTask) -> Iterator[StillCompiling | ResultFields]:
+    def _run(self, task: CompileTask) -> Iterator[CompileProgress | ResultFields]:
         done: list[str] = []
         while not self.stopped:
             crashed = yield from self._pass(task, done)
@@ -188,7 +188,7 @@ class Compiler:
 
     def _pass(
         self, task: CompileTask, done: list[str]
-    ) -> Generator[StillCompiling | ResultFields, None, str | None]:
+    ) -> Generator[CompileProgress | ResultFields, None, str | None]:
         probe = self._ready()
         position = self._log.size if self._log else 0
         self._is_preparing = False
@@ -201,7 +201,7 @@ class Compiler:
             passed_s = time.monotonic() - began
             event = probe.read(min(TICK_S, max(0, limit_s - passed_s)))
             if event is None and passed_s < limit_s:
-                yield StillCompiling(program, task.tpu, passed_s, check)
+                yield CompileProgress(program, task.tpu, passed_s, check)
             elif event is None:
                 self._end(gently=False)
                 yield make_failure(task, program, f"{what} within {limit_s:g} s", passed_s)
@@ -209,7 +209,7 @@ class Compiler:
             elif event["event"] == "compiling":
                 program = compiling = str(event["program"])
                 began, limit_s, what = time.monotonic(), self._timeout_s, "not compiled"
-                yield StillCompiling(program, task.tpu, 0.0, check, float(event.get("share", 0)))
+                yield CompileProgress(program, task.tpu, 0.0, check, float(event.get("share", 0)))
             elif event["event"] == "rehearsed":
                 done.append(program)
                 yield from self._explain_memory(
@@ -254,7 +254,7 @@ class Compiler:
 
     def _explain_memory(
         self, task: CompileTask, result: ResultFields
-    ) -> Iterator[StillCompiling | ResultFields]:
+    ) -> Iterator[CompileProgress | ResultFields]:
         names = [str(name) for name in result.pop("argument_names", [])]
         if result["status"] != "does-not-fit" or result["cached"] or not task.explains_memory:
             yield result
@@ -277,7 +277,7 @@ class Compiler:
             while not self.stopped and (passed_s := time.monotonic() - began) < self._timeout_s:
                 event = self._memory_probe.read(TICK_S)
                 if event is None:
-                    yield StillCompiling(result["program"], task.tpu, passed_s, result["check"])
+                    yield CompileProgress(result["program"], task.tpu, passed_s, result["check"])
                 elif event["event"] == "output":
                     output = (output + event["data"])[-memory_report.MOST_BYTES :]
                 elif event["event"] in ("end", "gone"):

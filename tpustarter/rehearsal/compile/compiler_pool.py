@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from tpustarter.checking.run.probe_session import ProbeSession
 from tpustarter.rehearsal.compile import compiler
 from tpustarter.rehearsal.compile.compiler import (
+    CompileProgress,
     Compiler,
     CompileTask,
+    CompileTaskDone,
     RehearsalAnswer,
-    StillCompiling,
-    TaskDone,
 )
 
 MOST_JOBS = 4
@@ -29,7 +29,7 @@ NEXT_JOB_S = 4.0
 """Seconds of work after which another process is worth its start-up time."""
 TICK_S = 0.05
 
-JobEvent = StillCompiling | RehearsalAnswer | TaskDone | BaseException
+JobEvent = CompileProgress | RehearsalAnswer | CompileTaskDone | BaseException
 """An event of a process, or a thread's exception, which the reader of events raises."""
 
 
@@ -139,7 +139,7 @@ def _serve(worker: Compiler, work: _Work, wait_s: float) -> None:
                 work.began = work.began or time.monotonic()
                 for event in worker.run(task):
                     work.told.put(event)
-                work.told.put(TaskDone(task.name, task.tpu))
+                work.told.put(CompileTaskDone(task.name, task.tpu))
         worker.close()
     except BaseException as error:  # noqa: BLE001  the reader of events raises it again
         work.told.put(error)

@@ -17,10 +17,10 @@ from tpustarter.rehearsal.compile import answer_cache, compiler
 from tpustarter.rehearsal.compile.compiler import (
     A_TPU,
     YOUR_CODE,
+    CompileProgress,
     Compiler,
     CompileTask,
     RehearsalAnswer,
-    StillCompiling,
 )
 from tpustarter.rehearsal.compile.lowering import LoweringProblem, LoweringProcess
 from tpustarter.rehearsal.fit.size_search import SizeSearch, list_steps
@@ -35,8 +35,8 @@ from tpustarter.running.process import Probe
 MOST = 2**31 - 1
 """The largest dimension that XLA accepts."""
 
-Event = StillCompiling | RehearsalAnswer | ProgramWarning | FittingSize
-Told = StillCompiling | ProgramWarning
+Event = CompileProgress | RehearsalAnswer | ProgramWarning | FittingSize
+Told = CompileProgress | ProgramWarning
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def _lower(
         elif isinstance(told, ProgramWarning):
             yield told
         else:
-            yield StillCompiling(*names, told, size=_label(job, size))
+            yield CompileProgress(*names, told, size=_label(job, size))
     return programs
 
 
@@ -235,7 +235,7 @@ def _answer(
 
 def _compile(
     job: FitJob, task: CompileTask, program: _Program, size: int
-) -> Generator[StillCompiling, None, ResultFields | None]:
+) -> Generator[CompileProgress, None, ResultFields | None]:
     result: ResultFields | None = None
     for event in job.compiler.run(task):
         if isinstance(event, RehearsalAnswer):

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tpustarter.rehearsal.compile.compiler import RehearsalAnswer, StillCompiling, TaskDone
+from tpustarter.rehearsal.compile.compiler import CompileProgress, CompileTaskDone, RehearsalAnswer
 from tpustarter.text import bars, phrases
 
 LEAST_DONE = 3
@@ -69,11 +69,11 @@ class RehearsalProgress:
 
     def follow(self, event: object) -> None:
         """Update the counts from an event: a task that began, is done, or was stored."""
-        if isinstance(event, StillCompiling):
+        if isinstance(event, CompileProgress):
             key = self._start((event.program, event.check or event.program), event.tpu)
             if key and event.share:
                 self._shares[key] = event.share
-        elif isinstance(event, TaskDone):
+        elif isinstance(event, CompileTaskDone):
             self.done += 1
             self._end((event.program, event.tpu))
         elif isinstance(event, RehearsalAnswer) and event.result["cached"]:

@@ -15,7 +15,7 @@ from textual.message import Message
 
 from tpustarter.running.device_holder import DeviceHolder
 
-LOOK = "look"
+LOAD = "load"
 """Reads lessons, progress, and facts about this machine."""
 SEARCH = "search"
 BLOCK = "block"

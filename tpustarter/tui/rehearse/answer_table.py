@@ -228,7 +228,7 @@ class RehearsalTable(DetailRows):
     ]
 
     @dataclass
-    class Moved(Message):
+    class SelectionMoved(Message):
         """Another TPU is marked, or the width has changed since the table was drawn."""
 
     def __init__(self, known: RehearsalAnswers) -> None:
@@ -284,7 +284,7 @@ class RehearsalTable(DetailRows):
         """Request a redraw if the width has changed, such as when the details are closed."""
         super().on_resize()
         if self.scrollable_content_region.width != self._width:
-            self.post_message(self.Moved())
+            self.post_message(self.SelectionMoved())
 
     def _header_line(self, columns: TpuColumns, gap: str) -> Content:
         tpus = self.known.tpus
@@ -303,7 +303,7 @@ class RehearsalTable(DetailRows):
         column = min(max(self._marked_column + step, 0), len(self.known.tpus) - 1)
         if column != self._marked_column:
             self._marked_column = column
-            self.post_message(self.Moved())
+            self.post_message(self.SelectionMoved())
 
     def render_line(self, y: int) -> Strip:
         """Reverse only the marked cell, not its whole row."""

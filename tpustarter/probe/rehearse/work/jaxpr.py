@@ -172,14 +172,14 @@ class FactCache:
         decisive = [params.get(key) for key in names]
         key = (name, str(decisive), shapes, shape, *map(id, facts))
         if key not in self._results:
-            self._keep(key, constant_masks.derive(name, params, facts, shapes, shape), facts)
+            self._keep(key, constant_masks.derive_fact(name, params, facts, shapes, shape), facts)
         return self._results[key][0]
 
     def read_literal(self, value: object) -> Fact:
         """Return the fact about a literal's value."""
         key = ("literal", str(getattr(value, "dtype", type(value))), str(value))
         if key not in self._results:
-            self._keep(key, constant_masks.make_known(value), ())
+            self._keep(key, constant_masks.make_known_fact(value), ())
         return self._results[key][0]
 
 
@@ -237,7 +237,7 @@ def make_frame(
     known = dict(zip(jaxpr.invars, given, strict=True))
     for value, constant in zip(jaxpr.constvars, getattr(called, "consts", ()), strict=False):
         if str(getattr(constant, "dtype", "")).startswith(("bool", "int")):  # a mask, not a weight
-            known[value] = constant_masks.make_known(constant)
+            known[value] = constant_masks.make_known_fact(constant)
     frame = TraceFrame(jaxpr, known, cache or FactCache(), depth)
     frame.cache.count_visits(len(jaxpr.eqns))
     changed = levels if len(levels) == len(jaxpr.invars) else [depth] * len(jaxpr.invars)
