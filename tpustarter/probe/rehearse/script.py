@@ -147,8 +147,9 @@ class _Zeros:
             extended = self._jax.dtypes.extended
             if any(self._jax.dtypes.issubdtype(one.dtype, extended) for one in types):
                 return watched.jitted(*arguments, **named)
-            jitted: Any = job.function  # jitted by `make_job`
-            compiled = jitted.lower(*job.arguments, **job.named).compile()
+            if not jitted_functions.is_jitted(job.function):
+                raise TypeError("`make_job` returns a jitted function")
+            compiled = job.function.lower(*job.arguments, **job.named).compile()
             shardings = self._jax.tree_util.tree_leaves(compiled.output_shardings)
             if len(self._results) > MOST_KNOWN:
                 self._results.clear()
