@@ -345,7 +345,7 @@ class Probe:
         if self._ended is None:  # the supervisor itself was killed
             self._kill()
         ended: ProcessEnd = self._ended or {"code": None, "signal": None, "left": []}
-        self._gone = {**ended, "event": "gone", "exit": self._process.returncode}
+        self._gone = _make_gone(ended, self._process.returncode)
 
     def _kill(self) -> None:
         for pid in (self._child, self._process.pid if self._process.poll() is None else None):
@@ -379,7 +379,7 @@ class Probe:
         if self._gone is None:
             self._kill()
             pids = self._survivors()
-            self._gone = {"event": "gone", "code": None, "signal": None, "left": pids, "exit": None}
+            self._gone = _make_gone({"code": None, "signal": None, "left": pids}, None)
         return self._gone
 
     def close(self) -> GoneEvent:
@@ -398,6 +398,10 @@ class Probe:
         for pipe in self._outputs().values():
             pipe.close()
         return gone
+
+
+def _make_gone(end: ProcessEnd, exit_code: int | None) -> GoneEvent:
+    return {**end, "event": "gone", "exit": exit_code}
 
 
 def parse_event(line: bytes) -> ProbeEvent | GarbageEvent:

@@ -19,6 +19,7 @@ from tpustarter.checking.plan.framework_plan import FrameworkPlan
 from tpustarter.checking.results.results import SliceHostFields
 from tpustarter.checking.run.runner import LOG_TAIL_CHARACTERS, sort_checks
 from tpustarter.core import locations
+from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, generations
@@ -137,8 +138,8 @@ class RemoteEventSource:
         event = parse_event(line.text.encode())
         if event["event"] == "garbage":
             return None
-        fields: Mapping[str, object] = event
-        sender = line.host if fields.get("from") is None else fields["from"]
+        named_sender = as_object(event).get("from")
+        sender = line.host if named_sender is None else named_sender
         if isinstance(sender, int):
             self.hosts.follow(sender, event)
         if sender == 0:

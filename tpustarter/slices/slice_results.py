@@ -26,7 +26,7 @@ from tpustarter.checking.run.runner import (
     describe_blockers,
 )
 from tpustarter.core.content import Check
-from tpustarter.core.json_values import as_type
+from tpustarter.core.json_values import as_object, as_type
 from tpustarter.core.redact import Redactor
 from tpustarter.probe.events import EndEvent, FindingEvent
 from tpustarter.running.process import ProcessEvent
@@ -81,8 +81,7 @@ class SliceResults:
 
     def follow(self, event: ProcessEvent) -> Iterator[SliceEvent]:
         """Process an event from host 0, and yield the resulting events."""
-        fields: Mapping[str, object] = event
-        check = self.left.get(str(fields.get("id")))
+        check = self.left.get(str(as_object(event).get("id")))
         match event["event"]:
             case "arriving":
                 missing = [str(host) for host in event["missing"]]
@@ -148,7 +147,7 @@ class SliceResults:
     def _end_on_host(self, check: Check, event: EndEvent) -> None:
         host, ending = event.get("host"), read_ending(event, self._redact)
         result = judge_check(check, self._findings.get(host, []), ending)
-        seconds = event.get("seconds")
+        seconds = as_object(event).get("seconds")
         self._hosts[host] = replace(
             result, seconds=float(seconds) if isinstance(seconds, int | float) else 0.0
         )

@@ -65,7 +65,9 @@ def is_refusal(error: BaseException) -> bool:
 
 def make_end_fields(error: BaseException, path: Path, more: str = "") -> EndFields:
     """Return the fields of the `end` event for an exception; `more` is appended to its text."""
-    facts = error.facts if isinstance(error, RequestError) else missing_module_fields(error)
+    facts: OptionalEndFields = (
+        error.facts if isinstance(error, RequestError) else {**missing_module_fields(error)}
+    )
     detail = describe_error(error, path) + more
     return {
         "outcome": "exception",
