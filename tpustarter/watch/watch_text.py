@@ -84,7 +84,7 @@ def render_frame(
 
 def draw_history(plot: LinePlot, width: int, lines: int) -> list[str]:
     """Return the curves of the last minutes, at most some lines high."""
-    drawn = draw_curves(plot, width, has_colours=False, height=lines - 1)
+    drawn = draw_curves(plot, width, has_colours=False, height=lines - 1, limits=(0, 100))
     return drawn.text.split("\n")[:lines]
 
 

@@ -76,11 +76,16 @@ class DrawnCurves:
 
 
 def draw_curves(
-    lines: LinePlot, width: int, *, has_colours: bool, height: int = HEIGHT
+    lines: LinePlot,
+    width: int,
+    *,
+    has_colours: bool,
+    height: int = HEIGHT,
+    limits: tuple[float, float] | None = None,
 ) -> DrawnCurves:
     """Draw curves, at least one with a finite number, at most `width` columns wide.
 
-    They are `height` lines high, without the title.
+    They are `height` lines high, without the title, and the y axis spans `limits` or the numbers.
     """
     unit, names = _names(list(lines.series))
     signs = [f"{'⣀' if sign == 'braille' else sign} " for sign in SIGNS]
@@ -88,7 +93,7 @@ def draw_curves(
     labels = [mark + name for mark, name in zip(marks, names, strict=True)] if names[1:] else []
     room = _room(labels, width)
     numbers = [value for column in lines.series.values() for value in column if value is not None]
-    low, high = min(numbers), max(numbers)
+    low, high = limits or (min(numbers), max(numbers))
     low = 0.0 if 0 < low < FROM_ZERO * high else low
     plot_width = width - room - bool(room)
     rows, owners = _plotted(lines, (low, high), (plot_width, height), has_colours=has_colours)
