@@ -77,7 +77,7 @@ def test_one_look_is_text(port: int) -> None:
 
     assert (0, "") == (done.returncode, done.stderr)
     assert [*map(str, range(8))] == [line.split()[0] for line in lines[2:10]]
-    assert "Device 3 idle while 7 of 8 work." in lines
+    assert "Device 3 is idle while 7 of 8 work." in lines
     assert [] == [line for line in lines[:-4] if len(line) > WIDTH]
 
 
@@ -115,7 +115,7 @@ def test_pipe_gets_each_look(port: int) -> None:
         assert process.stdout
         assert process.stderr
         seen = b""
-        while seen.count(b"Device 3 idle") < 2:
+        while seen.count(b"Device 3 is idle") < 2:
             seen += os.read(process.stdout.fileno(), 4096)
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate(timeout=60)
@@ -134,7 +134,7 @@ def test_terminal_shows_curves(port: int) -> None:
         written = tty.written
 
     assert 130 == code
-    assert "Device 3 idle while 7 of 8 work." in screen
+    assert "Device 3 is idle while 7 of 8 work." in screen
     assert "percent" in screen
     assert b"\x1b[3" not in written  # colours
 

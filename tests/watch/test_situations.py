@@ -53,7 +53,7 @@ SITUATIONS: dict[str, tuple[dict[str, Any], str]] = {
         {"duty": 98, "throttle": [0, 0, 0, 2, 0, 3, 0, 0]},
         "devices 3 and 5 are throttled by up to 30 %",
     ),
-    "some-idle": ({"duty": [98, 97, 98, 0, 98, 97, 98, 98]}, "device 3 idle while 7 of 8 work"),
+    "some-idle": ({"duty": [98, 97, 98, 0, 98, 97, 98, 98]}, "device 3 is idle while 7 of 8 work"),
     "holds-and-idles": ({"duty": 0, "memory": 90}, "does not compute"),
     "held-idle": ({"duty": 0, "memory": 2}, "all 8 devices are idle"),
     "memory-nearly-full": ({"duty": 98, "memory": [96] + [95] * 7}, "device 0 has 96 %"),

@@ -10,8 +10,6 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
 PACKAGE = "tpu.monitoring.runtime"
 METHOD = f"/{PACKAGE}.RuntimeMetricService/GetRuntimeMetric"
 
@@ -37,6 +35,8 @@ _ONE_OF = {"AttrValue": "attr", "Gauge": "value"}
 @functools.cache
 def make_messages() -> dict[str, Any]:
     """Return the class of each message by its name."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
     file = descriptor_pb2.FileDescriptorProto(
         name="tpu_metric_service.proto", package=PACKAGE, syntax="proto3"
     )

@@ -23,7 +23,7 @@ WORST = 10
 
 @dataclass(frozen=True)
 class DeviceReading:
-    """What a device does; None for what this libtpu doesn't offer."""
+    """The numbers of a device; None for those that this libtpu doesn't offer."""
 
     device: int
     """The id that libtpu gives it. A chip of v2, v3 and TPU7x is two devices."""

@@ -1,4 +1,4 @@
-"""What libtpu's SDK measures beyond the service: matrix unit, throttling and links.
+"""Metrics of libtpu's SDK that the service lacks: matrix unit, throttling and links.
 
 The SDK is libtpu itself, so it runs in the Python under test, in a process of its own that ends
 with this one. It is asked once the service has answered, because without a program it is empty.
@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tpustarter.checking.plan import interpreters
+from tpustarter.core import locations
 from tpustarter.core.json_values import is_array, is_object
 from tpustarter.core.problem import Problem
 from tpustarter.core.redact import Redactor
@@ -19,7 +20,7 @@ from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.supervised_command import Command, LineLog
 from tpustarter.watch.metric_names import MetricName
 
-PROGRAM = Path(__file__).with_name("programs") / "libtpu_sdk.py"
+PROGRAM = locations.PACKAGE / "probe" / "libtpu_sdk.py"
 ENVIRONMENT = {
     "TPU_SKIP_MDS_QUERY": "1",  # without a metadata server it would ask for minutes
     "TPU_LOG_DIR": "disabled",
@@ -30,7 +31,7 @@ ENVIRONMENT = {
 MOST_VALUES = 4096
 
 SdkValues = Mapping[str, Sequence[str]]
-"""What the SDK says, by the id of a metric: texts such as `12.50` or `tray1.chip3.ici0.int: 0`."""
+"""Answers of the SDK by the id of a metric: texts such as `12.50` or `tray1.chip3.ici0.int: 0`."""
 
 
 def find_sdk_python(

@@ -150,6 +150,7 @@ def _names(reading: TpuReading) -> dict[str, str]:
     worst = max(reading.links, key=lambda link: link.problem, default=None)
     return {
         "idle_names": name_devices(idle),
+        "idle_verb": choose_plural(len(idle), "is", "are"),
         "throttled_names": name_devices(slow),
         "throttled_verb": choose_plural(len(slow), "is", "are"),
         "throttled_percent": str(10 * max((one.throttle_score or 0 for one in slow), default=0)),

@@ -48,7 +48,7 @@ class SdkUse(msgspec.Struct):
 
 
 class WatchDocument(msgspec.Struct):
-    """What `tpustarter watch --json` prints: one look at the TPU of this host.
+    """The output of `tpustarter watch --json`: one look at the TPU of this host.
 
     A number that this libtpu doesn't offer is null. Within this major number fields are only added.
     """

@@ -130,14 +130,14 @@ def _table(
         for column in _COLUMNS
         if any(column[1](one) is not None for row in groups for one in row)
     ]
-    yield " ".join(["device", f"{'HBM used':>15}", *(f"{name:>11}" for name, _, _ in shown)])
+    yield " ".join(["device", f"{'HBM used':>16}", *(f"{name:>8}" for name, _, _ in shown)])
     for group in groups:
         first, last = group[0].device, group[-1].device
         name = str(first) if first == last else f"{first}-{last}"
-        cells = [f"{name:>6}", f"{_memory(group):>15}"]
-        for _, value, form in shown:
+        cells = [f"{name:>6}", f"{_memory(group):>16}"]
+        for title, value, form in shown:
             values = [one for one in map(value, group) if one is not None]
-            cells.append(f"{show(values, form) if values else '?':>11}")
+            cells.append(f"{show(values, form) if values else '?':>{max(len(title), 8)}}")
         yield " ".join(cells)
 
 

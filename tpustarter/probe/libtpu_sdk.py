@@ -9,6 +9,7 @@ device node and no lock file.
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import time
@@ -24,9 +25,8 @@ MOST = 4096
 def main() -> None:
     """Print a round of metrics after each pause."""
     pause_s, names = float(sys.argv[1]), sys.argv[2:]
-    from libtpu import sdk  # pyright: ignore[reportUnknownVariableType]
-
-    monitoring: Any = getattr(sdk, "tpumonitoring", None) or sdk.monitoring  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    sdk: Any = importlib.import_module("libtpu.sdk")
+    monitoring: Any = getattr(sdk, "tpumonitoring", None) or sdk.monitoring
     number = 0
     while True:
         number += 1

@@ -1,1 +1,0 @@
-"""Programs that run in the Python under test."""
