@@ -65,6 +65,7 @@ SITUATIONS: dict[str, tuple[dict[str, Any], str]] = {
         "busy 98 % and the matrix unit 6 %, so the chips wait for memory or for each other",
     ),
     "matrix-unit-at-work": ({"duty": 98, "matrix": 55}, "what they are made for"),
+    "matrix-unit-in-part": ({"duty": 98, "matrix": 20}, "other work takes a large part"),
     "busy": ({"duty": 98}, "not known here"),
     "partly-busy": ({"duty": 70}, "70 % of the time"),
     "memory-alone": ({}, "no duty cycle"),

@@ -29,6 +29,8 @@ ENVIRONMENT = {
     "GRPC_VERBOSITY": "NONE",
 }
 MOST_VALUES = 4096
+END_S = 20.0
+"""Longest wait for the end of the process; its supervisor kills it after half of that."""
 
 SdkValues = Mapping[str, Sequence[str]]
 """Answers of the SDK by the id of a metric: texts such as `12.50` or `tray1.chip3.ici0.int: 0`."""
@@ -82,13 +84,13 @@ class SdkFollower:
         """Wait for the first round, at most some seconds, or until the process has ended."""
         self._has_news.wait(timeout_s)
 
-    def stop(self) -> None:
-        """End the process; safe in any thread."""
+    def stop(self, *, waits: bool = True) -> None:
+        """End the process, and wait for its end; safe in any thread."""
         self._is_stopped = True
         if self._command:
             self._command.stop()
-        if self._thread.is_alive():
-            self._thread.join(timeout=20)
+        if waits and self._thread.is_alive():
+            self._thread.join(timeout=END_S)
 
     def _follow(self) -> None:
         folder = run_folder.make_run_folder()

@@ -79,7 +79,7 @@ class TpuWatch:
         self._follower.wait(SDK_WAIT_S)
         return self.look()
 
-    def close(self) -> None:
-        """End the SDK's process."""
+    def close(self, *, waits: bool = True) -> None:
+        """End the SDK's process, and wait for its end."""
         if self._follower:
-            self._follower.stop()
+            self._follower.stop(waits=waits)

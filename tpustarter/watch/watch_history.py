@@ -41,7 +41,7 @@ class WatchHistory:
             if any(values[field] is not None for _, values in self._points)
         }
         places = tuple(round(at - now, 1) for at, _ in self._points)
-        return LinePlot("seconds", places, series, len(places)) if series else None
+        return LinePlot("", places, series, len(places)) if series else None
 
 
 def _median(reading: TpuReading, field: str) -> float | None:

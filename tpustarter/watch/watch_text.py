@@ -17,6 +17,8 @@ GIB = 2.0**30
 COLOURS = {"sentence": "cyan", "missing": "yellow"}
 LEAST_CURVE_LINES = 7
 """Fewest lines in which curves say something; with less room there are none."""
+LEAST_ROWS = 8
+"""Fewest lines of the table, if the terminal has room for them."""
 LISTED = 3
 """Most processes and links that are listed."""
 NO_SDK = (
@@ -37,19 +39,19 @@ def render_reading(
         width: The width of a line.
     """
     if reading.missing:
-        lines = [paint(line, "missing") for line in wrap(f"No metrics: {reading.missing.text}.")]
-        hint = wrap(f"hint: {reading.missing.hint}", "", " " * 6)
+        lines = wrap(f"No metrics: {reading.missing.text}.", width=width)
+        hint = wrap(f"hint: {reading.missing.hint}", "", " " * 6, width)
         read = f"read: `tpustarter learn {reading.missing.lesson}`"
-        return [_title(reading), *lines, "", *hint, read, *_holders(reading, width)]
-    situation = find_situation(reading)
+        told = [paint(line, "missing") for line in lines]
+        return [_title(reading), *told, "", *hint, read, *_holders(reading, width)]
     return [
         _title(reading),
-        *_table(reading.devices, _alone),
+        *_table([[one] for one in reading.devices], width),
         *_holders(reading, width),
         *_links(reading, width),
         "",
-        *_meaning(situation, paint),
-        *(wrap(problem, "note: ", " " * 6) if problem else []),
+        *_meaning(find_situation(reading), paint, width),
+        *(wrap(problem, "note: ", " " * 6, width) if problem else []),
     ]
 
 
@@ -59,23 +61,26 @@ def render_frame(
     problem: str | None,
     size: tuple[int, int],
     paint: Paint = leave_unpainted,
+    *,
+    in_app: bool = False,
 ) -> list[str]:
     """Return the lines of a live view that fills a terminal of some columns and lines.
 
-    Many devices are shown in groups. The curves take the lines that are left.
+    Many devices are shown in groups. The sentence is always there, and the curves take the lines
+    that are left. The app names the machine and the lesson's key itself.
     """
     width, height = size
     if reading.missing:
         return render_reading(reading, problem, paint, width)[:height]
-    rest = [
-        *_holders(reading, width)[:LISTED],
-        *_links(reading, width),
-        *_meaning(find_situation(reading), paint),
-    ]
-    room = max(height - len(rest) - LEAST_CURVE_LINES - 3, 4)
-    groups, step = reading.devices, -(-len(reading.devices) // room)
-    rows = [groups[at : at + step] for at in range(0, len(groups), step)]
-    lines = [_title(reading), *_table(rows, _range), *rest]
+    title = [] if in_app else [_title(reading)]
+    meaning = _meaning(find_situation(reading), paint, width)[: -1 if in_app else None]
+    facts = [*_links(reading, width), *_holders(reading, width)]
+    most = height - len(title) - len(meaning) - 1
+    rows = max(most - len(facts) - LEAST_CURVE_LINES - 1, min(most, LEAST_ROWS), 1)
+    step = -(-len(reading.devices) // rows)
+    groups = [reading.devices[at : at + step] for at in range(0, len(reading.devices), step)]
+    lines = [*title, *_table(groups, width)]
+    lines += [*facts[: max(height - len(lines) - len(meaning), 0)], *meaning]
     left = height - len(lines) - 1
     if left >= LEAST_CURVE_LINES and (plot := history.plot()):
         lines += ["", *draw_history(plot, width, left)]
@@ -85,7 +90,8 @@ def render_frame(
 def draw_history(plot: LinePlot, width: int, lines: int) -> list[str]:
     """Return the curves of the last minutes, at most some lines high."""
     drawn = draw_curves(plot, width, has_colours=False, height=lines - 1, limits=(0, 100))
-    return drawn.text.split("\n")[:lines]
+    title = f"percent in the last {-min(plot.x):.0f} seconds"
+    return [title, *drawn.text.split("\n")[1:lines]]
 
 
 def _title(reading: TpuReading) -> str:
@@ -112,32 +118,28 @@ _COLUMNS: tuple[Column, ...] = (
 )
 
 
-def _alone(values: Sequence[float], form: str) -> str:
-    return form.format(values[0])
-
-
 def _range(values: Sequence[float], form: str) -> str:
     low, high = form.format(min(values)), form.format(max(values))
     return high if low == high else f"{low.removesuffix(' %')}-{high}"
 
 
-def _table(
-    devices: Sequence[DeviceReading] | Sequence[Group], show: Callable[[Sequence[float], str], str]
-) -> Iterator[str]:
-    groups: list[Group] = [[one] if isinstance(one, DeviceReading) else one for one in devices]
-    shown = [
-        column
-        for column in _COLUMNS
-        if any(column[1](one) is not None for row in groups for one in row)
-    ]
-    yield " ".join(["device", f"{'HBM used':>16}", *(f"{name:>8}" for name, _, _ in shown)])
+def _table(groups: Sequence[Group], width: int) -> Iterator[str]:
+    """Yield a line for each group, with the columns that are known and have room."""
+    head = ["device", f"{'HBM used':>16}"]
+    shown = list[Column]()
+    for name, value, form in _COLUMNS:
+        is_known = any(value(one) is not None for group in groups for one in group)
+        if is_known and len(" ".join([*head, f"{name:>8}"])) <= width:
+            head.append(f"{name:>8}")
+            shown.append((name, value, form))
+    yield " ".join(head)
     for group in groups:
         first, last = group[0].device, group[-1].device
-        name = str(first) if first == last else f"{first}-{last}"
-        cells = [f"{name:>6}", f"{_memory(group):>16}"]
-        for title, value, form in shown:
+        place = str(first) if first == last else f"{first}-{last}"
+        cells = [f"{place:>6}", f"{_memory(group):>16}"]
+        for name, value, form in shown:
             values = [one for one in map(value, group) if one is not None]
-            cells.append(f"{show(values, form) if values else '?':>{max(len(title), 8)}}")
+            cells.append(f"{_range(values, form) if values else '?':>{max(len(name), 8)}}")
         yield " ".join(cells)
 
 
@@ -177,8 +179,9 @@ def _links(reading: TpuReading, width: int) -> list[str]:
     return [cut_text(f"{len(bad)} of {count} {have}: {named}", width)]
 
 
-def _meaning(situation: Situation | None, paint: Paint) -> list[str]:
+def _meaning(situation: Situation | None, paint: Paint, width: int) -> list[str]:
     if situation is None:
         return []
-    sentence = [paint(line, "sentence") for line in wrap(situation.sentence)]
-    return [*sentence, *wrap(situation.todo), f"read: `tpustarter learn {situation.lesson}`"]
+    sentence = [paint(line, "sentence") for line in wrap(situation.sentence, width=width)]
+    todo = wrap(situation.todo, width=width)
+    return [*sentence, *todo, f"read: `tpustarter learn {situation.lesson}`"]
