@@ -9,7 +9,7 @@ import contextlib
 import math
 import os
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -71,7 +71,7 @@ def read_port(port: int, names: Sequence[MetricName], call_s: float = CALL_S) ->
 
 
 @contextlib.contextmanager
-def _connect(port: int) -> Iterator[grpc.Channel]:
+def _connect(port: int) -> Generator[grpc.Channel]:
     import grpc
 
     channel = grpc.insecure_channel(
