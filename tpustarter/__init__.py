@@ -16,6 +16,7 @@ other, also not inside a function or for a type (`python tests/structure.py` sho
     explain/    why a run broke: reads its log, and looks at the machine
     planning/   arithmetic on a model's config.json: what it needs on each TPU
     rehearsal/  compiles programs for TPUs that are not there
+    watch/      what a running TPU does, as libtpu measures it, and what the numbers mean
     learning/   lessons: content, drawings, progress, run, search and lint
     checking/   the self-check: plan, runner, outcomes, results, verdict, and every way to show them
     running/    supervised processes: start, listen, end; the device's lease; the probe's archive

@@ -71,8 +71,10 @@ def remove_unbreakable_spaces(text: str) -> str:
     return text.replace(GLUE, " ")
 
 
-def wrap(text: str, first: str = "", hang: str | None = None) -> list[str]:
-    """Wrap text to `line_width()` without breaking words, so that commands can be copied.
+def wrap(
+    text: str, first: str = "", hang: str | None = None, width: int | None = None
+) -> list[str]:
+    """Wrap text to a width without breaking words, so that commands can be copied.
 
     Commands of this program are rewritten to work in this folder; see `invocation`.
 
@@ -80,9 +82,10 @@ def wrap(text: str, first: str = "", hang: str | None = None) -> list[str]:
         text: The text.
         first: Prefix of the first line.
         hang: Prefix of the other lines; None for the same as `first`.
+        width: The width; None for `line_width()`.
     """
     hang = first if hang is None else hang
-    return _filled(format_commands(text), line_width(), format_commands(first), hang)
+    return _filled(format_commands(text), width or line_width(), format_commands(first), hang)
 
 
 _SPAN = re.compile(r"`[^`\n]+`")

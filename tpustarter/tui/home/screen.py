@@ -73,6 +73,7 @@ the mark as the arrow keys do.
         Binding("s", "setups", "set up", tooltip="tpustarter setup --help"),
         Binding("f", "explain", "explain an error", tooltip="tpustarter explain FILE"),
         Binding("u", "tpus", "TPUs", tooltip="tpustarter tpu list"),
+        Binding("w", "watch", "watch the TPU", show=False, tooltip="tpustarter watch"),
         Binding(
             "comma",
             "settings",
@@ -333,6 +334,9 @@ the mark as the arrow keys do.
 
     def action_tpus(self) -> None:
         self.tutor.go.open_tpus()
+
+    def action_watch(self) -> None:
+        self.tutor.go.open_watch()
 
     def action_read_on(self) -> None:
         self.query_one(SidePanel).read_on()
