@@ -48,6 +48,10 @@ def names(log: str) -> list[str]:
         ("no space left", []),
         ("no space left on the TPU", ["full"]),
         ("no space left on the TPU\nCUDA error", []),
+        ("root cause\nCUDA error", []),
+        ("root cause\nCUDA error, no output", []),
+        ("root cause\nxla_bridge:752: Unable to initialize backend 'tpu': ...\nCUDA error", []),
+        ("root cause\nRuntimeError: Unable to initialize backend 'tpu'\nCUDA error", ["root"]),
         ("tputputpu no space left", []),
     ],
 )
