@@ -59,7 +59,6 @@ def test_ordinary_words_meet_no_condition() -> None:
     assert [] == met
 
 
-
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_row_has_valid_patterns_and_links(row: KnownFailure) -> None:
     """Its patterns work in both engines, its lesson and what confirms it exist."""

@@ -14,7 +14,7 @@ Confidence = Literal["confirmed", "likely", "possible"]
 _ROLES = ("cause", "symptom", "notice")
 _CONFIDENCES = ("confirmed", "likely", "possible")
 _TPU = re.compile(r"(?<!u)tpu|torch_xla|\bxla:\d|/dev/(?:accel\d|vfio)", re.IGNORECASE)
-_NO_TPU = re.compile(r"^.*\bxla_bridge(?:\.py)?:\d+\]?:? Unable to initialize backend 'tpu.*$", re.M)
+_NO_TPU = re.compile(r"\bxla_bridge(?:\.py)?:\d+\]?:? Unable to initialize backend 'tpu.*")
 """JAX's note that it tried a TPU and found none, which it prints on every GPU machine."""
 _OTHER_ACCELERATOR = re.compile(
     r"CUDA error|CUDA out of memory|CUDA_ERROR|cudaError|\bcuda:\d|NVIDIA-SMI|\bNCCL (?:INFO|WARN)|"
