@@ -44,15 +44,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from tpustarter.rehearsal.api import Answer
+    from tpustarter.rehearsal.api import CompilerAnswer
 
 
 def rehearse(
     function: Callable[..., object], *arguments: object, tpu: str, **options: Any
-) -> Answer:
+) -> CompilerAnswer:
     """Compile a function for a TPU that is not there, and return what the compiler says.
 
-    For a test of your own: `assert tpustarter.rehearse(step, params, batch, tpu="v6e-8").compiles`.
+    For a test of your own: `assert tpustarter.rehearse(step, params, batch, tpu="v6e-8").compiled`.
     The function is lowered in this process, on whatever devices JAX has here, and compiled in
     another one that has libtpu; `tpustarter setup rehearse` makes its environment.
 

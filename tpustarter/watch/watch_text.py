@@ -8,7 +8,7 @@ from statistics import mean
 from tpustarter.learning.drawings.curves import LinePlot, draw_curves
 from tpustarter.machine import host
 from tpustarter.text.phrases import choose_plural, format_count, format_duration, join_words
-from tpustarter.text.terminal import WIDTH, Paint, cut_text, escape_text, leave_unpainted, wrap
+from tpustarter.text.terminal import WIDTH, Paint, cut_text, escape_text, paint_nothing, wrap
 from tpustarter.watch.reading import DeviceReading, TpuReading
 from tpustarter.watch.situations import Situation, find_situation
 from tpustarter.watch.watch_history import WatchHistory
@@ -28,7 +28,7 @@ NO_SDK = (
 
 
 def render_reading(
-    reading: TpuReading, problem: str | None, paint: Paint = leave_unpainted, width: int = WIDTH
+    reading: TpuReading, problem: str | None, paint: Paint = paint_nothing, width: int = WIDTH
 ) -> list[str]:
     """Return all lines of a reading.
 
@@ -60,7 +60,7 @@ def render_frame(
     history: WatchHistory,
     problem: str | None,
     size: tuple[int, int],
-    paint: Paint = leave_unpainted,
+    paint: Paint = paint_nothing,
     *,
     in_app: bool = False,
 ) -> list[str]:
