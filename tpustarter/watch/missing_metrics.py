@@ -94,4 +94,4 @@ def _choose(
         return "no-tpu"
     if processes or host.read_libtpu_lock(machine).state == "live":
         return "old-libtpu"
-    return "not-visible" if host.sees_every_process(machine) is False else "nothing-runs"
+    return "not-visible" if host.can_read_every_process(machine) is False else "nothing-runs"

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Sequence
 
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
@@ -34,7 +33,8 @@ class ExerciseView(Horizontal):
         """The scroll offset that shows the answer; if it differs now, the user has scrolled."""
 
     def on_mount(self) -> None:
-        self.screen.screen_layout_refresh_signal.subscribe(self, self._keep_answer_in_sight)
+        page = self.query_one("#page")
+        self.watch(page, "virtual_size", lambda: self.call_next(self._keep_answer_in_sight))
 
     def compose(self) -> Iterable[Widget]:
         with VerticalScroll(id="page"):
@@ -125,7 +125,7 @@ class ExerciseView(Horizontal):
         else:
             self.call_after_refresh(self._show_answer_and_line)
 
-    def _keep_answer_in_sight(self, _screen: Screen[None]) -> None:
+    def _keep_answer_in_sight(self) -> None:
         # Textual (8.2.8) may run `call_after_refresh` callbacks before it has laid out a change.
         if self.editor is None and self.query_one("#page").scroll_offset.y == self._answer_offset:
             self._show_answer_and_line()

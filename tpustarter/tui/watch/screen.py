@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.tui.app.messages import LOOK, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.text_layout import style_lines
 from tpustarter.watch import watch_text
@@ -58,7 +58,7 @@ device and starts no framework, so it is safe beside a job.
             self._is_looking = True
             self._look()
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-watch")
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOAD}-watch")
     def _look(self) -> None:
         try:
             if self._watch is None:
