@@ -29,6 +29,7 @@ COMMANDS = {
     "help": ("--help", 0),
     "help-of-check": ("check --help", 0),
     "learn": ("learn", 0),
+    "watch": ("watch --port 1", 69),
     "lesson": ("learn jax/precision", 0),
     "setup": ("setup jax --dry-run", 0),
     "rehearse": ("rehearse --list", 0),

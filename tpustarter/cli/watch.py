@@ -25,9 +25,28 @@ if TYPE_CHECKING:
 SCHEMA = "tpustarter.watch/1"
 _CLEAR, _HOME, _END_LINE, _END_SCREEN = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[J"
 
+_HELP = """Watch the TPU while a program uses it: memory, duty cycle, matrix unit and links.
+
+Run it on the TPU's host, in a second terminal. It asks the libtpu of the program that runs, at
+the port where tpu-info asks it too, or at those in TPU_RUNTIME_METRICS_PORTS. It starts no
+framework and opens no device, so it is safe beside a job. Beside the numbers is one sentence
+that says what they mean, with the lesson that explains it. Where there are no numbers, it says
+why.
+
+On a terminal it shows the last five minutes as curves until Ctrl-C. In a pipe it prints each
+look. The matrix unit, throttling and links come from libtpu's SDK in the Python under test.
+
+\b
+Exit codes:
+  0   there were numbers
+  3   there are none, such as while no program uses the TPU
+  69  this machine has no TPU
+"""
+
 
 @click.command(
     cls=StrictCommand,
+    help=_HELP,
     short_help="Show live what each chip does, and what that means.",
     epilog="Example: tpustarter watch --once",
 )
@@ -52,23 +71,7 @@ _CLEAR, _HOME, _END_LINE, _END_SCREEN = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[J"
 def watch(
     *, once: bool, seconds: float, ports: tuple[int, ...], python: str | None, as_json: bool
 ) -> None:
-    r"""Watch the TPU while a program uses it: memory, duty cycle, matrix unit, throttling, links.
-
-    Run it on the TPU's host, in a second terminal. It asks the libtpu of the program that runs, at
-    the port where tpu-info asks it too, or at those in TPU_RUNTIME_METRICS_PORTS. It starts no
-    framework and opens no device, so it is safe beside a job. Beside the numbers is one sentence
-    that says what they mean, with the lesson that explains it. Where there are no numbers, it says
-    why.
-
-    On a terminal it shows the last five minutes as curves until Ctrl-C. In a pipe it prints each
-    look. The matrix unit, throttling and links come from libtpu's SDK in the Python under test.
-
-    \b
-    Exit codes:
-      0   there were numbers
-      3   there are none, such as while no program uses the TPU
-      69  this machine has no TPU
-    """
+    """Show the TPU live; its help is `_HELP`."""
     with print_errors_as_json(SCHEMA, wanted=as_json), _watching(ports, seconds, python) as tpu:
         reading = tpu.look_whole() if once or as_json else tpu.look()
         no_tpu = reading.missing and reading.missing.exit_code == ExitCode.NO_DEVICE

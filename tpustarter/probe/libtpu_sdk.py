@@ -18,8 +18,8 @@ from typing import Any
 CHUNK = 20
 """Most values in a line."""
 CHARACTERS = 60
-MOST = 4096
-"""Most values of a metric."""
+MOST = 512
+"""Most values of a metric: a host has at most 8 chips, with 6 links each."""
 
 
 def main() -> None:

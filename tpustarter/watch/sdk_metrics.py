@@ -28,7 +28,7 @@ ENVIRONMENT = {
     "TPU_STDERR_LOG_LEVEL": "3",
     "GRPC_VERBOSITY": "NONE",
 }
-MOST_VALUES = 4096
+MOST_VALUES = 512
 END_S = 20.0
 """Longest wait for the end of the process; its supervisor kills it after half of that."""
 
