@@ -1,0 +1,36 @@
+"""`tpustarter completion`: prints the script with which a shell completes command lines.
+
+The scripts call `tpustarter completion -- WORD ...`, which is answered before click is imported,
+by `tpustarter/core/completion.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tpustarter.cli.parameters import StrictCommand
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command(
+    cls=StrictCommand,
+    short_help="Print what makes the tab key complete commands in your shell.",
+    epilog="Example: tpustarter completion bash",
+)
+@click.argument("shell", type=click.Choice(SHELLS), metavar="SHELL")
+def completion(shell: str) -> None:
+    """Print a script for your shell, after which the tab key completes commands.
+
+    It completes commands, options and their values, and the ids of checks, lessons, exercises,
+    set-ups and TPU types. SHELL is one of these. The line after it installs the script for new
+    shells, where `tpustarter` is a command on your PATH.
+
+    \b
+      bash   tpustarter completion bash >> ~/.bashrc
+      zsh    tpustarter completion zsh >> ~/.zshrc
+      fish   tpustarter completion fish > ~/.config/fish/completions/tpustarter.fish
+    """
+    click.echo(Path(__file__).with_name(f"tpustarter.{shell}").read_text(encoding="utf-8"), nl=False)
