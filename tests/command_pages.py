@@ -1,22 +1,15 @@
 """Writes what is made from the command line's own help: the man page and the completion's index.
 
-    python tests/command_pages.py
-
-The test that compares them writes them anew with `--golden`.
+`pytest tests/cli/test_completion.py --golden` does so.
 """
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
-
-REPOSITORY = Path(__file__).parents[1]
-if __name__ == "__main__":
-    sys.path.insert(0, str(REPOSITORY))
 
 import tpustarter
 from tpustarter.cli import cli
@@ -95,7 +88,8 @@ def format_man_page() -> str:
     lines += ["tpustarter \\- learn to use a Google Cloud TPU, and prove that yours works"]
     for name, command, context in walk():
         usage = " ".join(command.collect_usage_pieces(context))
-        lines += [f".SH {name.upper() or 'DESCRIPTION'}", f".B {escape(context.command_path)}", escape(usage)]
+        lines += [f".SH {name.upper() or 'DESCRIPTION'}"]
+        lines += [f".B {escape(context.command_path)}", escape(usage)]
         lines += format_paragraphs(command.help or "")
         for param in command.get_params(context):
             if (record := param.get_help_record(context)) and record[1]:
@@ -105,7 +99,7 @@ def format_man_page() -> str:
 
 
 def format_paragraphs(text: str) -> Iterator[str]:
-    """Yield lines of roff for a help text, in which `\\b` begins what is not wrapped."""
+    """Yield lines of roff for a help text, whose backspaces begin what is not wrapped."""
     for paragraph in text.split("\n\n"):
         before, mark, kept = paragraph.partition("\b\n")
         yield from (".PP", *fill(before))
@@ -129,7 +123,3 @@ def write_pages() -> None:
     """Write both files."""
     INDEX.write_text(format_index(), encoding="utf-8")
     MAN_PAGE.write_text(format_man_page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write_pages()

@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 
 from tests import command_pages
-from tests.test_rules import CHECK_RUN, loaded_by
 from tpustarter.cli import COMMANDS, cli
 from tpustarter.cli.completion.command import SHELLS
 from tpustarter.core import completion, content
@@ -72,15 +71,6 @@ def test_every_id_is_completed() -> None:
     assert known == {words: {*complete(*words.split(), "")} for words in known}
 
 
-def test_completion_imports_neither_click_nor_commands() -> None:
-    """Importing click alone takes as long as a completion may."""
-    words = "'completion', '--', 'check', 'host.sp'"
-    loaded = loaded_by(CHECK_RUN.replace("'check', 'host.space', '--json'", words))
-
-    assert "tpustarter.core.completion" in loaded
-    assert [] == [name for name in loaded if name in ("click", "msgspec", "yaml", "tpustarter.cli")]
-
-
 @pytest.mark.parametrize("shell", SHELLS)
 def test_script_and_its_installation_are_printed(shell: str) -> None:
     """The help has a line for each shell, and nothing but the script is on stdout."""
@@ -118,8 +108,7 @@ def test_short_options_take_no_value() -> None:
         param.opts
         for _, command, _ in command_pages.walk()
         for param in command.params
-        if isinstance(param, click.Option)
-        and not any(word.startswith("--") for word in param.opts)
+        if isinstance(param, click.Option) and not any(word.startswith("--") for word in param.opts)
     ]
 
 

@@ -37,49 +37,52 @@ def list_completions(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     Nothing is yielded where the user has to name a file or something of their own.
     """
     *before, typed = words or [""]
+    if "--" in before:
+        return
     if before and before[-1] == "=":  # bash splits `--level=quick`
         before.pop()
     elif typed == "=":
         typed = ""
     rows = [IndexRow(*line.split("\t")) for line in INDEX.read_text("utf-8").splitlines()]
-    lists = {row.command: row.values for row in rows if row.command.startswith("@")}
-    command, option = "", None
-    for word in before:
-        if option:
-            option = None
-        elif word == "--":
-            return
-        elif row := _find_row(rows, command, word):
-            command = f"{command} {word}".lstrip() if row.values == COMMAND else command
-            option = row if row.values not in (COMMAND, FLAG) else None
+    command, option = _follow(rows, before)
     name, is_assigned, value = typed.partition("=")
     if option:
-        yield from _list_values(option, typed, lists)
+        yield from _list_values(rows, option, typed)
     elif is_assigned and (row := _find_row(rows, command, name)):
-        yield from ((f"{name}={one}", text) for one, text in _list_values(row, value, lists))
+        yield from ((f"{name}={one}", text) for one, text in _list_values(rows, row, value))
     else:
-        for row in rows:
-            if row.command == command and not row.word:
-                yield from _list_values(row, typed, lists)
-            elif row.command == command and row.word.startswith(typed):
-                if typed or row.values == COMMAND:  # options from the first hyphen on
-                    yield row.word, row.help
+        for row in (row for row in rows if row.command == command):
+            is_shown = typed or row.values == COMMAND  # options from the first hyphen on
+            if not row.word:
+                yield from _list_values(rows, row, typed)
+            elif is_shown and row.word.startswith(typed):
+                yield row.word, row.help
+
+
+def _follow(rows: Sequence[IndexRow], words: Sequence[str]) -> tuple[str, IndexRow | None]:
+    """Return the command of some words, and the option whose value is next if there is one."""
+    command, option = "", None
+    for word in words:
+        row = None if option else _find_row(rows, command, word)
+        option = row if row and row.values not in (COMMAND, FLAG) else None
+        if row and row.values == COMMAND:
+            command = f"{command} {word}".lstrip()
+    return command, option
 
 
 def _find_row(rows: Sequence[IndexRow], command: str, word: str) -> IndexRow | None:
     return next((row for row in rows if (row.command, row.word) == (command, word)), None)
 
 
-def _list_values(
-    row: IndexRow, typed: str, lists: dict[str, str]
-) -> Iterator[tuple[str, str]]:
+def _list_values(rows: Sequence[IndexRow], row: IndexRow, typed: str) -> Iterator[tuple[str, str]]:
     """Yield the values of an option or argument; of a list with commas, those of its last part."""
     if row.values == ANY:
         return
     if folder := _FOLDERS.get(row.values):
         values: Sequence[str] = sorted(folder())
     else:
-        values = lists.get(row.values, row.values).split()
+        listed = _find_row(rows, row.values, "") or row
+        values = listed.values.split()
     first, comma, last = typed.rpartition(",")
     for value in values:
         if value.startswith(last):

@@ -32,5 +32,6 @@ def completion(shell: str) -> None:
       bash   tpustarter completion bash >> ~/.bashrc
       zsh    tpustarter completion zsh >> ~/.zshrc
       fish   tpustarter completion fish > ~/.config/fish/completions/tpustarter.fish
-    """
-    click.echo(Path(__file__).with_name(f"tpustarter.{shell}").read_text(encoding="utf-8"), nl=False)
+    """  # noqa: D301  click looks for the character itself
+    script = Path(__file__).with_name(f"tpustarter.{shell}")
+    click.echo(script.read_text(encoding="utf-8"), nl=False)
