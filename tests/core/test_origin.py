@@ -31,6 +31,7 @@ def package(home: Path) -> Path:
         ({"url": "file:///a/b%20c/d.whl", "archive_info": {}}, "'/a/b c/d.whl'"),
         ({"url": "file:///a/tpustarter", "dir_info": {}}, "/a/tpustarter"),
         ({"url": "https://me:secret@host/x.git", "vcs_info": VCS}, "https://host/x.git, commit 1a"),
+        ({"url": "file:///a/tpustarter", "vcs_info": VCS}, "/a/tpustarter, commit 1a2b3c4d"),
         ({"url": "https://host/x.whl?token=secret"}, "https://host/x.whl"),
         ({"uri": ""}, "an unknown place"),
         ([], "an unknown place"),

@@ -46,9 +46,11 @@ def _describe_direct_url(text: str) -> str:
         commit = str(fields.get("vcs_info", {}).get("commit_id", ""))
     except (AttributeError, KeyError, TypeError, ValueError):
         return "an unknown place"
-    if url.scheme == "file":
-        return _show(Path(unquote(url.path)))
-    place = f"{url.scheme}://{url.hostname}{url.path}"  # without a password or a token
+    is_file = url.scheme.endswith("file")
+    # The host has neither the user's name nor a password in it.
+    place = (
+        _show(Path(unquote(url.path))) if is_file else f"{url.scheme}://{url.hostname}{url.path}"
+    )
     return place + f", commit {commit[:SHORT]}" * bool(commit)
 
 
