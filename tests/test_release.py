@@ -45,7 +45,7 @@ def test_newest_change_is_of_this_version() -> None:
         (f"v{__version__}", 0),
         ("v", 1),
         (f"v{__version__}1", 1),
-        ("v" + __version__.replace(".", "x"), 1),
+        ("v.*", 1),
     ],
 )
 def test_tag_must_be_the_version(jobs: dict[str, Any], tag: str, code: int) -> None:

@@ -25,13 +25,13 @@ def completion(shell: str) -> None:
     """Print a script for your shell, after which the tab key completes commands.
 
     It completes commands, options and their values, and the ids of checks, lessons, exercises,
-    set-ups and TPU types. SHELL is one of these. The line after it installs the script for new
-    shells, where `tpustarter` is a command on your PATH.
+    set-ups and TPU types. SHELL is bash, zsh or fish. One of these lines installs its script for
+    new shells, where `tpustarter` is a command on your PATH.
 
     \b
-      bash   tpustarter completion bash >> ~/.bashrc
-      zsh    tpustarter completion zsh >> ~/.zshrc
-      fish   tpustarter completion fish > ~/.config/fish/completions/tpustarter.fish
+    tpustarter completion bash >> ~/.bashrc
+    tpustarter completion zsh >> ~/.zshrc
+    tpustarter completion fish > ~/.config/fish/completions/tpustarter.fish
     """  # noqa: D301  click looks for the character itself
     script = Path(__file__).with_name(f"tpustarter.{shell}")
     click.echo(script.read_text(encoding="utf-8"), nl=False)
