@@ -45,6 +45,7 @@ def complete(*words: str) -> list[str]:
         (("check", "host.space", "--requ"), ["--require"]),
         (("plan", "config.json", "--tpu", "v5e-8,v6e-25"), ["v5e-8,v6e-256"]),
         (("setup", "tor"), ["torchtpu"]),
+        (("check", "", "--requ"), ["--require"]),
         (("check", "--python", ""), []),
         (("run", "--", "che"), []),
         (("explain", ""), []),

@@ -63,7 +63,7 @@ def _follow(rows: Sequence[IndexRow], words: Sequence[str]) -> tuple[str, IndexR
     """Return the command of some words, and the option whose value is next if there is one."""
     command, option = "", None
     for word in words:
-        row = None if option else _find_row(rows, command, word)
+        row = None if option or not word else _find_row(rows, command, word)
         option = row if row and row.values not in (COMMAND, FLAG) else None
         if row and row.values == COMMAND:
             command = f"{command} {word}".lstrip()
