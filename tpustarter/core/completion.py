@@ -32,7 +32,7 @@ class IndexRow(NamedTuple):
 
 
 def list_completions(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield what the last of the words can become, each with its help.
+    """Yield the completions of the last word, each with its help.
 
     Nothing is yielded where the user has to name a file or something of their own.
     """

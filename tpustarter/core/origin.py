@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 from tpustarter.core import locations
@@ -19,7 +18,7 @@ SHORT = 8
 
 
 def find_origin(package: Path = locations.PACKAGE) -> str:
-    """Return where the program comes from, such as `checkout in ~/tpu, commit 1a2b3c4d`.
+    """Return the origin of this installation, such as `checkout in ~/tpu, commit 1a2b3c4d`.
 
     Source of the file: https://packaging.python.org/en/latest/specifications/direct-url/ (read
     2026-11).
@@ -41,7 +40,7 @@ def find_origin(package: Path = locations.PACKAGE) -> str:
 
 def _describe_direct_url(text: str) -> str:
     try:
-        fields = cast("dict[str, Any]", json.loads(text))
+        fields: dict[str, dict[str, str]] = json.loads(text)
         url = urlsplit(str(fields["url"]))
         commit = str(fields.get("vcs_info", {}).get("commit_id", ""))
     except (AttributeError, KeyError, TypeError, ValueError):
