@@ -153,6 +153,7 @@ def test_accepted_program_fits_and_slightly_larger_does_not(
 ) -> None:
     """The memory that is told is the one the compiler judges by, up to the last percent."""
     file = write(tmp_path, "def step(a, x):\n    return x - a.T @ (a @ x)")
+    monkeypatch.setenv("JAX_OPTIMIZATION_LEVEL", LESS_EFFORT)
     monkeypatch.setenv("JAX_ENABLE_X64", "1")
     (fits,), (too_big,) = (
         rehearse(
