@@ -45,7 +45,6 @@ from tpustarter.cloud.jobs.job_start import JobOrder
 from tpustarter.cloud.jobs.worker_calls import Route
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.setup.environment.worker_environment import PROFILE_NAMES, make_environment
-from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
 
 NAME_WIDTH = 7
@@ -205,7 +204,7 @@ def start_command(**typed: Any) -> None:  # with the options' types
     job = TpuJob(job_start.make_record(options.order, workers, route), workers, route)
     job_run.require_no_running_job(job)
     if options.again:
-        job_end.find_request(client, job)
+        job_end.keep_request(client, job)
     if options.give_back or options.again:
         question = f"This deletes the TPU as shown, with its disks. To start, type `{options.name}`"
         confirm(question, options.name, "--yes", yes=options.yes)
@@ -274,10 +273,7 @@ def _announce(
     if options.give_back:
         rows.append(("deletes", f"{options.name}, at the end"))
     if options.again:
-        times = phrases.format_count(options.again, "time")
-        rows.append(
-            ("again", f"deletes {options.name} and asks for it anew after a pre-emption, {times}")
-        )
+        rows.append(("again", job_text.describe_again(options.name, options.again)))
     last = ""
     is_error = not options.dry_run  # stdout is for the logs
     for name, text in rows:
