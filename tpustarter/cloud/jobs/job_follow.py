@@ -155,6 +155,8 @@ def _end(
     job_end.require_safe_results(record, states, fetched)
     plan = job_end.find_deletion_plan(client, record)
     commands = tuple(plan.commands(project)) if plan else ()
+    if job.is_stopped:
+        return
     yield GivingBack(commands, job_end.describe_spending(job, clock.now()))
     job.record = yield from job_end.give_back(client, record, plan, clock)
     yield GivenBack(job.record)
