@@ -1,4 +1,4 @@
-"""Ctrl-C at each moment of a job: what still runs is said, and no result is lost with its TPU."""
+"""Ctrl-C at each moment of a job, and full disks: no result is lost with its TPU."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ from tpustarter.cloud.api.clock import WallClock
 pytestmark = pytest.mark.skipif(
     shutil.which("tmux") is None, reason="Without systemd a job needs tmux."
 )
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("unshare") is None,
+    reason="Only root can mount a small file system for one process.",
+)
 INTERRUPTING = """#!/bin/sh
 exec 9<>{moments}
 flock 9
@@ -41,6 +45,8 @@ FIRST_SENT = 4
 FIRST_FOLLOWED = 8
 """The first call after the command runs on all workers."""
 COMMAND = "mkdir -p out; echo $TPUSTARTER_JOB >out/result; echo done"
+LARGE = "mkdir -p out; head -c 1000000 /dev/zero >out/result; seq 100000"
+RETURN = ("--give-back", "--yes", "--fetch", "out/*", "--fetch-to", "results")
 
 
 @dataclass
@@ -75,8 +81,17 @@ class Site:
         """Return the number of results on this machine."""
         return len([*self.folder.glob("results/w*/out/result")])
 
-    def run(self, *words: str, at: int = 0) -> subprocess.CompletedProcess[str]:
-        """Run `tpustarter tpu WORDS` to its end, with Ctrl-C at a moment."""
+    def run(
+        self, *words: str, at: int = 0, small: Path | None = None, is_full: bool = True
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `tpustarter tpu WORDS` to its end.
+
+        Args:
+            words: The command line.
+            at: The moment of Ctrl-C.
+            small: A folder that has 128 KiB for this command.
+            is_full: Fill that folder before.
+        """
         self.at = at
         self.moments.write_text("")
         gcloud = self.homes / "tools/gcloud"
@@ -84,6 +99,10 @@ class Site:
         gcloud.write_text(INTERRUPTING.format(moments=self.moments, at=at, gcloud=real))
         gcloud.chmod(0o755)
         command = [sys.executable, str(SUPPORT / "drive_tpu.py"), "tpu", *words]
+        if small:
+            fill = 'cat /dev/zero >"$1/fill" 2>/dev/null;' if is_full else ""
+            mount = f'mount -t tmpfs -o size=128k none "$1" && {{ {fill} shift; exec "$@"; }}'
+            command = ["unshare", "--mount", "sh", "-c", mount, "sh", str(small), *command]
         self.is_started.clear()
         self.process = subprocess.Popen(
             command,
@@ -95,7 +114,7 @@ class Site:
         )
         self.is_started.set()
         try:
-            out, err = self.process.communicate(timeout=HANG_S)
+            out, err = self.process.communicate(timeout=3 * HANG_S)
         finally:
             self.process.kill()
         return subprocess.CompletedProcess(command, self.process.returncode, out, err)
@@ -132,8 +151,7 @@ def site(tmp_path: Path, home: Path) -> Iterator[Site]:
 @pytest.mark.parametrize("at", range(1, MOMENTS + 1))
 def test_interrupted_job_says_what_still_runs(site: Site, at: int) -> None:
     """Nothing is deleted before its results are here; the job can be followed, or runs nowhere."""
-    words = ("job", "bert", "--give-back", "--yes", "--fetch", "out/*", "--fetch-to", "results")
-    done = site.run(*words, "--", COMMAND, at=at)
+    done = site.run("job", "bert", *RETURN, "--", COMMAND, at=at)
 
     seen = site.moments.read_text().split()
     assert at <= len(seen), done.stderr
@@ -152,3 +170,43 @@ def test_interrupted_job_says_what_still_runs(site: Site, at: int) -> None:
         return
     assert 0 == site.run("job", "logs", "-f", "bert").returncode
     assert (2, {}) == (site.results(), site.cloud.nodes)
+
+
+@needs_root
+def test_full_disk_keeps_tpu_with_results(site: Site) -> None:
+    """They are fetched when there is room, and the TPU is given back only then."""
+    (site.folder / "results").mkdir()
+    done = site.run("job", "bert", *RETURN, "--", LARGE, small=site.folder / "results")
+
+    assert 0 < done.returncode < 128, done.stderr
+    assert "No space left" in done.stderr
+    assert site.cloud.nodes
+    assert 0 == site.run("job", "logs", "-f", "bert").returncode
+    assert (2, {}) == (site.results(), site.cloud.nodes)
+
+
+@needs_root
+@pytest.mark.parametrize("is_full", [True, False])
+def test_full_state_folder_gives_nothing_back(site: Site, *, is_full: bool) -> None:
+    """Nothing starts that this machine cannot note; without room for logs the job goes on."""
+    state = Path(site.env["TPUSTARTER_HOME"])
+    state.mkdir(exist_ok=True)
+    done = site.run("job", "bert", *RETURN, "--", LARGE, small=state, is_full=is_full)
+
+    assert 0 < done.returncode < 128, done.stderr
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert site.cloud.nodes
+    assert is_full == (not [*site.homes.glob("w*/tpustarter-jobs/*/code")])
+
+
+@needs_root
+def test_full_state_folder_creates_nothing(site: Site) -> None:
+    """A TPU that the ledger lacks could be billed unseen."""
+    state = Path(site.env["TPUSTARTER_HOME"])
+    state.mkdir(exist_ok=True)
+    done = site.run("create", "new", "--type", "v6e-8", "--yes", "--no-wait", small=state)
+
+    assert 0 < done.returncode < 128, done.stderr
+    assert "No space left" in done.stderr
+    assert [] == site.cloud.called("CreateQueuedResource")
