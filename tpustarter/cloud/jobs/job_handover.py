@@ -117,9 +117,9 @@ def _dump(*documents: Mapping[str, object]) -> str:
     class Dumper(yaml.SafeDumper):
         """Writes texts of several lines as blocks."""
 
-    def represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    def represent(_: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
         style = "|" if "\n" in text else None
-        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+        return yaml.ScalarNode("tag:yaml.org,2002:str", text, style=style)
 
     Dumper.add_representer(str, represent)
     return yaml.dump_all(documents, Dumper=Dumper, sort_keys=False, width=math.inf)

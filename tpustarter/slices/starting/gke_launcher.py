@@ -20,6 +20,7 @@ import io
 import math
 import re
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def make_job_set(request: StartRequest) -> dict[str, object]:
 
 def build_job_set(
     name: str,
-    container: dict[str, object],
+    container: Mapping[str, object],
     nodes: SliceNodes,
     *,
     restarts: int,
@@ -120,7 +121,7 @@ def build_job_set(
     }
     if nodes.is_spot:
         selector["cloud.google.com/gke-spot"] = "true"
-    container = {
+    container_in_pod = {
         **container,
         "resources": {"limits": {"google.com/tpu": nodes.chips}},
         "volumeMounts": [{"name": "sent", "mountPath": PLACE, "readOnly": True}],
@@ -128,7 +129,7 @@ def build_job_set(
     pod = {
         "restartPolicy": "Never",
         "nodeSelector": selector,
-        "containers": [container],
+        "containers": [container_in_pod],
         "volumes": [{"name": "sent", "configMap": {"name": name}}],
     }
     job = {
