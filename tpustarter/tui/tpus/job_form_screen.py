@@ -36,8 +36,13 @@ from tpustarter.tui.tpus.run_form_screen import WorkerCommandInput
 AS_IT_IS = "as it is"
 """The choice to run the command without a set-up."""
 KEEP, GIVE_BACK = "keep it", "give it back"
-NOT_AGAIN = "end"
-AGAIN = {NOT_AGAIN: 0, "start anew once": 1, "start anew 3 times": 3, "start anew 10 times": 10}
+NOT_AGAIN = "ends the job"
+AGAIN = {
+    NOT_AGAIN: 0,
+    "starts it anew once": 1,
+    "starts it anew 3 times": 3,
+    "starts it anew 10 times": 10,
+}
 """The choices for a pre-emption, each with the largest number of new starts."""
 LABEL = 12
 ENTER = Binding(
