@@ -20,7 +20,12 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerEnded, WorkerJob, WorkerLines
+from tpustarter.cloud.jobs.remote_command import (
+    RemoteCommand,
+    WorkerCommand,
+    WorkerEnded,
+    WorkerLines,
+)
 
 PROJECT = Project("my-project", "--project")
 NODE = TpuNode(
@@ -163,11 +168,11 @@ def test_real_ssh_times_out_by_itself(tmp_path: Path) -> None:
     command = worker_connection.ssh_command(Worker(node, 0, "w0"), "true", user="nobody-here")
 
     events = list(
-        RemoteCommand([WorkerJob("w0", (ssh, *command[1:]))], tmp_path, timeout_s=60).events()
+        RemoteCommand([WorkerCommand("w0", (ssh, *command[1:]))], tmp_path, timeout_s=60).events()
     )
 
     (ended,) = [one for one in events if isinstance(one, WorkerEnded)]
-    assert (255, False) == (ended.code, ended.reached)
+    assert (255, False) == (ended.code, ended.was_reachable)
     assert [one for one in events if isinstance(one, WorkerLines) and one.stream == "stderr"]
 
 

@@ -46,7 +46,7 @@ JAX_CHECKS = {
 }
 REHEARSED = JAX_CHECKS - {"jax.matmul_rate"}
 """That one takes longer than all others, and `test_speed_loops.py` compiles all of its programs."""
-ELSEWHERE = {f"jax.{name}" for name in LOOPS}
+COMPILED_BY_SPEED_LOOPS = {f"jax.{name}" for name in LOOPS}
 """`test_speed_loops.py` compiles all programs of these, for every generation."""
 OTHER_TPUS = [*(tpu for tpu in GENERATIONS if tpu != "v5e-8"), "v6e-256"]
 
@@ -119,7 +119,7 @@ def test_every_check_compiles_for_other_tpus(
 ) -> None:
     """Each program is accepted for every other generation, and for a slice of many hosts."""
     monkeypatch.setenv("JAX_OPTIMIZATION_LEVEL", LESS_EFFORT)
-    asked = REHEARSED - ELSEWHERE if tpu in GENERATIONS else REHEARSED
+    asked = REHEARSED - COMPILED_BY_SPEED_LOOPS if tpu in GENERATIONS else REHEARSED
     run = rehearse(libtpu, ids=tuple(sorted(asked)), tpus=(tpu,), jobs=1)
 
     assert {one["status"] for one in run.results} == {"compiles"}
@@ -231,7 +231,7 @@ def test_the_python_api_keeps_shardings(libtpu: str) -> None:
     x = jax.ShapeDtypeStruct((64, 128), jnp.float32, sharding=over)
     answer = tpustarter.rehearse(over_all, x, tpu="v5e-8", compiler=libtpu)
 
-    assert answer.compiles
+    assert answer.compiled
     assert ["all-reduce"] == [one["op"] for one in answer.collectives]
     assert answer.memory is not None
     assert 4096 == answer.memory["arguments"]

@@ -8,8 +8,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.learning.test_exercises import KINDS
-from tests.support.made_lessons import make_session
-from tests.support.shipped import DEFAULT, exercise_is_judged, shipped_exercises
+from tests.support.made_lessons import laptop, make_session
+from tests.support.shipped import (
+    DEFAULT,
+    exercise_is_judged,
+    fast_compiler,
+    shipped_exercises,
+)
 from tpustarter.learning.content.exercises import Exercise
 from tpustarter.learning.run.lesson_process import LessonSession
 
@@ -32,10 +37,11 @@ def test_exercise_fails_as_shipped_and_passes_when_solved(
     one: Exercise, warm: dict[str | None, LessonSession]
 ) -> None:
     """By an assertion that says what is missing, not by an accident."""
+    machine = laptop(fast_compiler())
     if one.lesson.code_names:  # its files lie in a folder that is gone with each test
-        with contextlib.closing(make_session(one.lesson)) as session:
+        with contextlib.closing(make_session(one.lesson, machine=machine)) as session:
             exercise_is_judged(one, session)
         return
     framework = one.lesson.framework
-    session = warm[framework] = warm.get(framework) or make_session(one.lesson)
+    session = warm[framework] = warm.get(framework) or make_session(one.lesson, machine=machine)
     exercise_is_judged(one, session)

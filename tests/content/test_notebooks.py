@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.learning.test_notebook import LESSONS, notebook_is_whole
+from tests.support.shipped import fast_compiler
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content.blocks import list_blocks
 
@@ -39,7 +40,7 @@ def test_notebooks_run_in_real_kernel_with_lesson_output(tmp_path: Path) -> None
     for lesson, file in zip(lessons, files, strict=True):
         command = [sys.executable, "-m", "tpustarter", "learn", lesson.id, "--notebook", str(file)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    env = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    env = {**os.environ, **fast_compiler(), "JAX_PLATFORMS": "cpu"}
     run = [sys.executable, "-c", EXECUTE, *map(str, files)]
     subprocess.run(run, check=True, env=env, cwd=tmp_path)  # where files of a lesson are written
     for lesson, file in zip(lessons, files, strict=True):

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import pytest
 
+from tests.support.shipped import fast_compiler
 from tpustarter.core import locations
 from tpustarter.machine import generations
 
@@ -34,6 +35,10 @@ def project() -> Iterator[Any]:
             ("sampling", "decode"),
         )
     }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in fast_compiler().items():
+            patch.setenv(name, value)
+        jax.devices()  # which reads the flags
     yield SimpleNamespace(jax=jax, jnp=jax.numpy, **modules, **compiled)
     sys.path.remove(str(FOLDER))
     for name in NAMES:

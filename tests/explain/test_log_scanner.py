@@ -64,9 +64,9 @@ def test_quote_matches_any_quote_character() -> None:
 def test_message_across_chunks_is_found_once(at: int) -> None:
     """A log is searched in pieces; no message is lost or told twice where two of them meet."""
     log = b"x" * 79 + b"\n"
-    before = log * (log_reader.TOGETHER // len(log))
+    before = log * (log_reader.PIECE_BYTES // len(log))
     data = before[:at] + b"\n" + TEXT.replace("process", "\nprocess").encode() + b"\n" + before
-    result = FailureScanner([HELD]).start_pass()
+    result = FailureScanner([HELD]).start_scan()
     for start in range(0, len(data), 4096):
         result.feed(data[start : start + 4096])
     signs = result.finish().seen["held"].signs["shows"]

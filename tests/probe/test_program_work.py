@@ -315,7 +315,7 @@ def test_converted_mask_has_its_new_type(name: str) -> None:
 
 def test_long_iota_takes_no_memory() -> None:
     """A range of a billion numbers is neither made nor known."""
-    fact = constant_masks.derive("iota", {"dimension": 0}, [], [], [2**30])
+    fact = constant_masks.derive_fact("iota", {"dimension": 0}, [], [], [2**30])
 
     assert constant_masks.NOTHING == fact
 

@@ -32,6 +32,7 @@ COMMANDS = {
     "setup": "setup",
     "tpu": "tpu.command",
     "trc": "tpu.trc",
+    "watch": "watch",
 }
 """Module of each command, which contains a function with the command's name. It is imported when
 the command is used, because importing all of them takes longer than most commands run."""

@@ -16,7 +16,7 @@ from tpustarter.explain.program_mistakes import FoundMistake
 from tpustarter.machine import frameworks, pip_command
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpainted, wrap
+from tpustarter.text.terminal import Paint, cut_text, escape_text, paint_nothing, wrap
 
 SCHEMA = "tpustarter.explain/1"
 """Name of the document, whose schema is `schema.json`."""
@@ -171,12 +171,12 @@ class ExplanationPart:
         return self.kind in (PartKind.COMMAND, PartKind.LESSON, PartKind.SOURCE)
 
 
-def render_explanation(one: Explanation, paint: Paint = leave_unpainted) -> str:
+def render_explanation(one: Explanation, paint: Paint = paint_nothing) -> str:
     """Return the explanation as text: the first cause in detail, the others on a line each."""
     return "\n".join(format_parts(explanation_parts(one), paint))
 
 
-def format_parts(parts: Iterable[ExplanationPart], paint: Paint = leave_unpainted) -> list[str]:
+def format_parts(parts: Iterable[ExplanationPart], paint: Paint = paint_nothing) -> list[str]:
     """Return the terminal lines for some parts."""
     return [line for part in parts for line in _lines(part, paint)]
 

@@ -10,7 +10,7 @@ from typing import IO
 
 CHUNK = 1 << 20
 """Bytes read at a time."""
-TOGETHER = 1 << 18
+PIECE_BYTES = 1 << 18
 """Bytes collected before they are searched."""
 AHEAD = 4_000
 """Bytes passed along after a piece's last line, for messages that span several lines."""
@@ -57,7 +57,7 @@ class LogLines:
     def feed(self, chunk: bytes) -> LogPiece | None:
         """Add the log's next bytes, and return whole lines once there are enough."""
         data = self._rest = self._rest + self._plain(chunk)
-        if len(data) < TOGETHER:
+        if len(data) < PIECE_BYTES:
             return None
         # The parts of a longer line are searched separately.
         own = data.rfind(b"\n", 0, len(data) - AHEAD) + 1 or len(data) - AHEAD

@@ -86,7 +86,7 @@ class LogScan:
 
 
 @dataclass(frozen=True)
-class _Searched:
+class _FailurePattern:
     failure: KnownFailure
     part: Part
     pattern: str
@@ -105,7 +105,7 @@ class _Lines:
 
 
 @dataclass(frozen=True)
-class _Raw:
+class _UnredactedSign:
     """A sign before redaction."""
 
     line: int
@@ -127,20 +127,20 @@ class FailureScanner:
                 this process's environment, e-mail addresses, projects, and the home folder's name.
         """
         self._clean = clean or Redactor(os.environ).redact_text
-        self._searched = [
-            _Searched(one, part, generalise_pattern(pattern))
+        self._patterns = [
+            _FailurePattern(one, part, generalise_pattern(pattern))
             for one in failures
             for part in ("shows", "suggests", "unless", "needs")
             for pattern in getattr(one, part)
         ]
 
-    def start_pass(self) -> LogSearch:
+    def start_scan(self) -> IncrementalLogScanner:
         """Start scanning one log; its chunks are passed to the returned search."""
-        return LogSearch(self._searched, self._clean)
+        return IncrementalLogScanner(self._patterns, self._clean)
 
     def scan(self, stream: IO[bytes]) -> LogScan:
         """Search a whole log; raise OSError if it cannot be read."""
-        one = self.start_pass()
+        one = self.start_scan()
         for chunk in log_reader.read_chunks(stream):
             one.feed(chunk)
         return one.finish()
@@ -178,15 +178,15 @@ def _together(patterns: tuple[str, ...]) -> tuple[Pattern, tuple[Pattern, ...]]:
     )
 
 
-class _Search:
-    """A search for the first match of many patterns, and the longest one at that position."""
+class _EarliestMatch:
+    """The earliest match of many patterns from a position on, and the longest one there."""
 
     def __init__(self, groups: Sequence[Pattern], data: bytes) -> None:
         self._data = data
         self._next: dict[Pattern, tuple[int, int] | None] = dict.fromkeys(groups, (-1, -1))
         """Each group's latest match; None if the rest has none."""
 
-    def first(self, position: int) -> tuple[int, int] | None:
+    def find_from(self, position: int) -> tuple[int, int] | None:
         for group, found in self._next.items():
             if found and found[0] < position:
                 match = group.search(self._data, position)
@@ -195,19 +195,19 @@ class _Search:
         return min(spans, key=lambda span: (span[0], -span[1]), default=None)
 
 
-class LogSearch:
+class IncrementalLogScanner:
     """A search of one log that is still being received."""
 
-    def __init__(self, searched: Sequence[_Searched], clean: Clean) -> None:
-        self._searched = searched
+    def __init__(self, patterns: Sequence[_FailurePattern], clean: Clean) -> None:
+        self._patterns = patterns
         self._clean = clean
-        self._open = list(range(len(searched)))
+        self._open = list(range(len(patterns)))
         """Indices of the patterns still searched for."""
         self._wasted = 0
         """Lines examined without a match since the patterns were compiled."""
         self._last_line, self._in_line = 0, 0
         """The line examined last, and how often."""
-        self._found: dict[int, list[_Raw]] = {}
+        self._found: dict[int, list[_UnredactedSign]] = {}
         self._reader = log_reader.LogLines()
         self._lines = 0
         self._before = b""
@@ -216,7 +216,7 @@ class LogSearch:
         self._compile()
 
     def _compile(self) -> None:
-        patterns = tuple(self._searched[number].pattern for number in self._open)
+        patterns = tuple(self._patterns[number].pattern for number in self._open)
         self._which, self._groups = _together(patterns)
         self._wasted = 0
 
@@ -235,8 +235,8 @@ class LogSearch:
         data = piece.data
         counted, line = 0, piece.first_line
         position = 0
-        search = _Search(self._groups, data)
-        while found := search.first(position):
+        search = _EarliestMatch(self._groups, data)
+        while found := search.find_from(position):
             begin, end = found
             start = data.rfind(b"\n", 0, begin) + 1
             if begin >= piece.own:
@@ -257,7 +257,7 @@ class LogSearch:
             if self._wasted >= WASTED:
                 self._open = [one for one in self._open if not self._is_often(one)]
                 self._compile()
-                search = _Search(self._groups, data)
+                search = _EarliestMatch(self._groups, data)
         own = data[: piece.own]
         self._lines = piece.first_line + piece.lines - own.endswith(b"\n")
         self._before = b"" if own.endswith(b"\n") else (self._before + own)[-WINDOW:]
@@ -273,7 +273,7 @@ class LogSearch:
         every = range(len(self._open)) if length > LONG else self._which.Match(window)
         for place in every:
             number = self._open[place]
-            one = self._searched[number]
+            one = self._patterns[number]
             if self._is_often(number):
                 continue
             match = _compiled(one.pattern).search(window)
@@ -286,7 +286,7 @@ class LogSearch:
             lines, first = self._lines_of(data, start, last)
             for number, match in matches.items():
                 values = {key: _text(value) for key, value in match.groupdict().items() if value}
-                raw = _Raw(line, lines, start + match.start() - first, values)
+                raw = _UnredactedSign(line, lines, start + match.start() - first, values)
                 self._found.setdefault(number, []).append(raw)
         return length
 
@@ -312,7 +312,7 @@ class LogSearch:
         seen: dict[str, FoundFailure] = {}
         clean = functools.cache(self._clean)  # one line may show many failures
         for number, found in sorted(self._found.items()):
-            one = self._searched[number]
+            one = self._patterns[number]
             signs = [
                 FailureSign(
                     one.pattern,
@@ -346,7 +346,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _quote(raw: _Raw, pattern: Pattern, clean: Clean) -> str:
+def _quote(raw: _UnredactedSign, pattern: Pattern, clean: Clean) -> str:
     text = clean(raw.lines.text).replace("\0", "")
     match = pattern.search(text)
     start, end = match.span() if match else (min(raw.start, len(text)),) * 2

@@ -60,7 +60,9 @@ def near_matches(typed: str, names: Iterable[str]) -> list[str]:
     """
     from difflib import SequenceMatcher
 
-    word = typed.casefold()
+    word, names = typed.casefold(), list(names)
+    if len(word) > 2 * max(map(len, names), default=0):  # a pasted page, which would take seconds
+        return []
     swapped = {word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(len(word) - 1)}
     matcher = SequenceMatcher(b=word, autojunk=False)
 

@@ -20,7 +20,7 @@ from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api.api_client import EVERY_ZONE, UNANSWERED, OperationState
 from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.compute_resources import (
-    ComputeParts,
+    ComputeResources,
     Group,
     Instance,
     Policy,
@@ -106,8 +106,8 @@ class ComputeClient:
         self, zone: str = EVERY_ZONE
     ) -> tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]:
         """Return the requests and nodes in a zone, or in all zones for `-`."""
-        parts, unreachable = self._all_parts()
-        requests, nodes = parts.list_tpus(self.project, self._clock.now())
+        resources, unreachable = self._all_resources()
+        requests, nodes = resources.list_tpus(self.project, self._clock.now())
         is_all = zone == EVERY_ZONE
         return (
             ResourceList(tuple(row for row in requests if is_all or row.zone == zone), unreachable),
@@ -138,7 +138,7 @@ class ComputeClient:
         A slice's policy and template are created first, and deleted again if Google refuses the
         group.
         """
-        compute_requests.require_possible(request)
+        compute_requests.require_supported(request)
         place = f"zones/{request.zone}"
         doing = f"create `{request.name}`"
         if request.type.hosts == 1:
@@ -201,11 +201,11 @@ class ComputeClient:
 
     def _named(self, zone: str, name: str) -> tuple[Sequence[QueuedResource], Sequence[TpuNode]]:
         """Return the request and nodes with this name in a zone, from an instance or a group."""
-        parts = ComputeParts()
+        resources = ComputeResources()
         instance = self._one(f"zones/{zone}/instances/{name}", Instance)
         if instance is not None and instance.is_tpu and not instance.group:
-            parts.instances.append(instance)
-            return parts.list_tpus(self.project, self._clock.now())
+            resources.instances.append(instance)
+            return resources.list_tpus(self.project, self._clock.now())
         group = self._one(f"zones/{zone}/instanceGroupManagers/{name}", Group)
         region = f"regions/{compute_requests.find_region(zone)}"
         template_path = f"global/instanceTemplates/{name}"
@@ -214,40 +214,40 @@ class ComputeClient:
             template_path = "/".join(words[-3:] if words[-3] == "global" else words[-4:])
         template = self._one(template_path, Template)
         policy = self._one(f"{region}/resourcePolicies/{name}", Policy)
-        parts.templates += [template] if template else []
-        parts.policies += [policy] if policy else []
+        resources.templates += [template] if template else []
+        resources.policies += [policy] if policy else []
         if group is not None:
-            parts.groups.append(group)
+            resources.groups.append(group)
             mine = self._list("instances", Instance)[0]
-            parts.instances += [
+            resources.instances += [
                 row for row in mine if (last_part(row.zone), row.group) == (zone, name)
             ]
             if error := self._group_error(zone, name):
-                parts.group_errors[zone, name] = error
-        return parts.list_tpus(self.project, self._clock.now())
+                resources.group_errors[zone, name] = error
+        return resources.list_tpus(self.project, self._clock.now())
 
     def _group_error(self, zone: str, name: str) -> str:
         """Return a group's last error, or "" if it has none."""
         path = self._path(f"zones/{zone}/instanceGroupManagers/{name}/listErrors")
-        answer = _in_words(
+        answer = _convert_unanswered_errors(
             f"list the errors of `{name}`",
             lambda: self._google.get(COMPUTE, path, _GroupErrors, maxResults=1),
         )
         return next((f"{row.error.code}: {row.error.message}" for row in answer.items), "")
 
-    def _all_parts(self) -> tuple[ComputeParts, tuple[str, ...]]:
+    def _all_resources(self) -> tuple[ComputeResources, tuple[str, ...]]:
         """Return every resource in the project that may belong to a TPU, fetched concurrently."""
         with ThreadPoolExecutor(len(_KINDS)) as threads:
             instances = threads.submit(self._list, "instances", Instance)
             groups = threads.submit(self._list, "instanceGroupManagers", Group)
             templates = threads.submit(self._list, "instanceTemplates", Template)
             policies = threads.submit(self._list, "resourcePolicies", Policy)
-        parts = ComputeParts(
+        resources = ComputeResources(
             instances.result()[0], groups.result()[0], templates.result()[0], policies.result()[0]
         )
         asked = (instances, groups, templates, policies)
         silent = (zone for future in asked for zone in future.result()[1])
-        return parts, tuple(dict.fromkeys(silent))
+        return resources, tuple(dict.fromkeys(silent))
 
     def _list(self, kind: str, of: type[_Part]) -> tuple[list[_Part], tuple[str, ...]]:
         """Return all resources of a kind in all locations, and the locations that did not reply."""
@@ -257,7 +257,7 @@ class ComputeClient:
         for _ in range(rest_client.MOST_PAGES):
             query = {**PAGES, **({"pageToken": token} if token else {})}
             path = self._path(f"aggregated/{kind}")
-            page = _in_words(
+            page = _convert_unanswered_errors(
                 f"list the {kind} of Compute Engine",
                 lambda path=path, query=query: self._google.get(COMPUTE, path, _Page, **query),
             )
@@ -285,7 +285,7 @@ class ComputeClient:
         body: dict[str, object] | None = None,
     ) -> str:
         """Send a change once, and return its operation's name, prefixed with its location."""
-        row = _in_words(
+        row = _convert_unanswered_errors(
             doing, lambda: self._google.send(method, COMPUTE, self._path(path), _Operation, body)
         )
         if row.status == "DONE" and (problem := _problem_of(row, doing)):
@@ -336,7 +336,7 @@ def _converted(value: object, kind: type[_Answer]) -> _Answer:
         raise _problem_of_answer(UnansweredError("garbled", str(error)), "list the TPUs") from error
 
 
-def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
+def _convert_unanswered_errors(doing: str, ask: Callable[[], _Answer]) -> _Answer:
     """Call `ask` and return its result, converting UnansweredError to CloudProblem."""
     try:
         return ask()

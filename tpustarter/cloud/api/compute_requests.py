@@ -77,7 +77,7 @@ def find_topology(request: TpuRequest) -> str:
         raise Problem(str(error.args[0]), code=ExitCode.USAGE) from error
 
 
-def require_possible(request: TpuRequest) -> None:
+def require_supported(request: TpuRequest) -> None:
     """Raise Problem if Compute Engine cannot carry out a request."""
     machine = find_machine_type(request)
     if request.type.hosts > 1:
@@ -114,7 +114,7 @@ def list_labels(request: TpuRequest) -> dict[str, str]:
     return {**request.labels, **MADE_BY}
 
 
-def find_wait_s(request: TpuRequest) -> int:
+def choose_wait_s(request: TpuRequest) -> int:
     """Return how many seconds a flex-start instance waits for capacity."""
     return min(max(request.valid_until_s or WAIT_LONGEST_S, WAIT_SHORTEST_S), WAIT_LONGEST_S)
 
@@ -126,7 +126,7 @@ def make_instance(request: TpuRequest, project: str) -> Body:
     body |= {"name": request.name}
     body["machineType"] = f"{place}/machineTypes/{find_machine_type(request)}"
     if request.tier == "flex-start":
-        body["params"] = {"requestValidForDuration": {"seconds": str(find_wait_s(request))}}
+        body["params"] = {"requestValidForDuration": {"seconds": str(choose_wait_s(request))}}
     return body
 
 

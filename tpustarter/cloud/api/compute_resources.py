@@ -171,7 +171,7 @@ class Policy(msgspec.Struct, rename="camel"):
 
 
 @dataclass
-class ComputeParts:
+class ComputeResources:
     """A project's Compute Engine resources, some of which together make up a TPU."""
 
     instances: list[Instance] = field(default_factory=list[Instance])

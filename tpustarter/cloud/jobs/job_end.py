@@ -29,9 +29,9 @@ REACHED_S = 600.0
 REACHED_PAUSE_S = 5.0
 KILLED_CODES = (None, 137, 143)
 """Exit codes that a machine's shutdown can cause: none, or those of SIGKILL and SIGTERM."""
-LOOKS = 4
+PREEMPTION_QUERIES = 4
 """Number of queries to Google for a pre-emption after such an exit code."""
-LOOK_PAUSE_S = 10.0
+QUERY_PAUSE_S = 10.0
 
 
 def require_safe_results(record: JobRecord, states: Sequence[WorkerJobState], fetched: int) -> None:
@@ -134,11 +134,11 @@ def is_pre_empted(
         return True
     if all(one.code == 0 or one.is_stopped for one in states):
         return False
-    looks = LOOKS if any(one.code in KILLED_CODES for one in states) else 1
-    for number in range(looks):
+    queries = PREEMPTION_QUERIES if any(one.code in KILLED_CODES for one in states) else 1
+    for number in range(queries):
         if number:
-            clock.sleep(LOOK_PAUSE_S)
-        if any(job_run.find_loss(client, worker) for worker in job.workers):
+            clock.sleep(QUERY_PAUSE_S)
+        if any(job_run.explain_lost_worker(client, worker) for worker in job.workers):
             return True
     return False
 
@@ -160,7 +160,7 @@ def wait_until_reached(job: TpuJob, clock: Clock) -> None:
         clock.sleep(REACHED_PAUSE_S)
 
 
-def move_to(job: TpuJob, new: Sequence[Worker]) -> None:
+def move_job(job: TpuJob, new: Sequence[Worker]) -> None:
     """Move a job and its archive to a new TPU under a new id, and save the record."""
     began, before = datetime.now(timezone.utc), job.record
     node = new[0].node

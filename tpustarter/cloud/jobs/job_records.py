@@ -27,7 +27,7 @@ from tpustarter.running.line_splitter import LineSplitter
 
 STATE = "jobs"
 LOCK_WAIT_S = 10.0
-KEPT = 100
+MOST_JOBS = 100
 """Number of newest jobs that are kept with their logs; unfinished ones are kept in any case."""
 OLDEST_DAYS = 365
 """Days after which a job counts as over even if it was never followed to its end."""
@@ -170,7 +170,7 @@ def _change(change: Callable[[list[object]], Sequence[object]]) -> None:
     with locations.hold_lock(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True):
         rows = change(_rows())
         jobs = sorted(filter(None, map(_read, rows)), key=lambda one: one.start_time)
-        dropped = {one.id for one in jobs[:-KEPT] if _is_over(one)}
+        dropped = {one.id for one in jobs[:-MOST_JOBS] if _is_over(one)}
         rows = [row for row in rows if as_object(row).get("id") not in dropped]
         state.save_state(STATE, {"jobs": rows})
         _remove_folders(dropped, {str(as_object(row).get("id")) for row in rows})

@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 from tpustarter.cloud.api import workers
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.jobs import job_files, job_text, remote_command_text
 from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_start import JobOrder
@@ -23,7 +23,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import Problem
 from tpustarter.setup.environment.worker_environment import PROFILE_NAMES, make_environment
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.confirm_name import ConfirmName
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.safe_text import clean_text
@@ -83,7 +83,7 @@ that may be sent, another way to connect, and a new start after a pre-emption.
         Binding("shift+tab,up", "move(-1)", show=False),
     ]
 
-    def __init__(self, tpu: Tpu, project: Project) -> None:
+    def __init__(self, tpu: ListedTpu, project: Project) -> None:
         super().__init__(f"Start a job on {escape_text(tpu.name)}: nothing is sent yet")
         self._tpu, self._project = tpu, project
         self._files: JobFiles | Problem | None = None
@@ -136,7 +136,7 @@ that may be sent, another way to connect, and a new start after a pre-emption.
         )
 
     @on(Input.Changed)
-    @on(ChosenField.Turned)
+    @on(ChosenField.ValueChosen)
     def _show(self) -> None:
         folder = self._typed("folder")
         if folder != self._folder:
@@ -151,7 +151,7 @@ that may be sent, another way to connect, and a new start after a pre-emption.
     def _say(self, text: str) -> None:
         self.query_one("#headline", Static).update(Content(text))
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-files")
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOAD}-files")
     def _look(self, folder: str) -> None:
         try:
             found = job_files.find_job_files(locations.expand_path(folder or "."))

@@ -93,7 +93,7 @@ def play_job(subject: JobSubject, client: OfferingClient, clock: Clock) -> Itera
         code = yield from _record(following, board)
         if code is not None:
             return
-        yield from job_follow.ask_again(client, subject.project, job, clock)
+        yield from job_follow.recreate_tpu(client, subject.project, job, clock)
         board = JobBoard(job.record.workers)
         yield JobOpened(job, board)
         yield from _start(job, board)
