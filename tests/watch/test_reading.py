@@ -163,7 +163,7 @@ def test_closed_port_has_reason(
     tmp_path: Path, options: dict[str, object], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By what else the machine shows."""
-    monkeypatch.setattr(host, "sees_every_process", lambda _: True)
+    monkeypatch.setattr(host, "can_read_every_process", lambda _: True)
     generation = options.pop("generation", None)
     machine = lay_out(tmp_path, generation, **options)  # type: ignore[arg-type]
     missing = read_tpu(machine, [1], {}).missing
@@ -176,7 +176,7 @@ def test_closed_port_has_reason(
 
 def test_hidden_processes_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rather than to say that no program runs."""
-    monkeypatch.setattr(host, "sees_every_process", lambda _: False)
+    monkeypatch.setattr(host, "can_read_every_process", lambda _: False)
     missing = read_tpu(lay_out(tmp_path, "v5e"), [1], {}).missing
 
     assert missing is not None
