@@ -146,6 +146,7 @@ def test_tpu_commands_load_google_only_for_requests() -> None:
 
 WITHOUT_CLOUD = {
     "check": "host.space",
+    "completion": "bash",
     "explain": "train.log",
     "learn": "--search mesh",
     "plan": "config.json",
@@ -473,6 +474,15 @@ def test_listing_checks_loads_no_heavy_module() -> None:
     loaded = loaded_by(CHECK_RUN.replace("'host.space', '--json'", "'--list'"))
 
     assert loaded & {"yaml", "textual", "numpy", "jax", "zipfile"} <= {"zipfile"}
+
+
+@pytest.mark.parametrize("words", ["'--version'", "'completion', '--', 'check', 'host.sp'"])
+def test_quick_answers_load_no_click(words: str) -> None:
+    """A script asks for the version often, and a shell for words at each press of the tab key."""
+    loaded = loaded_by(CHECK_RUN.replace("'check', 'host.space', '--json'", words))
+
+    assert {"tpustarter.core.origin", "tpustarter.core.completion"} & loaded
+    assert loaded & {"click", "msgspec", "yaml", "tpustarter.cli", "importlib.metadata"} == set()
 
 
 def test_a_command_loads_no_other() -> None:

@@ -52,6 +52,10 @@ class _Tpus(http.server.BaseHTTPRequestHandler):
                 {"key": "hostname", "value": "t1v-n-0-w-1"},
             ]
             answer = {"guestAttributes": [{"queryValue": {"items": items}}]}
+        elif self.command == "PATCH" or "/operations/" in self.path:  # it adds its key
+            place = "projects/my-project/locations/us-central1-b"
+            made = {"name": f"{place}/nodes/bert"}
+            answer = {"name": f"{place}/operations/o", "done": True, "response": made}
         elif "/nodes/" in self.path:
             hosts = [{"ipAddress": f"10.0.0.{i}"} for i in (1, 2)]
             answer = {"id": "1", "state": "READY", "apiVersion": "V2", "networkEndpoints": hosts}
@@ -62,7 +66,7 @@ class _Tpus(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    do_GET = do_POST = _answer  # noqa: N815  the base class's names
+    do_GET = do_POST = do_PATCH = _answer  # noqa: N815  the base class's names
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Say nothing."""

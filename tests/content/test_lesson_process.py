@@ -514,6 +514,7 @@ def test_no_process_survives_program(number: int, tmp_path: Path) -> None:
     """Whatever ends the program that runs a block, the block's processes end with it."""
     make_lesson(tmp_path, fence("print('up')\nimport time\ntime.sleep(600)  # hangs"))
     program = (
+        "import signal\nsignal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it\n"
         "from pathlib import Path\nfrom tpustarter.core import content\n"
         "from tests.support.made_lessons import make_session\n"
         "from tpustarter.learning.content.blocks import list_blocks\n"

@@ -26,6 +26,7 @@ COMMANDS = {
     "usage": ("check --nope", 2),
     "no-command": ("nope", 2),
     "version": ("--version", 0),
+    "completion": ("completion -- check --level q", 0),
     "help": ("--help", 0),
     "help-of-check": ("check --help", 0),
     "learn": ("learn", 0),

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 import yaml
+from jax import export
 from jax.custom_derivatives import linear_call
 from jax.experimental import pallas as pl
 from jax.experimental.custom_partitioning import custom_partitioning
@@ -97,7 +98,7 @@ def called(x: Any, how: str) -> Any:
         return jax.lax.composite(squared, "a.square")(x)
     if how == "exported":
         shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
-        return jax.export.export(jax.jit(squared), platforms=["tpu"])(shape).call(x)
+        return export.export(jax.jit(squared), platforms=["tpu"])(shape).call(x)
     if how == "linear_call":
         return linear_call(lambda _, y: squared(y), lambda _, y: y, (), x)
     return custom_partitioning(squared)(x)

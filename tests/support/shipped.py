@@ -76,8 +76,8 @@ def fast_compiler(level: int = 0) -> dict[str, str]:
 def compiler_for(lesson: Lesson) -> dict[str, str]:
     """Return the variables for the blocks of a lesson.
 
-    There are none for the compiler's own figures, which differ by a few thousandths. Its figures of
-    memory are the same.
+    There are none for the compiler's figures of work, which differ by a few thousandths. What it
+    says of memory is the same.
     """
     if lesson.framework != "jax" or "cost_analysis" in lesson.text:
         return {}

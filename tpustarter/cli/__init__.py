@@ -22,6 +22,7 @@ from tpustarter.version import __version__
 
 COMMANDS = {
     "check": "check.command",
+    "completion": "completion.command",
     "explain": "explain",
     "learn": "learn.command",
     "plan": "plan",

@@ -24,6 +24,8 @@ OTHERS = 5
 """Most failures listed in a group."""
 SOURCES = 2
 """Most sources shown."""
+_OVERLAP = 60
+"""Characters at the beginning of a quote by which another quote of the same line repeats it."""
 VERBOSE = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
 """Settings that make libtpu log more."""
 
@@ -288,13 +290,25 @@ def _place(line: int | None) -> str:
 
 
 def _telling(match: FailureMatch) -> list[FailureSign]:
-    """Return the signs worth quoting: at most three, none quoting part of another's quote."""
+    """Return the signs worth quoting: at most three, none quoting part of another's quote.
+
+    Of two quotes of a long line that overlap, the first is kept.
+    """
     signs = list({sign.quote: sign for sign in reversed(match.signs)}.values())[::-1]
 
     def is_in(sign: FailureSign, other: FailureSign) -> bool:
         return other is not sign and other.line == sign.line and sign.quote in other.quote
 
-    return [sign for sign in signs if not any(is_in(sign, other) for other in signs)][:3]
+    def overlaps(sign: FailureSign, other: FailureSign) -> bool:
+        first, second = sign.quote, other.quote
+        is_shared = first[:_OVERLAP] in second or second[:_OVERLAP] in first
+        return other.line == sign.line and is_shared
+
+    told: list[FailureSign] = []
+    for sign in signs:
+        if not any(is_in(sign, other) for other in signs):
+            told += [] if any(overlaps(sign, one) for one in told) else [sign]
+    return told[:3]
 
 
 def _in_a_line(match: FailureMatch, lines: int) -> ExplanationPart:

@@ -87,7 +87,7 @@ class WorkerLogSplitter:
 
     def _choose(self, data: bytes) -> None:
         for one in read_prefixes():
-            if any(mark.encode() in data for mark in one.marks):
+            if any(mark.replace(r"\n", "\n").encode() in data for mark in one.marks):
                 lines = one.lines
                 if lines.search(log_reader.remove_escapes(data)):
                     self._prefix, self._lines = one, lines

@@ -90,12 +90,11 @@ def remove_escapes(data: bytes) -> bytes:
 
 def _broken(data: bytes) -> bytes:
     parts: list[bytes] = []
-    start, is_broken = 0, False
+    begin = start = 0
     while len(data) - start > LONGEST_LINE:
         end = data.rfind(b"\n", start, start + LONGEST_LINE) + 1
-        parts.append(data[start : end or start + LONGEST_LINE])
-        if not end:
-            parts.append(BREAK)
-            is_broken = True
         start = end or start + LONGEST_LINE
-    return b"".join((*parts, data[start:])) if is_broken else data
+        if not end:
+            parts += (data[begin:start], BREAK)
+            begin = start
+    return b"".join((*parts, data[begin:])) if parts else data

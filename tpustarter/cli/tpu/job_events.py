@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
@@ -105,9 +106,17 @@ def _show(
         signals.append(number)
         job.cancel_calls()
 
+    def show_step(event: _Event) -> None:
+        if isinstance(
+            event, TpuDeletionStarted
+        ):  # a deletion takes minutes, and goes on without us
+            hint = f"`tpustarter tpu list` shows whether `{job.record.tpu}` is still there"
+            deleting.enter_context(wait_until_signal(hint))
+        show(event)
+
     try:
-        with stop_at_signals(stop):
-            return _print_all(events, show)
+        with stop_at_signals(stop), contextlib.ExitStack() as deleting:
+            return _print_all(events, show_step)
     except Problem as problem:
         if signals and signals[0] != 2:  # SIGINT
             problem.code = ExitCode.TERMINATED

@@ -11,6 +11,7 @@ import contextlib
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Literal, TypeVar
 
 import msgspec
@@ -19,6 +20,11 @@ from tpustarter.cloud.api import compute_requests, credentials, rest_client
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api.api_client import EVERY_ZONE, UNANSWERED, OperationState
 from tpustarter.cloud.api.clock import Clock, WallClock
+from tpustarter.cloud.api.compute_request_parsing import (
+    MachineProperties,
+    TemplateMachine,
+    parse_request,
+)
 from tpustarter.cloud.api.compute_resources import (
     ComputeResources,
     Group,
@@ -26,6 +32,7 @@ from tpustarter.cloud.api.compute_resources import (
     Policy,
     Template,
     last_part,
+    parse_time,
 )
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
@@ -37,6 +44,8 @@ CALL_S = 30.0
 PAGES = {"includeAllScopes": "True", "maxResults": 500, "returnPartialSuccess": "True"}
 OPERATION_S = 300.0
 """Longest wait for a template or policy operation, in seconds."""
+PREEMPTED = 'operationType="compute.instances.preempted"'
+"""Filter for the operations that stand for a pre-emption."""
 LOOK_S = 2.0
 """Seconds between polls of such an operation, which finishes within a few."""
 _GRPC_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 409: 6, 412: 9, 429: 8}
@@ -65,6 +74,15 @@ class _Operation(msgspec.Struct, rename="camel"):
     status: str = ""
     http_error_status_code: int = 0
     error: _OperationErrors = msgspec.field(default_factory=_OperationErrors)
+
+
+class _ZoneOperation(msgspec.Struct, rename="camel"):
+    target_link: str = ""
+    insert_time: str = ""
+
+
+class _ZoneOperations(msgspec.Struct):
+    items: list[_ZoneOperation] = []
 
 
 class _Page(msgspec.Struct, rename="camel"):
@@ -131,6 +149,31 @@ class ComputeClient:
         """Return the TPU VM or slice with this name, or None if it does not exist."""
         _, nodes = self._named(zone, name)
         return next((row for row in nodes if row.name == name), None)
+
+    def request_of(self, zone: str, name: str) -> TpuRequest | None:
+        """Return a request for the same TPU, or None if this program did not make it."""
+        machine = self._one(f"zones/{zone}/instances/{name}", MachineProperties)
+        if machine is not None:
+            return parse_request(machine, name, zone, self.project, 1)
+        group = self._one(f"zones/{zone}/instanceGroupManagers/{name}", Group)
+        template = self._one(f"global/instanceTemplates/{name}", TemplateMachine)
+        if group is None or template is None:
+            return None
+        return parse_request(template.properties, name, zone, self.project, group.target_size)
+
+    def list_preemptions(self, zone: str) -> dict[str, datetime]:
+        """Return the instances that were pre-empted in a zone, each with the last time of it.
+
+        Source: https://docs.cloud.google.com/compute/docs/samples/compute-preemptible-history
+        """
+        query = {"filter": PREEMPTED, "orderBy": "creationTimestamp desc", "maxResults": 500}
+        path = self._path(f"zones/{zone}/operations")
+        page = _convert_unanswered_errors(
+            f"list the pre-emptions in {zone}",
+            lambda: self._google.get(COMPUTE, path, _ZoneOperations, **query),
+        )
+        times = [(last_part(row.target_link), parse_time(row.insert_time)) for row in page.items]
+        return {name: time for name, time in reversed(times) if time is not None}
 
     def create(self, request: TpuRequest) -> str:
         """Request a TPU, and return the name of the operation that creates it.

@@ -85,9 +85,8 @@ def require_supported(request: TpuRequest) -> None:
     if request.slices > 1:
         raise Problem(
             f"found `--slices {request.slices}`, expected 1 with Compute Engine, where each slice "
-            "is a group of its own",
-            hint=f"ask for each slice under its own name, such as `{request.name}-0` and "
-            f"`{request.name}-1`",
+            "is a group of its own, and no request makes all of them or none",
+            hint=_suggest_slices(request),
             code=ExitCode.USAGE,
         )
     if request.tier == "reserved" and not request.reservation:
@@ -96,6 +95,19 @@ def require_supported(request: TpuRequest) -> None:
             hint="add `--reservation NAME`; `gcloud compute reservations list` shows them",
             code=ExitCode.USAGE,
         )
+
+
+def _suggest_slices(request: TpuRequest) -> str:
+    """Return the way to get several slices."""
+    if "cloud-tpu" in api_choice.list_apis(request.type, request.zone):
+        return (
+            f"`tpustarter tpu create {request.name} --type {request.type.name} "
+            f"--zone {request.zone} --slices {request.slices} --api cloud-tpu` asks for them as one"
+        )
+    return (
+        f"ask for each slice under its own name, such as `{request.name}-0` and "
+        f"`{request.name}-1`, or get them with GKE: `tpustarter learn setup/gke`"
+    )
 
 
 def list_notes(request: TpuRequest) -> tuple[str, ...]:

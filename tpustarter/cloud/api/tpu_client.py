@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tpustarter.cloud.api import credentials, local_server
@@ -137,6 +138,10 @@ class TpuClient:
         path = self._client.queued_resource_path(self.project, zone, name)
         row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
         return api_messages.parse_tpu_request(row) if row else None
+
+    def list_preemptions(self, zone: str) -> dict[str, datetime]:  # noqa: ARG002
+        """Return nothing: a pre-empted TPU of this API is still listed."""
+        return {}
 
     def create(self, request: TpuRequest) -> str:
         """Request a queued resource, and return the name of the operation that creates it."""

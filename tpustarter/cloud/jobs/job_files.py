@@ -36,6 +36,8 @@ SECRETS = (
     *("token.json", "client_secret*.json", "secrets.y*ml", "secrets.json", "secrets.toml"),
 )
 """Name patterns of files whose purpose is to hold secrets."""
+LEFT_OUT_BY_NAME = "likely to hold secrets"
+"""Reason to leave out a file whose name matches `SECRETS`."""
 NO_SECRETS = (".env.example", ".env.sample", ".env.template", ".env.dist")
 """Names that match `SECRETS` but are meant to be shared."""
 _NEVER = (".git", "__pycache__", ".venv", "node_modules", ".ipynb_checkpoints")
@@ -192,7 +194,7 @@ def _reason_against(folder: Path, name: str, include: Sequence[str]) -> str:
     if not os.access(path, os.R_OK):
         return "not readable"
     if not is_named and _is_secret(base):
-        return "likely to hold secrets"
+        return LEFT_OUT_BY_NAME
     return ""
 
 

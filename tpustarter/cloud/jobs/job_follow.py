@@ -99,7 +99,11 @@ def follow_job(
     Raises:
         Problem: Following was stopped, or a step after the job's end failed.
     """
-    states = yield from job.follow(client, until_end=until_end)
+    try:
+        states = yield from job.follow(client, until_end=until_end)
+    except Problem as problem:  # a log could not be written
+        problem.detail = f"The job goes on; {_describe_continuation(job)}."
+        raise
     if job.is_cancelled:
         raise _make_interruption(job)
     yield StatesRead(tuple(states), until_end)
@@ -128,9 +132,15 @@ def _make_interruption(job: TpuJob) -> Problem:
     kept = f", so `{name}` is not given back now" if job.record.give_back else ""
     return Problem(
         f"stopped following{kept}",
-        hint=f"the job goes on; `tpustarter tpu job logs -f {name}` follows it again, and does "
-        "what is to be done at its end",
+        hint=f"the job goes on; {_describe_continuation(job)}",
         code=ExitCode.INTERRUPTED,
+    )
+
+
+def _describe_continuation(job: TpuJob) -> str:
+    return (
+        f"`tpustarter tpu job logs -f {job.record.tpu}` follows it again, and does what is to be "
+        "done at its end"
     )
 
 
@@ -148,13 +158,20 @@ def _end(
     yield LogsKept(record, is_failed)
     fetched = 0
     if record.fetch and any(one.state != "gone" for one in states):
-        fetched = yield from fetch_results(job, record.fetch, Path(record.fetch_to))
+        try:
+            fetched = yield from fetch_results(job, record.fetch, Path(record.fetch_to))
+        except Problem as problem:
+            kept = f"`{record.tpu}` is kept; " if record.give_back else ""
+            problem.hint = f"{kept}`tpustarter tpu job logs -f {record.tpu}` fetches them again"
+            raise
         record = job.record = job_records.save_job(replace(record, is_fetched=True))
     if not record.give_back or job.is_cancelled:
         return
     job_end.require_safe_results(record, states, fetched)
     plan = job_end.find_deletion_plan(client, record)
     commands = tuple(plan.commands(project)) if plan else ()
+    if job.is_cancelled:
+        return
     yield TpuDeletionStarted(commands, job_end.describe_spending(job, clock.now()))
     job.record = yield from job_end.give_back(client, record, plan, clock)
     yield TpuDeleted(job.record)

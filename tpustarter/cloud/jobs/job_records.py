@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -83,6 +83,8 @@ class JobRecord:
     """The set-up profile whose environment it runs in."""
     again: int = 0
     """Number of restarts on a new TPU that remain for pre-emptions."""
+    request: Mapping[str, object] | None = None
+    """The request for the same TPU, if Google forgets it with the TPU."""
     spent_usd: float = 0.0
     """Upper bound on the chip cost of the job's earlier TPUs, as far as it is known."""
 

@@ -455,6 +455,8 @@ def explain_lost_worker(client: OfferingClient | None, worker: Worker) -> str:
         return ""
     if node is None or node.created != worker.node.created:
         return f"`{worker.node.name}` no longer exists"
+    if worker.node.instances and worker.host not in node.instances:
+        return f"`{worker.host}` no longer exists"
     state = resource_states.find_state_meaning(node)
     return f"`{node.name}` is {state.name}" if state.mark in ("bad", "act") else ""
 

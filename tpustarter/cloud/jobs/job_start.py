@@ -93,7 +93,8 @@ def start_job(job: TpuJob, environment: Environment | None) -> Generator[StartEv
         _withdraw_job(job)
         raise Problem(
             "stopped, and the job was ended on every worker that was reached",
-            hint=f"`tpustarter tpu job list {job.record.tpu}` shows what the workers say",
+            hint=f"`tpustarter tpu job list {job.record.tpu}` shows what the workers say; "
+            f"`{job.record.tpu}` stays, and is billed until you delete it",
             code=ExitCode.INTERRUPTED,
         )
     job.record = job_records.save_job(replace(job.record, phase="running"))

@@ -66,6 +66,12 @@ def describe_environment(environment: Environment) -> str:
     return f"{' '.join(environment.wheel)} in ~/{environment.folder}, or finds it there"
 
 
+def describe_again(name: str, times: int) -> str:
+    """Return what is done after a pre-emption, as text."""
+    count = phrases.format_count(times, "time")
+    return f"deletes {name} and asks for it anew after a pre-emption, {count}"
+
+
 def describe_cost(nodes: Sequence[TpuNode]) -> str:
     """Return the hourly cost of a TPU's chips, as text."""
     unique = list(dict.fromkeys(nodes))

@@ -298,7 +298,7 @@ class WorkerTasks:
         except CallError as reason:
             error = reason
         except OSError as reason:
-            error = CallError(f"could not be called: {reason}")
+            error = CallError(f"met an error of this machine: {reason.strerror or reason}")
         finally:
             self._put(WorkerDone(worker, error))
 

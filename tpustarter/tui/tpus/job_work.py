@@ -10,6 +10,7 @@ from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.jobs import (
     job_connection,
+    job_end,
     job_follow,
     job_records,
     job_run,
@@ -106,6 +107,8 @@ def _open(subject: JobSubject, client: OfferingClient) -> TpuJob:
     workers, route = job_connection.find_workers(client, subject.project, subject.tpu, typed)
     job = TpuJob(job_start.make_record(subject.order, workers, route), workers, route)
     job_run.require_no_running_job(job)
+    if job.record.again:
+        job_end.keep_request(client, job)
     job.pack(subject.files)
     return job
 
