@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 
 import pytest
@@ -21,7 +20,7 @@ from tpustarter.learning.run.lesson_process import LessonSession
 
 @pytest.fixture(scope="module")
 def warm() -> Iterator[dict[str | None, LessonSession]]:
-    """Return one session for each framework: JAX is started once, as in the app."""
+    """Return one session for each framework, and one for the lesson with files that is judged."""
     sessions: dict[str | None, LessonSession] = {}
     yield sessions
     for session in sessions.values():
@@ -37,11 +36,11 @@ def test_exercise_fails_as_shipped_and_passes_when_solved(
     one: Exercise, warm: dict[str | None, LessonSession]
 ) -> None:
     """By an assertion that says what is missing, not by an accident."""
-    machine = laptop(fast_compiler())
-    if one.lesson.code_names:  # its files lie in a folder that is gone with each test
-        with contextlib.closing(make_session(one.lesson, machine=machine)) as session:
-            exercise_is_judged(one, session)
-        return
-    framework = one.lesson.framework
-    session = warm[framework] = warm.get(framework) or make_session(one.lesson, machine=machine)
+    lesson = one.lesson
+    kind = "with files" if lesson.code_names else lesson.framework
+    session = warm.get(kind)
+    if session and lesson.code_names and session.lesson.id != lesson.id:
+        session.close()
+        session = None
+    session = warm[kind] = session or make_session(lesson, machine=laptop(fast_compiler()))
     exercise_is_judged(one, session)
