@@ -20,8 +20,8 @@ from tpustarter.slices.starting import (
     ssh_launcher,
     start_request,
 )
-from tpustarter.slices.starting.host_shell_command import make_remote_command
-from tpustarter.slices.starting.start_request import HostCommand, StartRequest
+from tpustarter.slices.starting.host_shell_command import make_ssh_probe_command
+from tpustarter.slices.starting.start_request import HostCommand, LaunchRequest
 
 
 @pytest.fixture
@@ -32,10 +32,10 @@ def probe(tmp_path: Path) -> Path:
     return path
 
 
-def request(probe: Path, *hosts: str, count: int | None = None, **options: str) -> StartRequest:
+def request(probe: Path, *hosts: str, count: int | None = None, **options: str) -> LaunchRequest:
     """Return a request with the options of an engine."""
     named = {key.replace("_", "-"): value for key, value in options.items()}
-    return StartRequest(archive=probe, hosts=hosts, count=count, options=named)
+    return LaunchRequest(archive=probe, hosts=hosts, count=count, options=named)
 
 
 LINE = (
@@ -69,7 +69,7 @@ def test_ssh_runs_the_line_on_each_host(probe: Path) -> None:
 )
 def test_coordinator_is_the_plain_name(probe: Path, name: str, expected: str) -> None:
     """Neither the user nor the port of ssh belongs to it."""
-    one = StartRequest(archive=probe, hosts=(name, "b"), port=1)
+    one = LaunchRequest(archive=probe, hosts=(name, "b"), port=1)
 
     words = shlex.split(shlex.split(ssh_launcher.build_commands(one)[1].words[-1])[3])
 
@@ -182,7 +182,7 @@ def test_hosts_are_counted_by_their_endpoints(document: bytes, expected: int | N
 )
 def test_python_is_one_word_on_the_host(probe: Path, python: str, expected: str) -> None:
     """A path may have spaces, and `~` is the home there."""
-    line = make_remote_command(StartRequest(archive=probe, python=python), ())
+    line = make_ssh_probe_command(LaunchRequest(archive=probe, python=python), ())
 
     inner = shlex.split(line)[3]
     assert f' && TMPDIR="$d" {expected} "$d/probe.pyz" slice ' in inner
@@ -228,8 +228,8 @@ def test_line_runs_in_any_login_shell(tmp_path: Path, login: str) -> None:
     temporary = tmp_path / "my tmp"
     temporary.mkdir()
     archive = write_probe(tmp_path / "probe.pyz", h0={"code": 3})
-    line = make_remote_command(
-        StartRequest(archive=archive, python=sys.executable), ("--host", "0")
+    line = make_ssh_probe_command(
+        LaunchRequest(archive=archive, python=sys.executable), ("--host", "0")
     )
 
     done = subprocess.run(

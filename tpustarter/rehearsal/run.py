@@ -208,7 +208,7 @@ class Rehearsal:
         # Restore the order of the user's code, because answers arrive in any order.
         self.results.sort(key=lambda one: self._order.get((one["check"], one["program"]), 0))
         if (measured_s := self._request.measured_s) is not None:
-            self.results = lower_bound.add_utilization(self.results, measured_s)
+            self.results = lower_bound.add_measured_utilization(self.results, measured_s)
 
     @property
     def runs_script(self) -> bool:
@@ -391,7 +391,7 @@ class Rehearsal:
             if exported.place:
                 key = (exported.check, exported.program, topology.name)
                 self.places[key] = exported.place
-            failure = compiler.make_failure(
+            failure = compiler.make_failed_program(
                 task,
                 exported.program,
                 exported.error,

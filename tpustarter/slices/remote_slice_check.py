@@ -35,7 +35,7 @@ from tpustarter.slices.starting.start_request import (
     HostEnded,
     HostLine,
     HostStage,
-    StartRequest,
+    LaunchRequest,
 )
 from tpustarter.text import phrases
 
@@ -219,7 +219,7 @@ class RemoteSliceCheck(SliceCheck):
         )
         module = importlib.import_module(f"tpustarter.slices.starting.{self._engine.name}_launcher")
         self._commands = module.build_commands(
-            StartRequest(
+            LaunchRequest(
                 archive=path,
                 python=self._engine.python,
                 hosts=self._engine.hosts,

@@ -20,7 +20,7 @@ from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
 from tpustarter.slices.starting import host_shell_command, ssh_launcher, start_request
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import EndReason, HostStage, StartRequest
+from tpustarter.slices.starting.start_request import EndReason, HostStage, LaunchRequest
 
 pytestmark = NETWORK
 
@@ -42,7 +42,7 @@ def hosts(three_hosts: Hosts) -> Iterator[Hosts]:
 
 def begin(hosts: Hosts, folder: Path, *more: str, python: str = sys.executable, **does: Any):
     """Return a run on all hosts that was not started yet."""
-    request = StartRequest(
+    request = LaunchRequest(
         archive=write_probe(folder / "probe.pyz", **does),
         python=python,
         hosts=hosts.names,
@@ -118,10 +118,10 @@ PROGRAM = """
     import sys
     from pathlib import Path
     from tpustarter.slices.starting import ssh_launcher
-    from tpustarter.slices.starting.start_request import StartRequest
+    from tpustarter.slices.starting.start_request import LaunchRequest
     from tpustarter.slices.starting.running_commands import RunningCommands
     folder, names, options, python = sys.argv[1:]
-    request = StartRequest(archive=Path(folder, "probe.pyz"), python=python,
+    request = LaunchRequest(archive=Path(folder, "probe.pyz"), python=python,
                            hosts=tuple(names.split()), options={"ssh": options})
     for event in RunningCommands(ssh_launcher.build_commands(request), Path(folder)).events():
         print(event, flush=True)
@@ -362,7 +362,7 @@ def find(*texts: str) -> int:
 
 def test_shown_commands_do_the_same(hosts: Hosts, tmp_path: Path) -> None:
     """Pasted into a shell they run on every host, and a slow host outlives the lifeline's data."""
-    request = StartRequest(
+    request = LaunchRequest(
         archive=write_probe(tmp_path / "probe.pyz", h1={"code": 7}),
         python=sys.executable,
         hosts=hosts.names,

@@ -21,14 +21,14 @@ from tpustarter.slices.starting.start_request import (
     PLACED,
     REACHED,
     HostCommand,
-    StartRequest,
+    LaunchRequest,
 )
 
 LABELS = LabelFormat(re.compile(rb"host (\d+): "))
 DRIVER = Path(__file__).with_name("programs") / "ray_driver.py"
 
 
-def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
+def build_commands(request: LaunchRequest) -> tuple[HostCommand, ...]:
     """Return the driver's command; nothing is run."""
     options = {
         "--address": request.options.get("address"),

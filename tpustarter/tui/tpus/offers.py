@@ -24,7 +24,7 @@ SHOWN = 8
 
 
 @dataclass(frozen=True)
-class OfferList:
+class FetchedNames:
     """A list of zones or types that Google offers, with its age and the trouble in reading it."""
 
     zone: str
@@ -42,13 +42,13 @@ class OfferList:
         return tuple(dict.fromkeys(map(_short, items))) if self.zone else items
 
 
-def read_stored_offers(project: str, zone: str) -> OfferList | None:
+def read_stored_offers(project: str, zone: str) -> FetchedNames | None:
     """Return the stored list, or None if there is none."""
     offer = offers.read_stored_offer(_key(project, zone))
-    return OfferList(zone, offer) if offer else None
+    return FetchedNames(zone, offer) if offer else None
 
 
-def fetch_offers(client: OfferingClient, clock: Clock, zone: str) -> OfferList:
+def fetch_offers(client: OfferingClient, clock: Clock, zone: str) -> FetchedNames:
     """Return a list from Google, or the stored one if the request fails.
 
     Args:
@@ -64,8 +64,8 @@ def fetch_offers(client: OfferingClient, clock: Clock, zone: str) -> OfferList:
         )
     except Problem as problem:
         known = read_stored_offers(client.project, zone)
-        return OfferList(zone, known.offer if known else None, problem.summary)
-    return OfferList(zone, offer, offer.problem.summary if offer.problem else "")
+        return FetchedNames(zone, known.offer if known else None, problem.summary)
+    return FetchedNames(zone, offer, offer.problem.summary if offer.problem else "")
 
 
 def _key(project: str, zone: str) -> str:
@@ -81,7 +81,7 @@ def _short(name: str) -> str:
         return name
 
 
-def describe_offers(offered: OfferList, typed: str, now: datetime) -> Iterator[str]:
+def describe_offers(offered: FetchedNames, typed: str, now: datetime) -> Iterator[str]:
     """Yield a sentence on the offers that begin with the typed text, and the age of the list."""
     subject = f"{escape_text(offered.zone)} offers" if offered.zone else "Zones with TPUs:"
     if offered.offer is None:
@@ -108,7 +108,7 @@ def shorten_word_list(words: Sequence[str]) -> str:
     return phrases.join_words(words, most=SHOWN) or "nothing"
 
 
-def _age(offered: OfferList, now: datetime) -> str:
+def _age(offered: FetchedNames, now: datetime) -> str:
     """Return the age of a list, with the reason if there is one, or "" for a fresh list."""
     age_s = (now - offered.offer.read).total_seconds() if offered.offer else 0
     if not offered.trouble and age_s < 60:
