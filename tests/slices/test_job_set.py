@@ -15,7 +15,7 @@ import yaml
 from tpustarter.core.problem import Problem
 from tpustarter.running import probe_archive
 from tpustarter.slices.starting import gke_launcher
-from tpustarter.slices.starting.start_request import LaunchRequest
+from tpustarter.slices.starting.launch_request import LaunchRequest
 
 OPTIONS = {"image": "example/jax:1", "accelerator": "tpu-v6e-slice", "topology": "4x4"}
 

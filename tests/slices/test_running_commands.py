@@ -15,8 +15,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.slices.starting import host_process
 from tpustarter.slices.starting.host_shell_command import make_ssh_probe_command
 from tpustarter.slices.starting.labelled_output import LabelFormat
-from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import (
+from tpustarter.slices.starting.launch_request import (
     REACHED,
     EndReason,
     HostCommand,
@@ -25,6 +24,7 @@ from tpustarter.slices.starting.start_request import (
     HostStage,
     LaunchRequest,
 )
+from tpustarter.slices.starting.running_commands import RunningCommands
 
 
 def shell(text: str, host: int | None = 0, **more: Any) -> HostCommand:

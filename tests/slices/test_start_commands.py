@@ -15,13 +15,13 @@ from tests.slices.fake_slice_probe import write_probe
 from tpustarter.core.problem import Problem
 from tpustarter.slices.starting import (
     gcloud_launcher,
+    launch_request,
     mpi_launcher,
     slurm_launcher,
     ssh_launcher,
-    start_request,
 )
 from tpustarter.slices.starting.host_shell_command import make_ssh_probe_command
-from tpustarter.slices.starting.start_request import HostCommand, LaunchRequest
+from tpustarter.slices.starting.launch_request import HostCommand, LaunchRequest
 
 
 @pytest.fixture
@@ -211,13 +211,13 @@ def test_shown_words_are_those_that_run() -> None:
 
 def test_shown_command_feeds_the_probe(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file comes first, and heartbeats follow until the command ends."""
-    monkeypatch.setattr(start_request, "HEARTBEAT_S", 0.1)
+    monkeypatch.setattr(launch_request, "HEARTBEAT_S", 0.1)
     one = HostCommand(words=("sh", "-c", "head -c 2000 | wc -c; read a; read b"), archive=probe)
 
     done = subprocess.run(["sh", "-c", one.text], capture_output=True, check=True)
 
     assert b"2000" == done.stdout.strip()
-    assert f"{one.text} &\n{one.text} &\nwait" == start_request.format_script([one, one])
+    assert f"{one.text} &\n{one.text} &\nwait" == launch_request.format_script([one, one])
 
 
 @pytest.mark.parametrize("login", ["sh", "bash", "zsh", "fish", "tcsh", "busybox"])
@@ -241,7 +241,7 @@ def test_line_runs_in_any_login_shell(tmp_path: Path, login: str) -> None:
     )
 
     marks = done.stdout.decode().splitlines()[:2]
-    assert (3, [start_request.REACHED, start_request.PLACED]) == (done.returncode, marks)
+    assert (3, [launch_request.REACHED, launch_request.PLACED]) == (done.returncode, marks)
     assert [] == [*temporary.iterdir()]
 
 

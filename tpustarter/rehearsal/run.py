@@ -192,7 +192,7 @@ class Rehearsal:
                 yield from map(self._keep, self._fit_events(session))
                 return
             if not self._checks:  # the user's code is lowered first, in a process of its own
-                jobs.first_compiler.prepare(_fields(self.topologies[0]))
+                jobs.first_compiler.load_topology(_fields(self.topologies[0]))
             jobs.start(at_once=bool(self._request.jobs))
             lowered = chain(self._lower_own(session), self._lower_torch_checks(session))
             for item in chain(tasks, lowered):

@@ -28,8 +28,7 @@ from tpustarter.running.process import GoneEvent, ProcessEvent, parse_event
 from tpustarter.slices.host_states import HostStates
 from tpustarter.slices.slice_check import LESSON, SliceCheck, SliceRequest, check_command_fields
 from tpustarter.slices.slice_results import SliceResults
-from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import (
+from tpustarter.slices.starting.launch_request import (
     EndReason,
     HostCommand,
     HostEnded,
@@ -37,6 +36,7 @@ from tpustarter.slices.starting.start_request import (
     HostStage,
     LaunchRequest,
 )
+from tpustarter.slices.starting.running_commands import RunningCommands
 from tpustarter.text import phrases
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from tests.slices.engines.network import NETWORK, Hosts, network, run
 from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
-from tpustarter.slices.starting import gcloud_launcher, host_shell_command, start_request
+from tpustarter.slices.starting import gcloud_launcher, host_shell_command, launch_request
+from tpustarter.slices.starting.launch_request import EndReason, HostStage, LaunchRequest
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import EndReason, HostStage, LaunchRequest
 
 pytestmark = [
     *NETWORK,
@@ -207,7 +207,7 @@ PROGRAM = """
     import json, sys
     from pathlib import Path
     from tpustarter.slices.starting import gcloud_launcher
-    from tpustarter.slices.starting.start_request import LaunchRequest
+    from tpustarter.slices.starting.launch_request import LaunchRequest
     from tpustarter.slices.starting.running_commands import RunningCommands
     folder, options, python = sys.argv[1:]
     request = LaunchRequest(archive=Path(folder, "probe.pyz"), python=python, count=3,
@@ -260,7 +260,7 @@ def test_lost_connection_is_not_begun_again(
 ) -> None:
     """Gcloud connects again after ssh's 255, where nobody could send the probe again."""
     monkeypatch.setattr(host_shell_command, "LIFELINE_S", 6)
-    monkeypatch.setattr(start_request, "HEARTBEAT_S", 1)
+    monkeypatch.setattr(launch_request, "HEARTBEAT_S", 1)
     going = begin(cloud, tmp_path, **SLEEPING)
     seen = Seen(going)
     seen.running(0, 1, 2)

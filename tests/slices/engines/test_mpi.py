@@ -19,8 +19,8 @@ from tests.support.processes import until
 from tests.support.slice_hosts import run_started
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting import mpi_launcher
+from tpustarter.slices.starting.launch_request import EndReason, HostStage, LaunchRequest
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import EndReason, HostStage, LaunchRequest
 
 SECOND = os.environ.get("TPUSTARTER_OPEN_MPI_5")
 """Folder of the programs of Open MPI 5, beside those of the machine."""

@@ -20,8 +20,8 @@ from tests.support.processes import until
 from tests.support.slice_hosts import run_started
 from tpustarter.core.problem import ExitCode
 from tpustarter.slices.starting import ray_launcher
+from tpustarter.slices.starting.launch_request import EndReason, HostStage, LaunchRequest
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import EndReason, HostStage, LaunchRequest
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None,

@@ -75,7 +75,7 @@ def lower_for_device(
         except Exception as error:  # noqa: BLE001  an error affects only this program
             lowering_errors.print_user_traceback(error, own)
             fields = {
-                "error": lowering_errors.describe_error(error, own),
+                "error": lowering_errors.describe_error_with_line(error, own),
                 "place": lowering_errors.find_error_place(error, own),
                 "refused": lowering_errors.is_refusal(error),
                 "traceback": lowering_errors.format_user_traceback(error, own),

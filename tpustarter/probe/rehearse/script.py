@@ -270,7 +270,7 @@ class JitWatch:
         try:
             job = watched.make_job(arguments, named)
         except Exception as error:  # noqa: BLE001  an error affects only this program
-            text = lowering_errors.describe_error(error, self._script)
+            text = lowering_errors.describe_error_with_line(error, self._script)
             head: ProgramHead = {"event": "met", "program": title, "tpus": wanted}
             self._emit({**head, "error": text, "refused": False, "notes": []})
             return

@@ -161,7 +161,7 @@ class Compiler:
             option=OPTION,
         )
 
-    def prepare(self, topology: TopologyFields) -> None:
+    def load_topology(self, topology: TopologyFields) -> None:
         """Make the process load the compiler and describe a TPU before there is a task."""
         self._ready().send({"do": "prepare", "topology": topology})
         self._is_preparing = True

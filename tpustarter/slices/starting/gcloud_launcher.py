@@ -22,8 +22,8 @@ import msgspec
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting.host_shell_command import make_ssh_probe_command
+from tpustarter.slices.starting.launch_request import HostCommand, LaunchRequest
 from tpustarter.slices.starting.ssh_launcher import OPTIONS
-from tpustarter.slices.starting.start_request import HostCommand, LaunchRequest
 
 KEY = "~/.ssh/google_compute_engine"
 """Private key that gcloud creates if it is missing; two runs at once would mix up their keys."""

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.slices.starting.start_request import LaunchRequest
+from tpustarter.slices.starting.launch_request import LaunchRequest
 from tpustarter.text import phrases
 
 NAME = "tpustarter-check"

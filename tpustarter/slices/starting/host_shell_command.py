@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from tpustarter.slices.starting.start_request import (
+from tpustarter.slices.starting.launch_request import (
     ENDED,
     LIFELINE_S,
     PLACED,

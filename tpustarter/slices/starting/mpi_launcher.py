@@ -25,8 +25,8 @@ import subprocess
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting.host_shell_command import make_task_script
 from tpustarter.slices.starting.labelled_output import LabelFormat
+from tpustarter.slices.starting.launch_request import HostCommand, LaunchRequest
 from tpustarter.slices.starting.ssh_launcher import strip_user_and_port
-from tpustarter.slices.starting.start_request import HostCommand, LaunchRequest
 
 FIRST_UNRECOGNISED = 5
 """First version that JAX does not recognise, and that gives only the first host a stdin."""

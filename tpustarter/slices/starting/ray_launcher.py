@@ -15,7 +15,7 @@ import re
 from pathlib import Path
 
 from tpustarter.slices.starting.labelled_output import LabelFormat
-from tpustarter.slices.starting.start_request import (
+from tpustarter.slices.starting.launch_request import (
     ENDED,
     LIFELINE_S,
     PLACED,

@@ -13,7 +13,7 @@ import subprocess
 
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting.host_shell_command import make_ssh_probe_command
-from tpustarter.slices.starting.start_request import HostCommand, LaunchRequest
+from tpustarter.slices.starting.launch_request import HostCommand, LaunchRequest
 
 CONNECT_S = 20
 ALIVE_S = 15

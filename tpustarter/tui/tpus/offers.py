@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tpustarter.cloud.api import offers
+from tpustarter.cloud.api import cached_offers
 from tpustarter.cloud.api.api_client import OfferingClient
+from tpustarter.cloud.api.cached_offers import CloudOffer
 from tpustarter.cloud.api.clock import Clock
-from tpustarter.cloud.api.offers import CloudOffer
 from tpustarter.core.problem import Problem
 from tpustarter.machine import tpus
 from tpustarter.text import phrases
@@ -44,7 +44,7 @@ class FetchedNames:
 
 def read_stored_offers(project: str, zone: str) -> FetchedNames | None:
     """Return the stored list, or None if there is none."""
-    offer = offers.read_stored_offer(_key(project, zone))
+    offer = cached_offers.read_stored_offer(_key(project, zone))
     return FetchedNames(zone, offer) if offer else None
 
 
@@ -57,7 +57,7 @@ def fetch_offers(client: OfferingClient, clock: Clock, zone: str) -> FetchedName
         zone: The zone of the types; empty for the list of zones.
     """
     try:
-        offer = offers.fetch_offer(
+        offer = cached_offers.fetch_offer(
             _key(client.project, zone),
             lambda: client.types(zone) if zone else client.zones(),
             clock,
