@@ -18,7 +18,9 @@ import sys
 import tempfile
 from collections.abc import AsyncGenerator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 LOOKS = {"dark-80": (80, 24), "light-80": (80, 24), "dark-160": (160, 44), "light-160": (160, 44)}
@@ -34,6 +36,7 @@ SCENES = (
     "tpus",
     "jobs",
     "rehearsal",
+    "watch",
 )
 """The functions below that take pictures."""
 
@@ -74,6 +77,7 @@ from tests.support.fake_remote import behave as behave_remotely  # noqa: E402
 from tests.support.fake_tools import behave, lay_tools  # noqa: E402  the app reads HOME when it is imported
 from tests.support.fake_workers import ending_jobs, lay_workers  # noqa: E402
 from tests.support.machines import lay_out  # noqa: E402
+from tests.support.metrics_server import gauges, serve  # noqa: E402
 from tests.support.places import TESTS  # noqa: E402
 from tests.support.screenshot import screenshot  # noqa: E402
 from tests.support.stubs import make_python  # noqa: E402
@@ -81,6 +85,7 @@ from tests.support.tutor import HELLO, on_screen, press, settle, until, write_ch
 from tpustarter.core import content  # noqa: E402
 from tpustarter.learning.content import exercises  # noqa: E402
 from tpustarter.tui.app.app import TpustarterApp  # noqa: E402
+from tpustarter.watch.metrics_client import PORTS_VARIABLE  # noqa: E402
 
 CHECKS = TESTS / "samples" / "machine_checks"
 LOOK = os.environ["LOOK"]
@@ -448,6 +453,30 @@ async def rehearsal() -> None:
         await take(pilot, "rehearsal-too-big")
         await press(pilot, "escape", "c")
         await take(pilot, "rehearsal-compared")
+
+
+async def watch() -> None:
+    """Take the live view beside a program that is bound by memory; the numbers are made up."""
+    (WORK / "v6e").mkdir()
+    processes = {"pid": 4242, "command": "python train.py"}
+    with serve(gauges(8, duty=98, bandwidth=85)) as port:
+        environ = {"HOME": str(WORK), "PATH": "", PORTS_VARIABLE: str(port)}
+        machine = lay_out(WORK / "v6e", "v6e", chips=8, holder=processes, env=environ)
+        async with app(machine=machine) as pilot:
+            await press(pilot, "w")
+            live: Any = pilot.app.screen._watch  # type: ignore[attr-defined]
+            units = {"matrix_unit_percent": ["6.00"] * 8, "throttle_score": ["0-0"] * 8}
+            live._follower = SimpleNamespace(values=units, ended=None, stop=lambda **_: None)
+            await press(pilot, "r")
+            reading: Any = pilot.app.screen._reading  # type: ignore[attr-defined]
+            live.history._points.clear()
+            for second in range(-240, 0, 2):
+                duty = 98 if second > -170 else 40
+                devices = [replace(one, duty_cycle_percent=duty) for one in reading.devices]
+                at = reading.at + timedelta(seconds=second)
+                live.history.add(replace(reading, at=at, devices=tuple(devices)))
+            await press(pilot, "r")
+            await take(pilot, "watch")
 
 
 if __name__ == "__main__":

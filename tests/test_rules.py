@@ -85,13 +85,13 @@ def test_the_rule_of_foreign_imports_can_fail(tmp_path: Path) -> None:
 
 
 def google_imports(package: Path) -> list[str]:
-    """Return imports of Google's libraries outside `cloud/`, or where a module is loaded."""
+    """Return imports of Google's libraries outside two packages, or where a module is loaded."""
     found = []
     for path in structure.python_files(package):
         inside = path.relative_to(package)
         tree = ast.parse(path.read_bytes())
         names = [name for name in structure.imported_names(tree) if is_google(name)]
-        if inside.parts[0] != "cloud":
+        if inside.parts[0] not in ("cloud", "watch"):
             found += [f"{inside} imports {name}" for name in names]
             continue
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
@@ -105,8 +105,8 @@ def is_google(name: str) -> bool:
     return name.partition(".")[0] in ("google", "grpc", "proto", "grpc_status")
 
 
-def test_google_is_imported_lazily_in_cloud_alone() -> None:
-    """Its client takes a third of a second to import, which no other command pays."""
+def test_google_is_imported_lazily_in_two_packages() -> None:
+    """Its client and gRPC take a third of a second to import, which no other command pays."""
     assert [] == google_imports(PACKAGE)
 
 
@@ -121,6 +121,8 @@ def test_the_rule_of_google_can_fail(tmp_path: Path) -> None:
             "cloud/d.py": "if True:\n    import grpc",
             "cloud/e.py": "def f():\n    from google.cloud import tpu_v2\n    import grpc",
             "cloud/f.py": "import googleplex",
+            "watch/g.py": "import grpc",
+            "watch/h.py": "def f():\n    import grpc",
         },
     )
 
@@ -129,6 +131,7 @@ def test_the_rule_of_google_can_fail(tmp_path: Path) -> None:
         "cli/a.py",
         "cloud/c.py",
         "cloud/d.py",
+        "watch/g.py",
     ] == sorted({line.split()[0] for line in google_imports(package)})
 
 
@@ -143,6 +146,7 @@ def test_tpu_commands_load_google_only_for_requests() -> None:
 
 WITHOUT_CLOUD = {
     "check": "host.space",
+    "completion": "bash",
     "explain": "train.log",
     "learn": "--search mesh",
     "plan": "config.json",
@@ -151,6 +155,7 @@ WITHOUT_CLOUD = {
     "run": "-- true",
     "serve": "jupyter",
     "setup": "jax",
+    "watch": "--once --port 1",
 }
 """What each command is given that has nothing to do with Google Cloud."""
 
@@ -469,6 +474,15 @@ def test_listing_checks_loads_no_heavy_module() -> None:
     loaded = loaded_by(CHECK_RUN.replace("'host.space', '--json'", "'--list'"))
 
     assert loaded & {"yaml", "textual", "numpy", "jax", "zipfile"} <= {"zipfile"}
+
+
+@pytest.mark.parametrize("words", ["'--version'", "'completion', '--', 'check', 'host.sp'"])
+def test_quick_answers_load_no_click(words: str) -> None:
+    """A script asks for the version often, and a shell for words at each press of the tab key."""
+    loaded = loaded_by(CHECK_RUN.replace("'check', 'host.space', '--json'", words))
+
+    assert {"tpustarter.core.origin", "tpustarter.core.completion"} & loaded
+    assert loaded & {"click", "msgspec", "yaml", "tpustarter.cli", "importlib.metadata"} == set()
 
 
 def test_a_command_loads_no_other() -> None:

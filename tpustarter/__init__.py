@@ -16,6 +16,7 @@ other, also not inside a function or for a type (`python tests/structure.py` sho
     explain/    why a run broke: reads its log, and looks at the machine
     planning/   arithmetic on a model's config.json: what it needs on each TPU
     rehearsal/  compiles programs for TPUs that are not there
+    watch/      what a running TPU does, as libtpu measures it, and what the numbers mean
     learning/   lessons: content, drawings, progress, run, search and lint
     checking/   the self-check: plan, runner, outcomes, results, verdict, and every way to show them
     running/    supervised processes: start, listen, end; the device's lease; the probe's archive
@@ -43,15 +44,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from tpustarter.rehearsal.api import Answer
+    from tpustarter.rehearsal.api import CompilerAnswer
 
 
 def rehearse(
     function: Callable[..., object], *arguments: object, tpu: str, **options: Any
-) -> Answer:
+) -> CompilerAnswer:
     """Compile a function for a TPU that is not there, and return what the compiler says.
 
-    For a test of your own: `assert tpustarter.rehearse(step, params, batch, tpu="v6e-8").compiles`.
+    For a test of your own: `assert tpustarter.rehearse(step, params, batch, tpu="v6e-8").compiled`.
     The function is lowered in this process, on whatever devices JAX has here, and compiled in
     another one that has libtpu; `tpustarter setup rehearse` makes its environment.
 

@@ -63,10 +63,19 @@ def _code_with_streams() -> int:
 
 def _run() -> int | None:
     """Run the command or the app, and return its exit code; None means 0."""
-    if sys.argv[1:] == ["--version"]:  # scripts ask often: nothing else is imported
+    if sys.argv[1:2] == ["--version"]:  # scripts ask often: little else is imported
+        from tpustarter.core.origin import find_origin
+        from tpustarter.text.terminal import escape_text
         from tpustarter.version import __version__
 
-        print(f"tpustarter {__version__}")  # noqa: T201  the output of `--version`
+        origin = escape_text(find_origin())
+        print(f"tpustarter {__version__} ({origin})")  # noqa: T201  the output of `--version`
+        return None
+    if sys.argv[1:3] == ["completion", "--"]:  # a shell asks at each press of the tab key
+        from tpustarter.core.completion import list_completions
+
+        for word, text in list_completions(sys.argv[3:]):
+            print(f"{word}\t{text}" if text else word)  # noqa: T201  what the shell reads
         return None
     if not sys.argv[1:] and os.environ.get("TEXTUAL_DRIVER"):  # `tpustarter serve` started it
         from tpustarter.tui.app.launch import run_in_browser

@@ -1,3 +1,3 @@
 """The version of this program: hatch reads it here when it builds the wheel."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -18,7 +18,7 @@ from tpustarter.probe.finding import Finding, Hint
 _FLAG = re.compile(r"--(xla_\w+)(?:=([\w.+-]{1,40})(?=\s|$))?")
 _WORD = re.compile(r"[\w.+-]{1,40}")
 OTHER = "affects speed, memory, logs or internals of JAX, but no documented result"
-ELSEWHERE = ("JAX_SLICE_INDEX", "JAX_PARTITION_INDEX", "JAX_PALLAS_DUMP_PROMELA_TO")
+EXTRA_VARIABLES = ("JAX_SLICE_INDEX", "JAX_PARTITION_INDEX", "JAX_PALLAS_DUMP_PROMELA_TO")
 """Variables that JAX reads although they are not options."""
 
 
@@ -69,4 +69,4 @@ def _is_place(name: str) -> bool:
 
 
 def _is_known(name: str) -> bool:
-    return name in all_options() or name in ELSEWHERE or _is_place(name)
+    return name in all_options() or name in EXTRA_VARIABLES or _is_place(name)

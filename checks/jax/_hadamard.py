@@ -23,14 +23,14 @@ ROWS = 64
 MOST_BITS = 8
 """Significant bits of a number that one bfloat16 pass keeps."""
 
-ELSEWHERE = ("float32", "bfloat16", "int8")
+TYPES_WITHOUT_TPU = ("float32", "bfloat16", "int8")
 """Types that are measured on devices other than TPUs."""
 
 
 def kinds(device):
     """Yield name, type and precision: what a device has without a cast, and float32 in full."""
     tpu = device.platform == "tpu"
-    for name in _matmul_types.native(device) if tpu else ELSEWHERE:
+    for name in _matmul_types.native(device) if tpu else TYPES_WITHOUT_TPU:
         yield name, _matmul_types.dtype(name), "default"
     yield "float32 at highest precision", np.dtype("float32"), "highest"
 

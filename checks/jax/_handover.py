@@ -24,7 +24,7 @@ def cpu():
     return next(device for device in devices if device.process_index == jax.process_index())
 
 
-def columns_first(from_numpy):
+def find_fortran_order_fault(from_numpy):
     """Return `right` if arrays in Fortran order arrive so at any alignment, else the fault."""
     numbers = np.arange(48, dtype=np.float32).reshape(6, 8)
     for start in (0, 16):  # JAX shares memory at 64-byte boundaries, and copies the rest

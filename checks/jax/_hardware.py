@@ -65,7 +65,7 @@ def shape(generation, per_chip, chips, sides):
         return
     name, expected = f"devices on a {generation.title} chip", generation.devices_per_chip
     yield compare("JAX-PLACE-CORES", name, per_chip, expected, hint=LINKS)
-    usual = (*(tpus.find_sides(generation, chips) or ()), 1)[:3]
+    usual = (*(tpus.find_topology_sides(generation, chips) or ()), 1)[:3]
     verdict = "ok" if sorted(usual) == sorted(sides) else "info"
     yield Finding(
         "JAX-PLACE-SHAPE",

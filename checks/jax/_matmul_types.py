@@ -27,7 +27,7 @@ TYPES = {
 EVERY_TPU = ("float32", "bfloat16")
 """Source: https://docs.cloud.google.com/tpu/docs/bfloat16"""
 
-ELSEWHERE = {
+TYPES_BY_PLATFORM = {
     "cpu": tuple(name for name in TYPES if name != "int4"),  # XLA refuses int4 products there
     "gpu": ("float32", "bfloat16", "int8"),  # float8 sums are documented to be coarser there
 }
@@ -42,7 +42,7 @@ def native(device):
     A TPU that is not in the table has the types of every TPU.
     """
     if device.platform != "tpu":
-        return ELSEWHERE.get(device.platform, EVERY_TPU)
+        return TYPES_BY_PLATFORM.get(device.platform, EVERY_TPU)
     generation = tpus.find_by_device_kind(device.device_kind)
     dtypes = generation.matmul_dtypes if generation else ()
     return tuple(name for name in TYPES if name in EVERY_TPU or name in dtypes)

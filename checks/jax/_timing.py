@@ -18,13 +18,13 @@ from typing import Any
 import jax
 import numpy as np
 
-ALONE, TOGETHER = 3, 5
+REPEATS_ALONE, REPEATS_TOGETHER = 3, 5
 """Number of measurements: of each device alone, and of all at once."""
 
-LASTS_S = {"cpu": 0.02}
-"""Minimum seconds of one measurement, by platform; on others `LONG_S`."""
+LEAST_BY_PLATFORM_S = {"cpu": 0.02}
+"""Minimum seconds of one measurement, by platform; on others `LEAST_S`."""
 
-LONG_S = 0.1
+LEAST_S = 0.1
 """Seconds compared with which the start of a program (0.1 to 1 ms) is short."""
 
 MOST_ROUNDS = 2**20
@@ -74,7 +74,7 @@ def measure(
     """
     times, x, *others = arguments
     compiled = jax.jit(loop, donate_argnums=1)
-    everyone, least_s = np.ones(times.shape, np.int32), LASTS_S.get(platform, LONG_S)
+    everyone, least_s = np.ones(times.shape, np.int32), LEAST_BY_PLATFORM_S.get(platform, LEAST_S)
     timing = Timing()
 
     def run(often: np.ndarray) -> float:
@@ -96,8 +96,8 @@ def measure(
         done += 2 * rounds
         target = int(rounds * least_s / passed_s) + 1  # short runs overestimate a round
         rounds = min(MOST_ROUNDS, max(2 * rounds, min(16 * rounds, target)))
-    timing.together = [run(rounds * everyone) / rounds for _ in range(TOGETHER)]
+    timing.together = [run(rounds * everyone) / rounds for _ in range(REPEATS_TOGETHER)]
     for own in np.eye(len(everyone), dtype=np.int32) if alone else ():
-        timing.alone.append([run(rounds * own) / rounds for _ in range(ALONE)])
-    timing.rounds = done + rounds * (2 + TOGETHER + (ALONE if alone else 0))
+        timing.alone.append([run(rounds * own) / rounds for _ in range(REPEATS_ALONE)])
+    timing.rounds = done + rounds * (2 + REPEATS_TOGETHER + (REPEATS_ALONE if alone else 0))
     return timing

@@ -70,7 +70,7 @@ def run():
     result = np.asarray(jax.jit(add_one)(jax.device_put(from_numpy(array), device)))
     actual = _arrays.difference(array + 1, result) or "right"
     yield compare("JAX-DLPACK-USED", "result computed with it", actual, "right", hint=AGAIN)
-    actual = _handover.columns_first(from_numpy)
+    actual = _handover.find_fortran_order_fault(from_numpy)
     yield _handover.order(actual, jax.__version_info__, ORDER)
     if importlib.util.find_spec("torch") is None:
         yield Finding("JAX-DLPACK-TORCH", "PyTorch", "info", "not applicable: it is not installed")

@@ -350,7 +350,7 @@ def test_slices_of_unequal_size_are_named(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("name", ["within", "between"])
 def test_sums_along_axis_are_checked_in_load(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sum that loses a device is found by what the loop leaves, large and small."""
-    monkeypatch.setitem(check("_timing").LASTS_S, "cpu", 0)
+    monkeypatch.setitem(check("_timing").LEAST_BY_PLATFORM_S, "cpu", 0)
     monkeypatch.setattr(check("slice_rate"), "links", lambda _: ([], 0))
     honest = check("_slice_links").sum_loop
 

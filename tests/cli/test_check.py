@@ -565,11 +565,11 @@ def test_learn_lists_and_prints_lessons() -> None:
     assert printed.startswith("Lesson jax/precision, ")
 
 
-def test_version_loads_nothing_else() -> None:
-    """`--version` answers with the version alone."""
+def test_version_and_origin_are_one_line() -> None:
+    """`--version` answers with the version and where it comes from."""
     done = tpustarter("--version")
 
-    assert re.fullmatch(r"tpustarter \d+\.\d+\.\d+\n", done.stdout)
+    assert re.fullmatch(r"tpustarter \d+\.\d+\.\d+ \(.+\)\n", done.stdout)
 
 
 def test_unwritable_state_folder_is_single_problem() -> None:

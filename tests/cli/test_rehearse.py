@@ -25,7 +25,7 @@ from tpustarter.cli.parameters import Seconds
 from tpustarter.cli.rehearse import command
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem
-from tpustarter.rehearsal.compile.compiler import StillCompiling
+from tpustarter.rehearsal.compile.compiler import CompileProgress
 from tpustarter.rehearsal.programs.user_program import ProgramWarning, ScriptOutput
 from tpustarter.rehearsal.text.rehearsal_progress import RehearsalProgress
 
@@ -250,10 +250,10 @@ def test_progress_line_is_erased_before_other_output(
     """A warning, what a file prints and the error that ends it all begin a line of their own."""
 
     def events() -> Iterator[object]:
-        yield StillCompiling("your code", "a TPU", 5.0)
+        yield CompileProgress("your code", "a TPU", 5.0)
         yield ProgramWarning("f", "it is slow")
         yield ScriptOutput("stderr", b"of the file\n")
-        yield StillCompiling("your code", "a TPU", 6.0)
+        yield CompileProgress("your code", "a TPU", 6.0)
         raise Problem("`a.py:f` cannot be lowered: no")
 
     fake = SimpleNamespace(

@@ -205,7 +205,7 @@ def _raise(problem: CloudProblem | None) -> None:
 def _default_credentials() -> None:
     import google.auth
 
-    our_client._in_words("list the nodes", google.auth.default)
+    our_client._convert_google_errors("list the nodes", google.auth.default)
 
 
 @contextlib.contextmanager

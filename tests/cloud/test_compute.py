@@ -176,7 +176,7 @@ def test_group_that_waits_shows_why(compute: FakeCompute) -> None:
 
     assert resource is not None
     assert "WAITING_FOR_RESOURCES" == resource.state
-    assert not resource_states.find_resource_state(resource).billed
+    assert not resource_states.find_state_meaning(resource).billed
     assert STOCKOUT[0] in (resource.error or (0, ""))[1]
 
 

@@ -110,5 +110,5 @@ def test_report_without_project_is_table() -> None:
 
     assert ("project", "fail") == (first.id, first.verdict)
     assert {"unknown"} == {finding.verdict for finding in others}
-    assert len(diagnosis.LOOKS) == len(others)
+    assert len(diagnosis.QUESTIONS) == len(others)
     assert 1 == report.exit_code

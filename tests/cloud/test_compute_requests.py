@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tpustarter.cloud.api import compute_requests, gcloud_commands
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
+from tpustarter.core.problem import Problem
 
 PROJECT = Project("my-project", "--project")
 SCRIPT = '#!/bin/bash\n# \'quoted\', "double", a=b, c:d;e|f\necho "$HOME"\n'
@@ -204,6 +206,16 @@ def pick(whole: Any, like: Any) -> Any:
     if isinstance(like, list):
         return [pick(*pair) for pair in zip(whole, like, strict=True)]
     return type(like)(whole) if isinstance(like, str | int) and whole is not None else whole
+
+
+@pytest.mark.parametrize(("name", "hint"), [("v6e-16", "--api cloud-tpu"), ("tpu7x-16", "bert-1")])
+def test_several_slices_are_refused(name: str, hint: str) -> None:
+    """The Cloud TPU API makes them with one request, if it makes that TPU at all."""
+    with pytest.raises(Problem) as caught:
+        compute_requests.require_possible(replace(asked(name), name="bert", slices=2))
+
+    assert caught.value.hint
+    assert hint in caught.value.hint
 
 
 def test_slice_has_hosts_and_topology_of_its_type() -> None:

@@ -20,7 +20,12 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerEnded, WorkerJob, WorkerLines
+from tpustarter.cloud.jobs.remote_command import (
+    RemoteCommand,
+    WorkerCommand,
+    WorkerEnded,
+    WorkerLines,
+)
 
 PROJECT = Project("my-project", "--project")
 NODE = TpuNode(
@@ -47,6 +52,10 @@ class _Tpus(http.server.BaseHTTPRequestHandler):
                 {"key": "hostname", "value": "t1v-n-0-w-1"},
             ]
             answer = {"guestAttributes": [{"queryValue": {"items": items}}]}
+        elif self.command == "PATCH" or "/operations/" in self.path:  # it adds its key
+            place = "projects/my-project/locations/us-central1-b"
+            made = {"name": f"{place}/nodes/bert"}
+            answer = {"name": f"{place}/operations/o", "done": True, "response": made}
         elif "/nodes/" in self.path:
             hosts = [{"ipAddress": f"10.0.0.{i}"} for i in (1, 2)]
             answer = {"id": "1", "state": "READY", "apiVersion": "V2", "networkEndpoints": hosts}
@@ -57,7 +66,7 @@ class _Tpus(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    do_GET = do_POST = _answer  # noqa: N815  the base class's names
+    do_GET = do_POST = do_PATCH = _answer  # noqa: N815  the base class's names
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Say nothing."""
@@ -163,11 +172,11 @@ def test_real_ssh_times_out_by_itself(tmp_path: Path) -> None:
     command = worker_connection.ssh_command(Worker(node, 0, "w0"), "true", user="nobody-here")
 
     events = list(
-        RemoteCommand([WorkerJob("w0", (ssh, *command[1:]))], tmp_path, timeout_s=60).events()
+        RemoteCommand([WorkerCommand("w0", (ssh, *command[1:]))], tmp_path, timeout_s=60).events()
     )
 
     (ended,) = [one for one in events if isinstance(one, WorkerEnded)]
-    assert (255, False) == (ended.code, ended.reached)
+    assert (255, False) == (ended.code, ended.was_reachable)
     assert [one for one in events if isinstance(one, WorkerLines) and one.stream == "stderr"]
 
 

@@ -42,7 +42,7 @@ RETURNED = f"{GCLOUD}[/usr/bin/ssh] exited with return code [255].\n"
         (255, "step 7\nTimeout, server 192.0.2.1 not responding.\n", "was lost: "),
         (255, "step 7\nclient_loop: send disconnect: Broken pipe\n", "was lost: "),
         (255, "step 7\n", "ended with 255, which is what ssh ends with"),
-        (2, f"{GCLOUD}unrecognized arguments: --x\n", "gcloud itself ended with 2"),
+        (2, f"{GCLOUD}unrecognized arguments: --x\n", "gcloud ended with 2: ERROR: (gcloud."),
     ],
 )
 def test_every_connection_failure_is_explained(code: int, tail: str, expected: str) -> None:

@@ -393,7 +393,7 @@ def test_credentials_that_are_never_found_are_given_up(monkeypatch: pytest.Monke
 
 def test_foreign_quota_project_is_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its APIs and its quota would count, which explains errors that name another project."""
-    monkeypatch.setattr("tpustarter.cloud.doctor.diagnosis.LOOKS", ())
+    monkeypatch.setattr("tpustarter.cloud.doctor.diagnosis.QUESTIONS", ())
     monkeypatch.setattr("tpustarter.cloud.doctor.diagnosis._conclude", lambda first, _: [first])
     report = diagnosis.diagnose_project(
         subject(), find=lambda: _Credentials(quota_project="other-project")
@@ -447,8 +447,8 @@ def test_bug_in_examination_is_shown_as_bug(
     def break_(*_: Any) -> Any:
         raise ZeroDivisionError
 
-    looks = tuple(replace(look, examine=break_) for look in diagnosis.LOOKS)
-    monkeypatch.setattr("tpustarter.cloud.doctor.diagnosis.LOOKS", looks)
+    questions = tuple(replace(question, examine=break_) for question in diagnosis.QUESTIONS)
+    monkeypatch.setattr("tpustarter.cloud.doctor.diagnosis.QUESTIONS", questions)
 
     with pytest.raises(ZeroDivisionError):
         examine(FakeGoogle())

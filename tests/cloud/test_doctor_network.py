@@ -20,10 +20,10 @@ SUBJECT = WantedTpu(
 IAP = network.IAP
 
 
-def examine(look: Any, part: str, answer: Any) -> ProjectAnswer:
-    """Return what a look finds where one answer is another one."""
+def examine(examine_network: Any, part: str, answer: Any) -> ProjectAnswer:
+    """Return what an examination finds where one answer is another one."""
     with serving(FakeGoogle().breaks(part, answer)) as address:
-        return look(SUBJECT, RestClient(AnonymousCredentials(), address=address))
+        return examine_network(SUBJECT, RestClient(AnonymousCredentials(), address=address))
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,12 @@ def test_old_jobs_go_with_their_folders() -> None:
         job_records.save_job(record)
         record.log_folder.mkdir(parents=True)
         record.archive.touch()
-    for number in range(job_records.KEPT):
+    for number in range(job_records.MOST_JOBS):
         began = (now - timedelta(minutes=number)).isoformat()
         job_records.save_job(replace(RECORD, id=f"bert-{number}", began=began, phase="given-back"))
 
     ids = {one.id for one in job_records.read_jobs()}
-    assert waited.keys() == ids - {f"bert-{number}" for number in range(job_records.KEPT)}
+    assert waited.keys() == ids - {f"bert-{number}" for number in range(job_records.MOST_JOBS)}
     assert waited.keys() == {path.name for path in job_records.jobs_folder().iterdir()}
 
 
@@ -194,7 +194,7 @@ def test_new_tpu_gets_the_same_job() -> None:
     record.archive.write_bytes(b"code")
     job = TpuJob(record, [Worker(NODE, 0, "w0")], Route(None, ""))  # type: ignore[arg-type]
 
-    job_end.move_to(job, [Worker(NODE, 0, "w0")])
+    job_end.move_job(job, [Worker(NODE, 0, "w0")])
 
     again = job.record
     assert (1, ("w0",), b"code") == (again.again, again.workers, again.archive.read_bytes())

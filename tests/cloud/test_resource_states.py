@@ -97,7 +97,7 @@ def test_listed_resources_have_state_rows() -> None:
         cloud.clock.sleep(60)
         resource = client.queued_resources().items[0]
 
-        assert "WAITING_FOR_RESOURCES" == resource_states.find_resource_state(resource).name
+        assert "WAITING_FOR_RESOURCES" == resource_states.find_state_meaning(resource).name
         assert not resource_states.is_leftover(resource)
 
 

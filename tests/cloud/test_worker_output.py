@@ -10,7 +10,7 @@ import pytest
 from tests.support.fake_remote import behave, calls, lay_remote
 from tests.support.processes import until
 from tpustarter.cloud.jobs import remote_command, worker_output
-from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerEnded, WorkerJob
+from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerCommand, WorkerEnded
 from tpustarter.cloud.jobs.worker_output import WorkerLog
 
 
@@ -32,7 +32,7 @@ def test_the_file_keeps_both_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_old_output_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is young stays however much there is, for its run may not have ended."""
-    monkeypatch.setattr(worker_output, "KEPT", 2)
+    monkeypatch.setattr(worker_output, "MOST_RUNS", 2)
     folders = [worker_output.make_output_folder("bert") for _ in range(4)]
     assert all(folder.exists() for folder in folders)
     for folder in folders:
@@ -49,7 +49,7 @@ def test_eight_are_connected_at_a_time(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(remote_command, "CONNECTED_AFTER_S", 1000.0)
     tools = lay_remote(tmp_path / "tools")
     behave(tools, all={"say": "", "sleep": 3600})
-    jobs = [WorkerJob(f"w{i}", (str(tools / "gcloud"), f"--worker={i}")) for i in range(20)]
+    jobs = [WorkerCommand(f"w{i}", (str(tools / "gcloud"), f"--worker={i}")) for i in range(20)]
 
     ended = [
         one
@@ -68,12 +68,12 @@ def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:
     """The others run all the same."""
     tools = lay_remote(tmp_path / "tools")
     jobs = [
-        WorkerJob("w0", (str(tmp_path / "missing"), "--worker=0")),
-        WorkerJob("w1", (str(tools / "gcloud"), "--worker=1")),
+        WorkerCommand("w0", (str(tmp_path / "missing"), "--worker=0")),
+        WorkerCommand("w1", (str(tools / "gcloud"), "--worker=1")),
     ]
 
     ended = {
-        one.job.label: one
+        one.command.label: one
         for one in RemoteCommand(jobs, tmp_path).events()
         if isinstance(one, WorkerEnded)
     }
@@ -86,7 +86,7 @@ def test_fast_worker_blocks_until_read(tmp_path: Path) -> None:
     tools = lay_remote(tmp_path / "tools")
     behave(tools, all={"bytes": 10**9})
     events = RemoteCommand(
-        [WorkerJob("w0", (str(tools / "gcloud"), "--worker=0"))], tmp_path
+        [WorkerCommand("w0", (str(tools / "gcloud"), "--worker=0"))], tmp_path
     ).events()
     next(events)
 

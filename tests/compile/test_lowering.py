@@ -201,7 +201,7 @@ def test_script_that_queries_platform_gets_tpu(stub: str) -> None:
     titles = [result["program"] for result in rehearsal.results]
 
     assert rehearsal.script_error is None
-    assert ("script_asks.py:6",) == rehearsal.asked
+    assert ("script_asks.py:6",) == rehearsal.device_query_places
     assert {"traced": 1, "asks": 1, "never": 0} == {
         one.name: one.calls for one in rehearsal.functions if one.name != "again"
     }

@@ -431,12 +431,12 @@ def test_python_api_answers_for_user_tests(stub: str) -> None:
     big = tpustarter.rehearse(too_big, abstract, tpu="v6e-8", compiler=stub)
 
     assert (True, "twice", 11264, False) == (
-        small.compiles,
+        small.compiled,
         small.program,
         small.hbm_bytes,
         small.cached,
     )
-    assert (False, "does-not-fit") == (big.compiles, big.status)
+    assert (False, "does-not-fit") == (big.compiled, big.status)
     assert (18 * 2**30, 5) == (big.hbm_bytes, len(big.buffers))
     assert again.cached is True
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.support.places import TESTS
-from tests.support.real_compiler import python_with_libtpu
+from tests.support.real_compiler import LESS_EFFORT, python_with_libtpu
 from tpustarter.rehearsal import lower_bound
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
@@ -16,8 +16,9 @@ MOST = 1.02
 """The compiler counts operations beside matrix products as well: so much more at most."""
 
 
-def test_flops_are_those_of_the_compiler() -> None:
+def test_flops_are_those_of_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without loops both see the same products, and the bound is below the compiler's own model."""
+    monkeypatch.setenv("JAX_OPTIMIZATION_LEVEL", LESS_EFFORT)
     request = RehearsalRequest(
         ids=(str(TESTS / "samples" / "programs_without_loops.py"),),
         tpus=("v5e-1",),

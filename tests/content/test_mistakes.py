@@ -52,7 +52,7 @@ PROGRAMS = {
 
 def explained(log: bytes) -> Explanation:
     """Return the explanation of a log."""
-    taken = log_scanner.FailureScanner(known_failures.read_known_failures()).start_pass()
+    taken = log_scanner.FailureScanner(known_failures.read_known_failures()).start_scan()
     taken.feed(log)
     return explain_output.explain_log(taken.finish())
 

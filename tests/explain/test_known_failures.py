@@ -46,6 +46,19 @@ def all_fixes(row: KnownFailure) -> list[str]:
     return [*row.fix, *(fix for fixes in row.fix_in.values() for fix in fixes)]
 
 
+def test_ordinary_words_meet_no_condition() -> None:
+    """A condition such as `tpu` is not met by `output`, nor `xla` by an axis label of a plot."""
+    words = ("the output is", "plt.xlabel(example)", "relaxation")
+    met = [
+        (row.id, pattern)
+        for row in ROWS
+        for pattern in row.needs
+        if re2.search(f"(?i){known_failures.generalise_pattern(pattern)}", "\n".join(words))
+    ]
+
+    assert [] == met
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_row_has_valid_patterns_and_links(row: KnownFailure) -> None:
     """Its patterns work in both engines, its lesson and what confirms it exist."""

@@ -37,7 +37,7 @@ FAILS = """# Hello
 def explained(folder: Path | None, last: str, lesson: str = "") -> Explanation:
     """Return the explanation of a traceback that ends with a line."""
     log = f'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n{last}\n'
-    taken = log_scanner.FailureScanner(known_failures.read_known_failures()).start_pass()
+    taken = log_scanner.FailureScanner(known_failures.read_known_failures()).start_scan()
     taken.feed(log.encode())
     return explain_output.explain_log(taken.finish(), lessons=folder, lesson=lesson)
 
@@ -127,7 +127,7 @@ IN_TORCH = '  File "/v/lib/python3.11/site-packages/torch/a.py", line 9, in f\n 
 
 def from_text(log: str, code: int = 0) -> Explanation:
     """Return the explanation of what a program wrote that ended with an exit code."""
-    taken = log_scanner.FailureScanner(known_failures.read_known_failures()).start_pass()
+    taken = log_scanner.FailureScanner(known_failures.read_known_failures()).start_scan()
     taken.feed(log.encode())
     end = explain_output.CommandEnd(code) if code else None
     return explain_output.explain_log(taken.finish(), end=end)

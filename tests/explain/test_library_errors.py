@@ -21,7 +21,7 @@ from tpustarter.explain import (
 from tpustarter.explain.explanation_text import Explanation
 from tpustarter.explain.library_errors import find_library_of_file
 from tpustarter.explain.log_scanner import FailureScanner
-from tpustarter.explain.tracebacks import Frame, Traceback
+from tpustarter.explain.tracebacks import Traceback, TracebackFrame
 
 SOURCE = '''"""Glue."""
 
@@ -72,8 +72,10 @@ def written(tmp_path: Path, text: str = SOURCE) -> Path:
 def raised(env: Path | str, error: str, line: int, name: str = "_check_spoon") -> Traceback:
     """Return a traceback that ends in the library."""
     file = f"{env}/lib/python3.12/site-packages/glue/core.py"
-    own = Frame("/home/ann/train.py", 3, "<module>", "stir(a, b)")
-    return Traceback((own, Frame(file, 13, "stir"), Frame(file, line, name)), error, 9)
+    own = TracebackFrame("/home/ann/train.py", 3, "<module>", "stir(a, b)")
+    return Traceback(
+        (own, TracebackFrame(file, 13, "stir"), TracebackFrame(file, line, name)), error, 9
+    )
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,9 @@ def test_quote_matches_any_quote_character() -> None:
 def test_message_across_chunks_is_found_once(at: int) -> None:
     """A log is searched in pieces; no message is lost or told twice where two of them meet."""
     log = b"x" * 79 + b"\n"
-    before = log * (log_reader.TOGETHER // len(log))
+    before = log * (log_reader.PIECE_BYTES // len(log))
     data = before[:at] + b"\n" + TEXT.replace("process", "\nprocess").encode() + b"\n" + before
-    result = FailureScanner([HELD]).start_pass()
+    result = FailureScanner([HELD]).start_scan()
     for start in range(0, len(data), 4096):
         result.feed(data[start : start + 4096])
     signs = result.finish().seen["held"].signs["shows"]
@@ -119,3 +119,42 @@ def test_end_of_long_log_is_kept() -> None:
     assert scan(data).last.endswith("last words\n")
     assert len(scan(data).last) <= log_scanner.LAST
     assert "first\nlast\n" == scan(b"first\nlast\n").last
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("short|a considerably longer alternative", "a considerably longer alternative"),
+        ("a long enough beginning (?:one|two){2,3} end", "a long enough beginning onetwo end"),
+        ("tpu[^\n]*was preempted", "tpu node-1 was preempted"),
+        ("[^\n]{0,40}only the end is known", "xx only the end is known"),
+        ("(?:optional )?words and more words", "words and more words"),
+        (r"\[core\].{3,60}halted: (?P<WHY>\w+)", "[core] 0x123 halted: parity"),
+    ],
+)
+def test_pattern_of_any_form_is_found(pattern: str, text: str) -> None:
+    """Most patterns are searched for by their beginning alone."""
+    log = f"tpu\n[core]\na long enough\n{text}\n" * 3
+
+    assert [4] == [
+        sign.line
+        for sign in scan(log.encode(), failure("it", shows=[pattern])).seen["it"].signs["shows"][:1]
+    ]
+
+
+def test_common_beginning_is_searched_for_whole() -> None:
+    """A pattern whose beginning stands in every line is still found in a line of its own."""
+    one = failure("one", shows=["checkpoint saved [^\n]*, but damaged"])
+    ordinary = "checkpoint saved to gs://bucket\n" * 30_000
+    log = f"{ordinary}checkpoint saved to gs://bucket, but damaged\n{ordinary}"
+
+    assert [30_001] == [sign.line for sign in scan(log.encode(), one).seen["one"].signs["shows"]]
+
+
+def test_condition_is_noted_once_and_unquoted() -> None:
+    """One match of `needs` says everything."""
+    one = failure("one", shows=["it broke"], needs=["tpu"])
+    signs = scan(b"a tpu\nit broke\nit broke on a tpu\n", one).seen["one"].signs
+
+    assert [(1, "")] == [(sign.line, sign.quote) for sign in signs["needs"]]
+    assert [2, 3] == [sign.line for sign in signs["shows"]]

@@ -48,6 +48,10 @@ def names(log: str) -> list[str]:
         ("no space left", []),
         ("no space left on the TPU", ["full"]),
         ("no space left on the TPU\nCUDA error", []),
+        ("root cause\nCUDA error", []),
+        ("root cause\nCUDA error, no output", []),
+        ("root cause\nxla_bridge:752: Unable to initialize backend 'tpu': ...\nCUDA error", []),
+        ("root cause\nRuntimeError: Unable to initialize backend 'tpu'\nCUDA error", ["root"]),
         ("tputputpu no space left", []),
     ],
 )
@@ -232,3 +236,15 @@ def test_notice_never_answers_for_error(notice: str, before: str, after: str, er
     assert told.startswith("No known failure of a TPU matches")
     assert "harmless" in told.partition("The log also shows:")[2]
     assert (after in CUT) == ("cut off" in told)
+
+
+def test_overlapping_quotes_of_a_line_are_shown_once() -> None:
+    """A long line that shows a failure twice is quoted once."""
+    rows = [failure("long", shows=["first words", "last words"])]
+    log = f"x {'far ' * 30}first words {'between ' * 20}last words {'after ' * 60}\n"
+    scan = FailureScanner(rows).scan(io.BytesIO(log.encode()))
+    matches = tuple(failure_ranking.rank_failures(scan, rows))
+    text = explanation_text.render_explanation(explanation_text.Explanation(matches, 1, "", ""))
+
+    assert 2 == len({sign.quote for sign in matches[0].signs})
+    assert 1 == text.count("line 1")

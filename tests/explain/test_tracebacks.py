@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tpustarter.explain import tracebacks
-from tpustarter.explain.tracebacks import Frame
+from tpustarter.explain.tracebacks import TracebackFrame
 
 PLAIN = """Traceback (most recent call last):
   File "/home/ann/train.py", line 3, in <module>
@@ -16,8 +16,10 @@ PLAIN = """Traceback (most recent call last):
 ValueError: no
 """
 FRAMES = (
-    Frame("/home/ann/train.py", 3, "<module>", "step(x)"),
-    Frame("/v/lib/python3.12/site-packages/lib/core.py", 9, "step", 'raise ValueError("no")'),
+    TracebackFrame("/home/ann/train.py", 3, "<module>", "step(x)"),
+    TracebackFrame(
+        "/v/lib/python3.12/site-packages/lib/core.py", 9, "step", 'raise ValueError("no")'
+    ),
 )
 COLAB = """---------------------------------------------------------------------------
 ValueError                                Traceback (most recent call last)

@@ -111,7 +111,7 @@ MAPPINGS = st.dictionaries(NAMES, JSON | st.just(1) | st.just("ok") | st.just({}
 @given(st.binary() | MAPPINGS.map(lambda value: json.dumps(value).encode()))
 def test_any_line_of_pipe_is_readable(line: bytes) -> None:
     """Whatever bytes come, there is an event with a name, and none that only this side makes."""
-    event = process._event(line)
+    event = process.parse_event(line)
 
     assert isinstance(event["event"], str)
     assert event["event"] not in ("gone", "interrupted", "output")

@@ -247,7 +247,7 @@ def test_any_text_gives_report(text: str) -> None:
     facts = probe._facts(executable(text), LOWERED)
     report = render(status="compiles", **facts)
 
-    assert all(value.asked_bytes >= 0 <= value.laid_out_bytes for value in program.values)
+    assert all(value.unpadded_bytes >= 0 <= value.laid_out_bytes for value in program.values)
     assert program.complete or facts["compiler_model_seconds"] is None
     assert program.complete or probe.ENDS_EARLY in " ".join(report.split())
     assert report.replace("\n", "").isprintable()

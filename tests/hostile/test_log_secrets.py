@@ -38,7 +38,7 @@ LENGTHS = st.one_of(
     st.integers(0, 400),
     st.integers(log_scanner.WINDOW - 300, log_scanner.WINDOW + 300),
     st.integers(log_reader.LONGEST_LINE - 300, log_reader.LONGEST_LINE + 300),
-    st.integers(log_reader.TOGETHER - log_reader.AHEAD - 300, log_reader.TOGETHER + 300),
+    st.integers(log_reader.PIECE_BYTES - log_reader.AHEAD - 300, log_reader.PIECE_BYTES + 300),
     st.integers(log_scanner.LAST - 300, log_scanner.LAST + log_scanner.WINDOW + 300),
 )
 """Of what stands beside a secret: around each length at which something is cut."""

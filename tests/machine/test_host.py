@@ -77,7 +77,7 @@ def test_laptop_has_no_tpu_and_raises_nothing(tmp_path: Path) -> None:
     assert host.list_device_nodes(machine) == []
     assert host.find_generation(machine) is None
     assert host.list_tpu_processes(machine) == []
-    assert host.sees_every_process(machine) is None
+    assert host.can_read_every_process(machine) is None
     assert host.read_libtpu_lock(machine) == host.LibtpuLock("unusable", why="no folder")
     assert host.metadata(machine).state == "not-google"
     assert host.count_visible_devices(machine) is None

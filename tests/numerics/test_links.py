@@ -26,8 +26,8 @@ def failed(name: str, patch: pytest.MonkeyPatch, breaks: Any = None) -> list[tup
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Move little and measure as few rounds as can be."""
-    monkeypatch.setattr(check("_timing"), "LASTS_S", {"cpu": 0})
-    monkeypatch.setattr(check("_timing"), "TOGETHER", 1)
+    monkeypatch.setattr(check("_timing"), "LEAST_BY_PLATFORM_S", {"cpu": 0})
+    monkeypatch.setattr(check("_timing"), "REPEATS_TOGETHER", 1)
 
 
 # jax.collective_rate

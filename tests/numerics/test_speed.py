@@ -34,8 +34,8 @@ TFLOPS = 10**12
 @pytest.fixture
 def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure little: what these tests look at are numbers and names, not times."""
-    monkeypatch.setitem(timing.LASTS_S, "cpu", 0.002)
-    monkeypatch.setattr(hadamard, "ELSEWHERE", ("bfloat16",))
+    monkeypatch.setitem(timing.LEAST_BY_PLATFORM_S, "cpu", 0.002)
+    monkeypatch.setattr(hadamard, "TYPES_WITHOUT_TPU", ("bfloat16",))
 
 
 def device(kind: str, place: int = 0) -> Any:
@@ -46,7 +46,7 @@ def device(kind: str, place: int = 0) -> Any:
 def timed(kind: str, *seconds: float, together: float = 1.0) -> tuple[Any, list[Any]]:
     """Return a timing of devices that take so long for a round, and the devices."""
     result = timing.Timing(
-        [[value] * timing.ALONE for value in seconds], [together] * timing.TOGETHER
+        [[value] * timing.REPEATS_ALONE for value in seconds], [together] * timing.REPEATS_TOGETHER
     )
     return result, [device(kind, place) for place in range(len(seconds))]
 
@@ -175,7 +175,7 @@ def test_a_real_straggler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         return honest(first, last * jnp.where(at(5), 10, 1), *others)
 
     monkeypatch.setattr(jax.lax, "fori_loop", slower)
-    monkeypatch.setitem(timing.LASTS_S, "cpu", 0.02)
+    monkeypatch.setitem(timing.LEAST_BY_PLATFORM_S, "cpu", 0.02)
     results = list(matmul.run())
     named = {
         finding.entity: finding
@@ -210,7 +210,7 @@ def test_every_operation_is_exact_after_many_rounds(rounds: int) -> None:
 
 def test_the_numbers_of_a_large_sum_are_exact() -> None:
     """`a + b` is exact for all rounds that a measurement can make."""
-    most = timing.MOST_ROUNDS * (2 + timing.TOGETHER + timing.ALONE)
+    most = timing.MOST_ROUNDS * (2 + timing.REPEATS_TOGETHER + timing.REPEATS_ALONE)
 
     assert 2**24 > stream.LARGEST[0] + most * stream.LARGEST[1]
 
@@ -407,7 +407,7 @@ def test_slow_call_does_not_end_search_for_rounds(
     x = jax.device_put(np.zeros(1, np.int32), row)
     result = timing.measure(loop, (like, x), platform="cpu", alone=False)
 
-    assert result.rounds > timing.TOGETHER * timing.MOST_ROUNDS
+    assert result.rounds > timing.REPEATS_TOGETHER * timing.MOST_ROUNDS
     assert result.rounds == result.sample[0]
 
 

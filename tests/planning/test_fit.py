@@ -15,7 +15,12 @@ from tpustarter.machine.generations import GENERATIONS
 from tpustarter.planning.model_memory import PlanOptions, list_parts, sum_parts
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.planning.plan_text import format_table
-from tpustarter.planning.tpu_fit import TpuFit, even_hidden, list_tensor_sizes, plan_tpus
+from tpustarter.planning.tpu_fit import (
+    TpuFit,
+    find_largest_hidden_split,
+    list_tensor_sizes,
+    plan_tpus,
+)
 from tpustarter.text.terminal import WIDTH
 
 CONFIGS = {row["name"]: row["config"] for row in PUBLISHED}
@@ -50,7 +55,7 @@ def test_vocabulary_is_padded_where_uneven(tmp_path: Path) -> None:
     model = model_of({**SMALL, "vocab_size": 514, "hidden_size": 48}, tmp_path)
 
     assert [None, None, 516] == [one.padded_vocabulary for one in list_tensor_sizes(model)]
-    assert 16 == even_hidden(model)
+    assert 16 == find_largest_hidden_split(model)
 
 
 def one_more(model: ModelShape, options: PlanOptions, plan: TpuFit, **changes: int) -> int:

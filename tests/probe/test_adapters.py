@@ -171,7 +171,7 @@ def test_tensorflow_lesson_block_gets_requested_devices(
     before = target()
     set_target(Target("cpu", 8, virtual=True))
     try:
-        command = {"file": "a lesson", "code": "", "framework": framework}
+        command = {"id": "one", "file": "a lesson", "code": "", "framework": framework}
         monkeypatch.setattr(adapters, "read_started_devices", lambda: None)
         block_runner.run_block(command, lambda _: None)
     finally:

@@ -28,5 +28,8 @@ def test_narrowed_type_is_reported_as_compiled(kind: type, narrowed: str, whole:
         == jitted_functions.format_type(value)
         == jitted_functions.format_type(jax.numpy.asarray(value))
     )
-    with jax.enable_x64(True):
+    jax.config.update("jax_enable_x64", True)
+    try:
         assert whole == jitted_functions.format_type(value)
+    finally:
+        jax.config.update("jax_enable_x64", False)

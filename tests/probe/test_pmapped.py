@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from tpustarter.probe.rehearse.pmapped import PmappedFunction
+from tpustarter.probe.rehearse.pmapped import SINCE, PmappedFunction
 
 
 def add(params: Any, scale: Any, x: Any, power: int, *, bias: Any) -> Any:
@@ -20,6 +20,10 @@ OPTIONS = {"in_axes": ({"w": 1}, None, -1, None), "static_broadcasted_argnums": 
 ARGUMENTS = ({"w": jnp.ones((4, 1))}, 2.0, jnp.ones((4, 1)), 3)
 
 
+@pytest.mark.skipif(
+    jax.__version_info__ < SINCE,
+    reason="The `pmap` of this JAX has a runtime of its own, and is refused.",
+)
 def test_arguments_are_sharded_along_mapped_axes() -> None:
     """A prefix of a tree stands for its parts, names are mapped first, and static values stay."""
     pmapped = PmappedFunction(jax.jit, jax.pmap(add, **OPTIONS), OPTIONS)

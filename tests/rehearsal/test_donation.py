@@ -62,13 +62,13 @@ def test_nothing_to_donate_is_no_hint(parts: dict[str, str]) -> None:
 
 def test_arguments_without_names_give_no_hint() -> None:
     """There would be no change to advise."""
-    assert donation.describe_donated([0], [], 5) is None
-    assert donation.describe_donated([0], ["[0]"], 5) is None
+    assert donation.make_donation_fields([0], [], 5) is None
+    assert donation.make_donation_fields([0], ["[0]"], 5) is None
 
 
 def test_each_result_matches_one_argument() -> None:
     """A result takes the memory of one argument, the first of its type."""
-    assert [0, 2] == donation.list_matching(["a", "a", "b", "c"], ["b", "a", "d"])
+    assert [0, 2] == donation.list_donatable(["a", "a", "b", "c"], ["b", "a", "d"])
 
 
 TEXTS = [

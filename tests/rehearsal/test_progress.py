@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tpustarter.rehearsal.compile.compiler import RehearsalAnswer, StillCompiling, TaskDone
+from tpustarter.rehearsal.compile.compiler import CompileProgress, CompileTaskDone, RehearsalAnswer
 from tpustarter.rehearsal.text.rehearsal_progress import (
     RehearsalProgress,
     format_rounded_time,
@@ -30,7 +30,7 @@ def given(*tasks: tuple[str, str]) -> tuple[RehearsalProgress, Clock]:
     progress = RehearsalProgress(clock=clock)
     for name, tpu in tasks:
         progress.add_task(name, tpu)
-    progress.all_given = True
+    progress.is_total_final = True
     return progress, clock
 
 
@@ -38,9 +38,9 @@ def compiled(
     progress: RehearsalProgress, clock: Clock, name: str, tpu: str, seconds: float
 ) -> None:
     """Let one task go through the compiler, alone."""
-    progress.follow(StillCompiling("a program", tpu, 0.0, name))
+    progress.follow(CompileProgress("a program", tpu, 0.0, name))
     clock.now += seconds
-    progress.follow(TaskDone(name, tpu))
+    progress.follow(CompileTaskDone(name, tpu))
 
 
 def made(total: int, done: int, passed_s: float) -> RehearsalProgress:
@@ -98,7 +98,7 @@ def test_running_first_compilation_is_not_expected_quick() -> None:
     progress, clock = given(*((name, tpu) for tpu in ("v2-8", "v3-8") for name in "abcd"))
     for name in "abc":
         compiled(progress, clock, name, "v2-8", 2.0)
-    progress.follow(StillCompiling("loop", "v2-8", 0.0, "d"))
+    progress.follow(CompileProgress("loop", "v2-8", 0.0, "d"))
     clock.now += 50
 
     assert progress.left_s == pytest.approx(50 / 4 + 50 + 3 * 2)
@@ -108,12 +108,12 @@ def test_check_of_many_programs_is_estimated_by_finished() -> None:
     """A fifth of the slow check took 60 s, for two processes at once; quick ones say nothing."""
     tasks = [(name, tpu) for tpu in ("v6e-8", "v5e-8") for name in ("slow", "a", "b", "c")]
     progress, clock = given(*tasks)
-    progress.follow(StillCompiling("one", "v6e-8", 0.0, "slow"))
+    progress.follow(CompileProgress("one", "v6e-8", 0.0, "slow"))
     for name, tpu in (*tasks[1:4], *tasks[5:]):
         compiled(progress, clock, name, tpu, 5.0)
-    progress.follow(StillCompiling("one", "v5e-8", 0.0, "slow"))
+    progress.follow(CompileProgress("one", "v5e-8", 0.0, "slow"))
     clock.now += 30
-    progress.follow(StillCompiling("two", "v6e-8", 0.0, "slow", 0.2))
+    progress.follow(CompileProgress("two", "v6e-8", 0.0, "slow", 0.2))
 
     assert progress.left_s == pytest.approx(300 - 30), "the second began 30 s later"
 
@@ -123,9 +123,9 @@ def test_check_slower_than_elsewhere_is_estimated_by_programs() -> None:
     progress, clock = given(*((name, tpu) for tpu in ("v2-8", "v6e-8") for name in ("slow", "a")))
     for name, tpu in (("slow", "v2-8"), ("a", "v2-8"), ("a", "v6e-8")):
         compiled(progress, clock, name, tpu, 20.0)
-    progress.follow(StillCompiling("one", "v6e-8", 0.0, "slow"))
+    progress.follow(CompileProgress("one", "v6e-8", 0.0, "slow"))
     clock.now += 80
-    progress.follow(StillCompiling("two", "v6e-8", 0.0, "slow", 0.5))
+    progress.follow(CompileProgress("two", "v6e-8", 0.0, "slow", 0.5))
 
     assert progress.left_s == pytest.approx(80)
 
@@ -135,7 +135,7 @@ def test_last_compilation_always_has_time_left() -> None:
     progress, clock = given(*((name, "v6e-8") for name in "abcd"))
     for name in "abc":
         compiled(progress, clock, name, "v6e-8", 2.0)
-    progress.follow(StillCompiling("loop", "v6e-8", 0.0, "d"))
+    progress.follow(CompileProgress("loop", "v6e-8", 0.0, "d"))
     texts: list[str] = []
     for _ in range(4):
         texts.append(progress.text().rpartition(", ")[2])
@@ -148,17 +148,17 @@ def test_second_compiler_halves_time_down_to_slowest_task() -> None:
     """The rest is shared between as many processes as were seen at once."""
     tasks = [(name, tpu) for tpu in ("v2-8", "v3-8", "v4-8") for name in ("slow", "a", "b")]
     progress, clock = given(*tasks)
-    progress.follow(StillCompiling("loop", "v2-8", 0.0, "slow"))
+    progress.follow(CompileProgress("loop", "v2-8", 0.0, "slow"))
     compiled(progress, clock, "a", "v2-8", 10.0)
     compiled(progress, clock, "b", "v2-8", 10.0)
     clock.now += 40
-    progress.follow(TaskDone("slow", "v2-8"))
+    progress.follow(CompileTaskDone("slow", "v2-8"))
 
     assert progress.left_s == pytest.approx((2 * 60 + 4 * 10) / 2)
     for name, tpu in tasks[4:6]:
         compiled(progress, clock, name, tpu, 10.0)
     compiled(progress, clock, "slow", "v3-8", 60.0)
-    progress.follow(StillCompiling("loop", "v4-8", 0.0, "slow"))
+    progress.follow(CompileProgress("loop", "v4-8", 0.0, "slow"))
     assert progress.left_s == pytest.approx(60), "the two quick ones go beside the slow one"
 
 
@@ -166,10 +166,10 @@ def test_stored_answer_gives_no_estimate() -> None:
     """Half of the answers come at once, the others take 10 s each."""
     progress, clock = given(*((name, "v6e-8") for name in "abcdefgh"))
     for name in "abcd":
-        progress.follow(StillCompiling("p", "v6e-8", 0.0, name))
+        progress.follow(CompileProgress("p", "v6e-8", 0.0, name))
         stored = {"program": "p", "check": name, "tpu": "v6e-8", "cached": True}
         progress.follow(RehearsalAnswer(stored))
-        progress.follow(TaskDone(name, "v6e-8"))
+        progress.follow(CompileTaskDone(name, "v6e-8"))
     clock.now += 9
     assert progress.left_s is None
     for name in "efg":
@@ -182,7 +182,7 @@ def test_growing_rest_has_no_estimate() -> None:
     """Programs of the user's become known one after the other, as they are lowered."""
     progress = made(9, 5, 20)
     assert progress.left_s is not None
-    progress.all_given = False
+    progress.is_total_final = False
 
     assert progress.text() == "55 %, 5 of 9"
 
@@ -191,9 +191,9 @@ def test_externally_lowered_program_keeps_its_name() -> None:
     """That of torch_xla: its task has the name of the program, and Working names both."""
     progress, clock = given(*((name, "v6e-8") for name in "abcd"))
     for name in "abc":
-        progress.follow(StillCompiling(name, "v6e-8", 0.0, "torch_xla.training"))
+        progress.follow(CompileProgress(name, "v6e-8", 0.0, "torch_xla.training"))
         clock.now += 10
-        progress.follow(TaskDone(name, "v6e-8"))
+        progress.follow(CompileTaskDone(name, "v6e-8"))
 
     assert progress.left_s == pytest.approx(10)
 

@@ -15,7 +15,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 from tpustarter.rehearsal import lower_bound
 from tpustarter.rehearsal.programs import user_program
-from tpustarter.rehearsal.programs.user_program import JittedPlace
+from tpustarter.rehearsal.programs.user_program import JitCallSiteSummary
 from tpustarter.rehearsal.text import model_estimate, rehearsal_headline, rehearsal_text
 from tpustarter.text.terminal import WIDTH
 
@@ -343,9 +343,9 @@ REPORTS: dict[str, tuple[tuple[str, ...], list[dict[str, Any]]]] = {
     ),
 }
 FUNCTIONS = [
-    JittedPlace("step", "train.py:12", 10, 10, 10, "f32[4,4], then f32[5,5]"),
-    JittedPlace("evaluate", "train.py:30", 100, 1, 2, "f32[4], then f32[8]"),
-    JittedPlace(
+    JitCallSiteSummary("step", "train.py:12", 10, 10, 10, "f32[4,4], then f32[5,5]"),
+    JitCallSiteSummary("evaluate", "train.py:30", 100, 1, 2, "f32[4], then f32[8]"),
+    JitCallSiteSummary(
         "a_function_with_a_name_longer_than_its_column", "deep/below/some/x.py:1", 1, 1, 1, ""
     ),
 ]
@@ -359,7 +359,7 @@ def report(name: str, *, verbose: bool = False) -> str:
         results=results,
         runs_script=name in ("one-program", "nothing"),
         script_python="~/tpu/bin/python",
-        asked=("train.py:3", "train.py:9") if name == "one-program" else (),
+        device_query_places=("train.py:3", "train.py:9") if name == "one-program" else (),
         fits=[],
         compares=False,
         skipped=[

@@ -25,7 +25,7 @@ from tests.support.stub_compiler import CHECKS, REPORT, make_compiler
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.compile import answer_cache, compiler, memory_report
-from tpustarter.rehearsal.programs import other_sizes
+from tpustarter.rehearsal.programs import device_count_mismatch
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal, RehearsalStarted
 from tpustarter.rehearsal.saved_files import SavedFiles
@@ -184,7 +184,7 @@ def test_broken_program_makes_no_claim_about_others(stub: str) -> None:
     broken = {**rehearsal.results[0], "status": "error", "program": "ring of 4", "tpu": "v4-8"}
     del broken["devices"]
 
-    assert [] == other_sizes.describe_missing_answers(
+    assert [] == device_count_mismatch.describe_missing_answers(
         [rehearsal.results[0], broken], ["v5e-8", "v4-8"]
     )
 
@@ -502,7 +502,7 @@ def test_most_different_tpus_run_first_report_keeps_order(stub: str) -> None:
 
     order = list(dict.fromkeys(told(rehearsal, "tpu")))
     assert [("v6e-8",), ("v2-8",), ("v5e-8",)] == order
-    assert rehearsal.progress.all_given
+    assert rehearsal.progress.is_total_final
     assert (100, None) == (rehearsal.progress.percent, rehearsal.progress.left_s)
     heads = rehearsal_text.render_rehearsal(rehearsal).splitlines()[0].split()
     assert list(names) == heads

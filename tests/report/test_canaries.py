@@ -22,7 +22,7 @@ from tests.support.fake_metadata import serve
 from tpustarter.core import state
 from tpustarter.report import make_report
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.collect.collectors import FoundFacts, ReportContext
+from tpustarter.report.collect.collectors import ReportContext, SharedFacts
 from tpustarter.report.forms import bundle, markdown_form
 from tpustarter.report.make_report import BugReport
 
@@ -90,7 +90,7 @@ def leaking(context: ReportContext, size: int) -> dict[tuple[str, ...], dict[str
     """Return what leaks where only so many collectors report, by their names."""
     found = {}
     for subset in combinations(NAMES, size):
-        context.found = FoundFacts()
+        context.found = SharedFacts()
         if leaked := leaks(make_report.make_report(context, asks=False, only=subset)):
             found[subset] = leaked
     return found

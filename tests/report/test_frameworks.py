@@ -15,8 +15,8 @@ from tpustarter.checking.plan.interpreters import Interpreter, read_framework_ve
 from tpustarter.report.clean.allowed_fields import (
     OmittedFact,
     clean_number,
-    cleaned_text_shape,
-    pattern_shape,
+    cleaned_text_rule,
+    pattern_rule,
 )
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.clean.pseudonyms import Pseudonyms
@@ -232,7 +232,7 @@ def test_failing_cleaner_leaves_field_out(tmp_path: Path, monkeypatch: pytest.Mo
         "name",
         "Title",
         lambda _: facts,
-        {"said": cleaned_text_shape(), "state": pattern_shape("fine")},
+        {"said": cleaned_text_rule(), "state": pattern_rule("fine")},
     )
     section, left_out = collectors.run_collector(one, context_of(tmp_path, None), cleaner)
 

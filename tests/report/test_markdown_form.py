@@ -13,7 +13,7 @@ from tests.support.machines import lay_out
 from tests.support.stubs import make_python
 from tpustarter.checking.plan.interpreters import Interpreter, read_framework_versions
 from tpustarter.core.problem import Problem
-from tpustarter.report import assessment, make_report
+from tpustarter.report import make_report, triage
 from tpustarter.report.clean.allowed_fields import NOT_TOLD
 from tpustarter.report.collect.collectors import ReportContext
 from tpustarter.report.forms import issue_trackers, markdown_form, report_questions, report_summary
@@ -415,10 +415,10 @@ def test_default_tracker_is_that_of_installed_framework() -> None:
         "checks": {"findings": [{"code": "HOST-CHIPS-NODES", "verdict": "fail"}]},
     }
 
-    assert "pytorch-xla" == assessment.judge_facts(told(torch), [], None).tracker
-    assert "cloud-tpu" == assessment.judge_facts(told({**torch, **failing}), [], None).tracker
-    assert "jax" == assessment.judge_facts(told({**torch, **failing}), [], "jax").tracker
-    assert [] == assessment.judge_facts(told(torch), [], None).stale
+    assert "pytorch-xla" == triage.triage_facts(told(torch), [], None).tracker
+    assert "cloud-tpu" == triage.triage_facts(told({**torch, **failing}), [], None).tracker
+    assert "jax" == triage.triage_facts(told({**torch, **failing}), [], "jax").tracker
+    assert [] == triage.triage_facts(told(torch), [], None).stale
 
 
 def test_likely_cause_of_hang_needs_evidence() -> None:
@@ -430,7 +430,7 @@ def test_likely_cause_of_hang_needs_evidence() -> None:
     silent = [ReportSection("metadata", "", "unanswered", seconds=2)]
 
     def likely(facts: dict[str, Any], unanswered: list[ReportSection]) -> str:
-        return str(assessment.judge_facts(told(facts), unanswered, None).hung[0].likely)
+        return str(triage.triage_facts(told(facts), unanswered, None).hung[0].likely)
 
     assert "native stack shows" in likely(native, [])
     assert "the metadata server gives no answer" in likely(chips, silent)
@@ -458,7 +458,7 @@ def test_newest_versions_fit_older_python() -> None:
 
     def stale(python: str) -> list[str]:
         facts = {"python": {"packages": packages, "python_version": python}}
-        return [one.name for one in assessment.judge_facts(told(facts), [], None).stale]
+        return [one.name for one in triage.triage_facts(told(facts), [], None).stale]
 
     assert [] == stale("3.10.12")
     assert ["jax", "jaxlib"] == stale("3.12.1")

@@ -201,9 +201,9 @@ def test_long_line_is_cut_before_search() -> None:
 
 def test_unknown_field_value_leaves_rest_of_row() -> None:
     """A driver that nobody foresaw must not hide all chips."""
-    from tpustarter.report.clean.allowed_fields import choice_shape, clean_number, rows_shape
+    from tpustarter.report.clean.allowed_fields import choice_rule, clean_number, rows_rule
 
-    shape = rows_shape({"chip": clean_number, "driver": choice_shape("vfio-pci")})
+    shape = rows_rule({"chip": clean_number, "driver": choice_rule("vfio-pci")})
     told = shape([{"chip": 1, "driver": "zq7"}, {"chip": 2, "driver": "vfio-pci"}], cleaner())
 
     assert [{"chip": 1, "driver": "(not told)"}, {"chip": 2, "driver": "vfio-pci"}] == told

@@ -85,12 +85,12 @@ def test_kept_log_has_no_secret() -> None:
 
 def test_only_the_last_logs_are_kept() -> None:
     """They do not pile up."""
-    for _ in range(run_folder.KEPT + 3):
+    for _ in range(run_folder.MOST_FAILED_RUNS + 3):
         folder = run_folder.make_run_folder()
         (folder / "probe-0.log").write_text("x")
         run_folder.keep_logs(folder, Redactor({}))
 
-    assert run_folder.KEPT == len(list((folder.parents[1] / "logs").iterdir()))
+    assert run_folder.MOST_FAILED_RUNS == len(list((folder.parents[1] / "logs").iterdir()))
 
 
 def test_folder_of_killed_run_is_removed_by_next(home: Path) -> None:

@@ -100,6 +100,7 @@ async def walk(pilot: Pilot[None]) -> AsyncIterator[str]:
         "palette": "colon",
         "rehearse": "r",
         "an error": "f",
+        "live view": "w",
         "quit": "ctrl+c",
     }.items():
         await press(pilot, keys)

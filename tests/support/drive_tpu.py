@@ -23,7 +23,7 @@ def reach_limits(count: int) -> None:
 
     def counted(run: remote_command.RemoteCommand) -> Iterator[remote_command.Event]:
         nonlocal late_s
-        running = len(run._jobs)
+        running = len(run._commands)
         for event in events(run):
             running -= isinstance(event, remote_command.WorkerEnded)
             late_s = 10_000.0 if running <= count else 0.0

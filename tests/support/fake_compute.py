@@ -65,6 +65,8 @@ class FakeCompute:
     is_lost: dict[str, list[bool]] = field(default_factory=dict)
     """True for each of the next insertions of a kind that is carried out but not answered."""
     unreachable: list[str] = field(default_factory=list)
+    preemptions: list[dict[str, str]] = field(default_factory=list)
+    """The operations that stand for pre-emptions, newest first."""
     operations: dict[str, str] = field(default_factory=dict)
     """Path of the resource that each operation creates."""
     address: str = ""
@@ -93,7 +95,7 @@ class FakeCompute:
             if "/instances/" in path:
                 rows[path] |= {"status": status, **_card(thing.body, path)}
             if "/instanceGroupManagers/" in path:
-                rows[path]["status"] = {"isStable": status == "RUNNING"}
+                rows[path]["status"] = {"isStable": status in ("RUNNING", "LOST")}
                 rows |= self._machines(path, thing, status)
         return rows
 
@@ -136,6 +138,19 @@ class FakeCompute:
         }
         self.things[f"zones/{zone}/instances/{name}"] = Thing(body, self.now_s(), steps)
 
+    def lose(self, path: str, *, is_preemption: bool) -> None:
+        """Take an instance, or the machines of a group, away, as Google or somebody else does."""
+        names = [one for one in self.existing() if f"/instances/{path.rpartition('/')[2]}" in one]
+        if is_preemption:
+            now = self.clock.now().isoformat()
+            for name in names:
+                target = f"https://www.googleapis.com/compute/v1/projects/{PROJECT}/{name}"
+                self.preemptions.insert(0, {"targetLink": target, "insertTime": now})
+        thing = self.things[path]
+        if "/instances/" in path:
+            thing.deleted_s = self.now_s() - DELETE_S
+        thing.steps = ((0, "LOST"),)
+
     def answer(self, method: str, target: str, body: Any) -> Any:
         """Return the response to a request: a document, `(status, document)`, or None."""
         parts = urlsplit(target)
@@ -152,6 +167,9 @@ class FakeCompute:
     def _get(self, path: str, query: dict[str, list[str]]) -> Any:
         if path.startswith("aggregated/"):
             return self._list(path.rpartition("/")[2], int(query.get("pageToken", ["0"])[0]))
+        if path.endswith("/operations"):
+            assert ['operationType="compute.instances.preempted"'] == query["filter"]
+            return {"items": self.preemptions}
         if "/operations/" in path:
             return self._operation(path)
         if path.endswith("/listErrors"):

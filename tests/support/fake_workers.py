@@ -2,14 +2,15 @@
 
     tools = lay_workers(tmp_path / "workers")
 
-A call to worker 1 runs with `tools/w1` as its home. `cut(tools, 1)` and `end_calls` simulate a lost
-connection.
+A call to worker 1, or to the instance `NAME-0001`, runs with `tools/w1` as its home.
+`cut(tools, 1)` and `end_calls` simulate a lost connection.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +18,10 @@ from pathlib import Path
 from tests.support.processes import is_running, until
 
 PROGRAM = """#!/bin/sh
+number=0
 for word; do
   case "$word" in
+    *-000[0-9]) number=${{word##*-000}};;
     --worker=*) number=${{word#--worker=}};;
     --command=*) text=${{word#--command=}};;
   esac
@@ -66,8 +69,21 @@ def ending_jobs(folder: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        for path in folder.glob("w*/tpustarter-jobs/*/w*/pid"):
-            pid = int(path.read_text())
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM)
-            until(lambda pid=pid: not is_running(pid), "the end of a job")
+        kill_jobs(folder)
+
+
+def kill_jobs(folder: Path) -> None:
+    """Kill the jobs that run on the workers."""
+    for path in folder.glob("w*/tpustarter-jobs/*/w*/pid"):
+        pid = int(path.read_text())
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+        until(lambda pid=pid: not is_running(pid), "the end of a job")
+
+
+def replace_workers(folder: Path) -> None:
+    """Make all workers reachable, with nothing of earlier jobs on them."""
+    kill_jobs(folder)
+    for home in folder.glob("w*"):
+        shutil.rmtree(home / "tpustarter-jobs")
+        (folder / f"cut-{home.name[1:]}").unlink()

@@ -9,6 +9,15 @@ from pathlib import Path
 
 import pytest
 
+FULL_EFFORT = "UNKNOWN"
+"""The level of JAX at which a user's program is compiled, unless the user names another."""
+LESS_EFFORT = FULL_EFFORT if os.environ.get("TPUSTARTER_GATE") == "whole" else "O1"
+"""The level for tests that ask whether a program compiles, or how many products it has.
+
+It takes a third of the time, because the compiler tries fewer ways to cut the operands of a product
+and to keep arrays on the chip. The checks are compiled with full effort for a v5e-8.
+"""
+
 
 def python_with_libtpu() -> str:
     """Return an interpreter that has JAX and libtpu, or skip the test."""

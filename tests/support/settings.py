@@ -159,22 +159,22 @@ def _flags(names: Sequence[str], variable: str = "XLA_FLAGS") -> dict[str, str]:
     return {variable: " ".join(f"--{name}={values[name]}" for name in names)}
 
 
-ELSEWHERE = [name for name in FLAGS if "_gpu_" in name or "_tpu_" in name]
+DEVICE_FLAGS = [name for name in FLAGS if "_gpu_" in name or "_tpu_" in name]
 """Flags that nothing reads on a CPU."""
 
 READ = (
     *(Setting(name, {name: value}) for name, value in OPTIONS.items()),
-    *(Setting(name, _flags([name])) for name in FLAGS if name not in ELSEWHERE),
+    *(Setting(name, _flags([name])) for name in FLAGS if name not in DEVICE_FLAGS),
     Setting("all of fast math", {"XLA_FLAGS": FAST_MATH}),
 )
 UNREAD = (
     *(Setting(name, {name: value}) for name, value in QUIET.items()),
-    *(Setting(name, _flags([name])) for name in ELSEWHERE),
+    *(Setting(name, _flags([name])) for name in DEVICE_FLAGS),
     *(Setting(name, _flags([name], "LIBTPU_INIT_ARGS")) for name in LIBTPU),
 )
 TOGETHER = Setting(
     "all others at once",
-    QUIET | _flags(ELSEWHERE) | _flags(list(LIBTPU), "LIBTPU_INIT_ARGS"),
+    QUIET | _flags(DEVICE_FLAGS) | _flags(list(LIBTPU), "LIBTPU_INIT_ARGS"),
 )
 
 CHANGING = (

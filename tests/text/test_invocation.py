@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tpustarter import cli
 from tpustarter.core.problem import Problem
 from tpustarter.text import invocation, terminal
 from tpustarter.text.terminal import LEAST, WIDTH, wrap
@@ -184,6 +185,16 @@ COMMANDS = (
     "~/a/.venv/bin/tpustarter",
     "python3 -m tpustarter",
 )
+
+
+def test_every_command_is_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is missing in the pattern is printed in a form that may not work here."""
+    monkeypatch.setattr(invocation, "program_command", lambda: UV)
+    lines = [f"run tpustarter {name} first" for name in cli.COMMANDS]
+
+    assert [line.replace("tpustarter", UV) for line in lines] == [
+        invocation.format_commands(line) for line in lines
+    ]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -42,9 +42,9 @@ def terminal_of(columns: int) -> Iterator[TextIO]:
 def test_row_gives_up_gaps_before_lines(columns: int, rows: list[str]) -> None:
     """Gaps shrink to two spaces, the widest first; then the last column goes on below."""
     with terminal_of(columns) as stream:
-        assert rows == terminal.fit_row(ROW, stream)
+        assert rows == terminal.wrap_row(ROW, stream)
 
 
 def test_row_is_whole_without_terminal() -> None:
     """A pipe has no width."""
-    assert [ROW * 3] == terminal.fit_row(ROW * 3, io.StringIO())
+    assert [ROW * 3] == terminal.wrap_row(ROW * 3, io.StringIO())

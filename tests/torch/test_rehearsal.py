@@ -105,7 +105,7 @@ MISTAKEN = {
 def test_parts_that_are_no_module_are_refused(name: str) -> None:
     """A rehearsal tells such an error as it is, which the test below shows for one of them."""
     with pytest.raises(TypeError) as error:
-        torch_module.call_make(runpy.run_path(str(MODULES))[name], name)
+        torch_module.call_module_function(runpy.run_path(str(MODULES))[name], name)
 
     assert REFUSED[name] in str(error.value)
 

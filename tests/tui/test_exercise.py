@@ -6,12 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
+from textual.content import Content
 
 from tests.learning.test_exercises import SHIPPED, SOLVED
 from tests.support.gates import wait_for
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_lessons
 from tpustarter.core import locations
 from tpustarter.learning.progress import lesson_progress, progress_merge
+from tpustarter.tui.exercise.exercise_view import ExerciseView
 from tpustarter.tui.kit.editor import CodeEditor
 
 LESSON = """# Asks
@@ -265,6 +267,28 @@ def test_line_to_fix_is_seen_with_verdict(tmp_path: Path) -> None:
                 lambda: "# your code here" in on_screen(pilot.app).rpartition("Your file")[2],
             )
             assert "Your answer" in on_screen(pilot.app)
+
+    run(journey)
+
+
+def test_verdict_laid_out_late_is_in_sight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine Textual calls back before it has laid out what changed."""
+    long = SHIPPED.replace('"""', '"""A title.\n\n' + "Do this, then that.\n\n" * 12, 1)
+    marked = 1 + long.splitlines().index("    return number  # your code here")
+    monkeypatch.setattr(ExerciseView, "call_after_refresh", lambda _view, call: call())
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 24)) as pilot:
+            lessons_with_exercise(tmp_path, long)
+            await press(pilot, "enter", "p")
+            view = pilot.app.screen.query_one(ExerciseView)
+            view.show_answer("fail", [Content("NOT YET" + "\nfound 4" * 4)])
+            view.mark_lines([marked])
+            view.show_more_of_answer()
+            await settle(pilot)
+            assert "# your code here" in on_screen(pilot.app).rpartition("Your file")[2]
+            await press(pilot, "pageup", "pageup")
+            assert "A title" in on_screen(pilot.app)
 
     run(journey)
 

@@ -11,8 +11,8 @@ from tests.support.made_lessons import fence
 from tests.support.tutor import press, run, tutor
 from tpustarter.core import content
 from tpustarter.learning.content import blocks, exercises
-from tpustarter.learning.run.lines_at_fault import find_rows_to_change
-from tpustarter.tui.kit.editor import CodeEditor, find_place_to_edit, has_gap
+from tpustarter.learning.run.lines_at_fault import find_differing_rows
+from tpustarter.tui.kit.editor import CodeEditor, find_edit_selection, has_gap
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from tpustarter.tui.kit.editor import CodeEditor, find_place_to_edit, has_gap
 def test_typing_replaces_gap_or_marked_statement(line: str, replaced: str) -> None:
     """A gap or a statement is marked; what is changed in parts stays."""
     code = f"def clean(x):\n{line}\n"
-    place = find_place_to_edit(code)
+    place = find_edit_selection(code)
 
     assert place is not None
     assert 1 == place.start[0]
@@ -42,7 +42,7 @@ def test_typing_replaces_whole_announced_range() -> None:
     """With the comment that says so, to the end of the function."""
     below = "# your code here: replace the lines below\n\n    if x:\n        a()\n    b()"
     code = f"def f(x):\n    {below}\n\n\nc = 1\n"
-    place = find_place_to_edit(code)
+    place = find_edit_selection(code)
 
     assert place is not None
     assert below == Document(code).get_text_range(place.start, place.end)
@@ -66,7 +66,7 @@ def test_answer_locates_line_without_mark(
     code: str, answer: str, row: int, column: int, replaced: str
 ) -> None:
     """Typing replaces the first line that the answer changes, or begins above one that it adds."""
-    place = find_place_to_edit(code, answer)
+    place = find_edit_selection(code, answer)
 
     assert place is not None
     assert (row, column) == place.start
@@ -78,9 +78,9 @@ def test_every_task_and_exercise_opens_at_edit() -> None:
     """Nobody has to look for the line: the cursor stands there."""
     lessons = content.read_lessons()
     tasks = [block for lesson in lessons for block in blocks.list_blocks(lesson) if block.is_try]
-    lost = [task.id for task in tasks if find_place_to_edit(task.code, task.answer or "") is None]
+    lost = [task.id for task in tasks if find_edit_selection(task.code, task.answer or "") is None]
     gaps = [one for lesson in lessons for one in exercises.read_exercises(lesson)]
-    lost += [exercise.id for exercise in gaps if find_place_to_edit(exercise.gap) is None]
+    lost += [exercise.id for exercise in gaps if find_edit_selection(exercise.gap) is None]
 
     assert len(tasks) > 100
     assert not lost
@@ -92,8 +92,8 @@ def test_every_task_opens_with_statement_selected() -> None:
     tasks = [block for lesson in lessons for block in blocks.list_blocks(lesson) if block.is_try]
     unmarked: list[str] = []
     for task in tasks:
-        place = find_place_to_edit(task.code, task.answer or "")
-        rows = find_rows_to_change(task.code, task.answer or "")[0]
+        place = find_edit_selection(task.code, task.answer or "")
+        rows = find_differing_rows(task.code, task.answer or "")[0]
         if place is not None and place.is_empty and rows:
             unmarked.append(task.code.split("\n")[rows.start])
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.rehearsal.test_rehearsal_text import made
-from tpustarter.rehearsal.compile.compiler import StillCompiling
+from tpustarter.rehearsal.compile.compiler import CompileProgress
 from tpustarter.rehearsal.result_fields import FittingSize, TriedSize
 from tpustarter.rehearsal.text import fit_text
 from tpustarter.tui.kit.text_layout import StackedText
@@ -178,7 +178,7 @@ def test_failure_of_several_tpus_is_told_once() -> None:
 @pytest.mark.parametrize("runs_script", [False, True])
 def test_line_tells_script_from_lowering(*, runs_script: bool) -> None:
     """A script may run for minutes, and nothing is lowered then."""
-    job = StillCompiling("your code", "a TPU", 7)
+    job = CompileProgress("your code", "a TPU", 7)
     answers = RehearsalAnswers([(None, "")], ["v5e-8"])
     line = status_line.format_progress(job, answers, None, 9, 80, runs_script=runs_script)
 
@@ -258,7 +258,7 @@ def test_cell_and_details_show_largest_size(case: str) -> None:
     lines = [line.plain for line in StackedText(pieces).lines(100)]
 
     assert word == answers.cell((None, "step"), "v5e-8")[0]
-    assert is_listed == any(fit_text.describe(fit) in line for line in lines)
+    assert is_listed == any(fit_text.describe_fit(fit) in line for line in lines)
     for tried in fit_text.list_tried(fit):
         assert any(line.endswith(tried) for line in lines)
     assert (answers.find_skip_reason((None, "step"), "v5e-8") is None) == is_listed
@@ -266,7 +266,7 @@ def test_cell_and_details_show_largest_size(case: str) -> None:
 
 def test_search_counts_sizes_in_its_line() -> None:
     """The size that is compiled has no row of its own."""
-    job = StillCompiling("step", "v5e-8", 2, size="batch 1,008")
+    job = CompileProgress("step", "v5e-8", 2, size="batch 1,008")
     answers = RehearsalAnswers([(None, "")], ["v5e-8"])
     for number in range(3):
         answers.record_running(None, "step", "v5e-8", 2.0)

@@ -22,6 +22,7 @@ from tpustarter.version import __version__
 
 COMMANDS = {
     "check": "check.command",
+    "completion": "completion.command",
     "explain": "explain",
     "learn": "learn.command",
     "plan": "plan",
@@ -32,6 +33,7 @@ COMMANDS = {
     "setup": "setup",
     "tpu": "tpu.command",
     "trc": "tpu.trc",
+    "watch": "watch",
 }
 """Module of each command, which contains a function with the command's name. It is imported when
 the command is used, because importing all of them takes longer than most commands run."""

@@ -140,7 +140,7 @@ def convert_usage_error(error: click.ClickException) -> Problem:
         return Problem(
             what, hint=f"did you mean {near}? Or {hint}" if near else hint, code=ExitCode.USAGE
         )
-    text = error.format_message()
+    text = " ".join(error.format_message().split())  # choices are listed one below the other
     return Problem(text[:1].lower() + text[1:].rstrip("."), hint=hint, code=ExitCode.USAGE)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import escape_text, fit_row, format_code, shows_bold, wrap_for_stream
+from tpustarter.text.terminal import escape_text, format_code, shows_bold, wrap_for_stream, wrap_row
 
 _LESS = "-RX -PsSpace reads on, / searches, q ends$"
 """Options for `less` if the user has set none; -X leaves the text on the screen."""
@@ -40,7 +40,7 @@ def echo_if_waiting(path: Path) -> None:
 def echo_rows(rows: Iterable[str]) -> None:
     """Print a table's rows, wrapping a row that is too wide."""
     for row in rows:
-        click.echo("\n".join(fit_row(row, sys.stdout)))
+        click.echo("\n".join(wrap_row(row, sys.stdout)))
 
 
 def page_lines(lines: Iterable[str]) -> None:

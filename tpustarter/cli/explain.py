@@ -135,7 +135,7 @@ def _scan(scanner: FailureScanner, file: str | None) -> tuple[LogScan, JobExplan
     """Scan a log; if it contains several workers' lines, explain those as well."""
     from tpustarter.explain import log_prefixes, log_reader, worker_logs
 
-    one, splitter = scanner.start_pass(), log_prefixes.WorkerLogSplitter(scanner)
+    one, splitter = scanner.start_scan(), log_prefixes.WorkerLogSplitter(scanner)
     with _opened(file) as stream:
         try:
             for chunk in log_reader.read_chunks(stream):

@@ -15,7 +15,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
-    from tpustarter.explain.log_scanner import LogSearch
+    from tpustarter.explain.log_scanner import IncrementalLogScanner
 
 _SETTINGS = {
     "ignore_unknown_options": True,
@@ -47,7 +47,7 @@ def run(command: tuple[str, ...]) -> None:
     from tpustarter.machine import machine, memory
     from tpustarter.running import passthrough
 
-    seen = log_scanner.FailureScanner(known_failures.read_known_failures()).start_pass()
+    seen = log_scanner.FailureScanner(known_failures.read_known_failures()).start_scan()
     passed_signals: list[int] = []
     failed_outputs: list[int] = []
 
@@ -83,7 +83,7 @@ def _print_write_error(fd: int, error: OSError) -> None:
     click.echo(str(problem), err=True)
 
 
-def _explain(seen: LogSearch, code: int, kills: dict[str, int], program: str) -> None:
+def _explain(seen: IncrementalLogScanner, code: int, kills: dict[str, int], program: str) -> None:
     from tpustarter.cli import explain
     from tpustarter.explain import exit_code_failures, explanation_text
     from tpustarter.explain.explain_output import CommandEnd

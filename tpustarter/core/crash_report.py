@@ -9,7 +9,7 @@ import sys
 import time
 import traceback
 
-from tpustarter.core import locations
+from tpustarter.core import locations, origin
 from tpustarter.core.problem import Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.version import __version__
@@ -38,7 +38,8 @@ def write_crash_report(error: BaseException) -> tuple[str, str]:
 def _write(error: BaseException) -> tuple[str, str]:
     redact = Redactor(os.environ)
     what = redact.redact_text(f"{type(error).__name__}: {error}")
-    facts = f"tpustarter {__version__}, Python {platform.python_version()}, {sys.platform}"
+    program = redact.redact_text(f"tpustarter {__version__} ({origin.find_origin()})")
+    facts = f"{program}, Python {platform.python_version()}, {sys.platform}"
     trace = redact.redact_text("".join(traceback.format_exception(error)))
     body = f"## What happened\n\n`{what}`\n\n{facts}\n\n```\n{trace}```\n"
     where = "no report could be written"

@@ -133,6 +133,7 @@ SCHEMAS = {
     "setup": "setup",
     "tpu": "tpus",
     "trc": "trc",
+    "watch": "watch",
 }
 """Schema of the document that a command prints with `--json`; `report` for those not listed."""
 VERB_SCHEMAS = {

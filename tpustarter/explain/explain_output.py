@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tpustarter.checking.plan import interpreters
 from tpustarter.core.problem import Problem
 from tpustarter.explain import (
     exit_code_failures,
@@ -189,6 +188,8 @@ def _prefixes(python: str) -> Iterator[Path]:
     """Yield the prefixes of Python installations that may hold a library's source."""
     if executable := program_python.locate_python(python):
         yield executable.parent.parent
+    from tpustarter.checking.plan import interpreters
+
     with contextlib.suppress(Problem):
         chosen, _ = interpreters.choose_interpreter(None, os.environ, Path.cwd())
         yield chosen.path.parent.parent

@@ -16,7 +16,7 @@ from tpustarter.explain.program_mistakes import FoundMistake
 from tpustarter.machine import frameworks, pip_command
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpainted, wrap
+from tpustarter.text.terminal import Paint, cut_text, escape_text, paint_nothing, wrap
 
 SCHEMA = "tpustarter.explain/1"
 """Name of the document, whose schema is `schema.json`."""
@@ -24,6 +24,8 @@ OTHERS = 5
 """Most failures listed in a group."""
 SOURCES = 2
 """Most sources shown."""
+_OVERLAP = 60
+"""Characters at the beginning of a quote by which another quote of the same line repeats it."""
 VERBOSE = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
 """Settings that make libtpu log more."""
 
@@ -171,12 +173,12 @@ class ExplanationPart:
         return self.kind in (PartKind.COMMAND, PartKind.LESSON, PartKind.SOURCE)
 
 
-def render_explanation(one: Explanation, paint: Paint = leave_unpainted) -> str:
+def render_explanation(one: Explanation, paint: Paint = paint_nothing) -> str:
     """Return the explanation as text: the first cause in detail, the others on a line each."""
     return "\n".join(format_parts(explanation_parts(one), paint))
 
 
-def format_parts(parts: Iterable[ExplanationPart], paint: Paint = leave_unpainted) -> list[str]:
+def format_parts(parts: Iterable[ExplanationPart], paint: Paint = paint_nothing) -> list[str]:
     """Return the terminal lines for some parts."""
     return [line for part in parts for line in _lines(part, paint)]
 
@@ -288,13 +290,25 @@ def _place(line: int | None) -> str:
 
 
 def _telling(match: FailureMatch) -> list[FailureSign]:
-    """Return the signs worth quoting: at most three, none quoting part of another's quote."""
+    """Return the signs worth quoting: at most three, none quoting part of another's quote.
+
+    Of two quotes of a long line that overlap, the first is kept.
+    """
     signs = list({sign.quote: sign for sign in reversed(match.signs)}.values())[::-1]
 
     def is_in(sign: FailureSign, other: FailureSign) -> bool:
         return other is not sign and other.line == sign.line and sign.quote in other.quote
 
-    return [sign for sign in signs if not any(is_in(sign, other) for other in signs)][:3]
+    def overlaps(sign: FailureSign, other: FailureSign) -> bool:
+        first, second = sign.quote, other.quote
+        is_shared = first[:_OVERLAP] in second or second[:_OVERLAP] in first
+        return other.line == sign.line and is_shared
+
+    told: list[FailureSign] = []
+    for sign in signs:
+        if not any(is_in(sign, other) for other in signs):
+            told += [] if any(overlaps(sign, one) for one in told) else [sign]
+    return told[:3]
 
 
 def _in_a_line(match: FailureMatch, lines: int) -> ExplanationPart:

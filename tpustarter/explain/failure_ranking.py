@@ -13,7 +13,9 @@ from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
 Confidence = Literal["confirmed", "likely", "possible"]
 _ROLES = ("cause", "symptom", "notice")
 _CONFIDENCES = ("confirmed", "likely", "possible")
-_TPU = re.compile(r"tpu|torch_xla|\bxla:\d|/dev/(?:accel\d|vfio)", re.IGNORECASE)
+_TPU = re.compile(r"(?<!u)tpu|torch_xla|\bxla:\d|/dev/(?:accel\d|vfio)", re.IGNORECASE)
+_NO_TPU = re.compile(r"\bxla_bridge(?:\.py)?:\d+\]?:? Unable to initialize backend 'tpu.*")
+"""JAX's note that it tried a TPU and found none, which it prints on every GPU machine."""
 _OTHER_ACCELERATOR = re.compile(
     r"CUDA error|CUDA out of memory|CUDA_ERROR|cudaError|\bcuda:\d|NVIDIA-SMI|\bNCCL (?:INFO|WARN)|"
     r"\bGPU \d+ has a total|gpu_(?:model_runner|worker)|\b(?:Cuda|Gpu)Device\(|xla/service/gpu|"
@@ -69,7 +71,9 @@ def rank_failures(scan: LogScan, failures: Sequence[KnownFailure]) -> list[Failu
 def _is_of_other_accelerator(end_of_log: str) -> bool:
     """Return whether a log shows another accelerator or a non-TPU crash, and no TPU."""
     others = (_OTHER_ACCELERATOR, _OTHER_CRASH)
-    return any(one.search(end_of_log) for one in others) and not _TPU.search(end_of_log)
+    if not any(one.search(end_of_log) for one in others):
+        return False
+    return not _TPU.search(_NO_TPU.sub("", end_of_log))
 
 
 def sort_matches(matches: Iterable[FailureMatch]) -> list[FailureMatch]:

@@ -21,7 +21,7 @@ from tpustarter.core import locations, yaml_rows
 from tpustarter.core.json_values import is_array
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text, Texts
-from tpustarter.explain.tracebacks import Frame, Traceback
+from tpustarter.explain.tracebacks import Traceback, TracebackFrame
 from tpustarter.text.terminal import cut_text
 
 FILE = Path(__file__).with_name("libraries.yml")
@@ -113,12 +113,12 @@ def _clone(library: Library) -> str:
     return f"{library.checkout}|{_IMAGE}(?=(?:{'|'.join(library.modules)})/)"
 
 
-def is_user_frame(frame: Frame) -> bool:
+def is_user_frame(frame: TracebackFrame) -> bool:
     """Return whether a frame is in the user's file rather than a library's."""
     return not find_library_of_file(frame.file)[0]
 
 
-def find_raising_frame(traceback: Traceback) -> Frame | None:
+def find_raising_frame(traceback: Traceback) -> TracebackFrame | None:
     """Return the frame that raised an error, or None if the traceback has no frames.
 
     A raising `__getattr__` is passed over in favour of the line that accessed the attribute.
@@ -127,7 +127,7 @@ def find_raising_frame(traceback: Traceback) -> Frame | None:
     return frames[-1] if frames else None
 
 
-def find_last_user_frame(traceback: Traceback) -> Frame | None:
+def find_last_user_frame(traceback: Traceback) -> TracebackFrame | None:
     """Return the last frame in one of the user's files, or None if there is none."""
     return next((one for one in reversed(traceback.frames) if is_user_frame(one)), None)
 
@@ -191,7 +191,7 @@ def _issues(library: str) -> str:
     return next((one.issues for one in read_libraries() if library in one.modules), "")
 
 
-def _list_sources(frame: Frame, prefixes: Sequence[Path]) -> Iterator[Path]:
+def _list_sources(frame: TracebackFrame, prefixes: Sequence[Path]) -> Iterator[Path]:
     """Yield the files on this machine that may be a frame's source."""
     _, rest = find_library_of_file(frame.file)
     named = locations.expand_path(frame.file)
@@ -203,7 +203,7 @@ def _list_sources(frame: Frame, prefixes: Sequence[Path]) -> Iterator[Path]:
                 yield path
 
 
-def _find_condition(source: Path, frame: Frame, error: str) -> str:
+def _find_condition(source: Path, frame: TracebackFrame, error: str) -> str:
     """Return the condition under which a function raised an error, or "" if not found."""
     found = [
         (_rank(node, line, frame, error), _condition(node, above, text))
@@ -218,7 +218,7 @@ def _find_condition(source: Path, frame: Frame, error: str) -> str:
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def _functions(source: Path, frame: Frame) -> Iterator[tuple[str, int, _Function]]:
+def _functions(source: Path, frame: TracebackFrame) -> Iterator[tuple[str, int, _Function]]:
     """Yield a file's functions with the frame's name: text, number of lines before, and AST."""
     name = frame.name.rpartition(".")[2]
     try:
@@ -248,7 +248,7 @@ def _walk(
         yield from _walk(child, (*above, node))
 
 
-def _rank(node: ast.Raise | ast.Assert, line: int, frame: Frame, error: str) -> int:
+def _rank(node: ast.Raise | ast.Assert, line: int, frame: TracebackFrame, error: str) -> int:
     """Return a score for how well a statement matches an error, or 0 if it raises another."""
     name, _, message = error.partition(": ")
     kind = name.rpartition(".")[2]

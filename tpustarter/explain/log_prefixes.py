@@ -14,7 +14,7 @@ from tpustarter.core.json_values import is_array
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text, Texts
 from tpustarter.explain import log_reader
-from tpustarter.explain.log_scanner import FailureScanner, LogScan, LogSearch
+from tpustarter.explain.log_scanner import FailureScanner, IncrementalLogScanner, LogScan
 
 FILE = Path(__file__).with_name("log_prefixes.yml")
 MOST_WORKERS = 256
@@ -62,7 +62,7 @@ class WorkerLogSplitter:
         self._number = 0
         """Number of lines before the rest."""
         self._size = 0
-        self._passes: dict[str, LogSearch] = {}
+        self._scanners: dict[str, IncrementalLogScanner] = {}
         self.places: dict[str, array[int]] = {}
         """The line numbers of each worker's lines in the combined log, counted from 1."""
 
@@ -81,13 +81,13 @@ class WorkerLogSplitter:
     def end(self) -> dict[str, LogScan]:
         """Return each worker's scan by name; empty if there are fewer than two workers."""
         self.take(b"\n")
-        if len(self._passes) < 2:
+        if len(self._scanners) < 2:
             return {}
-        return {name: one.finish() for name, one in self._passes.items()}
+        return {name: one.finish() for name, one in self._scanners.items()}
 
     def _choose(self, data: bytes) -> None:
         for one in read_prefixes():
-            if any(mark.encode() in data for mark in one.marks):
+            if any(mark.replace(r"\n", "\n").encode() in data for mark in one.marks):
                 lines = one.lines
                 if lines.search(log_reader.remove_escapes(data)):
                     self._prefix, self._lines = one, lines
@@ -104,8 +104,8 @@ class WorkerLogSplitter:
                 if len(self.places) >= MOST_WORKERS:
                     continue
                 self.places[name] = array("Q")
-                self._passes[name] = self._scanner.start_pass()
+                self._scanners[name] = self._scanner.start_scan()
             self.places[name].append(number)
             lines.setdefault(name, []).append(match["rest"])
         for name, own in lines.items():
-            self._passes[name].feed(b"".join(own))
+            self._scanners[name].feed(b"".join(own))

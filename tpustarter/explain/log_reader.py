@@ -10,7 +10,7 @@ from typing import IO
 
 CHUNK = 1 << 20
 """Bytes read at a time."""
-TOGETHER = 1 << 18
+PIECE_BYTES = 1 << 18
 """Bytes collected before they are searched."""
 AHEAD = 4_000
 """Bytes passed along after a piece's last line, for messages that span several lines."""
@@ -57,7 +57,7 @@ class LogLines:
     def feed(self, chunk: bytes) -> LogPiece | None:
         """Add the log's next bytes, and return whole lines once there are enough."""
         data = self._rest = self._rest + self._plain(chunk)
-        if len(data) < TOGETHER:
+        if len(data) < PIECE_BYTES:
             return None
         # The parts of a longer line are searched separately.
         own = data.rfind(b"\n", 0, len(data) - AHEAD) + 1 or len(data) - AHEAD
@@ -90,12 +90,11 @@ def remove_escapes(data: bytes) -> bytes:
 
 def _broken(data: bytes) -> bytes:
     parts: list[bytes] = []
-    start, is_broken = 0, False
+    begin = start = 0
     while len(data) - start > LONGEST_LINE:
         end = data.rfind(b"\n", start, start + LONGEST_LINE) + 1
-        parts.append(data[start : end or start + LONGEST_LINE])
-        if not end:
-            parts.append(BREAK)
-            is_broken = True
         start = end or start + LONGEST_LINE
-    return b"".join((*parts, data[start:])) if is_broken else data
+        if not end:
+            parts += (data[begin:start], BREAK)
+            begin = start
+    return b"".join((*parts, data[begin:])) if parts else data

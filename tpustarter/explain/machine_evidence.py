@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tpustarter.checking.machine_check import CheckRequest, MachineCheck
-from tpustarter.checking.output.results_text import finding_line
-from tpustarter.checking.results.results import FindingFields, read_hint
 from tpustarter.explain import program_python
 from tpustarter.explain.failure_ranking import FailureMatch, sort_matches
-from tpustarter.machine import host
+
+if TYPE_CHECKING:
+    from tpustarter.checking.machine_check import MachineCheck
+    from tpustarter.checking.results.results import FindingFields
+    from tpustarter.machine import host
 
 NO_TPU = "this machine has no TPU"
 _ELSEWHERE = "The rest of this list helps on a machine that has a TPU"
@@ -68,6 +70,9 @@ def plan_host_checks(
         checks: The folder of checks; None for the bundled ones.
         is_tested: True if the program ran in the Python under test, which is then examined.
     """
+    # Imported here, because most logs are explained without a look at this machine.
+    from tpustarter.checking.machine_check import CheckRequest, MachineCheck
+
     program = None if is_tested else program_python.locate_python(python)
     request = CheckRequest(ids=("host.*",), level="static", python=str(program or "") or None)
     check = MachineCheck(request, machine=machine, checks=checks)
@@ -91,6 +96,9 @@ def add_machine_evidence(
 
 
 def _looked_at(match: FailureMatch, machine: MachineEvidence) -> FailureMatch:
+    from tpustarter.checking.output.results_text import finding_line
+    from tpustarter.checking.results.results import read_hint
+
     wanted = [code.partition(" ") for code in match.failure.confirm]
     seen = [
         (finding, word)
@@ -117,6 +125,8 @@ def _looked_at(match: FailureMatch, machine: MachineEvidence) -> FailureMatch:
 
 
 def _is_shown_by(finding: FindingFields, word: str) -> bool:
+    from tpustarter.checking.output.results_text import finding_line
+
     if finding["verdict"] in _WRONG:
         return word.casefold() in finding_line(finding).casefold()
     return finding["verdict"] == "info" and bool(word) and finding["found"] == word

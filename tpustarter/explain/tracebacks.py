@@ -46,7 +46,7 @@ _ARROW = re.compile(r"^(?:-+> ?|[│|] +❱ +)(?P<line>\d+) (?:[│|])?(?P<code>
 
 
 @dataclass(frozen=True)
-class Frame:
+class TracebackFrame:
     """A call in a traceback."""
 
     file: str
@@ -72,7 +72,7 @@ class Frame:
 class Traceback:
     """A traceback and its error."""
 
-    frames: tuple[Frame, ...]
+    frames: tuple[TracebackFrame, ...]
     """Outermost call first."""
     error: str
     """The line with the exception; empty if the log ends before it."""
@@ -143,7 +143,7 @@ def _prefix_of(lines: Sequence[str], begin: int) -> re.Pattern[str] | None:
     return pattern if any(map(pattern.match, lines[begin + 1 : begin + 6])) else None
 
 
-def read_frames(lines: Sequence[str]) -> Iterator[Frame]:
+def read_frames(lines: Sequence[str]) -> Iterator[TracebackFrame]:
     """Yield the frames in a traceback's lines, outermost call first."""
     patterns = (_PYTHON_FRAME, _IPYTHON_FRAME, _RICH_FRAME)
     current: re.Match[str] | None = None
@@ -162,10 +162,10 @@ def read_frames(lines: Sequence[str]) -> Iterator[Frame]:
         yield _frame(current, code, line_number)
 
 
-def _frame(match: re.Match[str], code: str, line: int) -> Frame:
+def _frame(match: re.Match[str], code: str, line: int) -> TracebackFrame:
     groups = match.groupdict()
     number = line or int(groups["line"] or groups.get("cell_line") or 0)
-    return Frame(groups["file"] or groups["cell"], number, groups["name"] or "", code)
+    return TracebackFrame(groups["file"] or groups["cell"], number, groups["name"] or "", code)
 
 
 def _is_cut(lines: Sequence[str]) -> bool:
@@ -188,7 +188,7 @@ def read_bare_frames(end_of_log: str) -> Traceback:
     return Traceback(tuple(read_frames(lines)), error, number, is_cut=is_cut)
 
 
-def read_crash(end_of_log: str) -> Frame | None:
+def read_crash(end_of_log: str) -> TracebackFrame | None:
     """Return the innermost frame that faulthandler prints in a crash, or None if there is none."""
     match = _CRASH.search(end_of_log)
     return next(iter(read_frames([match[1]])), None) if match else None

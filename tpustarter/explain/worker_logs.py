@@ -19,7 +19,7 @@ from tpustarter.explain import explain_output, explanation_text, known_failures
 from tpustarter.explain.explanation_text import Explanation, ExplanationPart
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
-from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpainted
+from tpustarter.text.terminal import Paint, cut_text, escape_text, paint_nothing
 
 COMPARED = "comparison of workers"
 """The `pattern` of a sign inferred from the other logs."""
@@ -265,7 +265,7 @@ def _with_row(first: WorkerEnd, row: str) -> Explanation:
     return replace(first.found, matches=(match, *first.found.matches))
 
 
-def render_explanation(job: JobExplanation, paint: Paint = leave_unpainted) -> str:
+def render_explanation(job: JobExplanation, paint: Paint = paint_nothing) -> str:
     """Return the explanation as text: the first worker's in detail, the others on a line each."""
     others = [one for one in job.workers if one is not job.first][:MOST_SHOWN]
     head = [ExplanationPart(_headline(job)), ExplanationPart()]

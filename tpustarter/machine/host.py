@@ -24,9 +24,9 @@ from tpustarter.machine.machine import Machine, clean_text, multiply_topology_bo
 from tpustarter.machine.metadata import Metadata
 from tpustarter.machine.occupancy import (
     TpuProcess,
+    can_read_every_process,
     list_tpu_processes,
     read_process,
-    sees_every_process,
 )
 from tpustarter.machine.slices import Slice, all_workers_command
 
@@ -42,6 +42,7 @@ __all__ = [
     "Slice",
     "TpuProcess",
     "all_workers_command",
+    "can_read_every_process",
     "clean_text",
     "count_reachable_chips",
     "count_visible_devices",
@@ -64,7 +65,6 @@ __all__ = [
     "read_device_node",
     "read_libtpu_lock",
     "read_process",
-    "sees_every_process",
     "shared_memory_gib",
     "unknown_google_devices",
 ]

@@ -89,7 +89,7 @@ def read_process(machine: Machine, pid: int, nodes: Iterable[str] = ()) -> TpuPr
     )
 
 
-def sees_every_process(machine: Machine) -> bool | None:
+def can_read_every_process(machine: Machine) -> bool | None:
     """Return whether this user can see every process's open files, or None without /proc."""
     pids = [name for name in machine.list_names("/proc") if name.isdecimal()]
     return all(machine.has_access(f"/proc/{pid}/fd", os.R_OK) for pid in pids) if pids else None

@@ -240,7 +240,7 @@ def find_hbm_bytes(row: Generation) -> int | None:
     return None if known is None else int(known.hbm_gib * 2**30)
 
 
-def find_sides(row: Generation, chips: int) -> tuple[int, ...] | None:
+def find_topology_sides(row: Generation, chips: int) -> tuple[int, ...] | None:
     """Return the number of chips along each side of a slice, or None if no slice has this size.
 
     The sides are those of the box closest to a square or cube. Sources:
@@ -280,7 +280,7 @@ def list_topology_names(row: Generation) -> list[str]:
 def _topology_sizes(row: Generation) -> list[int]:
     cubes = range(_CUBE**3, (row.chips_per_pod or 0) + 1, _CUBE**3)
     sizes = row.slice_chips or sorted({*_SMALL, *cubes})
-    return [chips for chips in sizes if find_sides(row, chips)]
+    return [chips for chips in sizes if find_topology_sides(row, chips)]
 
 
 def find_topology(text: str, slices: int = 1) -> Topology:
@@ -309,7 +309,7 @@ def find_topology(text: str, slices: int = 1) -> Topology:
     if slices > 1:
         arguments["num_slices"] = slices
     topology_name = f"{row.name}:{_join_sides(sides)}"
-    name = tpu.name if sides == find_sides(row, tpu.chips) else topology_name
+    name = tpu.name if sides == find_topology_sides(row, tpu.chips) else topology_name
     return Topology(
         name=f"{slices}x{name}" if slices > 1 else name,
         topology_name=topology_name,
@@ -324,7 +324,7 @@ def find_topology(text: str, slices: int = 1) -> Topology:
 def _sides_of_type(text: str) -> tuple[Generation, tuple[int, ...]]:
     tpu = parse_type(text)
     row = tpu.generation
-    if sides := find_sides(row, tpu.chips):
+    if sides := find_topology_sides(row, tpu.chips):
         return row, sides
     per_chip = row.cores_per_chip if row.counts == "cores" else 1
     sizes = (f"{size * per_chip}" for size in _small_sizes(row))
@@ -341,12 +341,12 @@ def _parse_sides(text: str) -> tuple[Generation, tuple[int, ...]]:
     words = typed.casefold().split("x")
     sides = tuple(int(word) for word in words if word.isascii() and word.isdigit() and not word[4:])
     chips = math.prod(sides) if len(sides) == len(words) else 0
-    if sides == find_sides(row, chips) or (chips and _is_box(row, sides)):
+    if sides == find_topology_sides(row, chips) or (chips and _is_box(row, sides)):
         return row, sides
-    boxes = [find_sides(row, size) or () for size in _small_sizes(row)]
+    boxes = [find_topology_sides(row, size) or () for size in _small_sizes(row)]
     expected = ", ".join(map(_join_sides, boxes))
     expected += "" if _is_flat(row) else f", or three multiples of {_CUBE} in ascending order"
-    ordered = [box for box in (find_sides(row, chips), tuple(sorted(sides))) if box]
+    ordered = [box for box in (find_topology_sides(row, chips), tuple(sorted(sides))) if box]
     turned = [box for box in ordered if sorted(box) == sorted(sides) and box in boxes]
     turned += [box for box in ordered[-1:] if _is_box(row, box)]
     near = [f"{row.name}:{_join_sides(box)}" for box in turned[:1]]
@@ -377,7 +377,9 @@ def _nearest_names(row: Generation, chips: int, *, sides: bool = False) -> list[
     below, above = [n for n in sizes if n <= chips][-1:], [n for n in sizes if n > chips][:1]
     if not sides:
         return [_slice(row, size).name for size in below + above]
-    return [f"{row.name}:{_join_sides(find_sides(row, size) or ())}" for size in below + above]
+    return [
+        f"{row.name}:{_join_sides(find_topology_sides(row, size) or ())}" for size in below + above
+    ]
 
 
 _OFFERED = """

@@ -8,10 +8,15 @@ from tpustarter.machine.generations import GENERATIONS
 from tpustarter.planning.model_memory import PREFILL, QUANTISED, REMAT, PlanOptions
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.planning.rehearsal_comparison import RehearsalComparison
-from tpustarter.planning.tpu_fit import TpuFit, even_hidden, list_divisors, list_tensor_sizes
+from tpustarter.planning.tpu_fit import (
+    TpuFit,
+    find_largest_hidden_split,
+    list_divisors,
+    list_tensor_sizes,
+)
 from tpustarter.planning.weights import count_parameters, list_arrays
 from tpustarter.text import phrases
-from tpustarter.text.terminal import Paint, cut_text, escape_text, leave_unpainted, wrap
+from tpustarter.text.terminal import Paint, cut_text, escape_text, paint_nothing, wrap
 
 GIB = 2.0**30
 COLOURS = {"too-big": "red", "fits": "green"}
@@ -31,7 +36,7 @@ def render_plan(
     *,
     named: bool = False,
     formulas: bool = False,
-    paint: Paint = leave_unpainted,
+    paint: Paint = paint_nothing,
 ) -> list[str]:
     """Return the lines of a plan.
 
@@ -98,7 +103,7 @@ def _parallel_lines(model: ModelShape) -> Iterator[str]:
     if experts := model.experts:
         even = phrases.join_words(list_divisors(experts.count))
         yield from wrap(even, "expert parallel  ", " " * 17)
-    yield f"FSDP             even over up to {even_hidden(model)} devices"
+    yield f"FSDP             even over up to {find_largest_hidden_split(model)} devices"
 
 
 def _assumptions(options: PlanOptions) -> str:
@@ -115,7 +120,7 @@ def _assumptions(options: PlanOptions) -> str:
     )
 
 
-def format_table(plans: Sequence[TpuFit], paint: Paint = leave_unpainted) -> list[str]:
+def format_table(plans: Sequence[TpuFit], paint: Paint = paint_nothing) -> list[str]:
     """Return one row per TPU, with the memory of one device by part, in GiB."""
     names = [_SHORT.get(part.name, part.name) for part in plans[0].parts]
     lines = [_row(("GiB", "split", "has", "needs"), names, ("batch", "context"))]

@@ -104,7 +104,7 @@ def _refuse_tensor(model: ModelShape, size: int) -> str | None:
     return None
 
 
-def even_hidden(model: ModelShape) -> int:
+def find_largest_hidden_split(model: ModelShape) -> int:
     """Return the largest power of two that divides the hidden size; FSDP is even up to it."""
     return model.hidden & -model.hidden
 

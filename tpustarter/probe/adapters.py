@@ -13,19 +13,11 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import NamedTuple, Protocol, TypedDict
+from typing import NamedTuple, Protocol
 
 from tpustarter.machine import frameworks
+from tpustarter.probe.events import AvailableDevices
 from tpustarter.probe.target import target
-
-
-class AvailableDevices(TypedDict):
-    """The devices that a check could use."""
-
-    platform: str
-    kind: str
-    count: int
-    virtual: bool
 
 
 class _LogicalDevice(Protocol):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.util
 
 from tpustarter.probe import adapters
-from tpustarter.probe.adapters import AvailableDevices
 from tpustarter.probe.commands import CheckNeeds
+from tpustarter.probe.events import AvailableDevices
 from tpustarter.probe.target import target
 
 _OF_DEVICES = ("devices", "platform", "generation")

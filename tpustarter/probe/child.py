@@ -43,16 +43,27 @@ if TYPE_CHECKING:
         TargetCommand,
         VersionsCommand,
     )
+    from tpustarter.probe.events import (
+        ChildEndedEvent,
+        ChildStartedEvent,
+        DrawnEvent,
+        EmitCheckEvent,
+        EndEvent,
+        EndFields,
+        VersionsEvent,
+    )
     from tpustarter.probe.rehearse.rehearsal_messages import (
         CompileCommand,
         LowerCommand,
         PrepareCommand,
+        RehearsalEvent,
         ScriptCommand,
     )
     from tpustarter.probe.slice.messages import (
         CheckCommand,
         CheckFields,
         SliceCommand,
+        SliceEvent,
         VerdictCommand,
     )
 
@@ -66,6 +77,9 @@ if TYPE_CHECKING:
         | SliceCommand
         | VerdictCommand
     )
+    ChildEvent = VersionsEvent | DrawnEvent | RehearsalEvent | SliceEvent
+    ProbeEvent = ChildEvent | ChildStartedEvent | ChildEndedEvent
+    Emit = Callable[[ChildEvent], None]
 
 STACK_BEFORE_S = 1.0
 """Seconds before the timeout at which all threads' stacks are logged."""
@@ -76,8 +90,6 @@ JAX_NOTE = "For simplicity, JAX has removed its internal frames"
 _LOOKS = ("target", "versions")
 """Commands that run neither user code nor a framework."""
 
-Emit = Callable[[Mapping[str, object]], None]
-
 
 def main(arguments: list[str]) -> int:
     """Run `child CONTROL EVENTS`: serve commands until the other end closes."""
@@ -87,7 +99,7 @@ def main(arguments: list[str]) -> int:
 
     writing = threading.Lock()  # in a run on several hosts, several threads emit
 
-    def emit(event: Mapping[str, object]) -> None:
+    def emit(event: ChildEvent) -> None:
         with writing, contextlib.suppress(BrokenPipeError):
             os.write(events, json.dumps(event).encode() + b"\n")
 
@@ -130,9 +142,7 @@ def _obey(command: Command, emit: Emit, control: int) -> int | None:
     return None
 
 
-def _rehearse(
-    command: CompileCommand | LowerCommand | ScriptCommand, emit: Emit
-) -> dict[str, object]:
+def _rehearse(command: CompileCommand | LowerCommand | ScriptCommand, emit: Emit) -> EndFields:
     # Another Python than that of the archive's bytecode compiles each module that it imports.
     if command["do"] == "rehearse":
         from tpustarter.probe.rehearse import rehearsal
@@ -150,7 +160,7 @@ def _rehearse(
 def _serve_slice(command: SliceCommand, emit: Emit, control: int) -> int:
     from tpustarter.probe.slice import slice_commands
 
-    def run_check(check: CheckFields, emit: Emit) -> None:
+    def run_check(check: CheckFields, emit: EmitCheckEvent) -> None:
         order: CheckCommand = {**check, "do": "check"}
         _serve(order, emit, partial(_run, order, emit, control))
 
@@ -178,7 +188,7 @@ def _set_target(command: TargetCommand) -> None:
     set_target(Target(root=Path(command["root"]), **fields))
 
 
-def _serve(command: ServedCommand, emit: Emit, run: Callable[[], dict[str, object]]) -> None:
+def _serve(command: ServedCommand, emit: EmitCheckEvent, run: Callable[[], EndFields]) -> None:
     limit_s = command["timeout_s"]
     emit({"event": "start", "id": command["id"]})
     # The thread blocks all signals once it runs. A signal that it gets before then interrupts
@@ -188,27 +198,28 @@ def _serve(command: ServedCommand, emit: Emit, run: Callable[[], dict[str, objec
         faulthandler.dump_traceback_later(max(limit_s - STACK_BEFORE_S, limit_s / 2), file=2)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     started = time.monotonic()
-    end: dict[str, object]
+    end: EndFields
     try:
         end = run()
     except BaseException as error:  # noqa: BLE001  any exception is its outcome
         _print_traceback(error)
-        end = {"outcome": "exception", "detail": shorten_for_json(describe_error(error))}
-        end["exception"] = type(error).__name__
-        end |= _where(command, error) | missing_module_fields(error)
+        end = {
+            "outcome": "exception",
+            "detail": shorten_for_json(describe_error(error)),
+            "exception": type(error).__name__,
+            **missing_module_fields(error),
+        }
+        if command["do"] == "block":
+            from tpustarter.probe.lesson import block_runner
+
+            end["lines"] = block_runner.traceback_line_numbers(error, command["file"])
     faulthandler.cancel_dump_traceback_later()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
-    emit({"event": "end", "id": command["id"], "seconds": time.monotonic() - started, **end})
-
-
-def _where(command: ServedCommand, error: BaseException) -> dict[str, object]:
-    if command["do"] != "block":
-        return {}
-    from tpustarter.probe.lesson import block_runner
-
-    return {"lines": block_runner.traceback_line_numbers(error, command["file"])}
+    seconds = time.monotonic() - started
+    event: EndEvent = {"event": "end", "id": command["id"], "seconds": seconds, **end}
+    emit(event)
 
 
 def _is_ours(frame: types.TracebackType) -> bool:
@@ -231,7 +242,7 @@ def _print_traceback(error: BaseException) -> None:
         traceback.print_exception(type(error), error, frames)
 
 
-def _run(command: RunCheckCommand, emit: Emit, control: int) -> dict[str, object]:
+def _run(command: RunCheckCommand, emit: EmitCheckEvent, control: int) -> EndFields:
     framework = command["framework"]
     unmet = check_needs.find_need_unmet_by_plan(command["needs"])
     if unmet:  # decided before the slow import of a framework

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import asdict, dataclass
-from typing import Literal, get_args, overload
+from typing import Literal, TypedDict, get_args, overload
 
 from tpustarter.machine.machine import cut_text
 
@@ -171,7 +171,13 @@ def describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {error_message(error) or 'no message'}"
 
 
-def missing_module_fields(error: BaseException) -> dict[str, str]:
+class MissingModuleFields(TypedDict, total=False):
+    """The module that a failed import has not found."""
+
+    missing_module: str
+
+
+def missing_module_fields(error: BaseException) -> MissingModuleFields:
     """Return a field with the missing module of a failed import; empty for another error."""
     name = error.name if isinstance(error, ModuleNotFoundError) else None
     return {"missing_module": str(name)} if name else {}

@@ -20,6 +20,10 @@ import time
 
 from tpustarter.probe.rehearse import memory_watch
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.probe.events import ChildEndedEvent, ChildStartedEvent, MemoryExcess
+
 TERM_GRACE_S = 5.0
 """Seconds between asking a process to end and killing it."""
 KILL_WAIT_S = 7.0
@@ -54,7 +58,7 @@ def main(arguments: list[str]) -> int:
     stdin = control if arguments[1].endswith(FED) else None
     child = _start_child(control, events, drop, arguments[4:], terminal, stdin=stdin)
     os.close(control)
-    _tell(events, {"event": "started", "pid": child})
+    _send_event(events, {"event": "started", "pid": child})
     status, excess = _wait(child, wakeup, terminal[:1])
     if terminal and status != 0:
         os.close(terminal[0])  # the kernel hangs up on every process that has it open
@@ -67,16 +71,17 @@ def main(arguments: list[str]) -> int:
         status = _end(child, status)
     # The remaining processes get the rest of the time, but are checked at least once.
     left_behind = [] if drop == STAYS and status == 0 else _end_rest(child, deadline)
-    _tell(
-        events,
-        {
-            "event": "ended",
-            **_outcome(status),
-            "stopped": stopped,
-            "left": left_behind,
-            **({"memory": excess} if excess else {}),
-        },
-    )
+    code, number = _outcome(status)
+    ended: ChildEndedEvent = {
+        "event": "ended",
+        "code": code,
+        "signal": number,
+        "stopped": stopped,
+        "left": left_behind,
+    }
+    if excess:
+        ended["memory"] = excess
+    _send_event(events, ended)
     return 0
 
 
@@ -173,7 +178,7 @@ def _wake(number: int, frame: object) -> None:
 
 def _wait(
     child: int, wakeup: int, terminal: tuple[int, ...]
-) -> tuple[int | None, dict[str, int] | None]:
+) -> tuple[int | None, MemoryExcess | None]:
     # A status of None means that there is no reason to wait longer. Output on a terminal is read
     # and discarded, because its writers would otherwise block forever.
     limit = memory_watch.read_limit_bytes()
@@ -252,15 +257,16 @@ def _children() -> list[int]:
         return []
 
 
-def _outcome(status: int | None) -> dict[str, int | None]:
+def _outcome(status: int | None) -> tuple[int | None, int | None]:
+    # The exit code, and the signal.
     if status is None:
-        return {"code": None, "signal": None}
+        return None, None
     if os.WIFSIGNALED(status):
-        return {"code": None, "signal": os.WTERMSIG(status)}
-    return {"code": os.WEXITSTATUS(status), "signal": None}
+        return None, os.WTERMSIG(status)
+    return os.WEXITSTATUS(status), None
 
 
-def _tell(events: int, event: dict[str, object]) -> None:
+def _send_event(events: int, event: ChildStartedEvent | ChildEndedEvent) -> None:
     # A leading newline keeps the event on its own line, even if the child left a partial one.
     import json  # slow to import, so done while the child starts
 

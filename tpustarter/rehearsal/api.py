@@ -12,8 +12,8 @@ import msgspec
 from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
-from tpustarter.probe.rehearse import device_questions, exports
-from tpustarter.probe.rehearse.device_questions import PretendedTpu
+from tpustarter.probe.rehearse import device_queries, exports
+from tpustarter.probe.rehearse.device_queries import FakeTpuBackend
 from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.rehearsal_messages import ExportedFields, ProgramSource
 from tpustarter.rehearsal.compile import lowering
@@ -30,7 +30,7 @@ from tpustarter.running import run_folder
 
 
 @dataclass(frozen=True)
-class Answer:
+class CompilerAnswer:
     """The TPU compiler's answer for one program; sizes are bytes on one device."""
 
     program: str
@@ -72,7 +72,7 @@ class Answer:
     """The compiler's own estimate, never a measurement; None where it is meaningless."""
 
     @property
-    def compiles(self) -> bool:
+    def compiled(self) -> bool:
         """True if the compiler accepts the program for the memory of one device."""
         return self.status == "compiles"
 
@@ -84,7 +84,7 @@ def rehearse(
     compiler: str | None = None,
     timeout_s: float = TIMEOUT_S,
     **named: object,
-) -> Answer:
+) -> CompilerAnswer:
     """Return the compiler's answer for a function on a TPU; see `tpustarter.rehearse`."""
     folder = run_folder.make_run_folder()
     try:
@@ -108,14 +108,14 @@ def rehearse(
         run_folder.remove_run_folder(folder)
 
 
-def _answer(request: RehearsalRequest, name: str, tpu: str) -> Answer:
+def _answer(request: RehearsalRequest, name: str, tpu: str) -> CompilerAnswer:
     rehearsal = Rehearsal(request)
     for _ in rehearsal.events():
         pass
     if not rehearsal.results:
         why = f": {rehearsal.skipped[0]['reason']}" if rehearsal.skipped else ""
         raise Problem(f"no answer about `{name}` for {tpu}{why}", code=ExitCode.INCONCLUSIVE)
-    return msgspec.convert(rehearsal.results[0], Answer)
+    return msgspec.convert(rehearsal.results[0], CompilerAnswer)
 
 
 def _lower(
@@ -124,10 +124,8 @@ def _lower(
     jax = importlib.import_module("jax")
     fields = lowering.tpu_fields([topology])[topology.name]
     device = (
-        device_questions.read_device(fields)
-        if device_questions.caches_traces_by_device(jax)
-        else None
+        device_queries.read_device(fields) if device_queries.caches_traces_by_device(jax) else None
     )
-    with PretendedTpu(jax) as answers, answers.answer_for(device) as asked:
+    with FakeTpuBackend(jax) as answers, answers.answer_for(device) as queries:
         written = exports.export_to_file(path, job, answers=answers)
-    return written, (*device_questions.describe_questions(asked), *written["notes"])
+    return written, (*device_queries.describe_queries(queries), *written["notes"])

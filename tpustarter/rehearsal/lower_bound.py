@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
+import msgspec
+
 from tpustarter.core.json_values import as_type
 from tpustarter.machine.generations import Generation, SourcedFigure
 from tpustarter.machine.tpus import find_topology
@@ -70,8 +72,8 @@ def _add_utilization(result: ResultFields, measured_s: float, *, several: bool) 
     counted = _read_counted_work(result)
     found = compute_utilization(result, counted, measured_s) if counted else None
     if found and not several:
-        return {**result, "utilization": asdict(found)}
-    note = _SEVERAL if found else f"no MFU, because {describe_gap(read_work(result))}"
+        return {**result, "utilization": msgspec.to_builtins(found)}
+    note = _SEVERAL if found else f"no MFU, because {explain_missing_bound(read_work(result))}"
     return {**result, "notes": [*result.get("notes", ()), note]}
 
 
@@ -80,7 +82,7 @@ def _read_counted_work(result: CompiledProgram) -> ProgramWork | None:
     return None if work is None or work.reason is not None else work
 
 
-def describe_gap(work: ProgramWork | None) -> str:
+def explain_missing_bound(work: ProgramWork | None) -> str:
     """Return the reason why a program that compiles has no bound or no utilization."""
     if work is None:
         return "FLOPs are counted in a trace of JAX, and this program came without one"

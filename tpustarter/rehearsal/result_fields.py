@@ -227,11 +227,11 @@ class LowerBound:
     """The limit of each part that is known, in the order of `LimitName`."""
 
 
-@dataclass(frozen=True)
-class Utilization:
+class Utilization(msgspec.Struct, frozen=True):
     """Shares of the devices' peak that a measured time amounts to; 1 is the peak."""
 
-    measured_seconds: float
+    step_time_s: float = msgspec.field(name="measured_seconds")
+    """The measured time of one run."""
     mfu: float
     """For the FLOPs that the model needs, without recomputed ones."""
     mfu_unmasked: float

@@ -25,19 +25,19 @@ from tpustarter.probe.rehearse.rehearsal_messages import ProgramSource, Topology
 from tpustarter.rehearsal import comparison, lower_bound
 from tpustarter.rehearsal.compile import answer_cache, compiler, lowering, memory_limit
 from tpustarter.rehearsal.compile.compiler import (
+    CompileProgress,
     Compiler,
     CompileTask,
+    CompileTaskDone,
     RehearsalAnswer,
-    StillCompiling,
-    TaskDone,
 )
 from tpustarter.rehearsal.compile.compiler_pool import CompilerPool
 from tpustarter.rehearsal.fit import dimension, fit_search
 from tpustarter.rehearsal.programs import resolve, user_program, user_python
 from tpustarter.rehearsal.programs.rehearsal_request import EVERY_GENERATION, RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import (
-    DeviceQuestionsFound,
-    JittedPlace,
+    DeviceQueriesFound,
+    JitCallSiteSummary,
     LoweredProgram,
     ProgramWarning,
     ScriptEnded,
@@ -63,12 +63,12 @@ class RehearsalStarted:
 
 Event = (
     RehearsalStarted
-    | StillCompiling
+    | CompileProgress
     | RehearsalAnswer
-    | TaskDone
+    | CompileTaskDone
     | ProgramWarning
-    | DeviceQuestionsFound
-    | JittedPlace
+    | DeviceQueriesFound
+    | JitCallSiteSummary
     | ScriptOutput
     | ScriptEnded
     | FittingSize
@@ -117,9 +117,9 @@ class Rehearsal:
         self._jobs = CompilerPool()
         self._order: dict[tuple[str | None, str], int] = {}
         self._lowering: Probe | None = None
-        self.functions: list[JittedPlace] = []
+        self.functions: list[JitCallSiteSummary] = []
         """Functions that the script passed to `jax.jit`."""
-        self.asked: tuple[str, ...] = ()
+        self.device_query_places: tuple[str, ...] = ()
         """Places where the script queries its device outside of jitted code."""
         self.script_error: str | None = None
         self.script_ended_early = False
@@ -202,7 +202,7 @@ class Rehearsal:
                 else:
                     yield self._keep(item)
                 yield from map(self._keep, jobs.read_events())
-            self.progress.all_given = True
+            self.progress.is_total_final = True
             jobs.complete()
             yield from map(self._keep, jobs.read_events())
         # Restore the order of the user's code, because answers arrive in any order.
@@ -253,7 +253,7 @@ class Rehearsal:
             "script_error": self.script_error,
             "script_ended_early": self.script_ended_early,
             "script_python": self.script_python,
-            "asked": list(self.asked),
+            "asked": list(self.device_query_places),
             "exit_code": int(self.exit_code),
         }
 
@@ -345,7 +345,8 @@ class Rehearsal:
         if not self._torch_checks or self.stopped_by is not None:
             return
         ids = tuple(check.id for check in self._torch_checks)
-        code = user_program.UserFunction(Path("/"), user_program.ENTRY, (), "torch_xla", ids)
+        function = user_program.PROGRAMS_FUNCTION
+        code = user_program.UserFunction(Path("/"), function, (), "torch_xla", ids)
         try:
             python = self._python(Path.cwd(), code.torch)
             env = {**compiling.env, **user_python.torch_xla_variables(code)}
@@ -368,7 +369,7 @@ class Rehearsal:
             if isinstance(event, LoweredProgram):
                 yield from self._tasks_of(event)
             elif isinstance(event, int | float):
-                yield StillCompiling(compiler.YOUR_CODE, compiler.A_TPU, event)
+                yield CompileProgress(compiler.YOUR_CODE, compiler.A_TPU, event)
             else:
                 yield event
 
@@ -438,10 +439,10 @@ class Rehearsal:
             if self.fits and not self.fits[-1].finished:
                 del self.fits[-1]
             self.fits.append(event)
-        elif isinstance(event, JittedPlace):
+        elif isinstance(event, JitCallSiteSummary):
             self.functions.append(event)
-        elif isinstance(event, DeviceQuestionsFound):
-            self.asked = event.places
+        elif isinstance(event, DeviceQueriesFound):
+            self.device_query_places = event.places
         elif isinstance(event, ScriptEnded):
             self.script_error, self.script_missing = event.error, event.missing_module
             self.script_place, self.script_ended_early = event.place, event.ended_early

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tpustarter.core.json_values import is_object
-from tpustarter.report import assessment, reproducers
+from tpustarter.report import reproducers, triage
 from tpustarter.report.clean.allowed_fields import OmittedFact
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 from tpustarter.report.clean.pseudonyms import KINDS, Pseudonyms
@@ -82,7 +82,7 @@ def make_report(
         tool={"version": __version__},
         made=started.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - began, 1),
-        first=assessment.judge_facts(read_facts(sections), unanswered, wanted),
+        first=triage.triage_facts(read_facts(sections), unanswered, wanted),
         sections=sections,
         replacements={kind: names.counts[kind] for kind in KINDS} | {"secret": cleaner.secrets},
         left_out=[{"what": one.what, "why": one.why} for one in left_out],

@@ -1,6 +1,6 @@
 """The content of `report.json` as types.
 
-A fact has passed its field's shape (`allowed_fields`) or is missing; `read_facts` omits nulls. Any
+A fact has passed its field's rule (`allowed_fields`) or is missing; `read_facts` omits nulls. Any
 value of a row may be replaced by `NOT_TOLD`, which is a text.
 """
 

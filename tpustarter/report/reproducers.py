@@ -20,13 +20,13 @@ from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks
 from tpustarter.report.clean.allowed_fields import (
     VERSION,
-    Shape,
-    choice_shape,
+    FieldRule,
+    choice_rule,
     clean_number,
     clean_own_text,
-    cleaned_text_shape,
-    pattern_shape,
-    rows_shape,
+    cleaned_text_rule,
+    pattern_rule,
+    rows_rule,
 )
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.collect import reproducible_failures, software
@@ -265,30 +265,30 @@ def _code(value: object, cleaner: Cleaner) -> str:
     return cleaner.require_clean("\n".join(lines) + end + body)
 
 
-_ID = pattern_shape(
+_ID = pattern_rule(
     r"[a-z_]{1,20}\.[a-z0-9_]{1,40}|[a-z]{1,20}/[a-z0-9-]{1,60}(?::[a-z0-9-]{1,60})?"
 )
-_ALLOWED: Mapping[str, Shape] = {
-    "files": rows_shape(
+_ALLOWED: Mapping[str, FieldRule] = {
+    "files": rows_rule(
         {
             "id": _ID,
-            "name": pattern_shape(r"\w{1,150}"),
+            "name": pattern_rule(r"\w{1,150}"),
             "title": clean_own_text,
-            "says": cleaned_text_shape(4),
+            "says": cleaned_text_rule(4),
             "command": clean_own_text,
-            "state": choice_shape("same", "other", "alone", "not run"),
-            "conclusion": cleaned_text_shape(3),
-            "variants": rows_shape(
+            "state": choice_rule("same", "other", "alone", "not run"),
+            "conclusion": cleaned_text_rule(3),
+            "variants": rows_rule(
                 {
                     "variant": clean_own_text,
-                    "outcome": cleaned_text_shape(2),
+                    "outcome": cleaned_text_rule(2),
                     "seconds": clean_number,
                 }
             ),
             "lines": clean_number,
             "code": _code,
-            "output": cleaned_text_shape(80),
+            "output": cleaned_text_rule(80),
         }
     ),
-    "without": rows_shape({"id": _ID, "why": cleaned_text_shape(2)}),
+    "without": rows_rule({"id": _ID, "why": cleaned_text_rule(2)}),
 }

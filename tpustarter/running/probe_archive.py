@@ -12,7 +12,7 @@ from pathlib import Path
 from tpustarter.core import cache, locations
 from tpustarter.probe.slice.standalone_host import REQUEST
 
-ENTRY = "probe/zip_main.py"
+MAIN_FILE = "probe/zip_main.py"
 COMPILED = ("tpustarter/machine/", "tpustarter/probe/", "tpustarter/checks/host/")
 """Modules that nearly every probe imports, included as bytecode too; other Pythons ignore it."""
 HASHED_UNCHECKED = 1
@@ -53,7 +53,7 @@ def _files(checks: Path) -> dict[str, bytes]:
     sources += sorted(
         path for name in ("machine", "probe") for path in (package / name).rglob("*.py")
     )
-    files = {"__main__.py": (package / ENTRY).read_bytes()}
+    files = {"__main__.py": (package / MAIN_FILE).read_bytes()}
     for source in sources:
         files[f"tpustarter/{source.relative_to(package).as_posix()}"] = source.read_bytes()
     for source in sorted(checks.glob("*/*.py")):

@@ -18,16 +18,18 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Literal, TypeAlias, TypedDict, TypeGuard
 
 from tpustarter.core import locations
-from tpustarter.core.json_values import as_object
+from tpustarter.core.json_values import is_object
 from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.machine.machine import cut_text
+from tpustarter.probe.events import ProcessEnd
 from tpustarter.probe.supervisor import FED, KILL_WAIT_S, STAYS, TERM_GRACE_S
 
 if TYPE_CHECKING:
-    from tpustarter.probe.child import Command
+    from tpustarter.probe.child import Command, ProbeEvent
+    from tpustarter.probe.events import ChildEndedEvent
 
 END_WAIT_S = TERM_GRACE_S + KILL_WAIT_S + 1.0
 """Seconds to wait for a supervisor that was asked to end."""
@@ -48,8 +50,42 @@ MAX_LINE_BYTES = 1024 * 1024
 _OURS = ("gone", "interrupted", "output")
 """Events created by this module, which never come through the pipe."""
 
-Event = dict[str, Any]
-"""A JSON object from the pipe; its fields depend on the event."""
+
+class GoneEvent(ProcessEnd):
+    """The last event: the process and its supervisor are gone."""
+
+    event: Literal["gone"]
+    exit: int | None
+    """The supervisor's exit code; negative for a signal, None if it could not be ended."""
+
+
+class InterruptedEvent(TypedDict):
+    """`interrupt` was called."""
+
+    event: Literal["interrupted"]
+
+
+OutputName = Literal["stdout", "stderr"]
+
+
+class OutputEvent(TypedDict):
+    """Output of a process that was created with `stream`."""
+
+    event: Literal["output"]
+    name: OutputName
+    data: bytes
+
+
+class GarbageEvent(TypedDict):
+    """Something on the pipe that is not an event."""
+
+    event: Literal["garbage"]
+    text: str
+
+
+ProcessEvent: TypeAlias = "ProbeEvent | GoneEvent | InterruptedEvent | OutputEvent | GarbageEvent"
+"""An event of `Probe.read`, distinguished by `event`. Only this module's own are certain to have
+their fields; a reader of the others takes a missing or mistyped one for a fault of the process."""
 
 
 class CappedLog:
@@ -147,9 +183,9 @@ class Probe:
         self._control_closed = False
         self._child: int | None = None
         self._buffer = b""
-        self._queue: deque[Event] = deque()
-        self._ended: Event | None = None
-        self._gone: Event | None = None
+        self._queue: deque[ProcessEvent] = deque()
+        self._ended: ChildEndedEvent | None = None
+        self._gone: GoneEvent | None = None
         self._selector = selectors.DefaultSelector()
         self._watch()
 
@@ -166,8 +202,11 @@ class Probe:
             self._pidfd = os.pidfd_open(self._process.pid)
             self._selector.register(self._pidfd, selectors.EVENT_READ, "end")
 
-    def _outputs(self) -> dict[str, IO[bytes]]:
-        pipes = {"stdout": self._process.stdout, "stderr": self._process.stderr}
+    def _outputs(self) -> dict[OutputName, IO[bytes]]:
+        pipes: dict[OutputName, IO[bytes] | None] = {
+            "stdout": self._process.stdout,
+            "stderr": self._process.stderr,
+        }
         return {name: pipe for name, pipe in pipes.items() if pipe is not None}
 
     @property
@@ -231,12 +270,11 @@ class Probe:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self._child, signal.SIGINT)
 
-    def read(self, timeout_s: float) -> Event | None:
+    def read(self, timeout_s: float) -> ProcessEvent | None:
         """Return the next event, or None if none arrives in time.
 
-        A probe created with `stream` also returns its output in order with its events, as
-        `{"event": "output", "name": "stdout" or "stderr", "data": bytes}`. The last event is
-        `{"event": "gone", "code", "signal", "left", "exit"}`, which is then returned by every call.
+        A probe created with `stream` also returns its output, in order with its events. The last
+        event is a `GoneEvent`, which is then returned by every call.
         """
         deadline = time.monotonic() + timeout_s
         while True:
@@ -289,7 +327,7 @@ class Probe:
     def _parse(self, data: bytes) -> None:
         *lines, self._buffer = (self._buffer + data).split(b"\n")
         for line in filter(None, lines):
-            event = _event(line)
+            event = parse_event(line)
             # The supervisor sends this before the child exists. A later one is forged, and the
             # processes with its number must not be killed.
             if event["event"] == "started" and self._child is None:
@@ -306,11 +344,8 @@ class Probe:
         self._drain({"output", "events"})
         if self._ended is None:  # the supervisor itself was killed
             self._kill()
-        self._gone = {
-            **(self._ended or {"code": None, "signal": None, "left": []}),
-            "event": "gone",
-            "exit": self._process.returncode,
-        }
+        ended: ProcessEnd = self._ended or {"code": None, "signal": None, "left": []}
+        self._gone = _make_gone(ended, self._process.returncode)
 
     def _kill(self) -> None:
         for pid in (self._child, self._process.pid if self._process.poll() is None else None):
@@ -327,7 +362,7 @@ class Probe:
             time.sleep(0.01)
         return [pid for pid in (self._child, self._process.pid) if pid and _exists(pid)]
 
-    def end(self) -> Event:
+    def end(self) -> GoneEvent:
         """End the process, by force if necessary, with a timeout; return the `gone` event."""
         self.begin_end()
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -344,10 +379,10 @@ class Probe:
         if self._gone is None:
             self._kill()
             pids = self._survivors()
-            self._gone = {"event": "gone", "code": None, "signal": None, "left": pids, "exit": None}
+            self._gone = _make_gone({"code": None, "signal": None, "left": pids}, None)
         return self._gone
 
-    def close(self) -> Event:
+    def close(self) -> GoneEvent:
         """Let the process finish by itself, with a timeout, and close every descriptor."""
         self.close_stdin()  # no further commands, so the child leaves its loop
         deadline = time.monotonic() + FINISH_WAIT_S
@@ -365,23 +400,30 @@ class Probe:
         return gone
 
 
-def _event(line: bytes) -> Event:
-    try:
-        event = as_object(json.loads(line))
-        name = event["event"]
-        if name == "started":
-            sound = type(pid := event["pid"]) is int and pid > 1
-        elif name == "ended":
-            code, number, left = event["code"], event["signal"], event["left"]
-            sound = all(value is None or type(value) is int for value in (code, number))
-            sound = sound and isinstance(left, list)
-        else:
-            sound = isinstance(name, str) and name not in _OURS
-    except (ValueError, TypeError, KeyError, RecursionError):
-        sound, event = False, {}
-    if sound:
-        return event
+def _make_gone(end: ProcessEnd, exit_code: int | None) -> GoneEvent:
+    return {**end, "event": "gone", "exit": exit_code}
+
+
+def parse_event(line: bytes) -> ProbeEvent | GarbageEvent:
+    """Return the event in a line from the pipe, which may hold anything."""
+    with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
+        event = json.loads(line)
+        if _is_event(event):
+            return event
     return {"event": "garbage", "text": cut_text(line.decode("utf-8", "replace"), 2000)}
+
+
+def _is_event(event: object) -> TypeGuard[ProbeEvent]:
+    if not is_object(event):
+        return False
+    name = event["event"]
+    if name == "started":
+        return type(pid := event["pid"]) is int and pid > 1
+    if name == "ended":
+        code, number, left = event["code"], event["signal"], event["left"]
+        is_sound = all(value is None or type(value) is int for value in (code, number))
+        return is_sound and isinstance(left, list)
+    return isinstance(name, str) and name not in _OURS
 
 
 def allow_descriptors(processes: int) -> None:

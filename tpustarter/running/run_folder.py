@@ -21,7 +21,7 @@ from tpustarter.core.redact import Redactor, drop_incomplete_line
 
 LOCK_WAIT_S = 30.0
 """Seconds to wait for another run that creates its folder and removes abandoned ones."""
-KEPT = 10
+MOST_FAILED_RUNS = 10
 """Maximum number of failed runs whose logs are kept."""
 TEMPORARY = "tmp"
 """Name, in a run's folder, of the folder for temporary files or of a link to it."""
@@ -152,7 +152,7 @@ def _write(name: str, logs: dict[str, str]) -> None:
     for file_name, text in logs.items():
         (kept / file_name).write_text(text, encoding="utf-8")
         locations.chown_to_caller(kept / file_name)
-    for old in sorted(place.iterdir())[:-KEPT]:
+    for old in sorted(place.iterdir())[:-MOST_FAILED_RUNS]:
         shutil.rmtree(old, ignore_errors=True)
 
 

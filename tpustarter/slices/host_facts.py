@@ -27,7 +27,7 @@ class HostFacts(msgspec.Struct, kw_only=True):
     clock_ahead_s: float = 0.0
 
 
-def make_fields(facts: HostFacts) -> SliceHostFields:
+def make_report_fields(facts: HostFacts) -> SliceHostFields:
     """Convert a host's facts to their form in the report document."""
     return msgspec.convert({**msgspec.to_builtins(facts), "differs": []}, SliceHostFields)
 

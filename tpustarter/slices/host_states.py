@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from tpustarter.checking.machine_check import HostState, HostStateChanged
 from tpustarter.core.json_values import as_type
-from tpustarter.running.process import Event
 from tpustarter.slices.starting.start_request import HostCommand
+
+if TYPE_CHECKING:
+    from tpustarter.probe.child import ProbeEvent
 
 OVER: tuple[HostState, ...] = ("missing", "ended")
 """States that a host never leaves."""
@@ -51,9 +54,8 @@ class HostStates:
         news, self._news = self._news, {}
         return [news[host] for host in sorted(news)]
 
-    def follow(self, host: int, event: Event) -> None:
+    def follow(self, host: int, event: ProbeEvent) -> None:
         """Process an event from a host; a malformed event changes nothing."""
-        check, missing = str(event.get("id", "")), _list_numbers(event.get("missing"))
         match event["event"]:
             case "started" if self._is_on_its_way(host):
                 self._change(host, "looking")
@@ -62,8 +64,9 @@ class HostStates:
                 if self._is_on_its_way(host):
                     self._change(host, "waiting")
             case "arriving" if host == 0:  # host 0 still waits for `missing`
-                self._arrive(missing)
+                self._arrive(_list_numbers(event.get("missing")))
             case "arrived" if host == 0:  # host 0 has stopped waiting
+                missing = _list_numbers(event.get("missing"))
                 self._arrive(missing)
                 self._change(host, "arrived")
                 self._lose_all(missing, NOT_IN_TIME)
@@ -72,9 +75,9 @@ class HostStates:
             case "arrived" if self._is_on_its_way(host):
                 self._change(host, "arrived")
             case "start":
-                self._change(host, "running", check)
+                self._change(host, "running", str(event.get("id", "")))
             case "progress" if host:
-                self._change(host, "running", check)
+                self._change(host, "running", str(event.get("id", "")))
             case "lost":
                 self._lose_all(_list_numbers([event.get("lost")]), LOST)
             case "followed" | "checked-all":

@@ -24,7 +24,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, generations
 from tpustarter.running import probe_archive
-from tpustarter.running.process import Event as ProbeEvent
+from tpustarter.running.process import GoneEvent, ProcessEvent, parse_event
 from tpustarter.slices.host_states import HostStates
 from tpustarter.slices.slice_check import LESSON, SliceCheck, SliceRequest, check_command_fields
 from tpustarter.slices.slice_results import SliceResults
@@ -87,7 +87,7 @@ class RemoteEventSource:
         """Reasons why hosts did not arrive, by host number."""
         return {**self._failing, **self._unreached}
 
-    def read(self, timeout_s: float) -> ProbeEvent | None:  # noqa: ARG002  the commands set the pace
+    def read(self, timeout_s: float) -> ProcessEvent | None:  # noqa: ARG002  the commands set the pace
         """Return the next event of host 0, or None if none came for about a second."""
         if self._is_stopped:
             return {"event": "interrupted"}
@@ -97,9 +97,9 @@ class RemoteEventSource:
             event = self._take_line(item) if isinstance(item, HostLine) else self._take_end(item)
             if event is not None:
                 return self._explain_gone(event)
-        return self._explain_gone({"event": "gone", "code": 1, "signal": None, "left": []})
+        return self._explain_gone(_gone_event(1))
 
-    def _explain_gone(self, event: ProbeEvent) -> ProbeEvent:
+    def _explain_gone(self, event: ProcessEvent) -> ProcessEvent:
         """Return the event, or `interrupted` if it is host 0's end after a stop."""
         is_ours = self._is_stopped and event["event"] == "gone"
         return {"event": "interrupted"} if is_ours else event
@@ -130,32 +130,33 @@ class RemoteEventSource:
                 self._started.stop()  # once: a second call would not wait for the hosts
             yield
 
-    def _take_line(self, line: HostLine) -> ProbeEvent | None:
+    def _take_line(self, line: HostLine) -> ProcessEvent | None:
         if not line.is_event:
             if line.host in (None, 0):
                 self.tail = [*self.tail[-50:], line.text]
             return None
-        try:
-            event = as_object(json.loads(line.text))
-        except (ValueError, RecursionError):
+        event = parse_event(line.text.encode())
+        if event["event"] == "garbage":
             return None
-        sender = line.host if event.get("from") is None else event["from"]
+        named_sender = as_object(event).get("from")
+        sender = line.host if named_sender is None else named_sender
         if isinstance(sender, int):
             self.hosts.follow(sender, event)
         if sender == 0:
             self._has_stopped_waiting |= event["event"] == "arrived"
-            is_ours = event["event"] in ("started", "ended")  # sent by the probe's supervisor
-            return None if is_ours else event
-        why = self._redact.redact_text(str(event.get("detail")))
+            if event["event"] == "started" or event["event"] == "ended":
+                return None  # sent by the probe's supervisor
+            return event
         if event["event"] == "trying" and isinstance(sender, int):
-            self._failing[sender] = why
-            self.hosts.delay(sender, why)
-        elif event["event"] in ("not-reached", "no-place"):
+            self._failing[sender] = self._redact.redact_text(str(event.get("detail")))
+            self.hosts.delay(sender, self._failing[sender])
+        elif event["event"] == "not-reached" or event["event"] == "no-place":
+            why = self._redact.redact_text(str(event.get("detail")))
             self._add_reason(sender, why)
             self.hosts.lose(sender, why)
         return None
 
-    def _take_end(self, ended: HostEnded) -> ProbeEvent | None:
+    def _take_end(self, ended: HostEnded) -> ProcessEvent | None:
         words = self._redact.redact_text(
             "; ".join(line for line in ended.tail[-2:] if line.strip())
         )
@@ -169,7 +170,7 @@ class RemoteEventSource:
         if ended.host:
             return None
         self.ended_early = ended
-        return {"event": "gone", "code": ended.code, "signal": None, "left": []}
+        return _gone_event(ended.code)
 
     def _add_reason(self, host: object, text: str) -> None:
         if not isinstance(host, int):
@@ -178,6 +179,10 @@ class RemoteEventSource:
         if host and not self._has_stopped_waiting:  # else host 0 would wait until the timeout
             line = json.dumps({"do": "unreachable", "host": host})
             self._started.tell(0, f"{line}\n".encode())
+
+
+def _gone_event(code: int | None) -> GoneEvent:
+    return {"event": "gone", "code": code, "signal": None, "left": [], "exit": None}
 
 
 class RemoteSliceCheck(SliceCheck):
@@ -254,7 +259,7 @@ class RemoteSliceCheck(SliceCheck):
             yield from self._source.hosts.take_changes()
 
     def _take(
-        self, event: ProbeEvent, results: SliceResults, read_log: Callable[[int], str]
+        self, event: ProcessEvent, results: SliceResults, read_log: Callable[[int], str]
     ) -> Iterator[Event]:
         source = self._source
         if isinstance(source, RemoteEventSource):  # and not a test's
@@ -296,7 +301,7 @@ class RemoteSliceCheck(SliceCheck):
         yield PlanMade(self.run, plan)
         yield from self._leave_out()
 
-    def _explain_early_end(self, source: RemoteEventSource, event: ProbeEvent) -> Problem:
+    def _explain_early_end(self, source: RemoteEventSource, event: ProcessEvent) -> Problem:
         if event["event"] == "interrupted":
             return Problem("stopped before any host had arrived", code=ExitCode.INTERRUPTED)
         ended = source.ended_early

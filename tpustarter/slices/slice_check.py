@@ -31,8 +31,13 @@ from tpustarter.core import content
 from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import drop_incomplete_line
-from tpustarter.probe.slice.messages import CheckFields
-from tpustarter.running.process import Event as ProbeEvent
+from tpustarter.probe.slice.messages import (
+    CheckFields,
+    NoPlaceEvent,
+    PortTakenEvent,
+    UnreachedEvent,
+)
+from tpustarter.running.process import ProcessEvent
 from tpustarter.slices import host_facts
 from tpustarter.slices.slice_results import CHECKS_BEFORE_CONNECTION, SliceResults
 from tpustarter.text import phrases
@@ -65,7 +70,7 @@ NOT_REACHED = {
 class EventSource(Protocol):
     """The source of host 0's events: a probe on this host, or the commands that start the hosts."""
 
-    def read(self, timeout_s: float) -> ProbeEvent | None:
+    def read(self, timeout_s: float) -> ProcessEvent | None:
         """Return the next event, or None if none came in time."""
         ...
 
@@ -224,7 +229,7 @@ class SliceCheck(MachineCheck):
         yield from ()
 
     def _take(
-        self, event: ProbeEvent, results: SliceResults, read_log: Callable[[int], str]
+        self, event: ProcessEvent, results: SliceResults, read_log: Callable[[int], str]
     ) -> Iterator[Event]:
         match event["event"]:
             case "placed":
@@ -252,7 +257,7 @@ class SliceCheck(MachineCheck):
                 if event["event"] == "arrived":
                     yield from self._arrive()
 
-    def _follow_along(self, event: ProbeEvent, results: SliceResults) -> Iterator[Event]:
+    def _follow_along(self, event: ProcessEvent, results: SliceResults) -> Iterator[Event]:
         if event["event"] == "progress" and (check := results.left.get(str(event.get("id")))):
             yield CheckStarted(check)
 
@@ -309,8 +314,8 @@ def check_command_fields(check: Check, target: Mapping[str, object]) -> CheckFie
     }
 
 
-def _explain(event: ProbeEvent) -> Problem:
-    detail, port = str(event["detail"]), event.get("port")
+def _explain(event: NoPlaceEvent | UnreachedEvent | PortTakenEvent) -> Problem:
+    detail = str(event["detail"])
     match event["event"]:
         case "no-place":
             hint = (
@@ -318,7 +323,7 @@ def _explain(event: ProbeEvent) -> Problem:
             )
             return Problem(detail, hint=hint, read=LESSON, code=ExitCode.USAGE)
         case "port-taken":
-            hint = f"`ss -ltnp 'sport = :{port}'` shows which process has it"
+            hint = f"`ss -ltnp 'sport = :{event.get('port')}'` shows which process has it"
             return Problem(detail, hint=hint, read=LESSON, code=ExitCode.BUSY)
         case _:
             hint = NOT_REACHED.get(str(event.get("reason")), NOT_REACHED["no-answer"])

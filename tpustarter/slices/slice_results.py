@@ -26,10 +26,11 @@ from tpustarter.checking.run.runner import (
     describe_blockers,
 )
 from tpustarter.core.content import Check
-from tpustarter.core.json_values import as_type
+from tpustarter.core.json_values import as_object, as_type
 from tpustarter.core.redact import Redactor
-from tpustarter.running.process import Event
-from tpustarter.slices.host_facts import HostFacts, make_fields
+from tpustarter.probe.events import EndEvent, FindingEvent
+from tpustarter.running.process import ProcessEvent
+from tpustarter.slices.host_facts import HostFacts, make_report_fields
 from tpustarter.text import phrases
 
 ARRIVED = "host.slice_arrived"
@@ -78,9 +79,9 @@ class SliceResults:
         if check and self.seconds >= TICK_S:
             yield CheckWaiting(check, self.seconds, self.progress)
 
-    def follow(self, event: Event) -> Iterator[SliceEvent]:
+    def follow(self, event: ProcessEvent) -> Iterator[SliceEvent]:
         """Process an event from host 0, and yield the resulting events."""
-        check = self.left.get(str(event.get("id")))
+        check = self.left.get(str(as_object(event).get("id")))
         match event["event"]:
             case "arriving":
                 missing = [str(host) for host in event["missing"]]
@@ -90,7 +91,9 @@ class SliceResults:
             case "arrived":
                 self.progress = ""
                 told = self._redact.redact_value(event.get("members"))
-                self._run.hosts = [make_fields(one) for one in as_type(told, list[HostFacts]) or []]
+                self._run.hosts = [
+                    make_report_fields(one) for one in as_type(told, list[HostFacts]) or []
+                ]
             case "connecting":
                 self.progress = "connecting through JAX"
                 yield from self.waiting()
@@ -130,7 +133,7 @@ class SliceResults:
         for check in list(self.left.values()):
             yield from self._end(check, result_without_findings(check, "notrun", why))
 
-    def _find(self, check: Check, event: Event) -> Iterator[FindingReported]:
+    def _find(self, check: Check, event: FindingEvent) -> Iterator[FindingReported]:
         host = event.get("host")
         kept = probe_events.parse_finding(self._redact.redact_value(event.get("finding")))
         if kept is None:
@@ -141,10 +144,10 @@ class SliceResults:
         self._findings.setdefault(host, []).append(kept)
         yield FindingReported(check.id, add_host_to_finding(kept, host))
 
-    def _end_on_host(self, check: Check, event: Event) -> None:
+    def _end_on_host(self, check: Check, event: EndEvent) -> None:
         host, ending = event.get("host"), read_ending(event, self._redact)
         result = judge_check(check, self._findings.get(host, []), ending)
-        seconds = event.get("seconds")
+        seconds = as_object(event).get("seconds")
         self._hosts[host] = replace(
             result, seconds=float(seconds) if isinstance(seconds, int | float) else 0.0
         )

@@ -20,7 +20,7 @@ NAME = "tpustarter"
 VARIABLE = "TPUSTARTER_COMMAND"
 """Environment variable that overrides the detected command; for wrappers and tests."""
 
-_VERBS = "check|explain|learn|plan|rehearse|report|run|serve|setup|tpu(?!`)|trc"
+_VERBS = "check|completion|explain|learn|plan|rehearse|report|run|serve|setup|tpu(?!`)|trc|watch"
 """The program's commands. `tpustarter tpu` alone does nothing, so in text it is only a name."""
 _GAP = r"[\s\x01\x02]+"
 """A gap between words: whitespace, line ends, and the marks around a search match."""

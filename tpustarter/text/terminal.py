@@ -71,8 +71,10 @@ def remove_unbreakable_spaces(text: str) -> str:
     return text.replace(GLUE, " ")
 
 
-def wrap(text: str, first: str = "", hang: str | None = None) -> list[str]:
-    """Wrap text to `line_width()` without breaking words, so that commands can be copied.
+def wrap(
+    text: str, first: str = "", hang: str | None = None, width: int | None = None
+) -> list[str]:
+    """Wrap text to a width without breaking words, so that commands can be copied.
 
     Commands of this program are rewritten to work in this folder; see `invocation`.
 
@@ -80,9 +82,10 @@ def wrap(text: str, first: str = "", hang: str | None = None) -> list[str]:
         text: The text.
         first: Prefix of the first line.
         hang: Prefix of the other lines; None for the same as `first`.
+        width: The width; None for `line_width()`.
     """
     hang = first if hang is None else hang
-    return _filled(format_commands(text), line_width(), format_commands(first), hang)
+    return _filled(format_commands(text), width or line_width(), format_commands(first), hang)
 
 
 _SPAN = re.compile(r"`[^`\n]+`")
@@ -141,7 +144,7 @@ _GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
 """The gap between two columns of a table."""
 
 
-def fit_row(row: str, stream: TextIO) -> list[str]:
+def wrap_row(row: str, stream: TextIO) -> list[str]:
     """Return a table row as lines that fit a stream's terminal.
 
     The gaps between columns shrink first; then the last column continues on further lines. Without
@@ -185,16 +188,16 @@ def cut_text(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def leave_unpainted(word: str, status: str) -> str:  # noqa: ARG001  required of every `Paint`
+def paint_nothing(word: str, status: str) -> str:  # noqa: ARG001  required of every `Paint`
     """Return the word unchanged; the `Paint` for pipes and `NO_COLOR`."""
     return word
 
 
 def choose_paint(colours: Mapping[str, str]) -> Paint:
-    """Return the `Paint` for stdout; `leave_unpainted` for a pipe or without colours."""
+    """Return the `Paint` for stdout; `paint_nothing` for a pipe or without colours."""
     is_dumb = os.environ.get("TERM") == "dumb"
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or is_dumb:
-        return leave_unpainted
+        return paint_nothing
     from click import style  # only needed for colours
 
     return lambda word, status: style(word, fg=colours[status]) if status in colours else word

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.support.cloud_app import add, app_of
+from tests.support.cloud_app import add, app_of, made
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_workers import cut, end_calls, ending_jobs, lay_workers, mend
 from tests.support.tutor import on_screen, press, run, until
@@ -187,6 +187,30 @@ def test_lost_connection_costs_no_line(cloud: FakeCloud, workers: Path, tmp_path
     run(journey)
 
     assert ("ended", 0) == (last_job().phase, last_job().code)
+
+
+def test_form_starts_a_job_anew(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
+    """After a pre-emption, and only once the name was typed, for the TPU is deleted then."""
+    made(cloud, "bert", "ACTIVE")
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
+            await press(pilot, "u", "b", "n", *WAIT)
+            await press(pilot, "tab", "tab", "tab", "tab", "tab", "space")
+            assert "--again=1" in on_screen(pilot.app)
+            await press(pilot, "enter")
+            assert isinstance(pilot.app.screen, ConfirmName)
+            assert [] == job_records.read_jobs()
+            await press(pilot, *"bert")
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(pilot.app.screen, JobScreen))
+            await until(pilot, lambda: counts(pilot) == [1])
+            let_go(workers)
+            await until(pilot, lambda: last_job().phase == "ended")
+
+    run(journey)
+
+    assert (1, 0) == (last_job().again, last_job().code)
 
 
 def test_form_refuses_a_missing_folder(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:

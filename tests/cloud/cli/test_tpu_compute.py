@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from datetime import datetime, timezone
 
@@ -54,6 +55,18 @@ def test_slice_from_creation_to_deletion(compute: FakeCompute) -> None:
     assert ["deleting"] == [entry.phase for entry in ledger.read_ledger()]
     sent = [path for method, path, _ in compute.asked if method == "DELETE"]
     assert [f"zones/{ZONE}/instanceGroupManagers/bert"] == sent
+
+
+def test_package_of_compute_engine_is_not_needed(
+    compute: FakeCompute, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the tests have it, so an installed tpustarter lists and creates without it."""
+    monkeypatch.setitem(sys.modules, "google.cloud.compute_v1", None)
+    monkeypatch.setitem(sys.modules, "google.cloud.compute", None)
+    created, listed = run(*BERT, "--yes"), run("list", "--json")
+
+    assert [0, 0] == [created.exit_code, listed.exit_code]
+    assert ["bert"] == [row["name"] for row in json.loads(listed.stdout)["tpus"]]
 
 
 def test_leftovers_of_slice_are_deleted(compute: FakeCompute) -> None:

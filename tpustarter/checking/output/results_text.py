@@ -21,7 +21,7 @@ from tpustarter.checking.run import known_causes
 from tpustarter.machine import frameworks
 from tpustarter.text import bars, phrases
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import Paint, escape_text, leave_unpainted, line_width, wrap
+from tpustarter.text.terminal import Paint, escape_text, line_width, paint_nothing, wrap
 
 ID_WIDTH = 22
 """Width of the column of check ids, unless a run has a longer id."""
@@ -61,7 +61,7 @@ LOG_LINES = 12
 
 
 def render_results(
-    run: Run, *, verbose: bool = False, fold_passes: bool = False, paint: Paint = leave_unpainted
+    run: Run, *, verbose: bool = False, fold_passes: bool = False, paint: Paint = paint_nothing
 ) -> str:
     """Return the whole report, without its first line (`format_opening`).
 

@@ -13,7 +13,7 @@ from tpustarter.checking.results.run_comparison import (
     ValueChange,
 )
 from tpustarter.text import phrases
-from tpustarter.text.terminal import WIDTH, Paint, escape_text, leave_unpainted
+from tpustarter.text.terminal import WIDTH, Paint, escape_text, paint_nothing
 
 _PRESENT = {
     "fail": "fails",
@@ -41,7 +41,7 @@ MOST_ALONE = 3
 _LONGEST = 40
 
 
-def render_comparison(changed: RunComparison, paint: Paint = leave_unpainted) -> str:
+def render_comparison(changed: RunComparison, paint: Paint = paint_nothing) -> str:
     """Return a comparison as text: changed results, then changes that may explain them."""
     since = (
         escape_text(changed.started or "an unknown time")

@@ -160,7 +160,7 @@ def _on_tpu(
     total_chips = chips or host.count_reachable_chips(machine)
     devices = host.count_visible_devices(machine, metadata)
     where = (generation.title.split(" (")[0] if generation else "TPU",)  # without the code name
-    if not sees_tpu(machine):
+    if not has_tpu(machine):
         jax_platforms = host.clean_text(machine.env.get("JAX_PLATFORMS", ""), 40)
         named = (NOT_KNOWN, host.describe_unknown_devices(unknown)) if unknown else ("no TPU seen",)
         where = (*named, f"JAX_PLATFORMS={jax_platforms}")
@@ -180,7 +180,7 @@ def _on_tpu(
     )
 
 
-def sees_tpu(machine: host.Machine) -> bool:
+def has_tpu(machine: host.Machine) -> bool:
     """Return whether this machine has a TPU, regardless of `JAX_PLATFORMS`."""
     return bool(host.count_reachable_chips(machine)) or host.guess_platform(machine) == "tpu"
 

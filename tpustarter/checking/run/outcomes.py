@@ -7,7 +7,8 @@ from dataclasses import replace
 from tpustarter.checking.results.results import FindingFields, Reason, Result, Status, UsedDevices
 from tpustarter.checking.run import probe_events
 from tpustarter.core.content import Check
-from tpustarter.running.process import Event, signal_name
+from tpustarter.probe.events import EndEvent
+from tpustarter.running.process import GoneEvent, signal_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def make_ignored_stop_ending(limit_s: float) -> Ending:
     return ("notrun", "interrupted", detail, None)
 
 
-def read_ending(event: Event, redact: Redactor) -> Ending:
+def read_ending(event: EndEvent, redact: Redactor) -> Ending:
     """Return the ending that the process reports in an `end` event."""
     detail = redact.redact_text(str(event.get("detail", "")))
     kinds: dict[str, tuple[Status, Reason | None]] = {
@@ -44,7 +45,7 @@ def read_ending(event: Event, redact: Redactor) -> Ending:
     return (status, reason, detail, probe_events.parse_devices(event.get("ran_on")))
 
 
-def make_process_ending(gone: Event) -> Ending:
+def make_process_ending(gone: GoneEvent) -> Ending:
     """Return the ending for a check whose process ended unexpectedly."""
     if gone["signal"]:
         name = signal_name(gone["signal"])

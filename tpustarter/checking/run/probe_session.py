@@ -14,7 +14,7 @@ from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, host, reached_limits
 from tpustarter.probe.commands import ProbeTargetFields
-from tpustarter.running.process import CappedLog, Event, Probe
+from tpustarter.running.process import CappedLog, GoneEvent, Probe
 
 TOO_OLD = 64
 """Exit status of the probe in a Python older than 3.10, see `probe/zip_main.py`."""
@@ -100,7 +100,7 @@ def _fresh_log(folder: Path) -> Path:
 
 def make_python_problem(
     python: Path,
-    gone: Event | None,
+    gone: GoneEvent | None,
     output: str,
     *,
     waited_s: float | None = None,

@@ -33,7 +33,7 @@ from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.machine import reached_limits
-from tpustarter.running.process import CappedLog, Event, Probe
+from tpustarter.running.process import CappedLog, GoneEvent, Probe, ProcessEvent
 
 TICK_S = 1.0
 """Seconds between `CheckWaiting` events."""
@@ -263,21 +263,20 @@ class CheckRunner:
                         if finishing
                         else make_timeout_ending(limit_s)
                     )
-            kind = event["event"]
-            count += kind != "progress"  # the timeout bounds these
-            if kind == "finding":
+            count += event["event"] != "progress"  # the timeout bounds these
+            if event["event"] == "finding":
                 finding = probe_events.parse_finding(redact.redact_value(event.get("finding")))
                 if finding is None:
                     return ("error", "protocol", "sent a finding that lacks something", None)
                 findings.append(finding)
                 yield FindingReported(check.id, findings[-1])
-            elif kind == "progress":
+            elif event["event"] == "progress":
                 progress = redact.redact_text(str(event.get("text")))
-            elif kind == "interrupted" and check.level == "soak" and self._stops < 2:
+            elif event["event"] == "interrupted" and check.level == "soak" and self._stops < 2:
                 probe.send({"do": "finish"})  # it reports findings for the time it ran
                 finishing, limit_s = True, time.monotonic() - began + FINISH_S
                 tick_s = 0.0  # shows the user at once that the stop was received
-            elif kind != "start":
+            elif event["event"] != "start":
                 return self._ending(event, check)
             elif (
                 not has_begun
@@ -285,13 +284,12 @@ class CheckRunner:
                 began, has_begun = time.monotonic(), True
         return ("error", "protocol", f"told more than {MAX_EVENTS} events", None)
 
-    def _ending(self, event: Event, check: Check) -> Ending:
-        kind = event["event"]
-        if kind == "end" and event.get("id") == check.id:
+    def _ending(self, event: ProcessEvent, check: Check) -> Ending:
+        if event["event"] == "end" and event.get("id") == check.id:
             return read_ending(event, self._session.redact)
-        if kind == "interrupted":
+        if event["event"] == "interrupted":
             return ("notrun", "interrupted", "stopped while it ran", None)
-        if kind == "gone":
+        if event["event"] == "gone":
             return make_process_ending(event)
         text = self._session.redact.redact_text(str(event.get("text", event)))
         return ("error", "protocol", f"wrote something that is not an event: {text[:80]!r}", None)
@@ -306,7 +304,7 @@ class CheckRunner:
             self._probe.interrupt()  # stop() came before the process existed
         return self._probe
 
-    def _end(self, *, gently: bool = True) -> Event | None:
+    def _end(self, *, gently: bool = True) -> GoneEvent | None:
         probe = self._probe
         if probe is None:
             return None

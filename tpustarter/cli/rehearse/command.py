@@ -24,7 +24,7 @@ from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:
-    from tpustarter.rehearsal.compile.compiler import StillCompiling
+    from tpustarter.rehearsal.compile.compiler import CompileProgress
     from tpustarter.rehearsal.run import Event, Rehearsal
 
 TypedOptions = dict[str, Any]
@@ -312,12 +312,12 @@ class _Shown:
             self._stands = False
 
     def show(self, event: Event) -> None:
-        from tpustarter.rehearsal.compile.compiler import StillCompiling
+        from tpustarter.rehearsal.compile.compiler import CompileProgress
         from tpustarter.rehearsal.programs.user_program import ProgramWarning, ScriptOutput
         from tpustarter.rehearsal.run import RehearsalStarted
         from tpustarter.rehearsal.text import rehearsal_text
 
-        if isinstance(event, StillCompiling):
+        if isinstance(event, CompileProgress):
             if not (self._quiet or self._rehearsal.runs_script):
                 self._follow(event)
             return
@@ -332,7 +332,7 @@ class _Shown:
                 f"{rehearsal_text.format_first_line(event.compiler, event.versions, event.tpus)}\n"
             )
 
-    def _follow(self, event: StillCompiling) -> None:
+    def _follow(self, event: CompileProgress) -> None:
         from tpustarter.text import bars
 
         progress = self._rehearsal.progress

@@ -370,7 +370,7 @@ def _requests(
     ]
     for request in requests:
         if request.api == "compute":
-            compute_requests.require_possible(request)
+            compute_requests.require_supported(request)
     return requests, tuple(dict.fromkeys(choice.sentence for choice in choices))
 
 

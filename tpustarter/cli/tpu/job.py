@@ -232,7 +232,7 @@ def stop_command(
         return
     client = connect_to_google(named)
     job = job_connection.open_reachable_job(client, named, name, id_, TypedRoute(**where))
-    states = job.end()
+    states = job.stop_command()
     job_run.save_end(job.record, states)
     print_states(states)
     echo_lines(wrap(f"`{name}` stays: `tpustarter tpu delete {name}` gives it back."))

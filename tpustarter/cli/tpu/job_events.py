@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
@@ -19,13 +20,13 @@ from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.jobs import job_follow, job_start, job_text
 from tpustarter.cloud.jobs.job_follow import (
-    AskingAgain,
-    GivenBack,
-    GivingBack,
     JobEvent,
     LogsKept,
     ResultsFetched,
     StatesRead,
+    TpuDeleted,
+    TpuDeletionStarted,
+    TpuRecreationStarted,
 )
 from tpustarter.cloud.jobs.job_results import FetchedFile
 from tpustarter.cloud.jobs.job_run import (
@@ -85,7 +86,7 @@ def follow_to_end(
             return code
         hint = f"`tpustarter tpu list` shows what is there of `{job.record.tpu}`; its job is not"
         with wait_until_signal(f"{hint} running"):
-            asking = job_follow.ask_again(client, project, job, WallClock())
+            asking = job_follow.recreate_tpu(client, project, job, WallClock())
             _print_all(asking, _print_event)
         start_job(job, make_environment(job.record.profile))
 
@@ -103,11 +104,19 @@ def _show(
 
     def stop(number: int) -> None:
         signals.append(number)
-        job.stop()
+        job.cancel_calls()
+
+    def show_step(event: _Event) -> None:
+        if isinstance(
+            event, TpuDeletionStarted
+        ):  # a deletion takes minutes, and goes on without us
+            hint = f"`tpustarter tpu list` shows whether `{job.record.tpu}` is still there"
+            deleting.enter_context(wait_until_signal(hint))
+        show(event)
 
     try:
-        with stop_at_signals(stop):
-            return _print_all(events, show)
+        with stop_at_signals(stop), contextlib.ExitStack() as deleting:
+            return _print_all(events, show_step)
     except Problem as problem:
         if signals and signals[0] != 2:  # SIGINT
             problem.code = ExitCode.TERMINATED
@@ -154,8 +163,8 @@ def _print_event(event: JobEvent) -> None:
         case Connection() | ResultsFetched():
             for text in job_text.describe_step(event):
                 _say(text)
-        case GivingBack() | GivenBack() | AskingAgain():
-            for command in event.commands if isinstance(event, GivingBack) else ():
+        case TpuDeletionStarted() | TpuDeleted() | TpuRecreationStarted():
+            for command in event.commands if isinstance(event, TpuDeletionStarted) else ():
                 for line in command_lines(command):
                     click.echo(escape_text(line), err=True)
             for text in job_text.describe_step(event):

@@ -24,12 +24,14 @@ from tpustarter.cli.tpu.options import (
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.workers import Worker
+from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import (
     job_connection,
     job_end,
     job_files,
+    job_handover,
     job_run,
     job_start,
     job_text,
@@ -37,11 +39,12 @@ from tpustarter.cloud.jobs import (
 )
 from tpustarter.cloud.jobs.job_connection import TypedRoute
 from tpustarter.cloud.jobs.job_files import JobFiles
+from tpustarter.cloud.jobs.job_handover import HandedJob
 from tpustarter.cloud.jobs.job_run import TpuJob
 from tpustarter.cloud.jobs.job_start import JobOrder
 from tpustarter.cloud.jobs.worker_calls import Route
+from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.setup.environment.worker_environment import PROFILE_NAMES, make_environment
-from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
 
 NAME_WIDTH = 7
@@ -69,6 +72,8 @@ class JobOptions:
     project: str | None
     zone: str | None
     dry_run: bool
+    tool: str | None
+    type_name: str | None
 
     @property
     def route(self) -> TypedRoute:
@@ -155,6 +160,18 @@ class JobOptions:
 @click.option(
     "--yes", is_flag=True, help="Don't ask me to type the name with --give-back and --again."
 )
+@click.option(
+    "--print",
+    "tool",
+    type=click.Choice([*job_handover.TOOLS]),
+    help="Print the same job for another tool, which gets a TPU of its own. Sends nothing.",
+)
+@click.option(
+    "--type",
+    "type_name",
+    metavar="TYPE",
+    help="With --print, the type of that TPU.  [default: the one of NAME]",
+)
 def start_command(**typed: Any) -> None:  # with the options' types
     """Send a folder to all workers of the TPU NAME, and start COMMAND there on all of them.
 
@@ -169,7 +186,12 @@ def start_command(**typed: Any) -> None:  # with the options' types
     tpu_request.validate_tpu_name(options.name)
     files = job_files.find_job_files(options.folder, options.include)
     job_files.require_size(files, options.limit << 20)
-    project = choose_project(options.project, dry_run=options.dry_run)
+    project = choose_project(options.project, dry_run=options.dry_run or bool(options.tool))
+    if options.tool:
+        click.echo(
+            job_handover.format_handover(options.tool, _describe(options, files, project)), nl=False
+        )
+        return
     if options.dry_run:
         _show_what_would_be_sent(options, files, project)
         return
@@ -182,7 +204,7 @@ def start_command(**typed: Any) -> None:  # with the options' types
     job = TpuJob(job_start.make_record(options.order, workers, route), workers, route)
     job_run.require_no_running_job(job)
     if options.again:
-        job_end.find_request(client, job)
+        job_end.keep_request(client, job)
     if options.give_back or options.again:
         question = f"This deletes the TPU as shown, with its disks. To start, type `{options.name}`"
         confirm(question, options.name, "--yes", yes=options.yes)
@@ -197,6 +219,28 @@ def start_command(**typed: Any) -> None:  # with the options' types
         ("Get results", f"fetch {options.name} 'PATTERN'"),
     ):
         echo_lines(f"{use}:".ljust(13) + f"tpustarter tpu job {command}")
+
+
+def _describe(options: JobOptions, files: JobFiles, project: Project) -> HandedJob:
+    """Return the job for another tool; its TPU is like the one in the ledger, or as typed."""
+    entry = next(iter(ledger.find_ledger_entries(project.name, options.name)), None)
+    if options.type_name is None and entry is None:
+        raise Problem(
+            f"the type of `{options.name}` is not known here, and nothing is sent to ask for it",
+            hint="add `--type TYPE`, such as `--type v6e-8`",
+            code=ExitCode.USAGE,
+        )
+    type_name = options.type_name or (entry.type if entry else "")
+    return HandedJob(
+        options.order,
+        files,
+        make_environment(options.profile),
+        tpu_request.parse_type(type_name),
+        project.name,
+        project_and_zone.find_zone(options.zone) or (entry.zone if entry else ""),
+        is_spot=bool(options.again) or (entry is not None and entry.tier == "spot"),
+        slices=len(entry.nodes) or 1 if entry and not options.type_name else 1,
+    )
 
 
 def _show_what_would_be_sent(options: JobOptions, files: JobFiles, project: Project) -> None:
@@ -229,10 +273,7 @@ def _announce(
     if options.give_back:
         rows.append(("deletes", f"{options.name}, at the end"))
     if options.again:
-        times = phrases.format_count(options.again, "time")
-        rows.append(
-            ("again", f"deletes {options.name} and asks for it anew after a pre-emption, {times}")
-        )
+        rows.append(("again", job_text.describe_again(options.name, options.again)))
     last = ""
     is_error = not options.dry_run  # stdout is for the logs
     for name, text in rows:

@@ -23,7 +23,7 @@ from tpustarter.cloud.api import gcloud_commands, project_and_zone
 from tpustarter.cloud.api.api_client import EVERY_ZONE
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.billing import inventory, ledger
-from tpustarter.cloud.billing.inventory import ProjectOverview, Tpu
+from tpustarter.cloud.billing.inventory import ListedTpu, ProjectOverview
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.text import event_text
@@ -93,7 +93,7 @@ def show_command(
 
 
 def _print(
-    seen: ProjectOverview, rows: tuple[Tpu, ...], *, as_json: bool, whole: bool = False
+    seen: ProjectOverview, rows: tuple[ListedTpu, ...], *, as_json: bool, whole: bool = False
 ) -> None:
     now = WallClock().now()
     if as_json:
@@ -123,7 +123,7 @@ def _unreadable(path: Path) -> dict[str, str]:
     return {"file": file, "words": event_text.format_unreadable_warning(file)}
 
 
-def _describe_nodes(row: Tpu) -> Iterator[str]:
+def _describe_nodes(row: ListedTpu) -> Iterator[str]:
     for node in row.nodes:
         facts = ", ".join(filter(None, (node.state, node.runtime_version)))
         yield escape_text(f"      {node.name}: {facts}")
@@ -134,7 +134,7 @@ def _describe_nodes(row: Tpu) -> Iterator[str]:
             yield f"        worker {worker}: {address}{shown}"
 
 
-def _summary(seen: ProjectOverview, rows: tuple[Tpu, ...], now: datetime) -> Iterator[str]:  # noqa: ARG001
+def _summary(seen: ProjectOverview, rows: tuple[ListedTpu, ...], now: datetime) -> Iterator[str]:  # noqa: ARG001
     """Yield a summary of all rows, and of what is known to be missing."""
     if rows:
         yield ""

@@ -19,7 +19,7 @@ from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
-from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.create import events
 from tpustarter.cloud.text import event_text
 from tpustarter.cloud.text.event_text import command_lines
@@ -141,7 +141,7 @@ def confirm(question: str, expected: str, option: str, *, yes: bool) -> None:
         )
 
 
-def format_tpu_lines(row: Tpu, now: datetime) -> Iterator[str]:
+def format_tpu_lines(row: ListedTpu, now: datetime) -> Iterator[str]:
     """Yield one TPU's lines: its state, the state's meaning, and the user's next action."""
     age = event_text.format_age(row, now)
     mark = choose_paint(_COLOURS)(row.state.name, row.state.mark)

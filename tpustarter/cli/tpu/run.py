@@ -26,7 +26,12 @@ from tpustarter.cloud.api.workers import Choice, Worker
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import remote_command, remote_command_text, worker_output
-from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerEnded, WorkerJob, WorkerLines
+from tpustarter.cloud.jobs.remote_command import (
+    RemoteCommand,
+    WorkerCommand,
+    WorkerEnded,
+    WorkerLines,
+)
 from tpustarter.core.problem import ExitCode
 from tpustarter.explain import known_failures
 from tpustarter.text.terminal import escape_text, wrap
@@ -110,11 +115,12 @@ def run_command(
     chosen = workers.choose_workers(nodes, choice)
     remote_command_text.require_reachable_workers(chosen, via, iap=iap)
     _announce(chosen, nodes, command)
-    jobs = [
-        WorkerJob(one.label, (path, *command(one)[1:]), number) for number, one in enumerate(chosen)
+    commands = [
+        WorkerCommand(one.label, (path, *command(one)[1:]), number)
+        for number, one in enumerate(chosen)
     ]
     folder = worker_output.make_output_folder(nodes[0].name)
-    sys.exit(_run(client, chosen, RemoteCommand(jobs, folder, timeout_s=timeout_s), folder))
+    sys.exit(_run(client, chosen, RemoteCommand(commands, folder, timeout_s=timeout_s), folder))
 
 
 def _show_what_would_run(
@@ -160,25 +166,27 @@ def _announce(chosen: Sequence[Worker], nodes: Sequence[TpuNode], command: Comma
             click.echo(line, err=True)
 
 
-def _run(client: ProjectClient, chosen: Sequence[Worker], job: RemoteCommand, folder: Path) -> int:
+def _run(
+    client: ProjectClient, chosen: Sequence[Worker], remote: RemoteCommand, folder: Path
+) -> int:
     began = time.monotonic()
     signals: list[int] = []
     endings: list[WorkerEnded] = []
 
     def stop(number: int) -> None:
         signals.append(number)
-        job.stop()
+        remote.stop()
 
-    with stop_at_signals(stop), contextlib.closing(job.events()) as happening:
+    with stop_at_signals(stop), contextlib.closing(remote.events()) as happening:
         for event in happening:
             if isinstance(event, WorkerEnded):
                 endings.append(event)
             else:
                 _show_lines(event)
-    endings.sort(key=lambda ended: ended.job.number)
+    endings.sort(key=lambda ended: ended.command.number)
     for line in _summary(endings, time.monotonic() - began, folder):
         click.echo(line, err=True)
-    if not all(ended.reached for ended in endings):
+    if not all(ended.was_reachable for ended in endings):
         for sentence in remote_command_text.describe_unready_tpus(client, chosen):
             for line in wrap(escape_text(sentence)):
                 click.echo(line, err=True)
@@ -192,7 +200,7 @@ def _show_lines(output: WorkerLines) -> None:
     lines = output.lines
     if stream.isatty():  # a worker's output must not control this terminal
         lines = tuple(escape_text(line.expandtabs()) for line in lines)
-    label = output.job.label
+    label = output.command.label
     stream.write("".join(f"{label} | {line}\n" for line in lines))
     stream.flush()
 
@@ -210,5 +218,5 @@ def _summary(endings: Sequence[WorkerEnded], seconds: float, folder: Path) -> It
         yield from wrap(remote_command_text.STILL_RUNNING)
     for ended in endings:
         if ended.left_out:
-            yield f"{ended.job.label}: {ended.left_out} bytes are not in its file"
+            yield f"{ended.command.label}: {ended.left_out} bytes are not in its file"
     yield f"output of each worker: {escape_text(str(folder))}"

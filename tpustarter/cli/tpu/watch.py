@@ -104,7 +104,7 @@ def print_usage(resource: QueuedResource) -> None:
         raise api_errors.make_problem(
             *resource.error, f"Google Cloud did not provide `{resource.name}`"
         )
-    meaning = resource_states.find_resource_state(resource).meaning
+    meaning = resource_states.find_state_meaning(resource).meaning
     raise Problem(
         f"`{resource.name}` is {resource.state}: {meaning}",
         hint=f"run `tpustarter tpu delete {resource.name}`, then ask for the TPU again",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from tpustarter.cloud.api.errors import CloudProblem
@@ -67,10 +68,6 @@ class OfferingClient(ProjectClient, Protocol):
         """Return the runtime versions offered in a zone."""
         ...
 
-    def request_of(self, zone: str, name: str) -> TpuRequest | None:
-        """Return the request that created a queued resource of the Cloud TPU API."""
-        ...
-
 
 class ApiClient(ProjectClient, Protocol):
     """A client for a single API."""
@@ -87,6 +84,14 @@ class ApiClient(ProjectClient, Protocol):
 
     def node(self, zone: str, name: str) -> TpuNode | None:
         """Return the TPU VM or slice with this name, or None if it does not exist."""
+        ...
+
+    def request_of(self, zone: str, name: str) -> TpuRequest | None:
+        """Return a request for the same TPU as a queued resource; None if it cannot be known."""
+        ...
+
+    def list_preemptions(self, zone: str) -> dict[str, datetime]:
+        """Return a zone's pre-empted instances with the times; empty in the Cloud TPU API."""
         ...
 
     def create(self, request: TpuRequest) -> str:

@@ -12,7 +12,6 @@ from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.api.tpu_client import TpuClient
-from tpustarter.cloud.create.tpu_request import TpuRequest
 
 Resources = tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]
 """Requests and nodes."""
@@ -60,10 +59,6 @@ class CloudClient:
     def versions(self, zone: str) -> list[str]:
         """Return the runtime versions offered in a zone."""
         return self.tpu.versions(zone)
-
-    def request_of(self, zone: str, name: str) -> TpuRequest | None:
-        """Return the request that created a queued resource of the Cloud TPU API."""
-        return self.tpu.request_of(zone, name)
 
     def of(self, api: Api) -> ApiClient:
         """Return the client for an API."""

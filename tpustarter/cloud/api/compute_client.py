@@ -11,6 +11,7 @@ import contextlib
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Literal, TypeVar
 
 import msgspec
@@ -19,13 +20,19 @@ from tpustarter.cloud.api import compute_requests, credentials, rest_client
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api.api_client import EVERY_ZONE, UNANSWERED, OperationState
 from tpustarter.cloud.api.clock import Clock, WallClock
+from tpustarter.cloud.api.compute_request_parsing import (
+    MachineProperties,
+    TemplateMachine,
+    parse_request,
+)
 from tpustarter.cloud.api.compute_resources import (
-    ComputeParts,
+    ComputeResources,
     Group,
     Instance,
     Policy,
     Template,
     last_part,
+    parse_time,
 )
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
@@ -37,6 +44,8 @@ CALL_S = 30.0
 PAGES = {"includeAllScopes": "True", "maxResults": 500, "returnPartialSuccess": "True"}
 OPERATION_S = 300.0
 """Longest wait for a template or policy operation, in seconds."""
+PREEMPTED = 'operationType="compute.instances.preempted"'
+"""Filter for the operations that stand for a pre-emption."""
 LOOK_S = 2.0
 """Seconds between polls of such an operation, which finishes within a few."""
 _GRPC_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 409: 6, 412: 9, 429: 8}
@@ -65,6 +74,15 @@ class _Operation(msgspec.Struct, rename="camel"):
     status: str = ""
     http_error_status_code: int = 0
     error: _OperationErrors = msgspec.field(default_factory=_OperationErrors)
+
+
+class _ZoneOperation(msgspec.Struct, rename="camel"):
+    target_link: str = ""
+    insert_time: str = ""
+
+
+class _ZoneOperations(msgspec.Struct):
+    items: list[_ZoneOperation] = []
 
 
 class _Page(msgspec.Struct, rename="camel"):
@@ -106,8 +124,8 @@ class ComputeClient:
         self, zone: str = EVERY_ZONE
     ) -> tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]:
         """Return the requests and nodes in a zone, or in all zones for `-`."""
-        parts, unreachable = self._all_parts()
-        requests, nodes = parts.list_tpus(self.project, self._clock.now())
+        resources, unreachable = self._all_resources()
+        requests, nodes = resources.list_tpus(self.project, self._clock.now())
         is_all = zone == EVERY_ZONE
         return (
             ResourceList(tuple(row for row in requests if is_all or row.zone == zone), unreachable),
@@ -132,13 +150,38 @@ class ComputeClient:
         _, nodes = self._named(zone, name)
         return next((row for row in nodes if row.name == name), None)
 
+    def request_of(self, zone: str, name: str) -> TpuRequest | None:
+        """Return a request for the same TPU, or None if this program did not make it."""
+        machine = self._one(f"zones/{zone}/instances/{name}", MachineProperties)
+        if machine is not None:
+            return parse_request(machine, name, zone, self.project, 1)
+        group = self._one(f"zones/{zone}/instanceGroupManagers/{name}", Group)
+        template = self._one(f"global/instanceTemplates/{name}", TemplateMachine)
+        if group is None or template is None:
+            return None
+        return parse_request(template.properties, name, zone, self.project, group.target_size)
+
+    def list_preemptions(self, zone: str) -> dict[str, datetime]:
+        """Return the instances that were pre-empted in a zone, each with the last time of it.
+
+        Source: https://docs.cloud.google.com/compute/docs/samples/compute-preemptible-history
+        """
+        query = {"filter": PREEMPTED, "orderBy": "creationTimestamp desc", "maxResults": 500}
+        path = self._path(f"zones/{zone}/operations")
+        page = _in_words(
+            f"list the pre-emptions in {zone}",
+            lambda: self._google.get(COMPUTE, path, _ZoneOperations, **query),
+        )
+        times = [(last_part(row.target_link), parse_time(row.insert_time)) for row in page.items]
+        return {name: time for name, time in reversed(times) if time is not None}
+
     def create(self, request: TpuRequest) -> str:
         """Request a TPU, and return the name of the operation that creates it.
 
         A slice's policy and template are created first, and deleted again if Google refuses the
         group.
         """
-        compute_requests.require_possible(request)
+        compute_requests.require_supported(request)
         place = f"zones/{request.zone}"
         doing = f"create `{request.name}`"
         if request.type.hosts == 1:
@@ -201,11 +244,11 @@ class ComputeClient:
 
     def _named(self, zone: str, name: str) -> tuple[Sequence[QueuedResource], Sequence[TpuNode]]:
         """Return the request and nodes with this name in a zone, from an instance or a group."""
-        parts = ComputeParts()
+        resources = ComputeResources()
         instance = self._one(f"zones/{zone}/instances/{name}", Instance)
         if instance is not None and instance.is_tpu and not instance.group:
-            parts.instances.append(instance)
-            return parts.list_tpus(self.project, self._clock.now())
+            resources.instances.append(instance)
+            return resources.list_tpus(self.project, self._clock.now())
         group = self._one(f"zones/{zone}/instanceGroupManagers/{name}", Group)
         region = f"regions/{compute_requests.find_region(zone)}"
         template_path = f"global/instanceTemplates/{name}"
@@ -214,40 +257,40 @@ class ComputeClient:
             template_path = "/".join(words[-3:] if words[-3] == "global" else words[-4:])
         template = self._one(template_path, Template)
         policy = self._one(f"{region}/resourcePolicies/{name}", Policy)
-        parts.templates += [template] if template else []
-        parts.policies += [policy] if policy else []
+        resources.templates += [template] if template else []
+        resources.policies += [policy] if policy else []
         if group is not None:
-            parts.groups.append(group)
+            resources.groups.append(group)
             mine = self._list("instances", Instance)[0]
-            parts.instances += [
+            resources.instances += [
                 row for row in mine if (last_part(row.zone), row.group) == (zone, name)
             ]
             if error := self._group_error(zone, name):
-                parts.group_errors[zone, name] = error
-        return parts.list_tpus(self.project, self._clock.now())
+                resources.group_errors[zone, name] = error
+        return resources.list_tpus(self.project, self._clock.now())
 
     def _group_error(self, zone: str, name: str) -> str:
         """Return a group's last error, or "" if it has none."""
         path = self._path(f"zones/{zone}/instanceGroupManagers/{name}/listErrors")
-        answer = _in_words(
+        answer = _convert_unanswered_errors(
             f"list the errors of `{name}`",
             lambda: self._google.get(COMPUTE, path, _GroupErrors, maxResults=1),
         )
         return next((f"{row.error.code}: {row.error.message}" for row in answer.items), "")
 
-    def _all_parts(self) -> tuple[ComputeParts, tuple[str, ...]]:
+    def _all_resources(self) -> tuple[ComputeResources, tuple[str, ...]]:
         """Return every resource in the project that may belong to a TPU, fetched concurrently."""
         with ThreadPoolExecutor(len(_KINDS)) as threads:
             instances = threads.submit(self._list, "instances", Instance)
             groups = threads.submit(self._list, "instanceGroupManagers", Group)
             templates = threads.submit(self._list, "instanceTemplates", Template)
             policies = threads.submit(self._list, "resourcePolicies", Policy)
-        parts = ComputeParts(
+        resources = ComputeResources(
             instances.result()[0], groups.result()[0], templates.result()[0], policies.result()[0]
         )
         asked = (instances, groups, templates, policies)
         silent = (zone for future in asked for zone in future.result()[1])
-        return parts, tuple(dict.fromkeys(silent))
+        return resources, tuple(dict.fromkeys(silent))
 
     def _list(self, kind: str, of: type[_Part]) -> tuple[list[_Part], tuple[str, ...]]:
         """Return all resources of a kind in all locations, and the locations that did not reply."""
@@ -257,7 +300,7 @@ class ComputeClient:
         for _ in range(rest_client.MOST_PAGES):
             query = {**PAGES, **({"pageToken": token} if token else {})}
             path = self._path(f"aggregated/{kind}")
-            page = _in_words(
+            page = _convert_unanswered_errors(
                 f"list the {kind} of Compute Engine",
                 lambda path=path, query=query: self._google.get(COMPUTE, path, _Page, **query),
             )
@@ -285,7 +328,7 @@ class ComputeClient:
         body: dict[str, object] | None = None,
     ) -> str:
         """Send a change once, and return its operation's name, prefixed with its location."""
-        row = _in_words(
+        row = _convert_unanswered_errors(
             doing, lambda: self._google.send(method, COMPUTE, self._path(path), _Operation, body)
         )
         if row.status == "DONE" and (problem := _problem_of(row, doing)):
@@ -336,7 +379,7 @@ def _converted(value: object, kind: type[_Answer]) -> _Answer:
         raise _problem_of_answer(UnansweredError("garbled", str(error)), "list the TPUs") from error
 
 
-def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
+def _convert_unanswered_errors(doing: str, ask: Callable[[], _Answer]) -> _Answer:
     """Call `ask` and return its result, converting UnansweredError to CloudProblem."""
     try:
         return ask()

@@ -77,7 +77,7 @@ def find_topology(request: TpuRequest) -> str:
         raise Problem(str(error.args[0]), code=ExitCode.USAGE) from error
 
 
-def require_possible(request: TpuRequest) -> None:
+def require_supported(request: TpuRequest) -> None:
     """Raise Problem if Compute Engine cannot carry out a request."""
     machine = find_machine_type(request)
     if request.type.hosts > 1:
@@ -85,9 +85,8 @@ def require_possible(request: TpuRequest) -> None:
     if request.slices > 1:
         raise Problem(
             f"found `--slices {request.slices}`, expected 1 with Compute Engine, where each slice "
-            "is a group of its own",
-            hint=f"ask for each slice under its own name, such as `{request.name}-0` and "
-            f"`{request.name}-1`",
+            "is a group of its own, and no request makes all of them or none",
+            hint=_suggest_slices(request),
             code=ExitCode.USAGE,
         )
     if request.tier == "reserved" and not request.reservation:
@@ -96,6 +95,19 @@ def require_possible(request: TpuRequest) -> None:
             hint="add `--reservation NAME`; `gcloud compute reservations list` shows them",
             code=ExitCode.USAGE,
         )
+
+
+def _suggest_slices(request: TpuRequest) -> str:
+    """Return the way to get several slices."""
+    if "cloud-tpu" in api_choice.list_apis(request.type, request.zone):
+        return (
+            f"`tpustarter tpu create {request.name} --type {request.type.name} "
+            f"--zone {request.zone} --slices {request.slices} --api cloud-tpu` asks for them as one"
+        )
+    return (
+        f"ask for each slice under its own name, such as `{request.name}-0` and "
+        f"`{request.name}-1`, or get them with GKE: `tpustarter learn setup/gke`"
+    )
 
 
 def list_notes(request: TpuRequest) -> tuple[str, ...]:
@@ -114,7 +126,7 @@ def list_labels(request: TpuRequest) -> dict[str, str]:
     return {**request.labels, **MADE_BY}
 
 
-def find_wait_s(request: TpuRequest) -> int:
+def choose_wait_s(request: TpuRequest) -> int:
     """Return how many seconds a flex-start instance waits for capacity."""
     return min(max(request.valid_until_s or WAIT_LONGEST_S, WAIT_SHORTEST_S), WAIT_LONGEST_S)
 
@@ -126,7 +138,7 @@ def make_instance(request: TpuRequest, project: str) -> Body:
     body |= {"name": request.name}
     body["machineType"] = f"{place}/machineTypes/{find_machine_type(request)}"
     if request.tier == "flex-start":
-        body["params"] = {"requestValidForDuration": {"seconds": str(find_wait_s(request))}}
+        body["params"] = {"requestValidForDuration": {"seconds": str(choose_wait_s(request))}}
     return body
 
 

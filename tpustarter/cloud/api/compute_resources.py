@@ -171,7 +171,7 @@ class Policy(msgspec.Struct, rename="camel"):
 
 
 @dataclass
-class ComputeParts:
+class ComputeResources:
     """A project's Compute Engine resources, some of which together make up a TPU."""
 
     instances: list[Instance] = field(default_factory=list[Instance])
@@ -262,9 +262,14 @@ def tpu_type_of_machine(machine_type: str, hosts: int = 1) -> str:
     return whole.accelerator_type
 
 
+def find_tier(provisioning_model: str, preemptible: bool) -> Tier:  # noqa: FBT001  Google's names
+    """Return the tier of an instance with this scheduling."""
+    default: Tier = "spot" if preemptible else "on-demand"
+    return _TIERS.get(provisioning_model, default)
+
+
 def _tier(scheduling: Scheduling) -> Tier:
-    default: Tier = "spot" if scheduling.preemptible else "on-demand"
-    return _TIERS.get(scheduling.provisioning_model, default)
+    return find_tier(scheduling.provisioning_model, scheduling.preemptible)
 
 
 def _is_tpu_template(template: Template) -> bool:

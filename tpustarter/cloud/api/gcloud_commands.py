@@ -115,7 +115,7 @@ def _provisioning(request: TpuRequest) -> list[str]:
             gone,
         ]
     if request.tier == "flex-start":
-        wait = f"--request-valid-for-duration={compute_requests.find_wait_s(request)}s"
+        wait = f"--request-valid-for-duration={compute_requests.choose_wait_s(request)}s"
         return [
             "--provisioning-model=FLEX_START",
             f"--max-run-duration={request.run_s}s",

@@ -123,7 +123,7 @@ def find_instance_states(status: str) -> InstanceStates:
     return read_instance_states().get(status, unknown)
 
 
-def find_resource_state(resource: QueuedResource | TpuNode) -> StateMeaning:
+def find_state_meaning(resource: QueuedResource | TpuNode) -> StateMeaning:
     """Return the meaning of a queued resource's or node's state."""
     if resource.api == "compute" and (known := read_compute_states().get(resource.state)):
         return known

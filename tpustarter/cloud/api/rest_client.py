@@ -153,7 +153,7 @@ class RestClient:
         self._call_s = call_s
         self._ends_at = time.monotonic() + total_s
         self._sessions = threading.local()
-        self._listed: dict[str, list[Any]] = {}  # each address has rows of its own type
+        self._listed: dict[str, list[object]] = {}
         self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def get(self, service: str, path: str, kind: type[Answer], **query: object) -> Answer:
@@ -181,18 +181,18 @@ class RestClient:
         """Return all pages' rows of a listing, which is fetched once for all callers."""
         with self._locks[path]:
             if path not in self._listed:
-                self._listed[path] = self._all_pages(service, path, field, kind, query)
-            return self._listed[path]
+                self._listed[path] = self._all_pages(service, path, field, query)
+            return _typed(self._listed[path], list[kind], service, field)
 
     def _all_pages(
-        self, service: str, path: str, field: str, kind: type[Answer], query: dict[str, object]
-    ) -> list[Answer]:
-        found: list[Answer] = []
+        self, service: str, path: str, field: str, query: dict[str, object]
+    ) -> list[object]:
+        found: list[object] = []
         token = ""
         for _ in range(MOST_PAGES):
             more = {"pageToken": token} if token else {}
             answer = self._ask("GET", service, path, {**query, **more}, None)
-            found += _typed(answer.get(field, []), list[kind], service, field)
+            found += _typed(answer.get(field, []), list[object], service, field)
             token = str(answer.get("nextPageToken") or "")
             if not token:
                 return found
@@ -242,13 +242,13 @@ class RestClient:
             session = requests_of_google.AuthorizedSession(
                 self._credentials, refresh_status_codes=(), refresh_timeout=self._call_s
             )
-            session.auth = _as_it_is
+            session.auth = _without_netrc
             session.trust_env = self._address is None  # no proxy for a server on loopback
             self._sessions.session = session
         return session
 
 
-def _as_it_is(request: object) -> object:
+def _without_netrc(request: object) -> object:
     """Return a request unchanged, so that no entry in ~/.netrc replaces the token."""
     return request
 

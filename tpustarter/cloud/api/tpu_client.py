@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tpustarter.cloud.api import credentials, local_server
@@ -138,6 +139,10 @@ class TpuClient:
         row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
         return api_messages.parse_tpu_request(row) if row else None
 
+    def list_preemptions(self, zone: str) -> dict[str, datetime]:  # noqa: ARG002
+        """Return nothing: a pre-empted TPU of this API is still listed."""
+        return {}
+
     def create(self, request: TpuRequest) -> str:
         """Request a queued resource, and return the name of the operation that creates it."""
         return self._write(
@@ -222,13 +227,13 @@ class TpuClient:
         for pause in READ_PAUSES_S:
             began = self._clock.now()
             try:
-                return _in_words(doing, ask)
+                return _convert_google_errors(doing, ask)
             except CloudProblem as error:
                 passed_s = (self._clock.now() - began).total_seconds()
                 if not _is_unavailable(error) or passed_s > self._read_s / 2:
                     raise
             self._clock.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311  no secret
-        return _in_words(doing, ask)
+        return _convert_google_errors(doing, ask)
 
     def _write(self, doing: str, method: Callable[..., Message], **arguments: object) -> str:
         """Send a change once, and return its operation's name.
@@ -243,12 +248,12 @@ class TpuClient:
             return operation.name
 
         try:
-            return _in_words(doing, send)
+            return _convert_google_errors(doing, send)
         except CloudProblem as error:
             if error.kind != "rate":
                 raise
             self._clock.sleep(RATE_PAUSE_S)
-            return _in_words(doing, send)
+            return _convert_google_errors(doing, send)
 
 
 def _ending(operation: Message, doing: str) -> OperationState:
@@ -277,7 +282,7 @@ def _is_unavailable(problem: CloudProblem) -> bool:
     return isinstance(problem.__cause__, exceptions.ServiceUnavailable)
 
 
-def _in_words(doing: str, ask: Callable[[], _Answer]) -> _Answer:
+def _convert_google_errors(doing: str, ask: Callable[[], _Answer]) -> _Answer:
     """Return a call's result, converting errors of Google's library to CloudProblem."""
     from google.api_core import exceptions
     from google.auth import exceptions as auth

@@ -93,7 +93,7 @@ def _no_node(client: ProjectClient, name: str, zone: str | None) -> Problem:
     """Return the Problem for a name without a node, whose request may still be queued."""
     for resource in client.resources(zone or EVERY_ZONE)[0].items:
         if resource.name == name or name in resource.nodes:
-            state = resource_states.find_resource_state(resource)
+            state = resource_states.find_state_meaning(resource)
             return Problem(
                 f"`{resource.name}` has no TPU VM, because it is {state.name}: {state.meaning}",
                 hint=f"`tpustarter tpu watch {resource.name}` follows it",
@@ -106,7 +106,7 @@ def require_ready(node: TpuNode) -> None:
     """Raise Problem if a node is not READY."""
     if node.state == "READY":
         return
-    state = resource_states.find_resource_state(node)
+    state = resource_states.find_state_meaning(node)
     raise Problem(
         f"`{node.name}` is {state.name}, expected READY: {state.meaning}",
         hint=state.do,

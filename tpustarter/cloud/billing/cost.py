@@ -176,7 +176,7 @@ def _why_unknown(row: Resource, hours: float | None, number: int | None) -> str 
         return "it was created later than this machine's clock says, so the clock may be off"
     if isinstance(row, QueuedResource):
         return f"the request is {row.state or 'in no known state'}, and no node of it was listed"
-    if not resource_states.find_resource_state(row).billed:
+    if not resource_states.find_state_meaning(row).billed:
         return f"it is {row.state}, and since when is not known"
     if row.tier == "reserved":
         return "a reservation has a contract of its own"

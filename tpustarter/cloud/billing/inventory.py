@@ -40,7 +40,7 @@ NOT_LOOKED = StateMeaning(
 
 
 @dataclass(frozen=True)
-class Tpu:
+class ListedTpu:
     """One TPU, from the queued request to the leftovers that hold quota."""
 
     name: str
@@ -111,7 +111,7 @@ class Tpu:
 class ProjectOverview:
     """A project's rows, and the zones that could not be reached."""
 
-    rows: tuple[Tpu, ...]
+    rows: tuple[ListedTpu, ...]
     unreachable: tuple[str, ...]
 
     @property
@@ -120,7 +120,7 @@ class ProjectOverview:
         return sum(row.chips for row in self.rows if row.state.billed)
 
     @property
-    def leftovers(self) -> tuple[Tpu, ...]:
+    def leftovers(self) -> tuple[ListedTpu, ...]:
         """Return the rows that can no longer become a TPU but still hold name and quota."""
         return tuple(row for row in self.rows if row.is_leftover)
 
@@ -152,12 +152,12 @@ def fetch_overview(client: ProjectClient, clock: Clock, zone: str = EVERY_ZONE) 
     return ProjectOverview(tuple(sorted(rows, key=_order)), unreachable)
 
 
-def read_ledger_rows() -> tuple[Tpu, ...]:
+def read_ledger_rows() -> tuple[ListedTpu, ...]:
     """Return all projects' ledger entries as rows; nothing is sent."""
     return tuple(_unseen(entry, NOT_LOOKED) for entry in ledger.read_ledger())
 
 
-def make_tpu_row(one: DeletionPlan, project: str) -> Tpu:
+def make_tpu_row(one: DeletionPlan, project: str) -> ListedTpu:
     """Return a plan's TPU as a row, with the ledger's note."""
     key = (one.api, project, one.zone, one.name)
     entries = ledger.read_ledger()
@@ -165,11 +165,11 @@ def make_tpu_row(one: DeletionPlan, project: str) -> Tpu:
     return _row(one, entry, project)
 
 
-def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> Tpu:
+def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> ListedTpu:
     made = one.queued_resource or one.nodes[0]
     error = one.queued_resource.error if one.queued_resource else None
     slices = len(one.queued_resource.nodes) if one.queued_resource else 1
-    return Tpu(
+    return ListedTpu(
         name=one.name,
         zone=one.zone,
         type=chips.short_type_name(made.type),
@@ -190,15 +190,15 @@ def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> Tpu:
 def _state(one: DeletionPlan) -> StateMeaning:
     """Return the most telling state: for an ACTIVE request, that of a node that is not READY."""
     if one.queued_resource is None or one.queued_resource.state != "ACTIVE":
-        return resource_states.find_resource_state(one.queued_resource or one.nodes[0])
+        return resource_states.find_state_meaning(one.queued_resource or one.nodes[0])
     others = [
-        resource_states.find_resource_state(node) for node in one.nodes if node.state != "READY"
+        resource_states.find_state_meaning(node) for node in one.nodes if node.state != "READY"
     ]
-    return others[0] if others else resource_states.find_resource_state(one.queued_resource)
+    return others[0] if others else resource_states.find_state_meaning(one.queued_resource)
 
 
-def _unseen(entry: LedgerEntry, state: StateMeaning) -> Tpu:
-    return Tpu(
+def _unseen(entry: LedgerEntry, state: StateMeaning) -> ListedTpu:
+    return ListedTpu(
         name=entry.name,
         zone=entry.zone,
         type=chips.short_type_name(entry.type),
@@ -216,7 +216,7 @@ def _unseen(entry: LedgerEntry, state: StateMeaning) -> Tpu:
     )
 
 
-def _order(row: Tpu) -> tuple[int, str, str]:
+def _order(row: ListedTpu) -> tuple[int, str, str]:
     return (["bad", "act", "unknown", "wait", "good"].index(row.state.mark), row.zone, row.name)
 
 
@@ -228,6 +228,6 @@ def count_chips(name: str) -> int:
         return 0
 
 
-def find_rows(rows: Sequence[Tpu], name: str) -> list[Tpu]:
+def find_rows(rows: Sequence[ListedTpu], name: str) -> list[ListedTpu]:
     """Return the rows in all zones that have this name, or a node with this name."""
     return [row for row in rows if name == row.name or name in [node.name for node in row.nodes]]

@@ -39,9 +39,9 @@ PATIENCE_S = 900.0
 """Longest wait for a request in one zone while other zones are left, in seconds."""
 ROUND_PAUSE_S = 120.0
 """Seconds between two rounds over the zones, plus or minus half."""
-ELSEWHERE = ("capacity", "internal", "quota", "config")
+RETRIED_IN_OTHER_ZONES = ("capacity", "internal", "quota", "config")
 """Error kinds after which another zone may succeed."""
-ONE_ZONE = ("location-denied", "queue-denied", "type-denied")
+ZONE_ERROR_IDS = ("location-denied", "queue-denied", "type-denied")
 """Ids of errors that concern one zone, although other errors of their kind do not."""
 ONCE = ("internal",)
 """Kinds, among these, that are retried once in the same zone."""
@@ -113,7 +113,7 @@ class TpuCreation:
     def _goes_on(self, request: TpuRequest, error: CloudProblem, left: list[TpuRequest]) -> bool:
         """Return whether to try again; removes the request's zone if it cannot provide the TPU."""
         id_ = error.failure.id if error.failure else ""
-        if error.kind not in ELSEWHERE and id_ not in ONE_ZONE:
+        if error.kind not in RETRIED_IN_OTHER_ZONES and id_ not in ZONE_ERROR_IDS:
             return False
         errors = self._internal_errors.get(request.zone, 0) + 1
         if error.kind in ONCE:
@@ -156,7 +156,7 @@ class TpuCreation:
             try:
                 resource = yield from self._wait(entry, None if alone else patience_s or PATIENCE_S)
             except CloudProblem as error:
-                if error.kind not in ELSEWHERE:
+                if error.kind not in RETRIED_IN_OTHER_ZONES:
                     raise
                 yield RequestRefused(entry, error, goes_on=True)
                 continue

@@ -145,7 +145,7 @@ def _command(subject: WantedTpu) -> str:
     return subject.gcloud("compute", "tpus", "tpu-vm", "accelerator-types", "list", zone)
 
 
-LOOKS = (
+QUESTIONS = (
     ProjectQuestion(
         "zone",
         "the zone has Cloud TPU",

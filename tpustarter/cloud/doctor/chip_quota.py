@@ -289,7 +289,7 @@ def _region_command(subject: WantedTpu) -> str:
     return subject.gcloud("compute", "regions", "describe", subject.region or "REGION")
 
 
-LOOKS = (
+QUESTIONS = (
     ProjectQuestion(
         "quota",
         "the quota allows it",
@@ -303,6 +303,6 @@ LOOKS = (
         "https://docs.cloud.google.com/compute/docs/reference/rest/v1/regions/get",
         examine_machines,
         _region_command,
-        matters=False,
+        can_block=False,
     ),
 )

@@ -150,7 +150,7 @@ def _command(subject: WantedTpu) -> str:
     return f"{words} --consumer=projects/{subject.project_text}"
 
 
-LOOKS = (
+QUESTIONS = (
     ProjectQuestion(
         "compute-quota",
         "Compute Engine's quota allows it",

@@ -23,7 +23,7 @@ from tpustarter.probe.finding import Hint
 
 FIND_S = 5.0
 """Timeout for finding credentials, and again for trying them, in seconds."""
-LOOK = ProjectQuestion(
+QUESTION = ProjectQuestion(
     "credentials",
     "there are credentials that Google accepts",
     "https://docs.cloud.google.com/docs/authentication/application-default-credentials",
@@ -63,7 +63,7 @@ def try_credentials(
         return None, make_refused_finding(text or "no credentials were found", fix)
     except UnansweredError as error:
         if error.reason != "credentials":
-            return None, project_answers.make_unknown_finding(LOOK, subject, error)
+            return None, project_answers.make_unknown_finding(QUESTION, subject, error)
         text = subject.hide(str(error))
         if _CLOCK in error.text:
             text = f"the clock of this machine is wrong, so Google refused the token: {text}"
@@ -73,7 +73,7 @@ def try_credentials(
     with_project = getattr(found, "with_quota_project", None)
     if own is None and with_project and not _email(found):  # a user's credentials name no project
         return with_project(subject.id), project_answers.make_finding(
-            LOOK, ProjectAnswer("ok", _whose(found, subject))
+            QUESTION, ProjectAnswer("ok", _whose(found, subject))
         )
     if own and own != subject.id:
         text = (
@@ -81,8 +81,10 @@ def try_credentials(
             "quota then count"
         )
         fix = f"gcloud auth application-default set-quota-project {subject.project_text}"
-        return found, project_answers.make_finding(LOOK, ProjectAnswer("warn", text, fix))
-    return found, project_answers.make_finding(LOOK, ProjectAnswer("ok", _whose(found, subject)))
+        return found, project_answers.make_finding(QUESTION, ProjectAnswer("warn", text, fix))
+    return found, project_answers.make_finding(
+        QUESTION, ProjectAnswer("ok", _whose(found, subject))
+    )
 
 
 def _refresh(found: GoogleAuth) -> None:
@@ -110,7 +112,7 @@ def _whose(found: object, subject: WantedTpu) -> str:
 
 def make_refused_finding(text: str, fix: str = LOG_IN) -> ProjectFinding:
     """Return the finding for unusable credentials."""
-    return project_answers.make_finding(LOOK, ProjectAnswer("fail", text, fix, "credentials"))
+    return project_answers.make_finding(QUESTION, ProjectAnswer("fail", text, fix, "credentials"))
 
 
 def _within(seconds: float, do: Callable[[], _Answer]) -> _Answer:

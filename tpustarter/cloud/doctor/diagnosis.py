@@ -11,7 +11,10 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+import msgspec
+from msgspec.structs import replace
 
 from tpustarter.cloud.api import credentials, rest_client
 from tpustarter.cloud.api.project_and_zone import PLACEHOLDER
@@ -42,12 +45,12 @@ TOTAL_S = 15.0
 WORKERS = 6
 WORST_FIRST: tuple[Verdict, ...] = ("fail", "unknown", "warn", "info", "ok")
 
-LOOKS = (
-    *project_checks.LOOKS,
-    *zone_and_type.LOOKS,
-    *chip_quota.LOOKS,
-    *compute_quota.LOOKS,
-    *network.LOOKS,
+QUESTIONS = (
+    *project_checks.QUESTIONS,
+    *zone_and_type.QUESTIONS,
+    *chip_quota.QUESTIONS,
+    *compute_quota.QUESTIONS,
+    *network.QUESTIONS,
 )
 NO_PROJECT = (
     "no project is known: neither `--project` nor gcloud's configuration names one; the lesson "
@@ -72,7 +75,7 @@ class DoctorReport:
             return ExitCode.DENIED
         if any(finding.verdict == "fail" for finding in self.findings):
             return ExitCode.FAILED
-        doubts = [one for one in self.findings if one.verdict == "unknown" and one.matters]
+        doubts = [one for one in self.findings if one.verdict == "unknown" and one.can_block]
         return ExitCode.INCONCLUSIVE if doubts else ExitCode.OK
 
     def count_verdicts(self) -> dict[Verdict, int]:
@@ -90,7 +93,7 @@ class DoctorReport:
             "zone": subject.zone,
             "type": subject.type.name if subject.type else None,
             "server": self.server,
-            "findings": [vars(finding) for finding in self.findings],
+            "findings": msgspec.to_builtins(self.findings),
             "counts": self.count_verdicts(),
             "exit_code": int(self.exit_code),
         }
@@ -118,7 +121,7 @@ def diagnose_project(
         found = f"none are read: {address} on this machine is asked instead of Google"
         pass_, first = (
             credential_check.make_anonymous(),
-            project_answers.make_finding(credential_check.LOOK, ProjectAnswer("info", found)),
+            project_answers.make_finding(credential_check.QUESTION, ProjectAnswer("info", found)),
         )
     else:
         pass_, first = credential_check.try_credentials(subject, find)
@@ -127,9 +130,9 @@ def diagnose_project(
         why = f"not tried, as no credentials {lack}"
         rest_of = [
             project_answers.make_finding(
-                look, ProjectAnswer("unknown", why, look.command(subject), "not-tried")
+                question, ProjectAnswer("unknown", why, question.command(subject), "not-tried")
             )
-            for look in LOOKS
+            for question in QUESTIONS
         ]
         return DoctorReport(subject, _sorted((first, *rest_of)), address)
     google = RestClient(pass_, address=address, call_s=call_s, total_s=total_s)
@@ -140,11 +143,11 @@ def diagnose_project(
 def _without_project() -> list[ProjectFinding]:
     """Return the findings if no project is known, on which all other questions depend."""
     found: list[ProjectFinding] = []
-    for look in (credential_check.LOOK, *LOOKS):
+    for question in (credential_check.QUESTION, *QUESTIONS):
         why = ProjectAnswer("unknown", "not tried, as no project is known", reason="not-tried")
-        if look.id == "project":
+        if question.id == "project":
             why = ProjectAnswer("fail", NO_PROJECT, "gcloud config set project PROJECT_ID")
-        found.append(project_answers.make_finding(look, why))
+        found.append(project_answers.make_finding(question, why))
     return found
 
 
@@ -167,26 +170,26 @@ def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[Pro
     The threads are daemons, so that a hung call does not keep the program from exiting.
     """
     waiting: queue.SimpleQueue[ProjectQuestion] = queue.SimpleQueue()
-    for look in LOOKS:
-        waiting.put(look)
+    for question in QUESTIONS:
+        waiting.put(question)
     done: queue.SimpleQueue[ProjectFinding | Exception] = queue.SimpleQueue()
 
     def work() -> None:
         while True:
             try:
-                look = waiting.get_nowait()
+                question = waiting.get_nowait()
             except queue.Empty:
                 return
             try:
-                done.put(project_answers.make_finding(look, look.examine(subject, google)))
+                done.put(project_answers.make_finding(question, question.examine(subject, google)))
             except UnansweredError as error:
-                done.put(project_answers.make_unknown_finding(look, subject, error))
+                done.put(project_answers.make_unknown_finding(question, subject, error))
             except Exception as error:  # noqa: BLE001  re-raised in the main thread
                 done.put(error)
 
     for _ in range(WORKERS):
         threading.Thread(target=work, daemon=True).start()
-    missing = {look.id: look for look in LOOKS}
+    missing = {question.id: question for question in QUESTIONS}
     clock = _Countdown(total_s + 0.5)  # the calls themselves end with `total_s`
     while missing:
         try:
@@ -197,8 +200,8 @@ def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[Pro
             raise finding
         del missing[finding.id]
         yield finding
-    for look in missing.values():
-        yield project_answers.make_unknown_finding(look, subject, UnansweredError("silent"))
+    for question in missing.values():
+        yield project_answers.make_unknown_finding(question, subject, UnansweredError("silent"))
 
 
 class _Countdown:
@@ -235,7 +238,7 @@ def _conclude(first: ProjectFinding, seen: Sequence[ProjectFinding]) -> list[Pro
 
 def _sorted(found: Sequence[ProjectFinding]) -> tuple[ProjectFinding, ...]:
     """Return the findings worst first, then in the order in which to resolve them."""
-    order = [credential_check.LOOK.id, *(look.id for look in LOOKS)]
+    order = [credential_check.QUESTION.id, *(question.id for question in QUESTIONS)]
     return tuple(
         sorted(found, key=lambda one: (WORST_FIRST.index(one.verdict), order.index(one.id)))
     )
@@ -243,7 +246,10 @@ def _sorted(found: Sequence[ProjectFinding]) -> tuple[ProjectFinding, ...]:
 
 def list_commands(subject: WantedTpu) -> dict[str, str]:
     """Return the gcloud command for each question, by its title; nothing is sent."""
-    return {look.title: look.command(subject) for look in (credential_check.LOOK, *LOOKS)}
+    return {
+        question.title: question.command(subject)
+        for question in (credential_check.QUESTION, *QUESTIONS)
+    }
 
 
 def format_headline(report: DoctorReport) -> str:

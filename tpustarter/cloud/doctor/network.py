@@ -110,7 +110,7 @@ def examine_firewall(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     rules = _rules(subject, google)
     found: dict[Opening, list[FirewallRule]] = {"all": [], "some": [], "usual": []}
     for rule in rules:
-        if WORLD & {*rule.source_ranges} and (kind := find_opening(rule)):
+        if WORLD & {*rule.source_ranges} and (kind := classify_rule(rule)):
             found[kind].append(rule)
     if wide := found["all"] or found["some"]:
         ports = {name for rule in wide for one in rule.lets_in for name in one.names} - USUAL
@@ -154,7 +154,7 @@ def examine_ssh(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     return ProjectAnswer("warn", found, fix)
 
 
-def find_opening(rule: FirewallRule) -> Opening | None:
+def classify_rule(rule: FirewallRule) -> Opening | None:
     """Return how much a rule allows: all, the usual or some traffic, or None for nothing."""
     if any(_is_everything(one) for one in rule.lets_in):
         return "all"
@@ -192,7 +192,7 @@ def _let(subject: WantedTpu, rules: list[FirewallRule]) -> str:
     return phrases.choose_plural(len(names), f"the rule {names[0]} lets", f"the rules {listed} let")
 
 
-LOOKS = (
+QUESTIONS = (
     ProjectQuestion(
         "network",
         "the network `default` exists",
@@ -206,7 +206,7 @@ LOOKS = (
         "https://docs.cloud.google.com/compute/docs/reference/rest/v1/firewalls/list",
         examine_firewall,
         lambda subject: subject.gcloud("compute", "firewall-rules", "list"),
-        matters=False,
+        can_block=False,
     ),
     ProjectQuestion(
         "ssh",
@@ -214,6 +214,6 @@ LOOKS = (
         "https://docs.cloud.google.com/tpu/docs/configure-networking-access",
         examine_ssh,
         lambda subject: subject.gcloud("compute", "firewall-rules", "list"),
-        matters=False,
+        can_block=False,
     ),
 )

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from tpustarter.cloud.api.rest_client import Reason, RestClient, UnansweredError
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 
@@ -37,12 +39,11 @@ class ProjectQuestion:
     examine: Callable[[WantedTpu, RestClient], ProjectAnswer]
     command: Callable[[WantedTpu], str]
     """Returns the gcloud command that finds out, for a question without an answer."""
-    matters: bool = True
+    can_block: bool = True
     """True if it can keep a TPU from being created, so that an unknown answer leaves doubt."""
 
 
-@dataclass(frozen=True)
-class ProjectFinding:
+class ProjectFinding(msgspec.Struct, frozen=True):
     """The answer to one question, as both front ends show it."""
 
     id: str
@@ -51,29 +52,31 @@ class ProjectFinding:
     found: str
     fix: str | None
     source: str
-    matters: bool
+    can_block: bool = msgspec.field(name="matters")
     reason: Reason | None = None
 
 
-def make_finding(look: ProjectQuestion, seen: ProjectAnswer) -> ProjectFinding:
+def make_finding(question: ProjectQuestion, seen: ProjectAnswer) -> ProjectFinding:
     """Return the finding for an answer."""
     return ProjectFinding(
-        look.id,
-        look.title,
+        question.id,
+        question.title,
         seen.verdict,
         seen.found,
         seen.fix,
-        look.source,
-        look.matters,
+        question.source,
+        question.can_block,
         seen.reason,
     )
 
 
 def make_unknown_finding(
-    look: ProjectQuestion, subject: WantedTpu, error: UnansweredError
+    question: ProjectQuestion, subject: WantedTpu, error: UnansweredError
 ) -> ProjectFinding:
     """Return the finding for a question without an answer, with the command that finds out."""
-    fix = look.command(subject)
+    fix = question.command(subject)
     if error.reason == "off":
         fix = subject.gcloud("services", "enable", error.service)
-    return make_finding(look, ProjectAnswer("unknown", subject.hide(str(error)), fix, error.reason))
+    return make_finding(
+        question, ProjectAnswer("unknown", subject.hide(str(error)), fix, error.reason)
+    )

@@ -211,7 +211,7 @@ def examine_service_agent(subject: WantedTpu, google: RestClient) -> ProjectAnsw
     return ProjectAnswer("info", found, fix)
 
 
-LOOKS = (
+QUESTIONS = (
     ProjectQuestion(
         "project",
         "the project exists and is active",
@@ -246,6 +246,6 @@ LOOKS = (
         "https://docs.cloud.google.com/sdk/gcloud/reference/beta/services/identity/create",
         examine_service_agent,
         lambda subject: f"gcloud projects get-iam-policy {subject.project_text}",
-        matters=False,
+        can_block=False,
     ),
 )

@@ -17,6 +17,7 @@ NOT_REACHED = 255
 """Exit code of ssh, and therefore of gcloud, if it could not connect."""
 _LINES = 12
 """Number of lines searched, from the end; earlier ones are the user's own output."""
+_ERROR_WIDTH = 300
 _GCLOUD_ERROR = re.compile(r"^ERROR: \(gcloud\.", re.MULTILINE)
 
 
@@ -82,7 +83,7 @@ def explain_failure(code: int, tail: str) -> ConnectionFailure | None:
         code: The exit code of gcloud or ssh.
         tail: The end of the output, including the user's own.
     """
-    of_gcloud = bool(_GCLOUD_ERROR.search(tail))
+    of_gcloud = _GCLOUD_ERROR.search(tail)
     if code == 0 or (code != NOT_REACHED and not of_gcloud):
         return None
     text = "\n".join(tail.splitlines()[-_LINES:])
@@ -97,4 +98,5 @@ def explain_failure(code: int, tail: str) -> ConnectionFailure | None:
         return ConnectionFailure(
             "ended with 255, which is what ssh ends with where it cannot connect"
         )
-    return ConnectionFailure(f"was not reached: gcloud itself ended with {code}")
+    error = tail[of_gcloud.start() :].splitlines()[0][:_ERROR_WIDTH] if of_gcloud else ""
+    return ConnectionFailure(f"was not reached: gcloud ended with {code}: {error}")

@@ -6,11 +6,14 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
+import msgspec
+
 from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing import cost
+from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.events import Event
 from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.delete import removal
@@ -29,9 +32,9 @@ REACHED_S = 600.0
 REACHED_PAUSE_S = 5.0
 KILLED_CODES = (None, 137, 143)
 """Exit codes that a machine's shutdown can cause: none, or those of SIGKILL and SIGTERM."""
-LOOKS = 4
+PREEMPTION_QUERIES = 4
 """Number of queries to Google for a pre-emption after such an exit code."""
-LOOK_PAUSE_S = 10.0
+QUERY_PAUSE_S = 10.0
 
 
 def require_safe_results(record: JobRecord, states: Sequence[WorkerJobState], fetched: int) -> None:
@@ -107,15 +110,27 @@ def describe_spending(job: TpuJob, now: datetime) -> str:
     return f"Its chips have cost at most {job.record.spent_usd + usd:,.2f} USD until now."
 
 
+def keep_request(client: OfferingClient, job: TpuJob) -> None:
+    """Keep what is needed to ask for a job's TPU again; raises Problem if that is not known."""
+    request = find_request(client, job)
+    if request.api == "compute":  # a pre-emption deletes the instance
+        tpu = {"type": request.type.name}
+        job.record = replace(job.record, request=msgspec.to_builtins(request) | tpu)
+
+
 def find_request(client: OfferingClient, job: TpuJob) -> TpuRequest:
-    """Return the request that created a job's TPU; raises Problem if it no longer exists."""
-    node = job.workers[0].node
-    is_queued = node.queued_resource and node.api == "cloud-tpu"
-    request = client.request_of(node.zone, node.queued_resource) if is_queued else None
+    """Return the request that created a job's TPU; raises Problem if it is not known."""
+    node, kept = job.workers[0].node, job.record.request
+    if kept:
+        tpu = msgspec.to_builtins(tpu_request.parse_type(str(kept["type"])))
+        return msgspec.convert({**kept, "type": tpu}, TpuRequest)
+    request = None
+    if node.queued_resource:
+        request = client.of(node.api).request_of(node.zone, node.queued_resource)
     if request is None:
         raise Problem(
-            f"`{job.record.tpu}` was not made by a queued resource that is still there, so it "
-            "cannot be asked for again",
+            f"`{job.record.tpu}` was not made by tpustarter or by a queued resource that is still "
+            "there, so it cannot be asked for again",
             hint="`tpustarter tpu create` makes one that can",
             code=ExitCode.USAGE,
         )
@@ -130,17 +145,36 @@ def is_pre_empted(
     Its programs may be killed some seconds before Google reports the pre-emption, and its
     connections may be lost later still.
     """
-    if any(one.state == "gone" for one in states):
-        return True
-    if all(one.code == 0 or one.is_stopped for one in states):
+    is_gone = any(one.state == "gone" for one in states)
+    if not is_gone and all(one.code == 0 or one.is_stopped for one in states):
         return False
-    looks = LOOKS if any(one.code in KILLED_CODES for one in states) else 1
-    for number in range(looks):
+    is_compute = job.workers[0].node.api == "compute"
+    if is_gone and not is_compute:
+        return True
+    queries = (
+        PREEMPTION_QUERIES if is_gone or any(one.code in KILLED_CODES for one in states) else 1
+    )
+    for number in range(queries):
         if number:
-            clock.sleep(LOOK_PAUSE_S)
-        if any(job_run.find_loss(client, worker) for worker in job.workers):
+            clock.sleep(QUERY_PAUSE_S)
+        if is_compute and _has_preemption(client, job):
+            return True
+        if not is_compute and any(
+            job_run.explain_lost_worker(client, worker) for worker in job.workers
+        ):
             return True
     return False
+
+
+def _has_preemption(client: OfferingClient, job: TpuJob) -> bool:
+    """Return whether Compute Engine pre-empted one of a job's machines since their creation.
+
+    Otherwise somebody deleted them, or the time of a flex-start VM was over.
+    """
+    node = job.workers[0].node
+    times = client.of(node.api).list_preemptions(node.zone)
+    found = [times[one.host] for one in job.workers if one.host in times]
+    return any(node.created is None or time >= node.created for time in found)
 
 
 def wait_until_reached(job: TpuJob, clock: Clock) -> None:
@@ -160,7 +194,7 @@ def wait_until_reached(job: TpuJob, clock: Clock) -> None:
         clock.sleep(REACHED_PAUSE_S)
 
 
-def move_to(job: TpuJob, new: Sequence[Worker]) -> None:
+def move_job(job: TpuJob, new: Sequence[Worker]) -> None:
     """Move a job and its archive to a new TPU under a new id, and save the record."""
     began, before = datetime.now(timezone.utc), job.record
     node = new[0].node

@@ -36,6 +36,8 @@ SECRETS = (
     *("token.json", "client_secret*.json", "secrets.y*ml", "secrets.json", "secrets.toml"),
 )
 """Name patterns of files whose purpose is to hold secrets."""
+LEFT_OUT_BY_NAME = "likely to hold secrets"
+"""Reason to leave out a file whose name matches `SECRETS`."""
 NO_SECRETS = (".env.example", ".env.sample", ".env.template", ".env.dist")
 """Names that match `SECRETS` but are meant to be shared."""
 _NEVER = (".git", "__pycache__", ".venv", "node_modules", ".ipynb_checkpoints")
@@ -43,7 +45,7 @@ _NEVER = (".git", "__pycache__", ".venv", "node_modules", ".ipynb_checkpoints")
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class OmittedFile:
     """A file, or a whole folder, that is not sent."""
 
     path: str
@@ -58,7 +60,7 @@ class JobFiles:
     folder: Path
     paths: tuple[str, ...]
     """Relative paths, sorted."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[OmittedFile, ...]
     bytes: int
     """Total size of the files, before compression."""
     is_git: bool
@@ -86,7 +88,7 @@ def find_job_files(folder: Path, include: Sequence[str] = ()) -> JobFiles:
             hint="name a smaller folder with `--folder`, or let git ignore what is no code",
             code=ExitCode.USAGE,
         )
-    left_out = [LeftOut(name, "ignored by git") for name in ignored]
+    left_out = [OmittedFile(name, "ignored by git") for name in ignored]
     for pattern in include:
         matches = _match(folder, pattern)
         if not matches:
@@ -99,7 +101,7 @@ def find_job_files(folder: Path, include: Sequence[str] = ()) -> JobFiles:
     size = 0
     for name in sorted(wanted):
         if why := _reason_against(folder, name, include):
-            left_out.append(LeftOut(name, why))
+            left_out.append(OmittedFile(name, why))
             continue
         kept.append(name)
         size += (folder / name).lstat().st_size
@@ -192,7 +194,7 @@ def _reason_against(folder: Path, name: str, include: Sequence[str]) -> str:
     if not os.access(path, os.R_OK):
         return "not readable"
     if not is_named and _is_secret(base):
-        return "likely to hold secrets"
+        return LEFT_OUT_BY_NAME
     return ""
 
 

@@ -51,7 +51,7 @@ class ResultsFetched:
 
 
 @dataclass(frozen=True)
-class GivingBack:
+class TpuDeletionStarted:
     """The deletion of the TPU begins."""
 
     commands: tuple[tuple[str, ...], ...]
@@ -61,14 +61,14 @@ class GivingBack:
 
 
 @dataclass(frozen=True)
-class GivenBack:
+class TpuDeleted:
     """The TPU was deleted."""
 
     record: JobRecord
 
 
 @dataclass(frozen=True)
-class AskingAgain:
+class TpuRecreationStarted:
     """The TPU was pre-empted and is requested again."""
 
     record: JobRecord
@@ -82,9 +82,9 @@ JobEvent = (
     | LogsKept
     | FetchedFile
     | ResultsFetched
-    | GivingBack
-    | GivenBack
-    | AskingAgain
+    | TpuDeletionStarted
+    | TpuDeleted
+    | TpuRecreationStarted
     | Event
 )
 
@@ -99,8 +99,12 @@ def follow_job(
     Raises:
         Problem: Following was stopped, or a step after the job's end failed.
     """
-    states = yield from job.follow(client, until_end=until_end)
-    if job.is_stopped:
+    try:
+        states = yield from job.follow(client, until_end=until_end)
+    except Problem as problem:  # a log could not be written
+        problem.detail = f"The job goes on; {_describe_continuation(job)}."
+        raise
+    if job.is_cancelled:
         raise _make_interruption(job)
     yield StatesRead(tuple(states), until_end)
     if not until_end:
@@ -108,17 +112,17 @@ def follow_job(
     code = job_run.UNREACHED
     if len(states) == len(job.workers) and all(one.state != "placed" for one in states):
         job.record = job_run.save_end(job.record, states)
-        code = job_run.worst_code(states)
+        code = job_run.find_worst_code(states)
     if job.record.again > 0 and job_end.is_pre_empted(client, job, states, clock):
-        if job.is_stopped:
+        if job.is_cancelled:
             raise _make_interruption(job)
         return None
     try:
         yield from _end(client, project, job, states, clock)
     except Problem:
-        if not job.is_stopped:
+        if not job.is_cancelled:
             raise
-    if job.is_stopped and job.record.phase != "given-back":
+    if job.is_cancelled and job.record.phase != "given-back":
         raise _make_interruption(job)
     return code
 
@@ -128,9 +132,15 @@ def _make_interruption(job: TpuJob) -> Problem:
     kept = f", so `{name}` is not given back now" if job.record.give_back else ""
     return Problem(
         f"stopped following{kept}",
-        hint=f"the job goes on; `tpustarter tpu job logs -f {name}` follows it again, and does "
-        "what is to be done at its end",
+        hint=f"the job goes on; {_describe_continuation(job)}",
         code=ExitCode.INTERRUPTED,
+    )
+
+
+def _describe_continuation(job: TpuJob) -> str:
+    return (
+        f"`tpustarter tpu job logs -f {job.record.tpu}` follows it again, and does what is to be "
+        "done at its end"
     )
 
 
@@ -148,16 +158,23 @@ def _end(
     yield LogsKept(record, is_failed)
     fetched = 0
     if record.fetch and any(one.state != "gone" for one in states):
-        fetched = yield from fetch_results(job, record.fetch, Path(record.fetch_to))
+        try:
+            fetched = yield from fetch_results(job, record.fetch, Path(record.fetch_to))
+        except Problem as problem:
+            kept = f"`{record.tpu}` is kept; " if record.give_back else ""
+            problem.hint = f"{kept}`tpustarter tpu job logs -f {record.tpu}` fetches them again"
+            raise
         record = job.record = job_records.save_job(replace(record, is_fetched=True))
-    if not record.give_back or job.is_stopped:
+    if not record.give_back or job.is_cancelled:
         return
     job_end.require_safe_results(record, states, fetched)
     plan = job_end.find_deletion_plan(client, record)
     commands = tuple(plan.commands(project)) if plan else ()
-    yield GivingBack(commands, job_end.describe_spending(job, clock.now()))
+    if job.is_cancelled:
+        return
+    yield TpuDeletionStarted(commands, job_end.describe_spending(job, clock.now()))
     job.record = yield from job_end.give_back(client, record, plan, clock)
-    yield GivenBack(job.record)
+    yield TpuDeleted(job.record)
 
 
 def fetch_results(
@@ -173,7 +190,7 @@ def fetch_results(
     return count
 
 
-def ask_again(
+def recreate_tpu(
     client: OfferingClient, project: Project, job: TpuJob, clock: Clock
 ) -> Generator[JobEvent, None, None]:
     """Replace a pre-empted TPU with a new one, and move the job to it.
@@ -182,12 +199,12 @@ def ask_again(
         Problem: Google did not provide the TPU, or one of its workers cannot be reached.
     """
     request = job_end.find_request(client, job)
-    yield AskingAgain(job.record, job_end.describe_spending(job, clock.now()))
+    yield TpuRecreationStarted(job.record, job_end.describe_spending(job, clock.now()))
     plan = job_end.find_deletion_plan(client, job.record)
     if plan and not (yield from removal.carry_out_plan(client, plan, clock)):
         name = job.record.tpu
         raise Problem(f"`{name}` is still listed by Google", code=ExitCode.INCONCLUSIVE)
     yield from TpuCreation(client, project, clock).run([request])
     new = workers.choose_workers(workers.find_nodes(client, job.record.tpu, job.record.zone))
-    job_end.move_to(job, new)
+    job_end.move_job(job, new)
     job_end.wait_until_reached(job, clock)

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -27,7 +27,7 @@ from tpustarter.running.line_splitter import LineSplitter
 
 STATE = "jobs"
 LOCK_WAIT_S = 10.0
-KEPT = 100
+MOST_JOBS = 100
 """Number of newest jobs that are kept with their logs; unfinished ones are kept in any case."""
 OLDEST_DAYS = 365
 """Days after which a job counts as over even if it was never followed to its end."""
@@ -83,6 +83,8 @@ class JobRecord:
     """The set-up profile whose environment it runs in."""
     again: int = 0
     """Number of restarts on a new TPU that remain for pre-emptions."""
+    request: Mapping[str, object] | None = None
+    """The request for the same TPU, if Google forgets it with the TPU."""
     spent_usd: float = 0.0
     """Upper bound on the chip cost of the job's earlier TPUs, as far as it is known."""
 
@@ -170,7 +172,7 @@ def _change(change: Callable[[list[object]], Sequence[object]]) -> None:
     with locations.hold_lock(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True):
         rows = change(_rows())
         jobs = sorted(filter(None, map(_read, rows)), key=lambda one: one.start_time)
-        dropped = {one.id for one in jobs[:-KEPT] if _is_over(one)}
+        dropped = {one.id for one in jobs[:-MOST_JOBS] if _is_over(one)}
         rows = [row for row in rows if as_object(row).get("id") not in dropped]
         state.save_state(STATE, {"jobs": rows})
         _remove_folders(dropped, {str(as_object(row).get("id")) for row in rows})

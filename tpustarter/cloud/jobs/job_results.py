@@ -97,8 +97,10 @@ def _write_result(base: Path, about: Mapping[str, object], frames: Iterator[Answ
             raise CallError(f"has changed {str(name)!a} while it was sent")
         Path(part).chmod(int(str(about["mode"])) & 0o755 | 0o600)
         Path(part).replace(target)
-    except BaseException:
+    except OSError as error:
+        why = f"has a result that cannot be written here: {error.strerror or error}"
+        raise CallError(why, is_refused=True) from error
+    finally:
         Path(part).unlink(missing_ok=True)
-        raise
     locations.chown_to_caller(target)
     return target

@@ -135,7 +135,7 @@ def parse_state(worker: Worker, fields: Mapping[str, object]) -> WorkerJobState:
     )
 
 
-def worst_code(states: Sequence[WorkerJobState]) -> int:
+def find_worst_code(states: Sequence[WorkerJobState]) -> int:
     """Return a job's exit code: the highest of its workers, 255 if one is unknown."""
     return max(
         (UNREACHED if one.code is None else min(max(one.code, 0), UNREACHED) for one in states),
@@ -145,24 +145,24 @@ def worst_code(states: Sequence[WorkerJobState]) -> int:
 
 @dataclass
 class TpuJob:
-    """A job and the route to its workers; `stop` ends its calls from any thread."""
+    """A job and the route to its workers; `cancel_calls` ends its calls from any thread."""
 
     record: JobRecord
     workers: Sequence[Worker]
     route: Route
-    is_stopped: bool = False
-    """True once `stop` was called."""
+    is_cancelled: bool = False
+    """True once `cancel_calls` was called."""
     _tasks: list[WorkerTasks] = field(default_factory=list[WorkerTasks])
-    _is_beginning: bool = False
+    _is_starting: bool = False
 
-    def stop(self) -> None:
+    def cancel_calls(self) -> None:
         """End every call; commands on the workers keep running.
 
         While a command is being started, only a second call has an effect, because the start must
         find out on which workers it runs.
         """
-        is_second, self.is_stopped = self.is_stopped, True
-        for tasks in [*self._tasks] if is_second or not self._is_beginning else ():
+        is_second, self.is_cancelled = self.is_cancelled, True
+        for tasks in [*self._tasks] if is_second or not self._is_starting else ():
             tasks.stop()
 
     def _number(self, worker: Worker) -> int:
@@ -215,7 +215,7 @@ class TpuJob:
         with locations.convert_write_errors(path), path.open("wb") as file:
             job_files.write_archive(files, file)
 
-    def place(self) -> str:
+    def upload_files(self) -> str:
         """Send the archive to all workers; returns the folder with its files. Raises Problem."""
         record, archive = self.record, self.record.archive
         hashed = hashlib.sha256()
@@ -237,7 +237,7 @@ class TpuJob:
             archive.unlink()
         return folders[0]
 
-    def prepare(self, environment: Environment) -> Generator[SetupOutput, None, None]:
+    def create_environment(self, environment: Environment) -> Generator[SetupOutput, None, None]:
         """Create the environment on all workers that lack it; raises Problem."""
         frames = self._call_all(
             "prepare",
@@ -253,16 +253,16 @@ class TpuJob:
                 text = "made" if one.frame.fields["made"] else "there already"
             yield SetupOutput(one.worker.label, text)
 
-    def begin(self, environment: Environment | None) -> list[str]:
+    def start_command(self, environment: Environment | None) -> list[str]:
         """Start the command on all workers, or on none; returns the keepers (systemd or tmux).
 
-        Nothing is started after `stop`.
+        Nothing is started after `cancel_calls`.
 
         Raises:
             Problem: The command could not be started on one worker, so it was ended on all.
         """
-        self._is_beginning = not self.is_stopped
-        if self.is_stopped:
+        self._is_starting = not self.is_cancelled
+        if self.is_cancelled:
             return []
         path = [f"{environment.folder}/bin"] if environment else []
         what = f"the command could not be started on every worker of `{self.record.tpu}`"
@@ -271,14 +271,14 @@ class TpuJob:
             frames = [*self._call_all("begin", what, source=source, path=path)]
         except Problem as problem:
             with contextlib.suppress(Problem):
-                self.end()
+                self.stop_command()
                 problem.detail += "\nIt was ended on the others, so that it runs nowhere."
             raise
         finally:
-            self._is_beginning = False
+            self._is_starting = False
         return [str(one.frame.fields["keeper"]) for one in frames]
 
-    def end(self) -> list[WorkerJobState]:
+    def stop_command(self) -> list[WorkerJobState]:
         """End the command on all workers, and return the job's states; raises Problem."""
         what = f"the job `{self.record.id}` could not be ended on every worker"
         frames = [*self._call_all("stop", what, hint="run the command again for those")]
@@ -439,13 +439,13 @@ class _FollowTask:
                 if not failures:
                     put(AnswerFrame("lost", {"what": error.what}))
             failures += 1
-            if failures > 1 and (gone := find_loss(self._client, worker)):
+            if failures > 1 and (gone := explain_lost_worker(self._client, worker)):
                 put(AnswerFrame("gone", {"what": gone}))
                 return
             tasks.stopping.wait(min(2.0 ** (failures - 1), LONGEST_PAUSE_S))
 
 
-def find_loss(client: OfferingClient | None, worker: Worker) -> str:
+def explain_lost_worker(client: OfferingClient | None, worker: Worker) -> str:
     """Return the reason, according to Google, why a worker will not come back; empty if it may."""
     if client is None:
         return ""
@@ -455,14 +455,16 @@ def find_loss(client: OfferingClient | None, worker: Worker) -> str:
         return ""
     if node is None or node.created != worker.node.created:
         return f"`{worker.node.name}` no longer exists"
-    state = resource_states.find_resource_state(node)
+    if worker.node.instances and worker.host not in node.instances:
+        return f"`{worker.host}` no longer exists"
+    state = resource_states.find_state_meaning(node)
     return f"`{node.name}` is {state.name}" if state.mark in ("bad", "act") else ""
 
 
 def save_end(record: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:
     """Save a job's end, and return its record; raises Problem."""
     is_stopped = any(one.is_stopped for one in states)
-    code = worst_code(states)
+    code = find_worst_code(states)
     return job_records.save_job(replace(record, phase="ended", code=code, is_stopped=is_stopped))
 
 

@@ -81,19 +81,20 @@ def start_job(job: TpuJob, environment: Environment | None) -> Generator[StartEv
     job_records.save_job(job.record)
     keepers: list[str] = []
     try:
-        yield FolderSent(job.place())
-        if environment and not job.is_stopped:
-            yield from job.prepare(environment)
-        keepers = job.begin(environment)
+        yield FolderSent(job.upload_files())
+        if environment and not job.is_cancelled:
+            yield from job.create_environment(environment)
+        keepers = job.start_command(environment)
     except Problem:
-        if not job.is_stopped:
+        if not job.is_cancelled:
             _withdraw_job(job)
             raise
-    if job.is_stopped:
+    if job.is_cancelled:
         _withdraw_job(job)
         raise Problem(
             "stopped, and the job was ended on every worker that was reached",
-            hint=f"`tpustarter tpu job list {job.record.tpu}` shows what the workers say",
+            hint=f"`tpustarter tpu job list {job.record.tpu}` shows what the workers say; "
+            f"`{job.record.tpu}` stays, and is billed until you delete it",
             code=ExitCode.INTERRUPTED,
         )
     job.record = job_records.save_job(replace(job.record, phase="running"))
@@ -103,7 +104,7 @@ def start_job(job: TpuJob, environment: Environment | None) -> Generator[StartEv
 def _withdraw_job(job: TpuJob) -> None:
     """End a job that did not start on all workers; its record stays if it may still run."""
     try:
-        job.end()
+        job.stop_command()
     except Problem:
         states, errors = job.read_states()
         if errors or any(one.state == "running" for one in states):

@@ -16,7 +16,12 @@ from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing import cost
 from tpustarter.cloud.jobs import remote_command_text
 from tpustarter.cloud.jobs.job_files import JobFiles
-from tpustarter.cloud.jobs.job_follow import AskingAgain, GivenBack, GivingBack, ResultsFetched
+from tpustarter.cloud.jobs.job_follow import (
+    ResultsFetched,
+    TpuDeleted,
+    TpuDeletionStarted,
+    TpuRecreationStarted,
+)
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import Connection, Environment, WorkerJobState
 from tpustarter.cloud.trc import grant as trc_grant
@@ -59,6 +64,12 @@ def describe_target(name: str, workers: Sequence[Worker]) -> str:
 def describe_environment(environment: Environment) -> str:
     """Return the packages and the folder of an environment on the workers, as text."""
     return f"{' '.join(environment.wheel)} in ~/{environment.folder}, or finds it there"
+
+
+def describe_again(name: str, times: int) -> str:
+    """Return what is done after a pre-emption, as text."""
+    count = phrases.format_count(times, "time")
+    return f"deletes {name} and asks for it anew after a pre-emption, {count}"
 
 
 def describe_cost(nodes: Sequence[TpuNode]) -> str:
@@ -105,7 +116,7 @@ def group_states(states: Sequence[WorkerJobState], now: datetime) -> Iterator[st
         yield f"{remote_command_text.join_worker_names(labels)} {what}"
 
 
-Step = Connection | ResultsFetched | GivingBack | GivenBack | AskingAgain
+Step = Connection | ResultsFetched | TpuDeletionStarted | TpuDeleted | TpuRecreationStarted
 """Events of a job that are shown as sentences."""
 
 
@@ -117,11 +128,11 @@ def describe_step(event: Step) -> Iterator[str]:
             yield f"{worker} {text}" + ("; trying again" if lost and not is_final else "")
         case ResultsFetched(count, size, target):
             yield f"{phrases.format_count(count, 'file')} ({format_size(size)}) in {target}"
-        case GivingBack(spent=spent):
+        case TpuDeletionStarted(spent=spent):
             yield spent
-        case GivenBack(record):
+        case TpuDeleted(record):
             yield f"`{record.tpu}` was given back."
-        case AskingAgain(record, spent):
+        case TpuRecreationStarted(record, spent):
             yield spent
             yield (
                 f"`{record.tpu}` is asked for anew; after that {record.again - 1} more times at "

@@ -23,7 +23,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.line_splitter import LineSplitter
-from tpustarter.running.process import END_WAIT_S, Probe, allow_descriptors, signal_name
+from tpustarter.running.process import END_WAIT_S, GoneEvent, Probe, allow_descriptors, signal_name
 
 CONNECTING = 8
 CONNECTED_AFTER_S = 5.0
@@ -37,20 +37,20 @@ _TAIL_CHARACTERS = 4000
 
 
 @dataclass(frozen=True)
-class WorkerJob:
+class WorkerCommand:
     """The command for one worker."""
 
     label: str
     words: tuple[str, ...]
     number: int = 0
-    """Its index among the jobs, which are ordered by slice and worker."""
+    """Its index among the commands, which are ordered by slice and worker."""
 
 
 @dataclass(frozen=True)
 class WorkerLines:
     """Lines that a worker wrote, in order."""
 
-    job: WorkerJob
+    command: WorkerCommand
     stream: str
     """`stdout` or `stderr`."""
     lines: tuple[str, ...]
@@ -60,12 +60,12 @@ class WorkerLines:
 class WorkerEnded:
     """The end of the command on one worker."""
 
-    job: WorkerJob
+    command: WorkerCommand
     code: int
     """Exit code as in a shell: 128 plus the number of a signal, 124 for a time-out."""
     what: str
     """The end in words, such as `ended with 1`."""
-    reached: bool = True
+    was_reachable: bool = True
     """False if the worker is known to have been unreachable or lost."""
     cut_short: bool = False
     """True if this program ended the connection, so that the command may still be running."""
@@ -106,7 +106,7 @@ class RemoteCommand:
 
     def __init__(
         self,
-        jobs: Sequence[WorkerJob],
+        commands: Sequence[WorkerCommand],
         folder: Path,
         *,
         timeout_s: float | None = None,
@@ -115,17 +115,17 @@ class RemoteCommand:
         """Prepare the run without starting anything.
 
         Args:
-            jobs: The commands; the first word of each is an absolute path.
+            commands: The commands; the first word of each is an absolute path.
             folder: The folder for one output file per worker.
             timeout_s: Seconds after which commands that still run are ended.
             env: The processes' environment variables; this program's own if None.
         """
-        self._jobs = jobs
+        self._commands = commands
         self._folder = folder
         self._timeout_s = timeout_s
         # No password dialog may open: it would not show which worker it is for.
         self._env = {**(os.environ if env is None else env), "SSH_ASKPASS_REQUIRE": "never"}
-        self._queue: queue.Queue[Event] = queue.Queue(maxsize=2 * len(jobs) + 16)
+        self._queue: queue.Queue[Event] = queue.Queue(maxsize=2 * len(commands) + 16)
         self._gate = threading.Semaphore(CONNECTING)
         self._lock = threading.Lock()
         self._probes: dict[str, Probe] = {}
@@ -144,18 +144,18 @@ class RemoteCommand:
 
     def events(self) -> Generator[Event, None, None]:
         """Yield the workers' lines, and the end of each worker once."""
-        allow_descriptors(len(self._jobs))
+        allow_descriptors(len(self._commands))
         work = run_folder.make_run_folder()
         threads: list[threading.Thread] = []
         try:
             self._archive = probe_archive.build_probe_archive(work / "probe.pyz")
             if self._timeout_s is not None:
                 self._deadline = time.monotonic() + self._timeout_s
-            for job in self._jobs:
-                thread = threading.Thread(target=self._work, args=(job,), daemon=True)
+            for command in self._commands:
+                thread = threading.Thread(target=self._work, args=(command,), daemon=True)
                 threads.append(thread)
                 thread.start()
-            running = len(self._jobs)
+            running = len(self._commands)
             while running:
                 with contextlib.suppress(queue.Empty):
                     event = self._queue.get(timeout=LOOK_S)
@@ -169,16 +169,21 @@ class RemoteCommand:
                 thread.join(max(0, until - time.monotonic()))
             run_folder.remove_run_folder(work)
 
-    def _work(self, job: WorkerJob) -> None:
+    def _work(self, command: WorkerCommand) -> None:
         """Run one worker's command, and report its end in any case."""
-        ended = WorkerEnded(job, ExitCode.BUG, "was not run, as this program broke", reached=False)
+        ended = WorkerEnded(
+            command, ExitCode.BUG, "was not run, as this program broke", was_reachable=False
+        )
         try:
-            ended = self._run(job) if self._connects_in_turn() else self._not_started(job)
+            ended = self._run(command) if self._connects_in_turn() else self._not_started(command)
         except (OSError, Problem) as error:
             limit = find_limit_problem(error)
             what = limit.full_text if limit else str(getattr(error, "full_text", error))
             ended = WorkerEnded(
-                job, connection_failures.NOT_REACHED, f"could not be started: {what}", reached=False
+                command,
+                connection_failures.NOT_REACHED,
+                f"could not be started: {what}",
+                was_reachable=False,
             )
         finally:
             self._put(ended)
@@ -193,17 +198,21 @@ class RemoteCommand:
             return False
         return True
 
-    def _not_started(self, job: WorkerJob) -> WorkerEnded:
+    def _not_started(self, command: WorkerCommand) -> WorkerEnded:
         if self._stopping.is_set():
-            return WorkerEnded(job, ExitCode.INTERRUPTED, "was not started any more", reached=False)
-        return WorkerEnded(job, TIMED_OUT, "was not started within the time limit", reached=False)
+            return WorkerEnded(
+                command, ExitCode.INTERRUPTED, "was not started any more", was_reachable=False
+            )
+        return WorkerEnded(
+            command, TIMED_OUT, "was not started within the time limit", was_reachable=False
+        )
 
-    def _run(self, job: WorkerJob) -> WorkerEnded:
+    def _run(self, command: WorkerCommand) -> WorkerEnded:
         """Run one worker's process, holding the gate until it is connected."""
         holds = contextlib.ExitStack()
         holds.callback(self._gate.release)
         with holds:
-            log = WorkerLog(self._folder / f"{job.label.replace('/', '-')}.log")
+            log = WorkerLog(self._folder / f"{command.label.replace('/', '-')}.log")
             with contextlib.closing(log):
                 probe = Probe(
                     Path(sys.executable),
@@ -211,24 +220,24 @@ class RemoteCommand:
                     log,
                     env=self._env,
                     drop=locations.find_sudo_caller(),
-                    command=job.words,
+                    command=command.words,
                     stream=True,
                 )
                 with self._lock:
-                    self._probes[job.label] = probe
+                    self._probes[command.label] = probe
                 try:
-                    gone, why = self._follow(job, probe, holds)
+                    gone, why = self._follow(command, probe, holds)
                 finally:
                     probe.end()
                     with self._lock:
-                        del self._probes[job.label]
+                        del self._probes[command.label]
                     probe.close()
                 tail = log.read_since(0)[-_TAIL_CHARACTERS:]
-                return replace(_ended(job, gone, why, tail), left_out=log.omitted_bytes)
+                return replace(_ended(command, gone, why, tail), left_out=log.omitted_bytes)
 
     def _follow(
-        self, job: WorkerJob, probe: Probe, holds: contextlib.ExitStack
-    ) -> tuple[Mapping[str, int | None], str]:
+        self, command: WorkerCommand, probe: Probe, holds: contextlib.ExitStack
+    ) -> tuple[GoneEvent, str]:
         """Forward the output of a process until it ends.
 
         Returns its `gone` event, and `stopped` or `late` if this program ended it.
@@ -237,28 +246,29 @@ class RemoteCommand:
         lines = {"stdout": LineSplitter(), "stderr": LineSplitter()}
         while True:
             wait_s = min(LOOK_S, self._deadline - time.monotonic())
-            event = probe.read(max(0, wait_s)) or {"event": ""}
-            if event["event"] == "output" or time.monotonic() - began > CONNECTED_AFTER_S:
+            event = probe.read(max(0, wait_s))
+            is_output = event is not None and event["event"] == "output"
+            if is_output or time.monotonic() - began > CONNECTED_AFTER_S:
                 holds.close()
-            if event["event"] == "output":
-                self._put_lines(job, event["name"], lines[event["name"]].feed(event["data"]))
-            if event["event"] == "gone":
-                self._put_rests(job, lines)
+            if event and event["event"] == "output":
+                self._put_lines(command, event["name"], lines[event["name"]].feed(event["data"]))
+            if event and event["event"] == "gone":
+                self._put_rests(command, lines)
                 return event, ""
             late = time.monotonic() >= self._deadline
             if self._stopping.is_set() or late:
                 why = "stopped" if self._stopping.is_set() else "late"
                 gone = probe.end()
-                self._put_rests(job, lines)
+                self._put_rests(command, lines)
                 return gone, why
 
-    def _put_rests(self, job: WorkerJob, lines: Mapping[str, LineSplitter]) -> None:
+    def _put_rests(self, command: WorkerCommand, lines: Mapping[str, LineSplitter]) -> None:
         for name, one in lines.items():
-            self._put_lines(job, name, one.take_rest())
+            self._put_lines(command, name, one.take_rest())
 
-    def _put_lines(self, job: WorkerJob, stream: str, lines: list[str]) -> None:
+    def _put_lines(self, command: WorkerCommand, stream: str, lines: list[str]) -> None:
         if lines:
-            self._put(WorkerLines(job, stream, tuple(lines)))
+            self._put(WorkerLines(command, stream, tuple(lines)))
 
     def _put(self, event: Event) -> None:
         """Queue an event; blocks while the queue is full, which slows a fast worker down."""
@@ -268,16 +278,16 @@ class RemoteCommand:
                 return
 
 
-def _ended(job: WorkerJob, gone: Mapping[str, int | None], why: str, tail: str) -> WorkerEnded:
+def _ended(command: WorkerCommand, gone: GoneEvent, why: str, tail: str) -> WorkerEnded:
     code, number = gone["code"], gone["signal"]
     if why == "stopped":
-        return WorkerEnded(job, ExitCode.INTERRUPTED, "was stopped", cut_short=True)
+        return WorkerEnded(command, ExitCode.INTERRUPTED, "was stopped", cut_short=True)
     if why == "late":
-        return WorkerEnded(job, TIMED_OUT, "was ended at the time limit", cut_short=True)
+        return WorkerEnded(command, TIMED_OUT, "was ended at the time limit", cut_short=True)
     if number:
-        return WorkerEnded(job, 128 + number, f"was ended by {signal_name(number)}")
+        return WorkerEnded(command, 128 + number, f"was ended by {signal_name(number)}")
     if code is None:
-        return WorkerEnded(job, ExitCode.TERMINATED, "was ended from outside")
+        return WorkerEnded(command, ExitCode.TERMINATED, "was ended from outside")
     if reason := connection_failures.explain_failure(code, tail):
-        return WorkerEnded(job, code, reason.what, reached=False, fixes=reason.fixes)
-    return WorkerEnded(job, code, f"ended with {code}")
+        return WorkerEnded(command, code, reason.what, was_reachable=False, fixes=reason.fixes)
+    return WorkerEnded(command, code, f"ended with {code}")

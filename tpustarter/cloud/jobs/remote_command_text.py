@@ -86,11 +86,11 @@ def summarize_endings(endings: Sequence[WorkerEnded], seconds: float) -> str:
 def group_failures(endings: Sequence[WorkerEnded]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each kind of failure with its workers, and its remedies."""
     found: dict[str, list[WorkerEnded]] = {}
-    for ended in sorted(endings, key=lambda ended: ended.job.number):
+    for ended in sorted(endings, key=lambda ended: ended.command.number):
         if ended.code:
             found.setdefault(ended.what, []).append(ended)
     for what, same in found.items():
-        yield f"{join_worker_names([ended.job.label for ended in same])} {what}", same[0].fixes
+        yield f"{join_worker_names([ended.command.label for ended in same])} {what}", same[0].fixes
 
 
 def join_worker_names(labels: Sequence[str]) -> str:

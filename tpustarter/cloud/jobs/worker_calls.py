@@ -34,7 +34,7 @@ CONNECTING = 8
 END_S = 5.0
 """Seconds between TERM and KILL for gcloud or ssh."""
 LOOK_S = 1.0
-TEXT = 'python3 -Ic "import sys; i = sys.stdin.buffer; exec(i.read(int(i.readline())))"'
+BOOTSTRAP = 'python3 -Ic "import sys; i = sys.stdin.buffer; exec(i.read(int(i.readline())))"'
 """Command for the worker's shell, which reads a program's length and source, and runs it."""
 _GREETING_BYTES = 1 << 20
 """Most bytes that a login script may write before an answer."""
@@ -52,7 +52,7 @@ class Route:
     iap: bool = False
     user: str | None = None
 
-    def command(self, worker: Worker, text: str = TEXT) -> tuple[str, ...]:
+    def command(self, worker: Worker, text: str = BOOTSTRAP) -> tuple[str, ...]:
         """Return the command that runs a shell command on a worker."""
         iap = self.iap or worker.needs_iap
         if self.via == "ssh":
@@ -298,7 +298,7 @@ class WorkerTasks:
         except CallError as reason:
             error = reason
         except OSError as reason:
-            error = CallError(f"could not be called: {reason}")
+            error = CallError(f"met an error of this machine: {reason.strerror or reason}")
         finally:
             self._put(WorkerDone(worker, error))
 

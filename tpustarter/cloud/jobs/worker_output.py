@@ -13,7 +13,7 @@ from tpustarter.running.process import CappedLog
 
 HEAD_BYTES = 64 * 1024 * 1024
 """Bytes of a worker's output that are kept in full; of the rest, only the end is."""
-KEPT = 20
+MOST_RUNS = 20
 """Number of runs whose output is kept at any age."""
 UNTOUCHED_S = 7 * 24 * 3600.0
 """Seconds without a change after which the output of any earlier run is removed."""
@@ -58,7 +58,7 @@ def make_output_folder(name: str) -> Path:
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
     locations.chown_to_caller(folder)
     others = sorted((path for path in place.iterdir() if path != folder), reverse=True)
-    for old in others[max(0, KEPT - 1) :]:
+    for old in others[max(0, MOST_RUNS - 1) :]:
         if time.time() - _last_change(old) > UNTOUCHED_S:
             shutil.rmtree(old, ignore_errors=True)
     return folder

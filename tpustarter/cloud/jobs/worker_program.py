@@ -41,7 +41,7 @@ END_S = 10.0
 """Seconds between TERM and KILL."""
 LOOK_S = 0.3
 """Seconds between two polls of a log that doesn't grow."""
-KEPT = ("job", "tpu", "number", "workers", "command")
+JOB_FIELDS = ("job", "tpu", "number", "workers", "command")
 """Fields of a call that describe the job."""
 _CHUNK = 256 * 1024
 
@@ -93,32 +93,32 @@ class WorkerFiles:
         if self.exit.exists():
             state = "running" if running else "lost" if code is None else "ended"
         return {
-            **{name: fields[name] for name in KEPT},
+            **{name: fields[name] for name in JOB_FIELDS},
             "state": state,
             "code": code if state == "ended" else None,
             "began": self.pid.stat().st_mtime if self.pid.exists() else None,
             "ended": self.exit.stat().st_mtime if state == "ended" else None,
             "log_bytes": self.log.stat().st_size if self.log.exists() else 0,
-            "restarted": fields["boot"] != boot_id(),
+            "restarted": fields["boot"] != read_boot_id(),
             "is_stopped": (self.own / "stopped").exists(),
         }
 
 
-def boot_id() -> str:
+def read_boot_id() -> str:
     """Return the id of the machine's current boot; empty if the system has none."""
     with contextlib.suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     return ""
 
 
-def send(event: str, data: bytes = b"", **fields: object) -> None:
+def send_frame(event: str, data: bytes = b"", **fields: object) -> None:
     """Write one frame."""
     line = json.dumps({"event": event, "size": len(data), **fields}).encode()
     sys.stdout.buffer.write(line + b"\n" + data)
     sys.stdout.buffer.flush()
 
 
-def place(call: Fields, stream: BinaryIO) -> None:
+def store_files(call: Fields, stream: BinaryIO) -> None:
     """Receive the folder; a failure leaves no part of it."""
     files = WorkerFiles(call["job"], call["number"])
     require_no_other_job(call["number"])
@@ -128,22 +128,22 @@ def place(call: Fields, stream: BinaryIO) -> None:
         raise RefusedError(f"a job called `{call['job']}` is there already") from None
     try:
         new = files.root / f"code.{files.own.name}"
-        unpack(receive(files.own / "code.tar.gz", call, stream), new)
+        unpack_archive(receive_file(files.own / "code.tar.gz", call, stream), new)
         try:
             new.rename(files.code)
         except OSError:  # several workers share this home, and another one was faster
             if not files.code.is_dir():
                 raise
             shutil.rmtree(new)
-        fields = {name: call[name] for name in KEPT}
-        files.description.write_text(json.dumps({**fields, "boot": boot_id()}), "utf-8")
+        fields = {name: call[name] for name in JOB_FIELDS}
+        files.description.write_text(json.dumps({**fields, "boot": read_boot_id()}), "utf-8")
     except BaseException:
-        remove(files)
+        remove_files(files)
         raise
-    send("placed", folder=str(files.code))
+    send_frame("placed", folder=str(files.code))
 
 
-def remove(files: WorkerFiles) -> None:
+def remove_files(files: WorkerFiles) -> None:
     """Remove a job's files; the folder that was sent stays while another worker has it."""
     shutil.rmtree(files.own, ignore_errors=True)
     shutil.rmtree(files.root / f"code.{files.own.name}", ignore_errors=True)
@@ -164,7 +164,7 @@ def all_jobs(number: int) -> Iterator[WorkerFiles]:
         yield WorkerFiles(path.parent.parent.name, number)
 
 
-def receive(path: Path, call: Fields, stream: BinaryIO) -> Path:
+def receive_file(path: Path, call: Fields, stream: BinaryIO) -> Path:
     """Write the data that follow the call to a file, and verify their hash."""
     hashed, left = hashlib.sha256(), int(call["bytes"])
     with path.open("wb") as file:
@@ -180,7 +180,7 @@ def receive(path: Path, call: Fields, stream: BinaryIO) -> Path:
     return path
 
 
-def unpack(archive: Path, folder: Path) -> None:
+def unpack_archive(archive: Path, folder: Path) -> None:
     """Unpack files, folders and links into a new folder, and nothing outside it."""
     folder.mkdir()
     with tarfile.open(archive, "r:gz") as tar:
@@ -205,7 +205,7 @@ def unpack(archive: Path, folder: Path) -> None:
     archive.unlink()
 
 
-def prepare(call: Fields, _: BinaryIO) -> None:
+def create_environment(call: Fields, _: BinaryIO) -> None:
     """Create the environment of a set-up profile, unless it exists with all its packages."""
     folder = Path.home() / call["folder"]
     python = folder / "bin" / "python"
@@ -216,11 +216,11 @@ def prepare(call: Fields, _: BinaryIO) -> None:
         if lacking is None:
             commands.insert(0, [uv, "venv", "--seed", "--python", call["version"], str(folder)])
         for command in commands:
-            send("output", (" ".join(command) + "\n").encode())
+            send_frame("output", (" ".join(command) + "\n").encode())
             run_step(command)
         if find_missing_packages(python, call["packages"]) != []:
             raise RefusedError(f"`{folder}` lacks {', '.join(call['packages'])} after its set-up")
-    send("prepared", folder=str(folder), made=lacking is None or bool(lacking))
+    send_frame("prepared", folder=str(folder), made=lacking is None or bool(lacking))
 
 
 def find_missing_packages(python: Path, packages: list[str]) -> list[str] | None:
@@ -251,12 +251,12 @@ def run_step(command: list[str]) -> None:
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as process:
         for line in process.stdout or ():
-            send("output", line)
+            send_frame("output", line)
     if process.returncode:
         raise RefusedError(f"`{' '.join(command)}` ended with {process.returncode}")
 
 
-def begin(call: Fields, _: BinaryIO) -> None:
+def start_job(call: Fields, _: BinaryIO) -> None:
     """Start the command under systemd or tmux, so that it survives this connection."""
     files = WorkerFiles(call["job"], call["number"])
     require_no_other_job(call["number"])
@@ -273,7 +273,7 @@ def begin(call: Fields, _: BinaryIO) -> None:
     until = time.monotonic() + BEGIN_S
     while not done.returncode and time.monotonic() < until:
         if files.is_running() or files.exit_code() is not None:
-            send("begun", keeper=keeper, **files.describe())
+            send_frame("begun", keeper=keeper, **files.describe())
             return
         time.sleep(LOOK_S / 10)
     files.exit.unlink()
@@ -283,7 +283,7 @@ def begin(call: Fields, _: BinaryIO) -> None:
 
 def choose_keeper(files: WorkerFiles, words: list[str]) -> tuple[str, list[str]]:
     """Return the name of the program that keeps the command running, and its command line."""
-    if lingers():
+    if is_lingering_enabled():
         path = f"--setenv=PATH={os.environ.get('PATH', os.defpath)}"
         unit = f"--unit=tpustarter-{files.root.name}-{files.own.name}"
         options = ("--user", "--quiet", "--collect", unit, path)
@@ -300,21 +300,21 @@ def choose_keeper(files: WorkerFiles, words: list[str]) -> tuple[str, list[str]]
     )
 
 
-def lingers() -> bool:
+def is_lingering_enabled() -> bool:
     """Return whether systemd keeps this user's programs after logout, enabling it if needed."""
     if not (shutil.which("systemd-run") and shutil.which("loginctl")):
         return False
     me = str(os.getuid())
     show = ["loginctl", "show-user", me, "--property=Linger", "--value"]
     for enable in ([], ["loginctl", "enable-linger"], ["sudo", "-n", "loginctl", "enable-linger"]):
-        if enable and not succeeds([*enable, me]):
+        if enable and not command_succeeds([*enable, me]):
             continue
-        if succeeds(show, b"yes"):
-            return succeeds(["systemctl", "--user", "show", "--property=Version"])
+        if command_succeeds(show, b"yes"):
+            return command_succeeds(["systemctl", "--user", "show", "--property=Version"])
     return False
 
 
-def succeeds(command: list[str], output: bytes = b"") -> bool:
+def command_succeeds(command: list[str], output: bytes = b"") -> bool:
     """Return whether a command exits with 0, and prints the expected output if one is given."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
@@ -323,7 +323,7 @@ def succeeds(command: list[str], output: bytes = b"") -> bool:
     return done.returncode == 0 and output in done.stdout
 
 
-def run(job: str, number: int) -> None:
+def run_job(job: str, number: int) -> None:
     """Run a job's command to its end, in a process that systemd or tmux keeps."""
     files = WorkerFiles(job, number)
     if not files.exit.exists():
@@ -403,14 +403,14 @@ def end_processes(mark: str) -> None:
                 os.kill(int(path.parent.name), signal.SIGKILL)
 
 
-def stop(call: Fields, _: BinaryIO) -> None:
+def stop_job(call: Fields, _: BinaryIO) -> None:
     """End the command and all its processes."""
     files = WorkerFiles(call["job"], call["number"])
     if not files.description.exists():
         raise RefusedError(f"there is no job called `{call['job']}`")
     about = files.describe()
     if about["state"] == "placed":  # never started, so nothing is worth keeping
-        remove(files)
+        remove_files(files)
     elif about["state"] == "running":
         (files.own / "stopped").touch()
         os.kill(int(files.pid.read_text("ascii")), signal.SIGTERM)
@@ -421,18 +421,18 @@ def stop(call: Fields, _: BinaryIO) -> None:
             os.kill(int(files.pid.read_text("ascii")), signal.SIGKILL)
         about = files.describe()
     end_processes(files.mark)
-    send("stopped", **about)
+    send_frame("stopped", **about)
 
 
-def status(call: Fields, _: BinaryIO) -> None:
+def send_states(call: Fields, _: BinaryIO) -> None:
     """Send the states of all jobs on this worker, oldest first."""
     for files in all_jobs(call["number"]):
         with contextlib.suppress(OSError, ValueError, KeyError):
-            send("job", **files.describe())
-    send("done")
+            send_frame("job", **files.describe())
+    send_frame("done")
 
 
-def follow(call: Fields, stream: BinaryIO) -> None:
+def follow_log(call: Fields, stream: BinaryIO) -> None:
     """Send the log from an offset on, until the job's end if `follow` is set."""
     files = WorkerFiles(call["job"], call["number"])
     if not files.description.exists():
@@ -443,17 +443,17 @@ def follow(call: Fields, stream: BinaryIO) -> None:
         with contextlib.suppress(FileNotFoundError), files.log.open("rb") as log:
             log.seek(offset)
             while data := log.read(_CHUNK):
-                send("log", data, at=offset)
+                send_frame("log", data, at=offset)
                 offset += len(data)
         if about["state"] != "running" or not call["follow"]:
-            send("end", **about)
+            send_frame("end", **about)
             return
         readable, _, _ = select.select([stream], [], [], LOOK_S)
         if readable and not os.read(stream.fileno(), 1):
             return  # the caller is gone
 
 
-def fetch(call: Fields, _: BinaryIO) -> None:
+def send_results(call: Fields, _: BinaryIO) -> None:
     """Send the files of the folder that match the patterns, each with its hash."""
     files = WorkerFiles(call["job"], call["number"])
     if not files.code.is_dir():
@@ -466,17 +466,19 @@ def fetch(call: Fields, _: BinaryIO) -> None:
                 hashed.update(data)
             digest, left = hashed.hexdigest(), file.tell()
             if call["have"].get(name) == digest:
-                send("same", path=name)
+                send_frame("same", path=name)
                 continue
-            send("file", path=name, bytes=left, sha256=digest, mode=path.stat().st_mode & 0o777)
+            send_frame(
+                "file", path=name, bytes=left, sha256=digest, mode=path.stat().st_mode & 0o777
+            )
             file.seek(0)
             while left:
                 data = file.read(min(left, _CHUNK))
                 if not data:
                     raise RefusedError(f"{name!r} became shorter while it was sent")
-                send("data", data)
+                send_frame("data", data)
                 left -= len(data)
-    send("done")
+    send_frame("done")
 
 
 def match_files(folder: Path, patterns: list[str]) -> list[Path]:
@@ -494,13 +496,13 @@ def match_files(folder: Path, patterns: list[str]) -> list[Path]:
 
 
 OPERATIONS = {
-    "place": place,
-    "prepare": prepare,
-    "begin": begin,
-    "stop": stop,
-    "status": status,
-    "follow": follow,
-    "fetch": fetch,
+    "place": store_files,
+    "prepare": create_environment,
+    "begin": start_job,
+    "stop": stop_job,
+    "status": send_states,
+    "follow": follow_log,
+    "fetch": send_results,
 }
 
 
@@ -513,13 +515,13 @@ def main(stream: BinaryIO) -> int:
     except BrokenPipeError:
         os._exit(1)
     except (RefusedError, OSError, ValueError) as error:  # ValueError: an invalid pattern
-        send("refused", what=str(error))
+        send_frame("refused", what=str(error))
         return 1
     return 0
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["run"]:
-        run(sys.argv[2], int(sys.argv[3]))
+        run_job(sys.argv[2], int(sys.argv[3]))
     else:
         sys.exit(main(sys.stdin.buffer))

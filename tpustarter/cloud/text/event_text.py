@@ -12,7 +12,7 @@ from datetime import datetime
 from tpustarter.cloud.api import api_choice, compute_requests, resource_states
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api.gcloud_commands import quote_for_shell
-from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.create import events
 from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.text import slice_drawing
@@ -31,9 +31,9 @@ def describe_event(event: events.Event) -> Iterator[str]:
     elif isinstance(event, events.RequestResumed):
         yield f"`{event.entry.name}` was asked for before, and this goes on with that request."
     elif isinstance(event, events.RequestStateChanged):
-        yield from _of_state(resource_states.find_resource_state(event.resource))
+        yield from _of_state(resource_states.find_state_meaning(event.resource))
     elif isinstance(event, events.NodeStateChanged):
-        yield from _of_state(resource_states.find_resource_state(event.node))
+        yield from _of_state(resource_states.find_state_meaning(event.node))
     elif isinstance(event, events.RequestRefused):
         yield f"{event.entry.zone}: {event.problem.summary}."
         if event.goes_on:  # else the error is shown next
@@ -58,7 +58,7 @@ def _of_state(state: resource_states.StateMeaning) -> Iterator[str]:
         yield f"Next: {state.next}" + (f" {state.usually}" if state.usually else "")
 
 
-def warn_of_wrong_clock(row: Tpu, now: datetime) -> str:
+def warn_of_wrong_clock(row: ListedTpu, now: datetime) -> str:
     """Return a warning if the clock is certainly wrong, or ""."""
     age_s = row.age_s(now)
     if age_s is None or age_s > -CLOCKS_DIFFER_S:
@@ -69,19 +69,19 @@ def warn_of_wrong_clock(row: Tpu, now: datetime) -> str:
     )
 
 
-def format_type_and_zone(row: Tpu) -> str:
+def format_type_and_zone(row: ListedTpu) -> str:
     """Return a TPU's type, tier and zone: `v6e-8 spot in us-central1-b`."""
     through = f", {api_choice.TITLES[row.api]}" if row.api == "compute" else ""
     return f"{row.type} {row.tier} in {row.zone}{through}"
 
 
-def format_age(row: Tpu, now: datetime) -> str:
+def format_age(row: ListedTpu, now: datetime) -> str:
     """Return the time since a TPU was requested, or "" if it is unknown."""
     age_s = row.age_s(now)
     return phrases.format_duration(age_s) if age_s is not None and age_s > -CLOCKS_DIFFER_S else ""
 
 
-def describe_tpu_row(row: Tpu) -> Iterator[str]:
+def describe_tpu_row(row: ListedTpu) -> Iterator[str]:
     """Yield the sentences that describe a TPU, other than its state's meaning."""
     if row.error:
         yield f"Google's text: {row.error[:SHOWN_AT_MOST]}"
@@ -90,7 +90,7 @@ def describe_tpu_row(row: Tpu) -> Iterator[str]:
         yield f"From the ledger: {row.note}."
 
 
-def count_worker_states(row: Tpu) -> str:
+def count_worker_states(row: ListedTpu) -> str:
     """Return the number of a slice's workers in each state, or "" for a single worker."""
     hosts = [host for node in row.nodes for host in slice_drawing.list_hosts(node)]
     return f"{len(hosts)} workers: {slice_drawing.count_states(hosts)}." if len(hosts) > 1 else ""
@@ -105,7 +105,7 @@ def format_unreadable_warning(file: str) -> str:
     )
 
 
-def describe_error(row: Tpu) -> tuple[str, tuple[str, ...]]:
+def describe_error(row: ListedTpu) -> tuple[str, tuple[str, ...]]:
     """Return the reason why a TPU request failed, and its fixes; both are empty if unknown."""
     if not row.error:
         return "", ()
@@ -123,7 +123,7 @@ def describe_request(request: TpuRequest) -> Iterator[str]:
     if request.tier == "flex-start":
         runs = phrases.format_duration(request.run_s)
         yield f"Google deletes it {runs} after it has started, with its disk."
-        wait = phrases.format_duration(compute_requests.find_wait_s(request))
+        wait = phrases.format_duration(compute_requests.choose_wait_s(request))
         if request.type.hosts == 1:
             yield f"It waits {wait} at most for capacity, and is then gone."
     if request.tier == "spot":

@@ -63,14 +63,16 @@ def _host(node: TpuNode, worker: int) -> SliceHost:
     symptoms = [one.kind for one in node.symptoms if _number(one.worker) == worker]
     if symptoms:
         found = resource_states.find_state("symptoms", symptoms[0])
-        return SliceHost(worker, ", ".join(map(_in_words, symptoms)), found.mark)
-    state = resource_states.find_resource_state(node)
+        return SliceHost(worker, ", ".join(map(_format_state, symptoms)), found.mark)
+    state = resource_states.find_state_meaning(node)
     if state.mark == "good" and node.internal_addresses and worker >= len(node.internal_addresses):
         return SliceHost(worker, "no address", "act")
     if state.mark == "good" and node.health not in ("", "HEALTHY"):
         found = resource_states.find_state("health", node.health)
-        return SliceHost(worker, f"{_in_words(node.state)}, {_in_words(node.health)}", found.mark)
-    return SliceHost(worker, _in_words(node.state), state.mark)
+        return SliceHost(
+            worker, f"{_format_state(node.state)}, {_format_state(node.health)}", found.mark
+        )
+    return SliceHost(worker, _format_state(node.state), state.mark)
 
 
 def _number(worker: str) -> int | None:
@@ -79,7 +81,7 @@ def _number(worker: str) -> int | None:
     return int(found[0]) if found and len(found[0]) < 6 else None
 
 
-def _in_words(name: str) -> str:
+def _format_state(name: str) -> str:
     return name.replace("_", " ").lower()
 
 
@@ -94,7 +96,7 @@ def format_type_title(tpu: TpuType) -> str:
     hosts = phrases.format_count(tpu.hosts, "host")
     of_chips = phrases.format_count(tpu.chips // tpu.hosts, "chip")
     each = " each" if tpu.hosts > 1 else ""
-    sides = tpus.find_sides(tpu.generation, tpu.chips)
+    sides = tpus.find_topology_sides(tpu.generation, tpu.chips)
     shown = f", topology {'x'.join(map(str, sides))}" if sides else ""
     return f"{hosts} with {of_chips}{each}{shown}"
 
@@ -111,7 +113,7 @@ def draw_type_rows(tpu: TpuType) -> list[DrawingRow]:
 
 def _rows(hosts: Sequence[SliceHost], tpu: TpuType | None) -> list[DrawingRow]:
     if len(hosts) > ROWS:
-        return [*_folded(hosts), *_odd(hosts)]
+        return [*_folded(hosts), *_unusual_workers(hosts)]
     number = tpu.chips // tpu.hosts if tpu else 1
     return [
         DrawingRow(f"worker {one.worker}", f"[{one.sign * number}]", one.words, one.mark)
@@ -130,7 +132,7 @@ def _folded(hosts: Sequence[SliceHost]) -> Iterator[DrawingRow]:
         yield DrawingRow(label, f"[{boxes}]", count_states(some), _worst(some))
 
 
-def _odd(hosts: Sequence[SliceHost]) -> Iterator[DrawingRow]:
+def _unusual_workers(hosts: Sequence[SliceHost]) -> Iterator[DrawingRow]:
     """Yield the workers in an unusual state: the first few by name, the rest as a count."""
     usual = max({one.words for one in hosts}, key=lambda words: _count(hosts, words))
     odd = [one for one in hosts if one.words != usual]

@@ -190,7 +190,7 @@ def chips_in_use(resources: Sequence[Resource], allowances: Sequence[GrantLine])
     """Return the number of chips in use or requested under some lines, or None if unknown."""
     total = 0
     for row in chips.select_counted_by_quota(resources):
-        if not (resource_states.find_resource_state(row).held and _may_be_under(row, allowances)):
+        if not (resource_states.find_state_meaning(row).held and _may_be_under(row, allowances)):
             continue
         number = chips.count_chips(row)
         if number is None:

@@ -26,7 +26,7 @@ from tpustarter.learning.progress import lesson_progress
 from tpustarter.learning.run import lines_at_fault
 from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.block_results import BlockResult
-from tpustarter.learning.run.lines_at_fault import LearnerLines
+from tpustarter.learning.run.lines_at_fault import FaultyLines
 
 LISTED_BY = "tpustarter learn --exercise --all"
 """The command that lists all exercises."""
@@ -89,7 +89,7 @@ class AnswerVerdict:
     why: str
     """The values found and expected, or the error; empty for a right answer."""
     result: BlockResult
-    lines: LearnerLines | None = None
+    lines: FaultyLines | None = None
     """The lines of the learner's code at fault, if known."""
 
 

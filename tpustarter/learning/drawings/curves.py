@@ -75,18 +75,28 @@ class DrawnCurves:
     """Spans of the text that belong to a curve or its name: start, stop and curve number."""
 
 
-def draw_curves(lines: LinePlot, width: int, *, has_colours: bool) -> DrawnCurves:
-    """Draw curves, at least one with a finite number, at most `width` columns wide."""
+def draw_curves(
+    lines: LinePlot,
+    width: int,
+    *,
+    has_colours: bool,
+    height: int = HEIGHT,
+    limits: tuple[float, float] | None = None,
+) -> DrawnCurves:
+    """Draw curves, at least one with a finite number, at most `width` columns wide.
+
+    They are `height` lines high, without the title, and the y axis spans `limits` or the numbers.
+    """
     unit, names = _names(list(lines.series))
     signs = [f"{'⣀' if sign == 'braille' else sign} " for sign in SIGNS]
     marks = [""] * len(names) if has_colours else [signs[n % len(signs)] for n in range(len(names))]
     labels = [mark + name for mark, name in zip(marks, names, strict=True)] if names[1:] else []
     room = _room(labels, width)
     numbers = [value for column in lines.series.values() for value in column if value is not None]
-    low, high = min(numbers), max(numbers)
+    low, high = limits or (min(numbers), max(numbers))
     low = 0.0 if 0 < low < FROM_ZERO * high else low
     plot_width = width - room - bool(room)
-    rows, owners = _plotted(lines, (low, high), plot_width, has_colours=has_colours)
+    rows, owners = _plotted(lines, (low, high), (plot_width, height), has_colours=has_colours)
     axis, _ = _corner(rows)
     ends = [_row(values, low, high, axis) for values in lines.series.values()] if labels else []
     beside = _beside(labels, ends, room, len(rows))
@@ -121,7 +131,7 @@ def _room(labels: Sequence[str], width: int) -> int:
 
 
 def _plotted(
-    lines: LinePlot, limits: tuple[float, float], width: int, *, has_colours: bool
+    lines: LinePlot, limits: tuple[float, float], size: tuple[int, int], *, has_colours: bool
 ) -> tuple[list[str], list[list[int | None]]]:
     """Return the lines of the plot, and the curve drawn in each of their cells."""
     rows, owners = list[str](), list[list[int | None]]()
@@ -130,7 +140,7 @@ def _plotted(
         if not points:
             continue
         sign = SIGNS[0] if has_colours else SIGNS[number % len(SIGNS)]
-        curve = _curve(lines, points, limits, width, sign)
+        curve = _curve(lines, points, limits, size, sign)
         rows = rows or [_EMPTY.sub(" ", row) for row in curve]
         owners = owners or [[None] * len(row) for row in curve]
         axis, left = _corner(curve)
@@ -150,14 +160,14 @@ def _curve(
     lines: LinePlot,
     points: Sequence[tuple[float, float]],
     limits: tuple[float, float],
-    width: int,
+    size: tuple[int, int],
     sign: str,
 ) -> list[str]:
     figure = importlib.import_module("plotext")  # plotext is untyped
     figure.clear_figure()
     figure.theme("clear")
     figure.limitsize(*_NO_LIMIT)
-    figure.plotsize(width, HEIGHT)
+    figure.plotsize(*size)
     figure.xaxes(*_ONE_SIDE)
     figure.yaxes(*_ONE_SIDE)
     figure.plot([x for x, _ in points], [y for _, y in points], marker=sign)

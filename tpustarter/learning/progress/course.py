@@ -11,7 +11,7 @@ from tpustarter.core import state
 if TYPE_CHECKING:
     from tpustarter.learning.content.paths import LessonPath
 
-ON_TPU, ELSEWHERE, ON_COLAB, WITH_TORCH = "fresh-tpu-vm", "laptop", "colab", "from-pytorch"
+ON_TPU, ON_LAPTOP, ON_COLAB, WITH_TORCH = "fresh-tpu-vm", "laptop", "colab", "from-pytorch"
 """The paths for kinds of machines; the first two are the defaults."""
 
 
@@ -31,7 +31,7 @@ def suggest_path(
         return WITH_TORCH, "PyTorch is installed, and JAX isn't"
     if on_tpu:
         return ON_TPU, "it has a TPU"
-    return ELSEWHERE, "it has no TPU"
+    return ON_LAPTOP, "it has no TPU"
 
 
 def choose_path(path_id: str) -> None:
@@ -54,7 +54,7 @@ def find_path_to_follow(
         chosen: The id of the chosen path; None for the one chosen in the app.
     """
     paths_by_id = {path.id: path for path in paths}
-    default_id = ON_TPU if on_tpu else ELSEWHERE
+    default_id = ON_TPU if on_tpu else ON_LAPTOP
     chosen_id = chosen or str(state.load_state("settings").get("path"))
     return (
         paths_by_id.get(chosen_id)
@@ -80,7 +80,7 @@ class NextLessonInCourse:
     """The id of the next lesson; None at the end."""
 
 
-def find_first_left(
+def find_first_open_lesson(
     lessons: Iterable[str], done: Container[str], read: Container[str] = ()
 ) -> str | None:
     """Return the id of the first lesson neither done nor read, else the first not done."""
@@ -91,14 +91,16 @@ def find_first_left(
 def find_next_lesson(
     lesson_id: str, path: LessonPath | None, done: Container[str], read: Container[str] = ()
 ) -> NextLessonInCourse:
-    """Return the lesson that follows another; `done` and `read` are as for `find_first_left`."""
+    """Return the lesson after another; `done` and `read` as for `find_first_open_lesson`."""
     lessons = path.lessons if path else ()
-    left = find_first_left((name for name in lessons if name != lesson_id), done, read)
+    left = find_first_open_lesson((name for name in lessons if name != lesson_id), done, read)
     if lesson_id not in lessons:
         following = left or next(iter(lessons), None)
         return NextLessonInCourse(path, "back" if following else "end", following)
     after = lessons[lessons.index(lesson_id) + 1 :]
-    following = find_first_left(after, done, read) or (None if left else next(iter(after), None))
+    following = find_first_open_lesson(after, done, read) or (
+        None if left else next(iter(after), None)
+    )
     if following:
         return NextLessonInCourse(path, "next", following)
     return NextLessonInCourse(path, "left" if left else "end", left)

@@ -115,7 +115,9 @@ def find_path_progress(
 
     whole = part(path.title, path.lessons)
     stages = tuple(stage for one in path.stages if (stage := part(one.title, one.lessons)).lessons)
-    return PathProgress(path, whole, stages, course.find_first_left(whole.lessons, done, read))
+    return PathProgress(
+        path, whole, stages, course.find_first_open_lesson(whole.lessons, done, read)
+    )
 
 
 def read_minutes(lesson: Lesson) -> int:

@@ -18,7 +18,7 @@ from tpustarter.learning.run.expected_output import (
     OutputDifference,
     find_first_difference,
 )
-from tpustarter.running.process import Event
+from tpustarter.probe.events import EndEvent
 
 Status = Literal["pass", "fail", "error", "skip", "notrun"]
 _PLACE = re.compile(r"(?<=Error: )(.+) \([^()]*, line \d+\)")
@@ -52,12 +52,12 @@ class BlockResult:
     """Numbers of the lines of its code in the exception's traceback, innermost first."""
 
 
-def make_skipped(block: Block, blocked: BlockedFramework) -> BlockResult:
+def make_skipped_result(block: Block, blocked: BlockedFramework) -> BlockResult:
     """Return the result for a block that cannot run."""
     return BlockResult(block.id, "skip", blocked.reason, blocked.what, hint=blocked.hint)
 
 
-def make_unjudged(
+def make_unjudged_result(
     block: Block, expected: ExpectedOutput | None, output: BlockOutput, seconds: float
 ) -> BlockResult:
     """Return a result that is not judged yet, with a block's output and expected output."""
@@ -73,7 +73,7 @@ def make_unjudged(
 def judge_block(
     result: BlockResult,
     expected: ExpectedOutput | None,
-    end: Event,
+    end: EndEvent,
     output: BlockOutput,
     redact: Redactor,
 ) -> BlockResult:

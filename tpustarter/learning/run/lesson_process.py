@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict, TypeGuard
+from typing import TypedDict
 
 from tpustarter.checking.plan import framework_plan
 from tpustarter.checking.results.results import BlockedFramework, Reason
@@ -32,15 +32,23 @@ from tpustarter.learning.run.block_results import (
     BlockResult,
     Status,
     judge_block,
-    make_skipped,
-    make_unjudged,
+    make_skipped_result,
+    make_unjudged_result,
 )
 from tpustarter.learning.run.expected_output import ExpectedOutput
 from tpustarter.machine import frameworks, host
 from tpustarter.probe.commands import BlockCommand
+from tpustarter.probe.events import DrawnEvent
 from tpustarter.running import lease, probe_archive, run_folder
 from tpustarter.running.device_holder import DeviceHolder
-from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
+from tpustarter.running.process import (
+    END_WAIT_S,
+    FINISH_WAIT_S,
+    CappedLog,
+    GoneEvent,
+    Probe,
+    ProcessEvent,
+)
 
 PEEK_S = 0.005
 """Seconds to read events that arrived after the last block."""
@@ -65,11 +73,6 @@ class BlockPlots:
     """The drawings so far of the running block; its result has all of them."""
 
     drawings: tuple[Drawing, ...]
-
-
-def _is_output(event: Event | None) -> TypeGuard[Event]:
-    """Return whether an event is output; a block can fake the event, but not its bytes."""
-    return event is not None and isinstance(event.get("data"), bytes)
 
 
 class LessonSessionOptions(TypedDict, total=False):
@@ -269,7 +272,7 @@ class LessonSession:
         self, block: Block, code: str
     ) -> Iterator[OutputChunk | BlockPlots | BlockResult]:
         if self._placement.blocked:
-            yield make_skipped(block, self._placement.blocked)
+            yield make_skipped_result(block, self._placement.blocked)
             return
         output = BlockOutput(self._placement.redact)
         try:
@@ -277,7 +280,7 @@ class LessonSession:
         except Problem as problem:
             if problem.code in (ExitCode.BUSY, ExitCode.LIMIT):
                 self.blocked = BlockedFramework(problem.full_text, problem.code, problem.hint or "")
-                yield make_skipped(block, self.blocked)
+                yield make_skipped_result(block, self.blocked)
             else:
                 yield BlockResult(block.id, "error", "load", problem.full_text)
             return
@@ -292,7 +295,7 @@ class LessonSession:
             event = probe.read(min(remaining_s, FLUSH_S) if output.is_waiting else remaining_s)
             if event is None and output.is_waiting and remaining_s > 0:
                 yield from output.flush()
-            elif _is_output(event):
+            elif event and event["event"] == "output":
                 yield from output.add(event["name"], event["data"])
             elif event and event["event"] == "drawn":
                 yield from self._drawn(event, block)
@@ -308,15 +311,15 @@ class LessonSession:
             self._executed[block.id] = code
         yield result
 
-    def _drawn(self, event: Event, block: Block) -> Iterator[BlockPlots]:
+    def _drawn(self, event: DrawnEvent, block: Block) -> Iterator[BlockPlots]:
         drawings = parse_drawings(event.get("drawings"), self._placement.redact.redact_text)
         if drawings and self._growing and event.get("id") == block.id:
             yield BlockPlots(drawings)
 
-    def _ends_block(self, event: Event | None, block: Block) -> bool:
+    def _ends_block(self, event: ProcessEvent | None, block: Block) -> bool:
         """Return whether an event ends the block, unlike the process's start events."""
         kind = event["event"] if event else "timeout"
-        if event and kind == "end" and event.get("id") != block.id:
+        if event and event["event"] == "end" and event.get("id") != block.id:
             return False  # an earlier block sent two ends
         if kind == "versions":
             self._answered = True
@@ -331,12 +334,12 @@ class LessonSession:
         self,
         block: Block,
         expected: ExpectedOutput | None,
-        event: Event | None,
+        event: ProcessEvent | None,
         output: BlockOutput,
         seconds: float,
     ) -> BlockResult:
         """Return the result for the event that ended a block, ending a broken process."""
-        result = make_unjudged(block, expected, output, seconds)
+        result = make_unjudged_result(block, expected, output, seconds)
         if event and event["event"] == "end":
             if self._stopped and event.get("outcome") != "done":
                 return replace(result, status="notrun", reason="interrupted", detail=_STOPPED)
@@ -347,12 +350,14 @@ class LessonSession:
             detail += f"; the kernel did not release {gone['left']}"
         return replace(result, status=status, reason=reason, detail=detail)
 
-    def _describe_failure(self, block: Block, event: Event | None) -> tuple[Status, Reason, str]:
+    def _describe_failure(
+        self, block: Block, event: ProcessEvent | None
+    ) -> tuple[Status, Reason, str]:
         if self._stopped:  # by its event, or its process is gone or hung
             return ("notrun", "interrupted", _STOPPED)
         if event is None:
             return ("error", "timeout", f"not done within {block.timeout_s:g} s")
-        if event["event"] == "gone" and "left" in event:
+        if event["event"] == "gone":
             if not self._answered:
                 log = self._log.read_since(0) if self._log else ""
                 problem = make_python_problem(
@@ -370,11 +375,11 @@ class LessonSession:
             event = self._probe.read(PEEK_S) if self._probe else None
             if event is None:
                 return
-            if event["event"] == "gone" and "left" in event:
+            if event["event"] == "gone":
                 self._end_process()
                 note = ": names are lost" if names_are_lost else ""
                 yield OutputChunk(f"[the process has ended since the last block{note}]\n")
-            elif _is_output(event):
+            elif event["event"] == "output":
                 yield OutputChunk(
                     self._placement.redact.redact_text(event["data"].decode("utf-8", "replace"))
                 )
@@ -425,7 +430,7 @@ class LessonSession:
             drop=locations.find_sudo_caller(),
         )
 
-    def _end_process(self, *, gently: bool = True) -> Event | None:
+    def _end_process(self, *, gently: bool = True) -> GoneEvent | None:
         """End the process and release the lease; return its `gone` event."""
         probe, self._probe = self._probe, None
         self._executed = {}

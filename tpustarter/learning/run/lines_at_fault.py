@@ -21,7 +21,7 @@ _MOST_CODE = 100
 
 
 @dataclass(frozen=True)
-class LearnerLines:
+class FaultyLines:
     """Lines of the learner's code, by their numbers in its file."""
 
     numbers: tuple[int, ...]
@@ -29,7 +29,7 @@ class LearnerLines:
     """`line 7: x = x + 1`, or `you changed lines 7 to 9`."""
 
 
-def find_raising_line(code: str, numbers: Sequence[int]) -> LearnerLines | None:
+def find_raising_line(code: str, numbers: Sequence[int]) -> FaultyLines | None:
     """Return the line of the learner's code that raised an error.
 
     Args:
@@ -39,10 +39,10 @@ def find_raising_line(code: str, numbers: Sequence[int]) -> LearnerLines | None:
     lines = code.split("\n")
     own = (number for number in numbers if 0 < number <= len(lines) and lines[number - 1].strip())
     number = next(own, None)
-    return LearnerLines((number,), _with_code(number, lines)) if number else None
+    return FaultyLines((number,), _with_code(number, lines)) if number else None
 
 
-def find_rows_to_change(code: str, answer: str) -> list[range]:
+def find_differing_rows(code: str, answer: str) -> list[range]:
     """Return the rows of some code that differ from its answer, in order.
 
     An empty range marks where the answer has additional rows.
@@ -54,7 +54,7 @@ def find_rows_to_change(code: str, answer: str) -> list[range]:
     return [range(first, last) for kind, first, last, *_ in operations if kind != "equal"]
 
 
-def find_changed_lines(code: str, shipped: str) -> LearnerLines | None:
+def find_changed_lines(code: str, shipped: str) -> FaultyLines | None:
     """Return the lines that the learner changed, else the first one to change, or None."""
     from difflib import SequenceMatcher  # only needed for wrong answers
 
@@ -76,16 +76,16 @@ def find_changed_lines(code: str, shipped: str) -> LearnerLines | None:
         if first < number <= last
     ]
     if numbers and 0 < len(left) < len(marked):
-        return LearnerLines((left[0],), f"still to change is {_with_code(left[0], lines)}")
+        return FaultyLines((left[0],), f"still to change is {_with_code(left[0], lines)}")
     if len(numbers) == 1:
         # A comment such as `# change this` would read as a verdict on the code before it.
         without = [_without_comment(line) for line in lines]
-        return LearnerLines(numbers, f"you changed {_with_code(numbers[0], without)}")
+        return FaultyLines(numbers, f"you changed {_with_code(numbers[0], without)}")
     if numbers:
-        return LearnerLines(numbers, f"you changed lines {_ranges(numbers)}")
+        return FaultyLines(numbers, f"you changed lines {_ranges(numbers)}")
     if not left or any(kind != "equal" for kind, *_ in operations):
         return None
-    return LearnerLines((left[0],), f"yours to change is {_with_code(left[0], lines)}")
+    return FaultyLines((left[0],), f"yours to change is {_with_code(left[0], lines)}")
 
 
 def _with_code(number: int, lines: Sequence[str]) -> str:

@@ -16,7 +16,8 @@ from typing import TextIO
 
 from tpustarter.probe import adapters
 from tpustarter.probe.commands import BlockCommand
-from tpustarter.probe.lesson.growing_plots import Emit, GrowingPlots
+from tpustarter.probe.events import EndFields
+from tpustarter.probe.lesson.growing_plots import EmitDrawn, GrowingPlots
 from tpustarter.probe.lesson.plots import list_drawings
 
 _program = types.ModuleType("__main__")
@@ -31,7 +32,7 @@ _saved_descriptors = {number: os.dup(number) for number in (1, 2)}
 """Copies of the original stdout and stderr descriptors, made before the first block."""
 
 
-def run_block(command: BlockCommand, emit: Emit) -> dict[str, object]:
+def run_block(command: BlockCommand, emit: EmitDrawn) -> EndFields:
     """Run one block; its exceptions propagate to the caller."""
     name, code = command["file"], command["code"]
     _work_in(command.get("folder", ""))
@@ -43,7 +44,7 @@ def run_block(command: BlockCommand, emit: Emit) -> dict[str, object]:
     try:
         compiled = compile(code, name, "exec", dont_inherit=True)
         adapters.prepare_devices(command.get("framework"))
-        with GrowingPlots(command, program.__dict__, emit):
+        with GrowingPlots(command, program.__dict__, emit, command["id"]):
             exec(compiled, program.__dict__)  # noqa: S102  the purpose of this module
     finally:
         signal.signal(signal.SIGINT, before)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from tpustarter.probe.commands import DrawnVariables
+from tpustarter.probe.events import DrawnEvent
 from tpustarter.probe.finding import shorten_for_json
 from tpustarter.probe.lesson.plots import MOST_BARS, select_evenly
 
@@ -26,14 +27,21 @@ MOST_NUMBERS = 240
 MOST_BYTES = 4000
 """Maximum bytes of an event, which a pipe writes atomically, so that events do not mix."""
 
-Emit = Callable[[Mapping[str, object]], None]
+EmitDrawn = Callable[[DrawnEvent], None]
 
 
 class GrowingPlots:
     """Watches a block's plotted variables while it runs; does nothing without a plot."""
 
-    def __init__(self, command: DrawnVariables, names: Mapping[str, object], emit: Emit) -> None:
+    def __init__(
+        self,
+        command: DrawnVariables,
+        names: Mapping[str, object],
+        emit: EmitDrawn,
+        block_id: str = "",
+    ) -> None:
         self._command, self._names, self._emit = command, names, emit
+        self._block_id = block_id
         self._plotted = [str(name) for name in command.get("plot", ())]
         self._over = threading.Event()
         self._last = ""
@@ -63,8 +71,7 @@ class GrowingPlots:
             text = json.dumps(drawing)
             if drawing and text != self._last and len(text) < MOST_BYTES:
                 self._last = text
-                event = {"event": "drawn", "id": self._command.get("id"), "drawings": [drawing]}
-                self._emit(event)
+                self._emit({"event": "drawn", "id": self._block_id, "drawings": [drawing]})
 
     def read_plot(self) -> dict[str, object] | None:
         """Return the plot so far, or None if there is nothing to show yet.

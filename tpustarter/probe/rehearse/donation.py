@@ -68,7 +68,7 @@ def find_undonated(
     return _make_fields(saved, names, total)
 
 
-def list_matching(arguments: Sequence[str], results: Sequence[str]) -> list[int]:
+def list_donatable(arguments: Sequence[str], results: Sequence[str]) -> list[int]:
     """Return the indices of the arguments that can be paired with a result of the same type."""
     free = Counter(results)
     found: list[int] = []
@@ -79,7 +79,7 @@ def list_matching(arguments: Sequence[str], results: Sequence[str]) -> list[int]
     return found
 
 
-def describe_donated(
+def make_donation_fields(
     numbers: Iterable[int], names: Sequence[str], needed_bytes: int
 ) -> DonationFields | None:
     """Return the donation that a program was compiled with, and the memory it then needs."""

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from tpustarter.probe.rehearse import (
     captured_constants,
-    device_questions,
+    device_queries,
     jitted_functions,
     lowering_errors,
 )
-from tpustarter.probe.rehearse.device_questions import DeviceQuestions, PretendedTpu, TpuDevice
+from tpustarter.probe.rehearse.device_queries import DeviceQueries, FakeTpuBackend, TpuDevice
 from tpustarter.probe.rehearse.rehearsal_messages import ExportedFields, LoweredFields, TpuFields
 from tpustarter.probe.rehearse.work.program_work import count_work
 
@@ -36,20 +36,20 @@ def group_by_device_kind(tpus: Mapping[str, TpuFields]) -> dict[TpuDevice, tuple
     """Return the names of TPUs, grouped by device."""
     kinds: dict[TpuDevice, tuple[str, ...]] = {}
     for name, fields in tpus.items():
-        device = device_questions.read_device(fields)
+        device = device_queries.read_device(fields)
         kinds[device] = (*kinds.get(device, ()), name)
     return kinds
 
 
 def lower_for_device(
-    answers: PretendedTpu,
+    answers: FakeTpuBackend,
     job: LoweringJob,
     device: TpuDevice | None,
     path: Path,
     *,
     warn: Callable[[str], None],
     own: Path,
-) -> tuple[LoweredFields, DeviceQuestions]:
+) -> tuple[LoweredFields, DeviceQueries]:
     """Lower a program for one kind of TPU; return its fields and its device queries.
 
     If it could not be lowered, the fields include its `error`.
@@ -63,7 +63,7 @@ def lower_for_device(
         own: The user's file; errors name its lines.
     """
     fields: LoweredFields
-    with answers.answer_for(device) as asked:
+    with answers.answer_for(device) as queries:
         try:
             fields = export_to_file(path, job, answers=answers, warn=warn)
         except Exception as error:  # noqa: BLE001  an error affects only this program
@@ -75,14 +75,14 @@ def lower_for_device(
                 "traceback": lowering_errors.format_user_traceback(error, own),
                 "notes": [],
             }
-    return fields, asked
+    return fields, queries
 
 
 def export_to_file(
     path: Path,
     job: LoweringJob,
     *,
-    answers: PretendedTpu | None = None,
+    answers: FakeTpuBackend | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> ExportedFields:
     """Lower a function for a TPU into `path`; return the fields needed to compile it.
@@ -99,7 +99,7 @@ def export_to_file(
     jitted, values, by_name, notes = jitted_functions.make_jitted(
         jax, function, job.arguments, job.named
     )
-    answers = answers or PretendedTpu(jax)
+    answers = answers or FakeTpuBackend(jax)
     with lowering_errors.show_whole_tracebacks(jax), answers.use_abstract_device():
         values, by_name = answers.convert_to_tpu((tuple(values), by_name))
         traced = jitted.trace(*values, **by_name)

@@ -59,7 +59,7 @@ class HloValue:
     shape: str
     layout: str
     """The compiler's notation, such as `{0,1:T(8,128)}`."""
-    asked_bytes: int
+    unpadded_bytes: int
     """Size without padding: elements times bits per element, in whole bytes."""
     laid_out_bytes: int
     """Size with the padding of its tiles."""
@@ -164,12 +164,12 @@ def parse_program(text: str, largest: int = 8) -> HloProgram:
 
 def _values(kind: str, arrays: Iterable[HloArray], tables: Tables) -> tuple[HloValue, ...]:
     values: list[HloValue] = []
-    for line, leaf, text, asked_bytes, laid_out_bytes in arrays:
+    for line, leaf, text, unpadded_bytes, laid_out_bytes in arrays:
         shape, _, layout = text.partition("]")
         name = f"{line.name}{{{leaf}}}" if line.shape.startswith("(") else line.name
         origin = find_source_line(line.rest, tables)
         values.append(
-            HloValue(name, kind, shape + "]", layout, asked_bytes, laid_out_bytes, *origin)
+            HloValue(name, kind, shape + "]", layout, unpadded_bytes, laid_out_bytes, *origin)
         )
     return tuple(values)
 

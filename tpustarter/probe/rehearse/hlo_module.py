@@ -28,7 +28,7 @@ class HloArray(NamedTuple):
     line: HloInstruction
     leaf: int
     text: str
-    asked: int
+    unpadded: int
     laid_out: int
 
 

@@ -9,6 +9,7 @@ from collections.abc import Generator
 from pathlib import Path
 from types import ModuleType
 
+from tpustarter.probe.events import EndFields, OptionalEndFields
 from tpustarter.probe.finding import error_message, missing_module_fields, shorten_for_json
 
 CALLS_BACK = "it calls back into Python (`jax.debug.print` or a callback), which is not lowered"
@@ -22,7 +23,7 @@ _TPU_LOWERING = "/jax/_src/pallas/mosaic/"
 class RequestError(Exception):
     """A request that cannot be met in this Python, whatever the user's code does."""
 
-    def __init__(self, text: str, **facts: str | bool) -> None:
+    def __init__(self, text: str, facts: OptionalEndFields | None = None) -> None:
         """Store the text, and the obstacle as fields of the `end` event.
 
         Args:
@@ -31,7 +32,7 @@ class RequestError(Exception):
                 make a type half as wide.
         """
         super().__init__(text)
-        self.facts = facts
+        self.facts: OptionalEndFields = facts or {}
 
 
 @contextlib.contextmanager
@@ -62,9 +63,11 @@ def is_refusal(error: BaseException) -> bool:
     return isinstance(error, NotImplementedError) or (in_lowering and kernel)
 
 
-def make_end_fields(error: BaseException, path: Path, more: str = "") -> dict[str, object]:
+def make_end_fields(error: BaseException, path: Path, more: str = "") -> EndFields:
     """Return the fields of the `end` event for an exception; `more` is appended to its text."""
-    facts = error.facts if isinstance(error, RequestError) else missing_module_fields(error)
+    facts: OptionalEndFields = (
+        error.facts if isinstance(error, RequestError) else {**missing_module_fields(error)}
+    )
     detail = describe_error(error, path) + more
     return {
         "outcome": "exception",

@@ -10,6 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tpustarter.probe.events import MemoryExcess
+
 LIMIT = "TPUSTARTER_MEMORY_LIMIT_BYTES"
 """Environment variable with the limit in bytes for all of a run's processes; unset for no limit."""
 TICK_S = 0.2
@@ -21,7 +25,7 @@ def read_limit_bytes() -> int | None:
     return int(text) if text.isdigit() and os.path.exists("/proc/self/status") else None  # noqa: PTH110
 
 
-def measure_excess(child: int, limit: int) -> dict[str, int] | None:
+def measure_excess(child: int, limit: int) -> MemoryExcess | None:
     """Return the child's resident memory and the limit, in bytes, or None if it may go on.
 
     All processes of the run count: the groups of this supervisor and of its siblings. Only the

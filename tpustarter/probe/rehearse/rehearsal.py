@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from tpustarter.probe.events import EndFields
 from tpustarter.probe.finding import describe_error, error_message, shorten_for_json
 from tpustarter.probe.rehearse import donation, hlo, lowering_errors
 from tpustarter.probe.rehearse.jax_types import (
@@ -63,7 +64,7 @@ def prepare(topology: TopologyFields) -> None:
         _topology_devices(topology, ask=True)
 
 
-def compile_programs(command: CompileCommand, emit: Emit) -> dict[str, object]:
+def compile_programs(command: CompileCommand, emit: Emit) -> EndFields:
     """Compile the programs of one source for one TPU, emitting a `rehearsed` event for each."""
     # A compiler set to continue when memory runs out does not report the limit.
     devices = _topology_devices(command["topology"], ask="only" not in command)
@@ -159,7 +160,7 @@ class _Donating:
 
         undonated, results = stablehlo_compiler.list_undonated(self.text)
         numbers = [*undonated]
-        matching = donation.list_matching([*undonated.values()], results)
+        matching = donation.list_donatable([*undonated.values()], results)
         donated = [numbers[one] for one in matching]
         if not donated:
             return None
@@ -169,7 +170,7 @@ class _Donating:
             _, needed = _read_memory(executable)
         except RuntimeError as error:
             needed = _memory(str(error)).get("hbm_bytes", 0)
-        return donation.describe_donated(donated, names, needed) if needed else None
+        return donation.make_donation_fields(donated, names, needed) if needed else None
 
 
 class _Lowered:
@@ -406,7 +407,7 @@ def _facts(executable: Executable, lowered: _Lowered) -> dict[str, object]:
         "hbm_bytes": needed,
         "memory": memory,
         "padding": {
-            "asked_bytes": sum(value.asked_bytes for value in (*read.arguments, *read.outputs)),
+            "asked_bytes": sum(value.unpadded_bytes for value in (*read.arguments, *read.outputs)),
             "laid_out_bytes": sum(v.laid_out_bytes for v in (*read.arguments, *read.outputs)),
         },
         "buffers": [_buffer_fields(value) for value in values[:LARGEST]],
@@ -448,7 +449,7 @@ def count_written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, fl
     if len(shares) != len(outputs) and any(share < 1 for share in shares.values()):
         return 0.0
     return sum(
-        value.asked_bytes * shares.get(str(number), 1.0) for number, value in enumerate(outputs)
+        value.unpadded_bytes * shares.get(str(number), 1.0) for number, value in enumerate(outputs)
     )
 
 
@@ -464,7 +465,8 @@ def _temporaries(stats: MemoryStats) -> int:
 
 def _buffer_fields(value: hlo.HloValue) -> dict[str, object]:
     # The line that torch_xla records is only that of PyTorch's own dispatcher.
-    return asdict(replace(value, source="") if _TORCH in value.source else value)
+    fields = asdict(replace(value, source="") if _TORCH in value.source else value)
+    return {"asked_bytes" if name == "unpadded_bytes" else name: fields[name] for name in fields}
 
 
 def _cost(executable: Executable) -> dict[str, float]:

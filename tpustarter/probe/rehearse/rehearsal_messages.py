@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, final
 
-Emit = Callable[[Mapping[str, object]], None]
-"""Sends an event to the process that sent the command."""
 MOST_SHAPES = 3
 """Most sets of shapes that are lowered for one function; further ones are only counted."""
 MOST_NAMED = 3
@@ -169,12 +167,17 @@ class OptionalExportedFields(TypedDict, total=False):
     work: WorkFields
 
 
-class ExportedFields(OptionalExportedFields):
-    """The fields of an event about a lowered program."""
+class RequiredExportedFields(OptionalExportedFields):
+    """The fields of a lowered program."""
 
     artifact: str
     lowered: AliasedArtifactFields
     notes: list[str]
+
+
+@final
+class ExportedFields(RequiredExportedFields):
+    """The same, told from `RefusedFields` by its keys."""
 
 
 class OptionalRefusedFields(TypedDict, total=False):
@@ -184,8 +187,8 @@ class OptionalRefusedFields(TypedDict, total=False):
     traceback: str
 
 
-class RefusedFields(OptionalRefusedFields):
-    """The fields of an event about a program that could not be lowered."""
+class RequiredRefusedFields(OptionalRefusedFields):
+    """The fields of a program that could not be lowered."""
 
     error: str
     refused: bool
@@ -193,4 +196,119 @@ class RefusedFields(OptionalRefusedFields):
     notes: list[str]
 
 
+@final
+class RefusedFields(RequiredRefusedFields):
+    """The same, told from `ExportedFields` by its keys."""
+
+
 LoweredFields = ExportedFields | RefusedFields
+
+
+class CompilingEvent(TypedDict):
+    """The compiler begins with a program."""
+
+    event: Literal["compiling"]
+    id: str
+    program: str
+    share: float
+    """The share of the command's programs before it, from 0 to 1."""
+
+
+class RehearsedEvent(TypedDict):
+    """The compiler's answer for a program, as in `result_fields.ResultFields`."""
+
+    event: Literal["rehearsed"]
+    id: str
+    result: Mapping[str, object]
+
+
+class ReadyEvent(TypedDict):
+    """The framework is loaded, and the user's file is about to run."""
+
+    event: Literal["ready"]
+
+
+class CheckField(TypedDict, total=False):
+    """The check that a program belongs to; missing for a program of the user."""
+
+    check: str
+
+
+class LoweringEvent(CheckField):
+    """A program is about to be lowered."""
+
+    event: Literal["lowering"]
+    program: str
+
+
+class ProgramHead(CheckField):
+    """A program of a file (`exported`), or of a script that calls it (`met`), and its TPUs."""
+
+    event: Literal["exported", "met"]
+    program: str
+    tpus: Sequence[str]
+
+
+@final
+class ExportedEvent(ProgramHead, RequiredExportedFields):
+    """A program was lowered."""
+
+
+@final
+class RefusedEvent(ProgramHead, RequiredRefusedFields):
+    """A program could not be lowered."""
+
+
+class WarningEvent(TypedDict):
+    """A warning about a program."""
+
+    event: Literal["warning"]
+    program: str
+    text: str
+
+
+class JitCallSiteFields(TypedDict):
+    """The fields of `user_program.JitCallSiteSummary`."""
+
+    name: str
+    where: str
+    calls: int
+    made: int
+    compilations: int
+    changed: str
+
+
+class JitCallSiteEvent(TypedDict):
+    """A place in a script that passes a function to `jax.jit`, sent when the script has ended."""
+
+    event: Literal["called"]
+    function: JitCallSiteFields
+
+
+class DeviceQueriesEvent(TypedDict):
+    """The places where a script queries its device outside of jitted code."""
+
+    event: Literal["asked"]
+    places: list[str]
+
+
+ProgramEvent = ExportedEvent | RefusedEvent
+RehearsalEvent = (
+    CompilingEvent
+    | RehearsedEvent
+    | ReadyEvent
+    | LoweringEvent
+    | ProgramEvent
+    | WarningEvent
+    | JitCallSiteEvent
+    | DeviceQueriesEvent
+)
+Emit = Callable[[RehearsalEvent], None]
+"""Sends an event to the process that sent the command."""
+
+
+def make_program_event(head: ProgramHead, fields: LoweredFields) -> ProgramEvent:
+    """Return the event for a program that was lowered, or for one that could not be."""
+    if "error" in fields:
+        return {**head, **fields}
+    return {**head, **fields}

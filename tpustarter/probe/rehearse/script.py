@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.machine.machine import cut_text
+from tpustarter.probe.events import EndFields
 from tpustarter.probe.finding import shorten_for_json
-from tpustarter.probe.rehearse import device_questions, exports, jitted_functions, lowering_errors
-from tpustarter.probe.rehearse.device_questions import PretendedTpu
+from tpustarter.probe.rehearse import device_queries, exports, jitted_functions, lowering_errors
+from tpustarter.probe.rehearse.device_queries import FakeTpuBackend
 from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.jax_types import ArrayLike, JaxArray
 from tpustarter.probe.rehearse.jax_types import JaxFunction as Jitted
@@ -31,8 +32,11 @@ from tpustarter.probe.rehearse.pmapped import PmappedFunction
 from tpustarter.probe.rehearse.rehearsal_messages import (
     MOST_SHAPES,
     Emit,
+    JitCallSiteFields,
+    ProgramHead,
     ScriptCommand,
     TpuFields,
+    make_program_event,
 )
 from tpustarter.probe.rehearse.user_file import make_unique_title
 
@@ -46,7 +50,7 @@ MOST_KNOWN = 1000
 MOST_TEXT = 120
 
 
-def rehearse_script(command: ScriptCommand, emit: Emit) -> dict[str, object]:
+def rehearse_script(command: ScriptCommand, emit: Emit) -> EndFields:
     """Run `path` with `argv`, emitting `met` for each set of shapes and `called` at the end.
 
     The script ends before call `most_calls` of a jitted function is computed, or after `most_s`
@@ -54,7 +58,7 @@ def rehearse_script(command: ScriptCommand, emit: Emit) -> dict[str, object]:
     """
     jax = importlib.import_module("jax")
     path = Path(command["path"])
-    with PretendedTpu(jax) as answers:
+    with FakeTpuBackend(jax) as answers:
         watch = JitWatch(Path(command["folder"]), path, emit, answers, command["tpus"])
         watch.most_calls = command.get("most_calls")
         watch.zeros = _Zeros(jax) if command.get("zeros") else None
@@ -82,8 +86,8 @@ def rehearse_script(command: ScriptCommand, emit: Emit) -> dict[str, object]:
             for function in watch.functions.values():
                 if function.calls or watch.is_own(function):
                     emit({"event": "called", "function": function.as_fields()})
-            if answers.asked.platform:
-                emit({"event": "asked", "places": answers.asked.places})
+            if answers.queries.platform:
+                emit({"event": "asked", "places": answers.queries.places})
     return {"outcome": "done", "ended_early": watch.is_at_limit()}
 
 
@@ -143,8 +147,9 @@ class _Zeros:
             extended = self._jax.dtypes.extended
             if any(self._jax.dtypes.issubdtype(one.dtype, extended) for one in types):
                 return watched.jitted(*arguments, **named)
-            jitted: Any = job.function  # jitted by `make_job`
-            compiled = jitted.lower(*job.arguments, **job.named).compile()
+            if not jitted_functions.is_jitted(job.function):
+                raise TypeError("`make_job` returns a jitted function")
+            compiled = job.function.lower(*job.arguments, **job.named).compile()
             shardings = self._jax.tree_util.tree_leaves(compiled.output_shardings)
             if len(self._results) > MOST_KNOWN:
                 self._results.clear()
@@ -164,7 +169,7 @@ class _Zeros:
         return zeros
 
 
-class JittedFunction:
+class JitCallSite:
     """A place in the source that passes a function to `jax.jit`, once or many times."""
 
     def __init__(self, name: str, where: str) -> None:
@@ -173,7 +178,7 @@ class JittedFunction:
         self.signatures: list[tuple[str, ...]] = []
         """One for each compilation."""
 
-    def as_fields(self) -> dict[str, object]:
+    def as_fields(self) -> JitCallSiteFields:
         """Return the fields of the `called` event."""
         changed = ""
         if len(self.signatures) > 1:
@@ -196,7 +201,7 @@ class JitWatch:
         folder: Path,
         script: Path,
         emit: Emit,
-        answers: PretendedTpu,
+        answers: FakeTpuBackend,
         tpus: Mapping[str, TpuFields],
     ) -> None:
         self._folder, self._script, self._emit = folder, script, emit
@@ -204,7 +209,7 @@ class JitWatch:
         """Answers device queries; one made while tracing counts for that program, not for the
         script."""
         self._kinds = exports.group_by_device_kind(tpus)
-        self.functions: dict[tuple[str, str], JittedFunction] = {}
+        self.functions: dict[tuple[str, str], JitCallSite] = {}
         self.calls = 0
         self.most_calls: int | None = None
         """The script ends before this call of a jitted function; None for no limit."""
@@ -227,17 +232,25 @@ class JitWatch:
         except TypeError:  # JAX also treats an unhashable one as a new function
             return set()
 
-    def find_function(self, fun: object) -> JittedFunction:
+    def find_function(self, fun: object) -> JitCallSite:
         """Return the record of a function's place in the source, and count one `jit` of it."""
         name, where = _place(fun, self._script.parent)
-        function = self.functions.setdefault((name, where), JittedFunction(name, where))
+        function = self.functions.setdefault((name, where), JitCallSite(name, where))
         function.made += 1
         return function
 
-    def is_own(self, function: JittedFunction) -> bool:
+    def is_own(self, function: JitCallSite) -> bool:
         """Return whether a function is defined in the script's folder, and not in a library."""
         file = self._script.parent / function.where.rpartition(":")[0]
         return file.is_file() and not {"site-packages", "dist-packages"} & {*file.parts}
+
+    def _make_title(self, function: JitCallSite) -> str:
+        title = f"{function.name}({_signature_text(function.signatures[-1])})"
+        elsewhere = self._titles.get(title, function.where) != function.where
+        longer = f"{title} at {function.where}" if elsewhere else title
+        title = make_unique_title(title, longer, self._titles)
+        self._titles[title] = function.where
+        return title
 
     def lower_call(
         self, watched: WatchedFunction, arguments: tuple[_Pytree, ...], named: dict[str, _Pytree]
@@ -247,12 +260,7 @@ class JitWatch:
         number = len(function.signatures)
         if number > MOST_SHAPES:
             return
-        title = f"{function.name}({_signature_text(function.signatures[-1])})"
-        elsewhere = self._titles.get(title, function.where) != function.where
-        longer = f"{title} at {function.where}" if elsewhere else title
-        title = make_unique_title(title, longer, self._titles)
-        self._titles[title] = function.where
-        event = {"event": "met", "program": title}
+        title = self._make_title(function)
         wanted = tuple(name for names in self._kinds.values() for name in names)
         jax = importlib.import_module("jax")
 
@@ -263,22 +271,25 @@ class JitWatch:
             job = watched.make_job(arguments, named)
         except Exception as error:  # noqa: BLE001  an error affects only this program
             text = lowering_errors.describe_error(error, self._script)
-            self._emit({**event, "tpus": wanted, "error": text, "refused": False, "notes": []})
+            head: ProgramHead = {"event": "met", "program": title, "tpus": wanted}
+            self._emit({**head, "error": text, "refused": False, "notes": []})
             return
         for device, names in self._kinds.items():
             self._exported += 1
             path = self._folder / f"script-{self._exported}.mlirbc"
-            fields, asked = exports.lower_for_device(
+            fields, queries = exports.lower_for_device(
                 self.answers,
                 job,
-                device if device_questions.caches_traces_by_device(jax) else None,
+                device if device_queries.caches_traces_by_device(jax) else None,
                 path,
                 warn=warn,
                 own=self._script,
             )
-            fields["notes"] = [*device_questions.describe_questions(asked), *fields["notes"]]
-            separate = asked.kind and asked.device is not None
-            self._emit({**event, "tpus": names if separate else wanted, **fields})
+            fields["notes"] = [*device_queries.describe_queries(queries), *fields["notes"]]
+            separate = queries.kind and queries.device is not None
+            chosen = names if separate else wanted
+            head = {"event": "met", "program": title, "tpus": chosen}
+            self._emit(make_program_event(head, fields))
             if not separate:
                 return
 

@@ -18,8 +18,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
+from tpustarter.probe.events import EndFields
 from tpustarter.probe.rehearse import lowering_errors, torch_module
-from tpustarter.probe.rehearse.rehearsal_messages import Emit, LowerCommand, LoweredFields
+from tpustarter.probe.rehearse.rehearsal_messages import (
+    CheckField,
+    Emit,
+    LowerCommand,
+    LoweredFields,
+    ProgramHead,
+    make_program_event,
+)
 from tpustarter.probe.rehearse.torch_module import (
     MadeModule,
     Optimizer,
@@ -82,7 +90,7 @@ Program = tuple[str | None, str, Callable[[], TracedOutputs]]
 
 def lower_programs(
     command: LowerCommand, emit: Emit, load: Callable[[], Callable[..., object]]
-) -> dict[str, object]:
+) -> EndFields:
     """Lower a file's module, or the programs of checks, once for all TPUs.
 
     Emits `ready`, then `lowering` and `exported` for each program, as `user_file` does.
@@ -97,18 +105,16 @@ def lower_programs(
     emit({"event": "ready"})
     try:
         for number, (check, name, tracing) in enumerate(_programs(command, load)):
-            program = {"program": name} if check is None else {"program": name, "check": check}
-            emit({"event": "lowering", **program})
+            of_check: CheckField = {} if check is None else {"check": check}
+            emit({"event": "lowering", "program": name, **of_check})
             fields = _lowered(tracing, Path(command["folder"]) / f"torch-{number}.mlirbc", path)
-            emit(
-                {
-                    "event": "exported",
-                    "id": command["id"],
-                    **program,
-                    "tpus": list(command["tpus"]),
-                    **fields,
-                }
-            )
+            head: ProgramHead = {
+                "event": "exported",
+                "program": name,
+                "tpus": list(command["tpus"]),
+                **of_check,
+            }
+            emit(make_program_event(head, fields))
     except Exception as error:  # noqa: BLE001  the user's code may raise anything
         lowering_errors.print_user_traceback(error, path)
         return lowering_errors.make_end_fields(error, path)
@@ -124,7 +130,7 @@ def _programs(
         for name, function, arguments in module.programs(torch_xla.devices()):
             yield check, name, partial(_call, function, arguments)
     if not command["checks"]:
-        made = _placed(torch_module.call_make(load(), command["name"]))
+        made = _placed(torch_module.call_module_function(load(), command["name"]))
         yield None, "forward", partial(_forward, made)
         if made.trainable_parameters:
             yield None, "train_step", partial(_train_step, made)

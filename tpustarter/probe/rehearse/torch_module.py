@@ -171,7 +171,7 @@ def choose_lowerer(asked: str) -> str:
     if asked == "torchax" and installed:
         more = ": the folder `torchax` here belongs to torch_xla"
     missing = "torch_xla" if asked == "torch" else asked
-    raise RequestError(f"this Python has no {names}{more}", missing_lowerer=missing)
+    raise RequestError(f"this Python has no {names}{more}", {"missing_lowerer": missing})
 
 
 def describe_versions(name: str) -> str:
@@ -179,7 +179,7 @@ def describe_versions(name: str) -> str:
     return f"lowered with {name} {_version(name)} (torch {_version('torch')}), for one device"
 
 
-def call_make(function: Callable[..., object], name: str) -> MadeModule:
+def call_module_function(function: Callable[..., object], name: str) -> MadeModule:
     """Call `make()` and return its parts.
 
     Raises:

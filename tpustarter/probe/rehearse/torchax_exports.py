@@ -20,7 +20,7 @@ _States = dict[str, dict[str, Tensor]]
 
 def list_programs(function: Callable[..., object], name: str) -> Iterator[ListedProgram]:
     """Yield the name, function and arguments of each program of a module."""
-    module = _Module(torch_module.call_make(function, name))
+    module = _Module(torch_module.call_module_function(function, name))
     yield module.forward()
     if module.weights:
         yield module.train_step()

@@ -11,22 +11,29 @@ from types import ModuleType
 from typing import Any
 
 from tpustarter.machine.machine import cut_text
+from tpustarter.probe.events import EndFields
 from tpustarter.probe.rehearse import (
-    device_questions,
+    device_queries,
     exports,
     jitted_functions,
     lowering_errors,
     program_arguments,
     torch_module,
 )
-from tpustarter.probe.rehearse.device_questions import DeviceQuestions, PretendedTpu, TpuDevice
+from tpustarter.probe.rehearse.device_queries import DeviceQueries, FakeTpuBackend, TpuDevice
 from tpustarter.probe.rehearse.exports import LoweringJob
-from tpustarter.probe.rehearse.rehearsal_messages import Emit, LowerCommand, LoweredFields
+from tpustarter.probe.rehearse.rehearsal_messages import (
+    Emit,
+    LowerCommand,
+    LoweredFields,
+    ProgramHead,
+    make_program_event,
+)
 
 Listed = tuple[str, LoweringJob, list[str]]
 """A program's name, its job, and notes on its arguments."""
 
-ENTRY = "devices"
+DEVICES_PARAMETER = "devices"
 """Name of the first parameter of a function that lists programs; any other is a program itself."""
 
 _WHILE_LOADED = (
@@ -35,7 +42,7 @@ _WHILE_LOADED = (
 )
 
 
-def lower_programs(command: LowerCommand, emit: Emit) -> dict[str, object]:
+def lower_programs(command: LowerCommand, emit: Emit) -> EndFields:
     """Lower the function, module or programs of a user's file.
 
     Emits `ready` just before the file runs, then `lowering` and `exported` for each program.
@@ -54,7 +61,7 @@ def lower_programs(command: LowerCommand, emit: Emit) -> dict[str, object]:
     jax = importlib.import_module("jax")
     if route:
         importlib.import_module(route)
-    with PretendedTpu(jax) as answers:
+    with FakeTpuBackend(jax) as answers:
         emit({"event": "ready"})
         file = _File(jax, command, emit, answers, route)
         try:
@@ -64,7 +71,7 @@ def lower_programs(command: LowerCommand, emit: Emit) -> dict[str, object]:
             more = ""
             if file.is_running and not isinstance(error, (ImportError, SyntaxError)):
                 more += f" ({_WHILE_LOADED})"
-            if file.told_tpu:
+            if file.queried_device:
                 more += " (it had asked where it runs, and was answered `tpu`)"
             return lowering_errors.make_end_fields(error, path, more)
     return {"outcome": "done"}
@@ -74,7 +81,12 @@ class _File:
     """The programs of one file."""
 
     def __init__(
-        self, jax: ModuleType, command: LowerCommand, emit: Emit, answers: PretendedTpu, route: str
+        self,
+        jax: ModuleType,
+        command: LowerCommand,
+        emit: Emit,
+        answers: FakeTpuBackend,
+        route: str,
     ) -> None:
         self._jax, self._command, self._emit, self._answers = jax, command, emit, answers
         self._route = route
@@ -83,11 +95,11 @@ class _File:
         self._path = Path(command["file"])
         self._module: ModuleType
         self._function: Callable[..., object]
-        self._loading = DeviceQuestions()
+        self._loading = DeviceQueries()
         self._files = 0
         self.is_running = False
         """True while the file itself runs, before its function is found."""
-        self.told_tpu = False
+        self.queried_device = False
         """True if the file queried its device outside of a program."""
 
     def lower_all(self) -> None:
@@ -122,11 +134,15 @@ class _File:
                 self.is_running = False
                 self._function = _find(self._module, self._command["name"], self._path)
             finally:
-                self.told_tpu |= self._loading.platform
+                self.queried_device |= self._loading.platform
 
     def _lists(self) -> bool:
         parameters = list(inspect.signature(self._function).parameters)
-        return not self._route and parameters[:1] == [ENTRY] and not self._command["arguments"]
+        return (
+            not self._route
+            and parameters[:1] == [DEVICES_PARAMETER]
+            and not self._command["arguments"]
+        )
 
     def _lower(
         self,
@@ -156,38 +172,35 @@ class _File:
                 if title in settled:
                     continue
                 self._emit({"event": "lowering", "program": title})
-                fields, asked = self._export(title, job, device)
-                asked = asked.merge(listing).merge(self._loading)
-                differs |= asked.kind
-                if not asked.kind:
+                fields, queries = self._export(title, job, device)
+                queries = queries.merge(listing).merge(self._loading)
+                differs |= queries.kind
+                if not queries.kind:
                     settled.add(title)
                 route = [torch_module.describe_versions(self._route)] if self._route else []
                 fields["notes"] = [
                     *route,
-                    *device_questions.describe_questions(asked),
+                    *device_queries.describe_queries(queries),
                     *made,
                     *fields["notes"],
                 ]
-                self._emit(
-                    {
-                        "event": "exported",
-                        "id": self._command["id"],
-                        "program": title,
-                        "tpus": names if asked.kind else wanted,
-                        **fields,
-                    }
-                )
+                head: ProgramHead = {
+                    "event": "exported",
+                    "program": title,
+                    "tpus": names if queries.kind else wanted,
+                }
+                self._emit(make_program_event(head, fields))
         return differs
 
-    def _next(self, programs: Iterator[Listed], listing: DeviceQuestions) -> Listed | None:
+    def _next(self, programs: Iterator[Listed], listing: DeviceQueries) -> Listed | None:
         try:
             return next(programs, None)
         finally:
-            self.told_tpu |= listing.platform
+            self.queried_device |= listing.platform
 
     def _export(
         self, title: str, job: LoweringJob, device: TpuDevice
-    ) -> tuple[LoweredFields, DeviceQuestions]:
+    ) -> tuple[LoweredFields, DeviceQueries]:
         self._files += 1
         size = f"-{self._command['size']}" if self._command["size"] else ""
         file = Path(self._command["folder"]) / f"program{size}-{self._files}.mlirbc"
@@ -198,7 +211,7 @@ class _File:
         if not isinstance(job.arguments, tuple | list):
             kind = type(job.arguments).__name__
             error = f"TypeError: the arguments are a {kind}, expected a tuple"
-            return {"error": error, "refused": False, "notes": []}, DeviceQuestions(device)
+            return {"error": error, "refused": False, "notes": []}, DeviceQueries(device)
         # JAX caches types with their mesh, whose abstract device differs between programs.
         self._jax.clear_caches()
         return exports.lower_for_device(self._answers, job, device, file, warn=warn, own=self._path)
@@ -264,7 +277,7 @@ def _refuse_narrowing(jax: ModuleType, kinds: Iterable[str]) -> None:
         if kind.endswith(("64", "128")) and kind != "complex64" and not jax.config.jax_enable_x64:
             hint = "set JAX_ENABLE_X64=1, or ask for the narrower type"
             text = f"{kind} is asked for, and 64-bit types are off: {hint}"
-            raise lowering_errors.RequestError(text, narrows=True)
+            raise lowering_errors.RequestError(text, {"narrows": True})
 
 
 def _load(path: Path) -> ModuleType:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
 from tpustarter.probe.commands import CheckNeeds
-
-Event = Mapping[str, Any]
-"""An event of the probe, or a finding in one: a JSON object whose fields the reader knows."""
-Emit = Callable[[Event], None]
+from tpustarter.probe.events import CheckEvent, EmitCheckEvent, EndEvent, HostField
 
 
 class CheckFields(TypedDict):
@@ -41,15 +38,16 @@ class EndCommand(SliceVerdict):
     do: Literal["end"]
 
 
-RunCheck = Callable[[CheckFields, Emit], None]
+RunCheck = Callable[[CheckFields, EmitCheckEvent], None]
 """Runs one check in this process, emitting its findings and its end."""
 
 
 class CheckRecord(TypedDict):
     """The findings and the end of a check on one host."""
 
-    findings: list[Event]
-    end: Event
+    findings: list[Mapping[str, object]]
+    end: EndEvent | None
+    """None if the check did not end by itself."""
 
 
 class HeartbeatMessage(TypedDict):
@@ -132,3 +130,118 @@ class StandaloneSliceFields(TypedDict):
 
     checks: list[CheckFields]
     wait_s: float
+
+
+class NoPlaceEvent(HostField):
+    """The host does not know its place in the run."""
+
+    event: Literal["no-place"]
+    detail: str
+
+
+class PlacedEvent(TypedDict):
+    """The host knows its place."""
+
+    event: Literal["placed"]
+    host: int
+    hosts: int
+    coordinator: str
+
+
+class UnreachedEvent(HostField):
+    """Host 0 could not be reached: the host is `trying` again, or has given up."""
+
+    event: Literal["trying", "not-reached"]
+    reason: str
+    detail: str
+
+
+class ArrivingEvent(HostField):
+    """Host 0 waits for other hosts."""
+
+    event: Literal["arriving"]
+    missing: list[int]
+    seconds: float
+
+
+class OptionalArrivedFields(HostField, total=False):
+    """The fields that only host 0 sends when it has stopped waiting."""
+
+    members: list[ArrivalFacts]
+
+
+class ArrivedEvent(OptionalArrivedFields):
+    """The host has arrived; on host 0, it has stopped waiting."""
+
+    event: Literal["arrived"]
+    missing: list[int]
+
+
+class ConnectingEvent(HostField):
+    """JAX connects the hosts."""
+
+    event: Literal["connecting"]
+
+
+class BlockedEvent(HostField):
+    """A check is not run, because others before it failed."""
+
+    event: Literal["blocked"]
+    id: str
+    after: list[str]
+
+
+class CheckedEvent(HostField):
+    """A check has ended on all hosts."""
+
+    event: Literal["checked"]
+    id: str
+
+
+class CheckedAllEvent(HostField):
+    """All checks have ended, and host 0 waits for the verdict."""
+
+    event: Literal["checked-all"]
+
+
+class HostLostEvent(HostField):
+    """A host was lost, or the connection between them all."""
+
+    event: Literal["lost"]
+    id: str
+    """The check that was running; empty before the first one."""
+    lost: int | None
+    why: str
+    detail: str
+
+
+class PortTakenEvent(HostField):
+    """Another program listens on host 0's port."""
+
+    event: Literal["port-taken"]
+    port: int
+    detail: str
+
+
+class FollowedEvent(SliceVerdict, HostField):
+    """The run is over on this host."""
+
+    event: Literal["followed"]
+
+
+SliceEvent = (
+    CheckEvent
+    | NoPlaceEvent
+    | PlacedEvent
+    | UnreachedEvent
+    | ArrivingEvent
+    | ArrivedEvent
+    | ConnectingEvent
+    | BlockedEvent
+    | CheckedEvent
+    | CheckedAllEvent
+    | HostLostEvent
+    | PortTakenEvent
+    | FollowedEvent
+)
+Emit = Callable[[SliceEvent], None]

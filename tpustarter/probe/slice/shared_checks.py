@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Mapping
 
+from tpustarter.probe.events import CheckEvent, EndEvent
 from tpustarter.probe.slice import message_store
 from tpustarter.probe.slice.host_place import HostPlace
 from tpustarter.probe.slice.messages import (
@@ -20,7 +21,6 @@ from tpustarter.probe.slice.messages import (
     CheckRecord,
     Emit,
     EndCommand,
-    Event,
     HeartbeatMessage,
     RunCheck,
     SliceVerdict,
@@ -37,20 +37,22 @@ FAILED, INCONCLUSIVE = 1, 3
 
 _FINE = ("done", "unmet")
 """Outcomes that do not block other checks."""
+_NO_END: EndEvent = {"event": "end", "id": "", "outcome": "protocol", "seconds": 0.0}
+"""Stands for the end of a check that did not end by itself."""
 
 
 class CheckRecorder:
     """Records the events of a check on this host."""
 
     def __init__(self) -> None:
-        self.record: CheckRecord = {"findings": [], "end": {}}
+        self.record: CheckRecord = {"findings": [], "end": None}
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: CheckEvent) -> None:
         """Record an event of the check."""
         if event["event"] == "finding":
             self.record["findings"].append(event["finding"])
         elif event["event"] == "end":
-            self.record["end"] = {name: event[name] for name in event if name != "event"}
+            self.record["end"] = event
 
 
 class Heartbeat:
@@ -138,7 +140,7 @@ class LeadingHost:
         else:
             for host, facts in sorted(self._members.items()):
                 for record in facts.get("checks") or ():
-                    if record["end"].get("id") == check["id"]:
+                    if record["end"] and record["end"]["id"] == check["id"]:
                         self._emit_of(host, check["id"], record)
         self._emit({"event": "checked", "id": check["id"]})
 
@@ -165,12 +167,12 @@ class LeadingHost:
         self._number += 1
 
     def _emit_of(self, host: int | None, check_id: str, result: CheckRecord) -> None:
-        end = {name: value for name, value in result["end"].items() if name != "event"}
+        end: EndEvent = result["end"] or _NO_END
         for finding in result["findings"]:
             self._emit({"event": "finding", "id": check_id, "host": host, "finding": finding})
-        self._emit({**end, "event": "end", "id": check_id, "host": host})
+        self._emit({**end, "id": check_id, "host": host})
         fails = any(finding["verdict"] == "fail" for finding in result["findings"])
-        is_undecided = end.get("outcome") not in _FINE
+        is_undecided = end["outcome"] not in _FINE
         if fails or is_undecided:
             self._blocking.add(check_id)
         if fails:
@@ -240,10 +242,11 @@ class _Watch:
     def _find_failed(self, now: float) -> None:
         # This host may be waiting in a collective for a host that left the check with an error.
         for host, result in self._results.items():
-            if host in self._others and result["end"].get("outcome") not in _FINE:
+            end = result["end"] or _NO_END
+            if host in self._others and end["outcome"] not in _FINE:
                 since = self._failed_since.setdefault(host, now)
                 if not self.is_here_done and now - since > LEFT_S:
-                    what = result["end"].get("detail") or result["end"].get("outcome")
+                    what = end.get("detail") or end["outcome"]
                     text = f"host {host} ended it with {what}, and host 0 still waits in it"
                     self._lose(int(host), "left", text)
 

@@ -14,9 +14,9 @@ from tpustarter.probe.slice.messages import (
     CheckFields,
     CheckRecord,
     Emit,
-    Event,
     RunCheck,
     SliceCommand,
+    SliceEvent,
     SliceVerdict,
 )
 from tpustarter.probe.slice.shared_checks import (
@@ -59,7 +59,14 @@ def serve_slice(
     set_target(replace(target(), hosts=place.hosts))
     sent = _with_host(place.host, emit)
     own: ArrivalFacts = {**host_facts.collect_facts(place), "checks": statics}
-    sent({"event": "placed", "hosts": place.hosts, "coordinator": place.coordinator})
+    sent(
+        {
+            "event": "placed",
+            "host": place.host,
+            "hosts": place.hosts,
+            "coordinator": place.coordinator,
+        }
+    )
     if place.host:
         _code = _follow(place, own, command["wait_s"], sent, run_check)
     else:
@@ -85,8 +92,9 @@ def serve_verdict(code: int | None, headline: str, emit: Emit) -> int:
 
 
 def _with_host(host: int, emit: Emit) -> Emit:
-    def sent(event: Event) -> None:
-        emit({"event": event["event"], "host": host, **event})
+    def sent(event: SliceEvent) -> None:
+        event.setdefault("host", host)
+        emit(event)
 
     return sent
 

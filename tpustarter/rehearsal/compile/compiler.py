@@ -20,6 +20,7 @@ from tpustarter.checking.run.probe_session import ProbeSession, make_python_prob
 from tpustarter.checking.run.runner import START_S
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
+from tpustarter.probe.events import EndEvent
 from tpustarter.probe.finding import Hint
 from tpustarter.probe.rehearse.rehearsal_messages import (
     CompileCommand,
@@ -28,7 +29,14 @@ from tpustarter.probe.rehearse.rehearsal_messages import (
 )
 from tpustarter.rehearsal.compile import memory_limit, memory_report
 from tpustarter.rehearsal.result_fields import FailedProgram, ResultFields
-from tpustarter.running.process import END_WAIT_S, FINISH_WAIT_S, CappedLog, Event, Probe
+from tpustarter.running.process import (
+    END_WAIT_S,
+    FINISH_WAIT_S,
+    CappedLog,
+    GoneEvent,
+    Probe,
+    ProcessEvent,
+)
 
 QUIET = {
     "JAX_PLATFORMS": "cpu",
@@ -75,7 +83,7 @@ class CompileTask:
 
 
 @dataclass(frozen=True)
-class StillCompiling:
+class CompileProgress:
     """A program is being compiled; sent once a second."""
 
     program: str
@@ -102,7 +110,7 @@ class RehearsalAnswer:
 
 
 @dataclass(frozen=True)
-class TaskDone:
+class CompileTaskDone:
     """Sent when a task has ended; no more of its answers follow."""
 
     program: str
@@ -158,10 +166,10 @@ class Compiler:
         self._ready().send({"do": "prepare", "topology": topology})
         self._is_preparing = True
 
-    def run(self, task: CompileTask) -> Iterator[StillCompiling | RehearsalAnswer]:
+    def run(self, task: CompileTask) -> Iterator[CompileProgress | RehearsalAnswer]:
         """Compile the programs of a task, yielding progress and an answer for each program."""
         for told in self._run(task):
-            if isinstance(told, StillCompiling):
+            if isinstance(told, CompileProgress):
                 yield told
             else:
                 yield RehearsalAnswer(add_notes(told, task.notes))
@@ -170,7 +178,7 @@ class Compiler:
         """End the process, and wait for its exit up to a timeout."""
         self._end(gently=not (self.stopped or self._is_preparing))
 
-    def _run(self, task: CompileTask) -> Iterator[StillCompiling | ResultFields]:
+    def _run(self, task: CompileTask) -> Iterator[CompileProgress | ResultFields]:
         done: list[str] = []
         while not self.stopped:
             crashed = yield from self._pass(task, done)
@@ -180,7 +188,7 @@ class Compiler:
 
     def _pass(
         self, task: CompileTask, done: list[str]
-    ) -> Generator[StillCompiling | ResultFields, None, str | None]:
+    ) -> Generator[CompileProgress | ResultFields, None, str | None]:
         probe = self._ready()
         position = self._log.size if self._log else 0
         self._is_preparing = False
@@ -193,7 +201,7 @@ class Compiler:
             passed_s = time.monotonic() - began
             event = probe.read(min(TICK_S, max(0, limit_s - passed_s)))
             if event is None and passed_s < limit_s:
-                yield StillCompiling(program, task.tpu, passed_s, check)
+                yield CompileProgress(program, task.tpu, passed_s, check)
             elif event is None:
                 self._end(gently=False)
                 yield make_failure(task, program, f"{what} within {limit_s:g} s", passed_s)
@@ -201,7 +209,7 @@ class Compiler:
             elif event["event"] == "compiling":
                 program = compiling = str(event["program"])
                 began, limit_s, what = time.monotonic(), self._timeout_s, "not compiled"
-                yield StillCompiling(program, task.tpu, 0.0, check, float(event.get("share", 0)))
+                yield CompileProgress(program, task.tpu, 0.0, check, float(event.get("share", 0)))
             elif event["event"] == "rehearsed":
                 done.append(program)
                 yield from self._explain_memory(
@@ -235,7 +243,7 @@ class Compiler:
             **task.source,
         }
 
-    def _ended(self, task: CompileTask, event: Event) -> FailedProgram | None:
+    def _ended(self, task: CompileTask, event: EndEvent) -> FailedProgram | None:
         outcome, detail = (
             event.get("outcome"),
             self._session.redact.redact_text(str(event.get("detail"))),
@@ -246,7 +254,7 @@ class Compiler:
 
     def _explain_memory(
         self, task: CompileTask, result: ResultFields
-    ) -> Iterator[StillCompiling | ResultFields]:
+    ) -> Iterator[CompileProgress | ResultFields]:
         names = [str(name) for name in result.pop("argument_names", [])]
         if result["status"] != "does-not-fit" or result["cached"] or not task.explains_memory:
             yield result
@@ -269,7 +277,7 @@ class Compiler:
             while not self.stopped and (passed_s := time.monotonic() - began) < self._timeout_s:
                 event = self._memory_probe.read(TICK_S)
                 if event is None:
-                    yield StillCompiling(result["program"], task.tpu, passed_s, result["check"])
+                    yield CompileProgress(result["program"], task.tpu, passed_s, result["check"])
                 elif event["event"] == "output":
                     output = (output + event["data"])[-memory_report.MOST_BYTES :]
                 elif event["event"] in ("end", "gone"):
@@ -290,7 +298,7 @@ class Compiler:
                 self._probe.interrupt()
         return self._probe
 
-    def _end(self, *, gently: bool) -> Event | None:
+    def _end(self, *, gently: bool) -> GoneEvent | None:
         probe, self._probe = self._probe, None
         if probe is None:
             return None
@@ -334,7 +342,7 @@ def add_notes(result: ResultFields, notes: tuple[str, ...]) -> ResultFields:
     return noted
 
 
-def explain_compiler_exit(event: Event, text: str) -> str:
+def explain_compiler_exit(event: ProcessEvent, text: str) -> str:
     """Return the reason why the compiler's process ended unexpectedly."""
     if event["event"] != "gone":
         return "the compiler's process wrote something that is not an event"

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from tpustarter.checking.run.probe_session import ProbeSession
 from tpustarter.rehearsal.compile import compiler
 from tpustarter.rehearsal.compile.compiler import (
+    CompileProgress,
     Compiler,
     CompileTask,
+    CompileTaskDone,
     RehearsalAnswer,
-    StillCompiling,
-    TaskDone,
 )
 
 MOST_JOBS = 4
@@ -29,7 +29,7 @@ NEXT_JOB_S = 4.0
 """Seconds of work after which another process is worth its start-up time."""
 TICK_S = 0.05
 
-JobEvent = StillCompiling | RehearsalAnswer | TaskDone | BaseException
+JobEvent = CompileProgress | RehearsalAnswer | CompileTaskDone | BaseException
 """An event of a process, or a thread's exception, which the reader of events raises."""
 
 
@@ -51,7 +51,7 @@ class _Work:
     """Clock time at which the first task was taken; None before."""
 
     @property
-    def all_given(self) -> bool:
+    def is_exhausted(self) -> bool:
         """True if no work is left for another process."""
         return self.complete and self.tasks.qsize() <= MOST_JOBS  # the rest are end marks
 
@@ -131,15 +131,15 @@ class CompilerPool:
 def _serve(worker: Compiler, work: _Work, wait_s: float) -> None:
     try:
         while wait_s and not work.is_worth_another(wait_s):
-            if worker.stopped or work.all_given:
+            if worker.stopped or work.is_exhausted:
                 break
             time.sleep(TICK_S)
-        if not (wait_s and work.all_given):
+        if not (wait_s and work.is_exhausted):
             while not worker.stopped and (task := work.tasks.get()) is not None:
                 work.began = work.began or time.monotonic()
                 for event in worker.run(task):
                     work.told.put(event)
-                work.told.put(TaskDone(task.name, task.tpu))
+                work.told.put(CompileTaskDone(task.name, task.tpu))
         worker.close()
     except BaseException as error:  # noqa: BLE001  the reader of events raises it again
         work.told.put(error)

@@ -13,18 +13,22 @@ from tpustarter.core import locations
 from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import pip_command, tpus
+from tpustarter.probe.events import EndEvent, OptionalEndFields
 from tpustarter.probe.rehearse.rehearsal_messages import (
     AliasedArtifactFields,
+    CheckField,
     LowerCommand,
+    ProgramEvent,
     ProgramSource,
+    RefusedEvent,
     TpuFields,
 )
 from tpustarter.rehearsal.compile import memory_limit
 from tpustarter.rehearsal.programs import user_program
 from tpustarter.rehearsal.programs.rehearsal_request import ScriptLimit
 from tpustarter.rehearsal.programs.user_program import (
-    DeviceQuestionsFound,
-    JittedPlace,
+    DeviceQueriesFound,
+    JitCallSiteSummary,
     LoweredProgram,
     ProgramWarning,
     ScriptEnded,
@@ -32,7 +36,7 @@ from tpustarter.rehearsal.programs.user_program import (
     UserFunction,
 )
 from tpustarter.rehearsal.result_fields import ProgramWork
-from tpustarter.running.process import CappedLog, Event, Probe
+from tpustarter.running.process import CappedLog, Probe, ProcessEvent
 
 _PACKAGES = {
     "PIL": "pillow",
@@ -48,8 +52,8 @@ _Opened = tuple[Probe, CappedLog]
 ScriptEvent = (
     LoweredProgram
     | ProgramWarning
-    | DeviceQuestionsFound
-    | JittedPlace
+    | DeviceQueriesFound
+    | JitCallSiteSummary
     | ScriptOutput
     | ScriptEnded
     | float
@@ -176,39 +180,40 @@ def _programs(
     while True:
         passed_s = time.monotonic() - began
         event = probe.read(min(1.0, max(0.0, limit_s - passed_s)))
-        kind = event["event"] if event else None
         if event is None and passed_s < limit_s:
             yield time.monotonic() - first
-        elif kind == "start":
+        elif event and event["event"] == "start":
             began = time.monotonic()
-        elif event is not None and kind in ("ready", "lowering"):
+        elif event and (event["event"] == "ready" or event["event"] == "lowering"):
             began, limit_s, what = time.monotonic(), timeout_s, "not lowered"
-            if kind == "lowering":
+            if event["event"] == "lowering":
                 program, notes, check = str(event.get("program")), (), _check(event)
                 missing.setdefault(f"{check} {program}", list(names))
-        elif kind in ("exported", "warning") and event and (told := _told(event, session)):
+        elif event and event["event"] != "met" and (told := _read_program(event, session)):
             began = time.monotonic()
             if isinstance(told, LoweredProgram):
                 key = f"{told.check} {told.program}"
                 missing[key] = [name for name in missing.get(key, []) if name not in told.tpus]
                 program = None
-            elif isinstance(told, ProgramWarning):
+            else:
                 notes = (*notes, told.text)
-            if isinstance(told, LoweredProgram | ProgramWarning):
-                yield told
-        elif event is not None and kind == "end" and event.get("outcome") == "done":
+            yield told
+        elif event and event["event"] == "end" and event.get("outcome") == "done":
             return True
         else:
             reason = f"{what} within {limit_s:g} s" if event is None else _reason(event, session)
-            if not missing or kind == "interrupted":
-                raise _failed(code, reason, event or {}, session.python)
+            end = event if event and event["event"] == "end" else None
+            if event and event["event"] == "interrupted":
+                raise Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
+            if not missing:
+                raise LoweringProblem(code.name, reason, end, session.python)
             # Between two programs, it is the file that has failed.
             tpus_left = tuple(names if program is None else missing[f"{check} {program}"])
             title, text = code.name if program is None else program, f"{reason}{LAST}"
             text = f"{NEEDS_VALUES}{LAST}" if _wants_values(log) else text
             lost = LoweredProgram(title, tpus_left, {}, text, notes=notes, check=check)
-            yield replace(lost, place=_place(event or {}, session))
-            return kind == "end"
+            yield replace(lost, place=_place(end, session))
+            return end is not None
 
 
 def tpu_fields(topologies: Sequence[tpus.Topology]) -> dict[str, TpuFields]:
@@ -271,44 +276,55 @@ def _script_events(probe: Probe, session: ProbeSession) -> Iterator[ScriptEvent]
     began = time.monotonic()
     while True:
         event = probe.read(1.0)
-        kind = event["event"] if event else None
         if event is None:
             yield time.monotonic() - began
-        elif kind == "output":
+        elif event["event"] == "output":
             yield ScriptOutput(event["name"], event["data"])
-        elif kind in ("met", "warning", "asked", "called") and (told := _told(event, session)):
-            yield told
-        elif kind == "end" and event.get("outcome") == "done":
+        elif event["event"] != "exported" and (read := _read_script_event(event, session)):
+            yield read
+        elif event["event"] == "end" and event.get("outcome") == "done":
             yield ScriptEnded(None, ended_early=event.get("ended_early") is True)
             return
-        elif kind != "start":
-            missing, place = str(event.get("missing_module") or ""), _place(event, session)
-            yield ScriptEnded(_ending(event, session), missing, place)
+        elif event["event"] == "interrupted":
+            yield ScriptEnded("it was stopped")
+            return
+        elif event["event"] != "start":
+            end = event if event["event"] == "end" else None
+            missing = str((end and end.get("missing_module")) or "")
+            yield ScriptEnded(_reason(event, session), missing, _place(end, session))
             return
 
 
-def _ending(event: Event, session: ProbeSession) -> str:
-    return "it was stopped" if event["event"] == "interrupted" else _reason(event, session)
+def _read_script_event(
+    event: ProcessEvent, session: ProbeSession
+) -> LoweredProgram | ProgramWarning | DeviceQueriesFound | JitCallSiteSummary | None:
+    clean = session.redact.redact_text
+    try:
+        if event["event"] == "asked":
+            return DeviceQueriesFound(tuple(clean(str(place)) for place in event["places"]))
+        if event["event"] == "called":
+            return as_type(session.redact.redact_value(event["function"]), JitCallSiteSummary)
+    except (KeyError, TypeError):
+        return None
+    return _read_program(event, session)
 
 
-def _told(
-    event: Event, session: ProbeSession
-) -> LoweredProgram | ProgramWarning | DeviceQuestionsFound | JittedPlace | None:
+def _read_program(
+    event: ProcessEvent, session: ProbeSession
+) -> LoweredProgram | ProgramWarning | None:
     # The user's code runs in that process, so the pipe may hold anything.
     clean = session.redact.redact_text
     try:
-        if event["event"] in ("exported", "met"):
+        if event["event"] == "exported" or event["event"] == "met":
             return _exported(event, session)
         if event["event"] == "warning":
             return ProgramWarning(clean(str(event["program"])), clean(str(event["text"])))
-        if event["event"] == "asked":
-            return DeviceQuestionsFound(tuple(clean(str(place)) for place in event["places"]))
-        return as_type(session.redact.redact_value(event["function"]), JittedPlace)
     except (KeyError, TypeError, ValueError):
-        return None
+        pass
+    return None
 
 
-def _exported(event: Event, session: ProbeSession) -> LoweredProgram:
+def _exported(event: ProgramEvent, session: ProbeSession) -> LoweredProgram:
     name, names = str(event["program"]), tuple(str(name) for name in event["tpus"])
     check = _check(event)
     notes = tuple(session.redact.redact_text(str(note)) for note in event["notes"])
@@ -318,11 +334,18 @@ def _exported(event: Event, session: ProbeSession) -> LoweredProgram:
         refused, place = bool(event["refused"]), _place(event, session)
         return LoweredProgram(name, names, {}, error, refused, notes, check, where, place)
     lowered = event["lowered"]
+    devices, arguments, outputs = (
+        lowered["devices"],
+        lowered["free_arguments"],
+        lowered["free_outputs"],
+    )
+    if devices is None or arguments is None or outputs is None:
+        raise ValueError("a program that was just lowered has all facts")
     fields: AliasedArtifactFields = {
-        "devices": int(lowered["devices"]),
+        "devices": int(devices),
         "shardy": bool(lowered["shardy"]),
-        "free_arguments": [bool(one) for one in lowered["free_arguments"]],
-        "free_outputs": [bool(one) for one in lowered["free_outputs"]],
+        "free_arguments": [bool(one) for one in arguments],
+        "free_outputs": [bool(one) for one in outputs],
     }
     if aliases := [[int(argument), int(out)] for argument, out in lowered.get("aliases", ())]:
         fields["aliases"] = aliases
@@ -337,16 +360,16 @@ def _exported(event: Event, session: ProbeSession) -> LoweredProgram:
     return LoweredProgram(name, names, source, notes=notes, check=check, work=work)
 
 
-def _check(event: Event) -> str | None:
+def _check(event: CheckField) -> str | None:
     check = event.get("check")
     return None if check is None else str(check)
 
 
-def _place(event: Event, session: ProbeSession) -> str:
-    return session.redact.redact_text(str(event.get("place") or ""))
+def _place(event: RefusedEvent | EndEvent | None, session: ProbeSession) -> str:
+    return session.redact.redact_text(str((event and event.get("place")) or ""))
 
 
-def _reason(event: Event, session: ProbeSession) -> str:
+def _reason(event: ProcessEvent, session: ProbeSession) -> str:
     if event["event"] == "gone":
         return memory_limit.explain_process_end(event)
     if event["event"] != "end":
@@ -354,34 +377,29 @@ def _reason(event: Event, session: ProbeSession) -> str:
     return session.redact.redact_text(str(event.get("detail") or ""))
 
 
-def _failed(code: UserFunction, reason: str, event: Event, python: Path) -> Problem:
-    if event.get("event") == "interrupted":
-        return Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
-    return LoweringProblem(code.name, reason, event, python)
-
-
 class LoweringProblem(Problem):
     """The Problem of a file from which nothing could be lowered."""
 
-    def __init__(self, name: str, reason: str, event: Event, python: Path) -> None:
+    def __init__(self, name: str, reason: str, end: EndEvent | None, python: Path) -> None:
         """State the reason, with a hint if something is not installed.
 
         Args:
             name: The code, as on the command line.
             reason: The reason, for people.
-            event: The last event of the probe; empty if none arrived in time.
+            end: The event with which the process reported it; None if it was ended or is gone.
             python: The Python that lowers.
         """
         hint = None
-        if lowerer := event.get("missing_lowerer"):
+        facts: OptionalEndFields = end or {}
+        if lowerer := facts.get("missing_lowerer"):
             hint = f"{torch_hint(str(lowerer))}; the one that was tried is `{python}`"
-        elif module := event.get("missing_module"):
+        elif module := facts.get("missing_module"):
             hint = install_hint(str(module), str(python))
         summary = f"`{name}` cannot be lowered: {reason}"
         super().__init__(summary, hint=hint, code=ExitCode.INCONCLUSIVE)
-        self.has_ended = event.get("event") == "end"
+        self.has_ended = end is not None
         """True if the process reported the failure, and accepts another command."""
-        self.narrows = event.get("narrows") is True
+        self.narrows = facts.get("narrows") is True
         """True if JAX would make the type of an argument half as wide."""
 
 

@@ -13,7 +13,7 @@ from tpustarter.core.json_values import as_type
 from tpustarter.machine.machine import Machine
 from tpustarter.machine.memory import available_bytes
 from tpustarter.probe.rehearse.memory_watch import LIMIT
-from tpustarter.running.process import Event
+from tpustarter.running.process import GoneEvent
 
 SHARE = 0.8
 """Share of the memory available at the start that a rehearsal may use."""
@@ -31,12 +31,12 @@ def limit_variables(machine: Machine, limit: int | None) -> dict[str, str]:
     return {} if limit is None else {LIMIT: str(limit)}
 
 
-def explain_process_end(gone: Event) -> str:
+def explain_process_end(gone: GoneEvent) -> str:
     """Return the reason why a process ended unexpectedly, the memory limit included."""
     return format_excess(gone) or outcomes.make_process_ending(gone)[2]
 
 
-def format_excess(gone: Event) -> str | None:
+def format_excess(gone: GoneEvent) -> str | None:
     """Return the message for a process that exceeded the memory limit, or None for any other."""
     memory = as_type(gone.get("memory"), _Memory)
     return memory and (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.programs import file_functions
-from tpustarter.rehearsal.programs.file_functions import LISTS, FileFunction
+from tpustarter.rehearsal.programs.file_functions import DEVICES_PARAMETER, FileFunction
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import UserFunction
 from tpustarter.text.terminal import cut_text, escape_text
@@ -25,7 +25,7 @@ def check_dimension(request: RehearsalRequest, code: UserFunction | None) -> Non
     if not name:
         _verify_sized(code)
         return
-    if not name.isidentifier() or name == LISTS:
+    if not name.isidentifier() or name == DEVICES_PARAMETER:
         shown = escape_text(cut_text(name, 40))
         raise _problem(
             f"`--fit` has `{shown}`, expected the name of a dimension", _WAYS.format(name="batch")
@@ -42,7 +42,7 @@ def check_dimension(request: RehearsalRequest, code: UserFunction | None) -> Non
     function = _read_function(code)
     if function and function.lists_programs and name not in function.takes:
         shown = f"{function.name}({', '.join(function.takes)})"
-        others = [one for one in function.takes if one != LISTS]
+        others = [one for one in function.takes if one != DEVICES_PARAMETER]
         meant = f"`--fit {others[0]}` searches the largest `{others[0]}`; else " if others else ""
         raise _problem(
             f"`{shown}` in `{code.file.name}` has no parameter `{name}`",
@@ -60,7 +60,7 @@ def find_default(code: UserFunction) -> int:
 
 def _verify_sized(code: UserFunction | None) -> None:
     function = _read_function(code) if code and not (code.arguments or code.torch) else None
-    if code and function and function.lists_programs and function.needed != (LISTS,):
+    if code and function and function.lists_programs and function.needed != (DEVICES_PARAMETER,):
         name = function.needed[1]
         raise _problem(
             f"`{function.name}({', '.join(function.takes)})` in `{code.file.name}` needs `{name}`",

@@ -17,10 +17,10 @@ from tpustarter.rehearsal.compile import answer_cache, compiler
 from tpustarter.rehearsal.compile.compiler import (
     A_TPU,
     YOUR_CODE,
+    CompileProgress,
     Compiler,
     CompileTask,
     RehearsalAnswer,
-    StillCompiling,
 )
 from tpustarter.rehearsal.compile.lowering import LoweringProblem, LoweringProcess
 from tpustarter.rehearsal.fit.size_search import SizeSearch, list_steps
@@ -35,8 +35,8 @@ from tpustarter.running.process import Probe
 MOST = 2**31 - 1
 """The largest dimension that XLA accepts."""
 
-Event = StillCompiling | RehearsalAnswer | ProgramWarning | FittingSize
-Told = StillCompiling | ProgramWarning
+Event = CompileProgress | RehearsalAnswer | ProgramWarning | FittingSize
+Told = CompileProgress | ProgramWarning
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class _Program:
 
     number: int
     name: str
-    step: int = 0
+    size_increment: int = 0
     """Smallest size that can be lowered; its multiples are tried. 0 if no size changes it."""
     digest: str = ""
 
@@ -83,13 +83,16 @@ class _Search:
         """Record the answer for a size."""
         needed: int | None = result.get("hbm_bytes")
         fits = fits_memory(result)
-        self.sizes.record(size // self.program.step, needed or 0, fits=fits)
+        self.sizes.record(size // self.program.size_increment, needed or 0, fits=fits)
         self.tried.append(TriedSize(size, result["status"], fits, needed, result["reason"]))
         self.answers[size] = result
 
     def describe(self, dimension: str, tpu: str, *, finished: bool) -> FittingSize:
         """Return the result, or what is known so far."""
-        step, largest = self.program.step, self.sizes.largest * self.program.step
+        step, largest = (
+            self.program.size_increment,
+            self.sizes.largest * self.program.size_increment,
+        )
         following = next((one for one in self.tried if one.size == largest + step), None)
         broken = [
             one for one in (following, *reversed(self.tried)) if one and one.status == "error"
@@ -154,7 +157,7 @@ def _list_programs(
         for number, one in enumerate(lowered):
             if not one.error and (program := open_ones.pop(number, None)):
                 settled[number] = replace(
-                    program, step=0 if _digest(one) == program.digest else step
+                    program, size_increment=0 if _digest(one) == program.digest else step
                 )
     return [settled.get(one.number, one) for one in programs], failed
 
@@ -179,14 +182,14 @@ def _lower(
         elif isinstance(told, ProgramWarning):
             yield told
         else:
-            yield StillCompiling(*names, told, size=_label(job, size))
+            yield CompileProgress(*names, told, size=_label(job, size))
     return programs
 
 
 def _search_program(
     job: FitJob, process: LoweringProcess, topology: tpus.Topology, program: _Program
 ) -> Iterator[Event]:
-    step = program.step
+    step = program.size_increment
     if not step:
         reason = f"`{job.code.dimension}` changes nothing in it"
         name = job.code.dimension
@@ -232,7 +235,7 @@ def _answer(
 
 def _compile(
     job: FitJob, task: CompileTask, program: _Program, size: int
-) -> Generator[StillCompiling, None, ResultFields | None]:
+) -> Generator[CompileProgress, None, ResultFields | None]:
     result: ResultFields | None = None
     for event in job.compiler.run(task):
         if isinstance(event, RehearsalAnswer):
@@ -248,7 +251,7 @@ def _label(job: FitJob, size: int) -> str:
 
 def _finish(job: FitJob, topology: tpus.Topology, search: _Search) -> Iterator[Event]:
     program = search.program
-    size = search.sizes.largest * program.step or min(search.answers)
+    size = search.sizes.largest * program.size_increment or min(search.answers)
     result: ResultFields | None = search.answers[size]
     if size in search.tasks and (job.saves or result["status"] == "does-not-fit"):
         result = yield from _compile(job, search.tasks[size], program, size)

@@ -17,7 +17,7 @@ MOST_BYTES = 400_000
 MOST_FILES = 60
 """Most files that are read from a folder."""
 JAX = frozenset({"jax", "flax", "optax", "equinox", "haiku", "penzai", "maxtext", "levanter"})
-LISTS = "devices"
+DEVICES_PARAMETER = "devices"
 """Name of the first parameter of a function that lists programs; any other is a program itself."""
 SCRIPT = "__name__"
 
@@ -51,7 +51,7 @@ class FileFunction:
     @property
     def lists_programs(self) -> bool:
         """True if the function lists programs to rehearse, rather than being one."""
-        return self.needed[:1] == (LISTS,)
+        return self.needed[:1] == (DEVICES_PARAMETER,)
 
 
 @dataclass(frozen=True)

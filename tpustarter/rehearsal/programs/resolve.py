@@ -16,7 +16,7 @@ from tpustarter.probe.rehearse.program_arguments import parse_written
 from tpustarter.rehearsal.programs import example_arguments, file_functions, suggestions
 from tpustarter.rehearsal.programs.file_functions import FileFunction, FileSource
 from tpustarter.rehearsal.programs.suggestions import format_command
-from tpustarter.rehearsal.programs.user_program import ENTRY, UserFunction
+from tpustarter.rehearsal.programs.user_program import PROGRAMS_FUNCTION, UserFunction
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 
@@ -131,7 +131,7 @@ def _no_function(
 ) -> UnclearProgram:
     offers: list[str] = []
     names = [one.name for one in read.functions]
-    near = [] if code.function == ENTRY else phrases.near_matches(code.function, names)
+    near = [] if code.function == PROGRAMS_FUNCTION else phrases.near_matches(code.function, names)
     what = f"`{file}` has no function `{code.function}`"
     if near and (function := read.find_function(near[0])):
         offers = [format_command(file, function, given, tpus, read)]
@@ -139,7 +139,7 @@ def _no_function(
     elif offers := suggestions.suggest_commands(read, file, tpus):
         lines = "\n".join(f"  {offer}" for offer in offers)
         hint = f"type one of these, with the shapes of your own arrays:\n{lines}"
-        if code.function == ENTRY:
+        if code.function == PROGRAMS_FUNCTION:
             what = f"`{file}` is given without the function to compile"
             hint = f"name the function to compile, with the shapes of your own arrays:\n{lines}"
     else:

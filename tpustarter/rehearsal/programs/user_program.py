@@ -21,9 +21,9 @@ from tpustarter.probe.rehearse.rehearsal_messages import AliasedArtifactFields, 
 from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.text import phrases
 
-ENTRY = "programs"
+PROGRAMS_FUNCTION = "programs"
 """Default function of `FILE.py`: it takes `devices` and lists programs, as in a check."""
-MAKES = "make"
+MODULE_FUNCTION = "make"
 """Default function of `FILE.py` for PyTorch: it returns a module and its inputs."""
 ANY_TORCH = "torch"
 """Stands for any installed library that lowers PyTorch."""
@@ -105,7 +105,7 @@ class LoweredProgram:
 
 
 @dataclass(frozen=True)
-class JittedPlace:
+class JitCallSiteSummary:
     """A place in a script that passes a function to `jax.jit`; sent when the script has ended."""
 
     name: str
@@ -128,7 +128,7 @@ class ProgramWarning:
 
 
 @dataclass(frozen=True)
-class DeviceQuestionsFound:
+class DeviceQueriesFound:
     """The places, as `file:line`, where a script queries its device outside of jitted code."""
 
     places: tuple[str, ...]
@@ -224,7 +224,7 @@ def parse_function(
             code=ExitCode.USAGE,
         )
     torch = framework if framework in frameworks.LOWERERS else ""
-    if framework is None and not arguments and may_return_module(file, function or MAKES):
+    if framework is None and not arguments and may_return_module(file, function or MODULE_FUNCTION):
         torch = ANY_TORCH
     if torch and arguments:
         raise Problem(
@@ -232,7 +232,7 @@ def parse_function(
             hint="let `make()` return the module and its example inputs",
             code=ExitCode.USAGE,
         )
-    entry = MAKES if torch else ENTRY
+    entry = MODULE_FUNCTION if torch else PROGRAMS_FUNCTION
     types = tuple(parse_argument(argument, dimension) for argument in arguments)
     return UserFunction(file.absolute(), function or entry, types, torch, dimension=dimension)
 

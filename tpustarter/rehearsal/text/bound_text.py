@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tpustarter.core.json_values import as_type
 from tpustarter.rehearsal.lower_bound import (
     count_compiler_flops,
-    describe_gap,
+    explain_missing_bound,
     read_bound,
     read_work,
 )
@@ -75,7 +75,7 @@ def list_bound_notes(result: ResultFields, *, verbose: bool = False) -> Iterator
         if verbose:
             yield from _details(result, work, bound)
     elif verbose:
-        yield AT_BEST, f"no bound, because {describe_gap(work)}"
+        yield AT_BEST, f"no bound, because {explain_missing_bound(work)}"
     utilization = as_type(result.get("utilization"), Utilization)
     if utilization:
         yield MFU, _utilization(utilization, bound, work.devices if work else 1)
@@ -133,7 +133,7 @@ def _utilization(found: Utilization, bound: LowerBound | None, devices: int) -> 
     text = (
         f"{_percent(found.mfu)} of the {found.peak_type} peak of "
         f"{phrases.choose_plural(devices, 'one device', f'all {devices} devices')} at "
-        f"{format_time(found.measured_seconds)} a run"
+        f"{format_time(found.step_time_s)} a run"
     )
     more = [
         (found.mfu_unmasked, f"without {_NOT_LEAST}"),
@@ -141,7 +141,7 @@ def _utilization(found: Utilization, bound: LowerBound | None, devices: int) -> 
     ]
     others = [f"{_percent(share)} {what}" for share, what in more if share != found.mfu]
     text += f" ({', '.join(others)})" if others else ""
-    if bound and found.measured_seconds < bound.seconds:
+    if bound and found.step_time_s < bound.seconds:
         text += (
             ". That is faster than the bound allows: either the time is not that of one whole run, "
             "which ends with `block_until_ready`, or the compiler simplified the program"

@@ -25,7 +25,7 @@ def format_fits(fits: Sequence[FittingSize], *, verbose: bool = False) -> list[s
     lines: list[str] = []
     for one in fits:
         lines += wrap(
-            escape_text(f"{one.program} for {one.tpu}: {describe(one)}"), "fit   ", _INDENT
+            escape_text(f"{one.program} for {one.tpu}: {describe_fit(one)}"), "fit   ", _INDENT
         )
         if verbose:
             lines += [f"{_INDENT}{line}" for line in list_tried(one)]
@@ -34,7 +34,7 @@ def format_fits(fits: Sequence[FittingSize], *, verbose: bool = False) -> list[s
     return lines
 
 
-def describe(fit: FittingSize) -> str:
+def describe_fit(fit: FittingSize) -> str:
     """Return the largest size as a sentence without a full stop."""
     if not fit.tried:
         return f"skipped, because {fit.reason}"

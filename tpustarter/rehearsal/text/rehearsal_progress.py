@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from tpustarter.rehearsal.compile.compiler import RehearsalAnswer, StillCompiling, TaskDone
+from tpustarter.rehearsal.compile.compiler import CompileProgress, CompileTaskDone, RehearsalAnswer
 from tpustarter.text import bars, phrases
 
 LEAST_DONE = 3
@@ -45,7 +45,7 @@ class RehearsalProgress:
     total: int = 0
     """Tasks: the programs of a check, or one of the user, each for one TPU."""
     done: int = 0
-    all_given: bool = False
+    is_total_final: bool = False
     """True if no more tasks will be added; before that, there is no estimate."""
     began: float | None = field(default=None)
     """Clock time at which the first task was given."""
@@ -69,11 +69,11 @@ class RehearsalProgress:
 
     def follow(self, event: object) -> None:
         """Update the counts from an event: a task that began, is done, or was stored."""
-        if isinstance(event, StillCompiling):
+        if isinstance(event, CompileProgress):
             key = self._start((event.program, event.check or event.program), event.tpu)
             if key and event.share:
                 self._shares[key] = event.share
-        elif isinstance(event, TaskDone):
+        elif isinstance(event, CompileTaskDone):
             self.done += 1
             self._end((event.program, event.tpu))
         elif isinstance(event, RehearsalAnswer) and event.result["cached"]:
@@ -106,7 +106,7 @@ class RehearsalProgress:
     @property
     def left_s(self) -> float | None:
         """Estimated seconds left, or None if there is no estimate yet."""
-        if self.began is None or not self.all_given or self.done == self.total:
+        if self.began is None or not self.is_total_final or self.done == self.total:
             return None
         if self.clock() - self.began < LEAST_S:
             return None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tpustarter.rehearsal.programs import other_sizes
+from tpustarter.rehearsal.programs import device_count_mismatch
 from tpustarter.rehearsal.result_fields import (
     CollectiveOperation,
     CompiledProgram,
@@ -33,7 +33,7 @@ from tpustarter.rehearsal.text.rehearsal_headline import (
     format_label,
 )
 from tpustarter.text import phrases
-from tpustarter.text.terminal import WIDTH, Paint, cut_text, escape_text, leave_unpainted, wrap
+from tpustarter.text.terminal import WIDTH, Paint, cut_text, escape_text, paint_nothing, wrap
 
 _HEADS = {"does-not-fit": "TOO BIG", "refused": "REFUSED", "error": "ERROR", "compiles": "ok"}
 _ORDER = ("error", "refused", "does-not-fit", "compiles")
@@ -68,7 +68,7 @@ def format_first_line(compiler: str, versions: dict[str, str], tpus: Sequence[st
 
 
 def render_rehearsal(
-    rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = leave_unpainted
+    rehearsal: Rehearsal, *, verbose: bool = False, paint: Paint = paint_nothing
 ) -> str:
     """Return the whole report, without the first line."""
     tpus = [topology.name for topology in rehearsal.topologies]
@@ -88,7 +88,7 @@ def render_rehearsal(
             if lines
             else format_table(results, tpus, paint)
         )
-    for text in () if stopped else other_sizes.describe_missing_answers(results, tpus):
+    for text in () if stopped else device_count_mismatch.describe_missing_answers(results, tpus):
         lines += wrap(text, "-     ", hang=_INDENT)
     for entry in rehearsal.skipped:
         lines += wrap(
@@ -108,7 +108,7 @@ def render_rehearsal(
 
 
 def format_table(
-    results: Sequence[ResultFields], tpus: Sequence[str], paint: Paint = leave_unpainted
+    results: Sequence[ResultFields], tpus: Sequence[str], paint: Paint = paint_nothing
 ) -> list[str]:
     """Return a table of programs by TPUs, in parts of at most seven TPUs."""
     lines: list[str] = []

@@ -49,7 +49,7 @@ class RooflinePoint:
         return min(self.peak, intensity * self.bandwidth)
 
 
-def find_point(result: ResultFields) -> RooflinePoint | None:
+def find_roofline_point(result: ResultFields) -> RooflinePoint | None:
     """Return a program's point, or None for one without FLOPs or without bytes."""
     bound = read_bound(result)
     # With less than one FLOP or byte, the logarithms leave the range of a float.
@@ -63,7 +63,7 @@ def find_point(result: ResultFields) -> RooflinePoint | None:
         result["tpu"],
         matrix.amount / memory.amount,
         matrix.amount / bound.seconds,
-        matrix.amount / found.measured_seconds if found else None,
+        matrix.amount / found.step_time_s if found else None,
         matrix.amount / matrix.seconds,
         memory.amount / memory.seconds,
     )
@@ -71,19 +71,19 @@ def find_point(result: ResultFields) -> RooflinePoint | None:
 
 def draw_roofline(result: ResultFields, width: int) -> list[str]:
     """Return the lines of a drawing with log scales; empty if there is nothing to draw."""
-    point = find_point(result)
+    point = find_roofline_point(result)
     if point is None or width < LEAST_WIDTH:
         return []
     top = f"{point.peak / 1e12:.3g}"
     left = len(top) + 2
     columns = width - left
-    low, high = find_range([point])
+    low, high = find_intensity_range([point])
     floor = min(point.roof(low), point.measured_rate or math.inf)
     rows = [[" "] * columns for _ in range(HEIGHT)]
 
     def put(intensity: float, rate: float, sign: str) -> None:
-        column = round(find_share(intensity, low, high) * (columns - 1))
-        row = HEIGHT - 1 - round(find_share(rate, floor, point.peak) * (HEIGHT - 1))
+        column = round(find_log_position(intensity, low, high) * (columns - 1))
+        row = HEIGHT - 1 - round(find_log_position(rate, floor, point.peak) * (HEIGHT - 1))
         rows[min(max(row, 0), HEIGHT - 1)][column] = sign
 
     for column in range(columns):
@@ -110,12 +110,12 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def find_range(points: Sequence[RooflinePoint]) -> tuple[float, float]:
+def find_intensity_range(points: Sequence[RooflinePoint]) -> tuple[float, float]:
     """Return the lowest and the highest intensity of a drawing."""
     places = [place for point in points for place in (point.intensity, point.ridge)]
     return min(places) / 4, max(places) * 4
 
 
-def find_share(value: float, low: float, high: float) -> float:
+def find_log_position(value: float, low: float, high: float) -> float:
     """Return the position of a value on a log scale, from 0 to 1."""
     return math.log(value / low) / math.log(high / low) if high > low else 0.0

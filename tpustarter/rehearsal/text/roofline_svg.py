@@ -13,9 +13,9 @@ from html import escape
 from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.rehearsal.text.roofline import (
     RooflinePoint,
-    find_point,
-    find_range,
-    find_share,
+    find_intensity_range,
+    find_log_position,
+    find_roofline_point,
 )
 
 _WIDTH, _PLOT_HEIGHT = 760, 370
@@ -34,7 +34,7 @@ _DASHES = ("", "9 3", "3 3", "9 3 2 3", "1 3", "14 4", "5 2 1 2 1 2")
 
 def draw_svg(results: Sequence[ResultFields]) -> str:
     """Return an SVG file with the roof of each TPU and the programs on it."""
-    points = [point for result in results if (point := find_point(result))]
+    points = [point for result in results if (point := find_roofline_point(result))]
     if points:
         drawing = _Drawing(points)
         height, elements = drawing.height, [*drawing.elements()]
@@ -80,7 +80,7 @@ class _Drawing:
 
     def __init__(self, points: Sequence[RooflinePoint]) -> None:
         self._points = points
-        self._low, self._high = find_range(points)
+        self._low, self._high = find_intensity_range(points)
         rates = [
             rate
             for point in points
@@ -153,10 +153,10 @@ class _Drawing:
 
     def _x(self, intensity: float) -> float:
         across = _WIDTH - _LEFT - _RIGHT
-        return _LEFT + across * find_share(intensity, self._low, self._high)
+        return _LEFT + across * find_log_position(intensity, self._low, self._high)
 
     def _xy(self, intensity: float, rate: float) -> tuple[float, float]:
-        up = find_share(rate, self._floor, self._top_rate)
+        up = find_log_position(rate, self._floor, self._top_rate)
         return self._x(intensity), self._top + _PLOT_HEIGHT * (1 - up)
 
 

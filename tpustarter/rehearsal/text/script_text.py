@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tpustarter.probe.rehearse.rehearsal_messages import MOST_NAMED, MOST_SHAPES
 from tpustarter.rehearsal.compile.lowering import install_hint
-from tpustarter.rehearsal.programs.user_program import JittedPlace
+from tpustarter.rehearsal.programs.user_program import JitCallSiteSummary
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
@@ -26,7 +26,7 @@ JIT_SOMETHING = (
 )
 
 
-def format_functions(known: Sequence[JittedPlace]) -> list[str]:
+def format_functions(known: Sequence[JitCallSiteSummary]) -> list[str]:
     """Return a table of the functions that a script jitted: calls and compilations."""
     if not known:
         return []
@@ -61,8 +61,8 @@ def format_ending(rehearsal: Rehearsal) -> list[str]:
 def list_remarks(rehearsal: Rehearsal) -> list[tuple[str, str | None]]:
     """Return remarks on a script, each with a hint or None."""
     texts: list[tuple[str, str | None]] = []
-    if rehearsal.asked:
-        places = phrases.join_words(rehearsal.asked, most=MOST_NAMED)
+    if rehearsal.device_query_places:
+        places = phrases.join_words(rehearsal.device_query_places, most=MOST_NAMED)
         text = f"outside of what it jits it asks where it runs ({places}), and was answered `cpu`"
         texts.append((f"{text}: where it branches on that, the code for a CPU was run", None))
     if rehearsal.returns_zeros:

@@ -1,7 +1,7 @@
-"""The shapes of fields that a report may contain; a collector's values must match them.
+"""The rules for fields that a report may contain; a collector's values must match them.
 
-A field without a shape is left out, and so is a value that does not match its shape. Only
-`cleaned_text_shape` accepts arbitrary text, and cleans it.
+A field without a rule is left out, and so is a value that does not match its rule. Only
+`cleaned_text_rule` accepts arbitrary text, and cleans it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tpustarter.core.json_values import is_object
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 
-Shape = Callable[[object, Cleaner], object]
+FieldRule = Callable[[object, Cleaner], object]
 """Cleans a value for the report, or raises UncleanText if the report may not contain it."""
 NOT_TOLD = "(not told)"
 """Replaces a value of a row if the report may not contain it."""
@@ -42,8 +42,8 @@ def clean_number(value: object, _: Cleaner) -> float:
     raise UncleanText("it is not a number")
 
 
-def pattern_shape(pattern: str) -> Shape:
-    """Return a shape for text of at most 200 characters that matches a pattern as a whole."""
+def pattern_rule(pattern: str) -> FieldRule:
+    """Return a rule for text of at most 200 characters that matches a pattern as a whole."""
     compiled = re.compile(pattern)
 
     def told(value: object, cleaner: Cleaner) -> str:
@@ -54,9 +54,9 @@ def pattern_shape(pattern: str) -> Shape:
     return told
 
 
-def choice_shape(*words: str) -> Shape:
-    """Return a shape for text that is one of the given words."""
-    return pattern_shape("|".join(map(re.escape, words)))
+def choice_rule(*words: str) -> FieldRule:
+    """Return a rule for text that is one of the given words."""
+    return pattern_rule("|".join(map(re.escape, words)))
 
 
 VERSION = (
@@ -81,8 +81,8 @@ def clean_path(value: object, cleaner: Cleaner) -> str:
     return cleaner.clean_path(_string(value))
 
 
-def name_shape(kind: str) -> Shape:
-    """Return a shape for names of one kind, which are replaced by pseudonyms."""
+def name_rule(kind: str) -> FieldRule:
+    """Return a rule for names of one kind, which are replaced by pseudonyms."""
 
     def told(value: object, cleaner: Cleaner) -> str:
         name = _string(value)
@@ -92,8 +92,8 @@ def name_shape(kind: str) -> Shape:
     return told
 
 
-def cleaned_text_shape(lines: int = 60) -> Shape:
-    """Return a shape for text, which is cleaned and cut to its last lines."""
+def cleaned_text_rule(lines: int = 60) -> FieldRule:
+    """Return a rule for text, which is cleaned and cut to its last lines."""
     return lambda value, cleaner: cleaner.clean_text(_string(value), lines)
 
 
@@ -102,8 +102,10 @@ def clean_own_text(value: object, cleaner: Cleaner) -> str:
     return cleaner.require_clean(_string(value))
 
 
-def rows_shape(fields: Mapping[str, Shape]) -> Callable[[object, Cleaner], list[dict[str, object]]]:
-    """Return a shape for a list of rows; fields that a row lacks become None."""
+def rows_rule(
+    fields: Mapping[str, FieldRule],
+) -> Callable[[object, Cleaner], list[dict[str, object]]]:
+    """Return a rule for a list of rows; fields that a row lacks become None."""
 
     def told(value: object, cleaner: Cleaner) -> list[dict[str, object]]:
         shown = (_told_or_not(_mapping(row), fields, cleaner) for row in _items(value))
@@ -112,13 +114,13 @@ def rows_shape(fields: Mapping[str, Shape]) -> Callable[[object, Cleaner], list[
     return told
 
 
-def list_shape(shape: Shape) -> Shape:
-    """Return a shape for a list whose items all have the same shape."""
-    return lambda value, cleaner: [shape(item, cleaner) for item in _items(value)]
+def list_rule(rule: FieldRule) -> FieldRule:
+    """Return a rule for a list whose items all follow the same rule."""
+    return lambda value, cleaner: [rule(item, cleaner) for item in _items(value)]
 
 
-def mapping_shape(keys: Mapping[str, Shape]) -> Shape:
-    """Return a shape for a mapping of which only some keys are allowed."""
+def mapping_rule(keys: Mapping[str, FieldRule]) -> FieldRule:
+    """Return a rule for a mapping of which only some keys are allowed."""
 
     def told(value: object, cleaner: Cleaner) -> dict[str, object]:
         facts = _mapping(value)
@@ -142,20 +144,23 @@ def _items(value: object) -> list[object]:
 
 
 def _told_or_not(
-    facts: Mapping[str, object], fields: Mapping[str, Shape], cleaner: Cleaner
+    facts: Mapping[str, object], fields: Mapping[str, FieldRule], cleaner: Cleaner
 ) -> dict[str, object]:
     told, left_out = select_allowed(facts, fields, cleaner)
     return told | {one.what: NOT_TOLD for one in left_out if one.what in fields}
 
 
 def select_allowed(
-    facts: Mapping[str, object], allowed: Mapping[str, Shape], cleaner: Cleaner, prefix: str = ""
+    facts: Mapping[str, object],
+    allowed: Mapping[str, FieldRule],
+    cleaner: Cleaner,
+    prefix: str = "",
 ) -> tuple[dict[str, object], list[OmittedFact]]:
     """Return the allowed facts, cleaned, and the omitted ones with the reasons.
 
     Args:
         facts: The facts that a collector found.
-        allowed: The shape of each field that a report may contain.
+        allowed: The rule for each field that a report may contain.
         cleaner: Removes names and secrets.
         prefix: Text before a field's name in the list of omitted facts.
     """

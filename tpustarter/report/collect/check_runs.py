@@ -27,14 +27,14 @@ from tpustarter.machine import frameworks
 from tpustarter.machine.generations import GENERATIONS
 from tpustarter.report.clean.allowed_fields import (
     VERSION,
-    choice_shape,
+    choice_rule,
     clean_number,
     clean_version,
-    cleaned_text_shape,
-    list_shape,
-    mapping_shape,
-    pattern_shape,
-    rows_shape,
+    cleaned_text_rule,
+    list_rule,
+    mapping_rule,
+    pattern_rule,
+    rows_rule,
 )
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.collect import software
@@ -95,7 +95,7 @@ def run_host_checks(context: ReportContext) -> Fields:
                 "status": result.status,
                 "code": finding["code"],
                 "verdict": finding["verdict"],
-                "what": _in_words(finding),
+                "what": _format_finding(finding),
                 "hint": finding["hint"],
             }
             for result in run.results
@@ -115,7 +115,7 @@ def run_host_checks(context: ReportContext) -> Fields:
     }
 
 
-def _in_words(finding: FindingFields) -> str:
+def _format_finding(finding: FindingFields) -> str:
     if str(finding["code"]).startswith(_QUOTING):
         return str(finding["name"])
     found = f"{finding['name']}: found {finding['found']}"
@@ -211,13 +211,13 @@ def _counts(value: object, cleaner: Cleaner) -> dict[str, object]:
 
 
 _FRAMEWORKS = tuple(frameworks.DISTRIBUTIONS)
-_VERDICT = choice_shape("healthy", "degraded", "unhealthy", "inconclusive")
-_ID = pattern_shape(r"[a-z_]{1,20}\.[a-z0-9_]{1,40}")
-TIME = pattern_shape(r"\d{4}-\d\d-\d\dT[\d:]{5,8}(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?")
-_STATUS = choice_shape(*STATUSES)
-_NAME = pattern_shape(r"[A-Za-z][A-Za-z0-9_.-]{0,60}")
-_VALUE = pattern_shape(rf"absent|\(not told\)|{VERSION}|{'|'.join(_MACHINE.values())}")
-_CHANGED = rows_shape({"name": _NAME, "before": _VALUE, "now": _VALUE})
+_VERDICT = choice_rule("healthy", "degraded", "unhealthy", "inconclusive")
+_ID = pattern_rule(r"[a-z_]{1,20}\.[a-z0-9_]{1,40}")
+TIME = pattern_rule(r"\d{4}-\d\d-\d\dT[\d:]{5,8}(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?")
+_STATUS = choice_rule(*STATUSES)
+_NAME = pattern_rule(r"[A-Za-z][A-Za-z0-9_.-]{0,60}")
+_VALUE = pattern_rule(rf"absent|\(not told\)|{VERSION}|{'|'.join(_MACHINE.values())}")
+_CHANGED = rows_rule({"name": _NAME, "before": _VALUE, "now": _VALUE})
 
 
 COLLECTORS = (
@@ -227,11 +227,11 @@ COLLECTORS = (
         collect_last_run,
         {
             "when": TIME,
-            "ids": list_shape(pattern_shape(r"[a-z_*]{1,20}(?:\.[a-z0-9_*]{1,40})?")),
-            "level": choice_shape("static", "quick", "full", "soak"),
+            "ids": list_rule(pattern_rule(r"[a-z_*]{1,20}(?:\.[a-z0-9_*]{1,40})?")),
+            "level": choice_rule("static", "quick", "full", "soak"),
             "verdict": _VERDICT,
-            "verified_on": choice_shape(*KINDS),
-            "headline": cleaned_text_shape(3),
+            "verified_on": choice_rule(*KINDS),
+            "headline": cleaned_text_rule(3),
             "counts": _counts,
         },
     ),
@@ -243,24 +243,24 @@ COLLECTORS = (
             "verdict": _VERDICT,
             "counts": _counts,
             "python_version": clean_version,
-            "frameworks": mapping_shape(dict.fromkeys(_FRAMEWORKS, clean_version)),
-            "blocked": cleaned_text_shape(2),
-            "findings": rows_shape(
+            "frameworks": mapping_rule(dict.fromkeys(_FRAMEWORKS, clean_version)),
+            "blocked": cleaned_text_rule(2),
+            "findings": rows_rule(
                 {
                     "check": _ID,
                     "status": _STATUS,
-                    "code": pattern_shape(r"[A-Z0-9-]{2,60}"),
-                    "verdict": choice_shape(*_WORTH_TELLING),
-                    "what": cleaned_text_shape(2),
-                    "hint": cleaned_text_shape(2),
+                    "code": pattern_rule(r"[A-Z0-9-]{2,60}"),
+                    "verdict": choice_rule(*_WORTH_TELLING),
+                    "what": cleaned_text_rule(2),
+                    "hint": cleaned_text_rule(2),
                 }
             ),
-            "errors": rows_shape(
+            "errors": rows_rule(
                 {
                     "check": _ID,
-                    "reason": pattern_shape(r"[a-z-]{2,20}"),
-                    "what": cleaned_text_shape(3),
-                    "log": cleaned_text_shape(30),
+                    "reason": pattern_rule(r"[a-z-]{2,20}"),
+                    "what": cleaned_text_rule(3),
+                    "log": cleaned_text_rule(30),
                 }
             ),
         },
@@ -273,14 +273,14 @@ COLLECTORS = (
         {
             "since": TIME,
             "verdict_then": _VERDICT,
-            "verified_on_then": choice_shape(*KINDS),
+            "verified_on_then": choice_rule(*KINDS),
             "versions": _CHANGED,
             "machine": _CHANGED,
-            "settings": list_shape(_NAME),
-            "results": rows_shape(
+            "settings": list_rule(_NAME),
+            "results": rows_rule(
                 {
                     "id": _ID,
-                    "change": pattern_shape(r"[a-z]{2,12}"),
+                    "change": pattern_rule(r"[a-z]{2,12}"),
                     "before": _STATUS,
                     "now": _STATUS,
                 }

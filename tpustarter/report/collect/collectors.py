@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from tpustarter.checking.plan.interpreters import Interpreter
 from tpustarter.checking.results.results import Run
 from tpustarter.machine import host
-from tpustarter.report.clean.allowed_fields import OmittedFact, Shape, select_allowed
+from tpustarter.report.clean.allowed_fields import FieldRule, OmittedFact, select_allowed
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 from tpustarter.report.report_document import ReportSection
 
@@ -27,7 +27,7 @@ class CollectorUnanswered(Exception):  # noqa: N818  it is an outcome, not an er
 
 
 @dataclass
-class FoundFacts:
+class SharedFacts:
     """Uncleaned facts that one collector leaves for later ones; they are not reported directly."""
 
     packages: dict[str, str] | None = None
@@ -57,7 +57,7 @@ class ReportContext:
     """Seconds that a process may take before it counts as hung."""
     progress: Callable[[str], None] = lambda _: None
     """Called with a sentence about the current step."""
-    found: FoundFacts = field(default_factory=FoundFacts)
+    found: SharedFacts = field(default_factory=SharedFacts)
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Collector:
     title: str
     collect: Callable[[ReportContext], Mapping[str, object]]
     """Returns facts, or raises CollectorUnanswered."""
-    allowed: Mapping[str, Shape]
-    """The shape of each field that the report may contain."""
+    allowed: Mapping[str, FieldRule]
+    """The rule for each field that the report may contain."""
     limit_s: float = 5.0
 
 

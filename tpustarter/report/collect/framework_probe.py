@@ -44,13 +44,13 @@ def main(arguments: list[str]) -> int:
         step, starts_devices = STEPS[name]
         if starts_devices and devices != "start":
             say({"event": "skipped", "step": name})
-        elif not _answered(name, step, say):
+        elif not _run_step(name, step, say):
             break
     sys.stdout.flush()
     os._exit(0)  # a framework could hang while closing its devices
 
 
-def _answered(name: str, step: Step, say: Say) -> bool:
+def _run_step(name: str, step: Step, say: Say) -> bool:
     """Run a step and write its result; return whether the next step makes sense."""
     say({"event": "begin", "step": name})
     started = time.monotonic()

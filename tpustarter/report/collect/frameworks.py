@@ -29,20 +29,20 @@ from tpustarter.core.problem import Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine.frameworks import FRAMEWORKS
 from tpustarter.report.clean.allowed_fields import (
-    Shape,
-    choice_shape,
+    FieldRule,
+    choice_rule,
     clean_number,
     clean_version,
-    cleaned_text_shape,
-    list_shape,
-    mapping_shape,
-    pattern_shape,
-    rows_shape,
+    cleaned_text_rule,
+    list_rule,
+    mapping_rule,
+    pattern_rule,
+    rows_rule,
 )
 from tpustarter.report.collect import framework_probe, machine_sections, software, stacks
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 from tpustarter.running import lease, probe_archive, run_folder
-from tpustarter.running.process import CappedLog, Event, Probe, signal_name
+from tpustarter.running.process import CappedLog, GoneEvent, Probe, signal_name
 
 STEPS: Mapping[str, tuple[str, ...]] = {
     "jax": ("import jax", "jax.devices()", "environment of JAX", "a product in JAX", "libtpu.sdk"),
@@ -89,7 +89,7 @@ class FrameworkAnswer:
 
     events: list[ProbeAnswer] = field(default_factory=list[ProbeAnswer])
     output: str = ""
-    gone: Event | None = None
+    gone: GoneEvent | None = None
     """How the process ended by itself; None if it had to be ended."""
     is_working: bool = False
     """True if it was still computing or reading from disk at the timeout."""
@@ -338,47 +338,45 @@ def _state(name: str, one: FrameworkAnswer) -> str:
     return "unfinished" if one.is_working and name in IMPORTS else "hung"
 
 
-_STEP = choice_shape(*framework_probe.STEPS, "start of Python")
-_ALLOWED: Mapping[str, Shape] = {
-    "planned_platform": pattern_shape(r"[A-Za-z]{2,10}"),
-    "steps": rows_shape(
+_STEP = choice_rule(*framework_probe.STEPS, "start of Python")
+_ALLOWED: Mapping[str, FieldRule] = {
+    "planned_platform": pattern_rule(r"[A-Za-z]{2,10}"),
+    "steps": rows_rule(
         {
             "step": _STEP,
             "seconds": clean_number,
-            "state": choice_shape(
+            "state": choice_rule(
                 "answered", "failed", "unfinished", "hung", "crashed", "not asked"
             ),
         }
     ),
-    "not_asked_because": cleaned_text_shape(2),
+    "not_asked_because": cleaned_text_rule(2),
     "hung_in": _STEP,
     "unfinished_in": _STEP,
     "load": clean_number,
     "cores": clean_number,
     "waited_s": clean_number,
-    "ended": cleaned_text_shape(1),
-    "python_stack": cleaned_text_shape(80),
-    "native_stack": cleaned_text_shape(160),
-    "no_native_stack": cleaned_text_shape(1),
-    "output": cleaned_text_shape(OUTPUT_LINES),
-    "libtpu_log": cleaned_text_shape(OUTPUT_LINES),
+    "ended": cleaned_text_rule(1),
+    "python_stack": cleaned_text_rule(80),
+    "native_stack": cleaned_text_rule(160),
+    "no_native_stack": cleaned_text_rule(1),
+    "output": cleaned_text_rule(OUTPUT_LINES),
+    "libtpu_log": cleaned_text_rule(OUTPUT_LINES),
     "version": clean_version,
-    "platform": pattern_shape(r"[A-Za-z]{2,10}"),
-    "kind": pattern_shape(r"[A-Za-z][\w ./()-]{0,40}"),
+    "platform": pattern_rule(r"[A-Za-z]{2,10}"),
+    "kind": pattern_rule(r"[A-Za-z][\w ./()-]{0,40}"),
     "local": clean_number,
     "total": clean_number,
     "processes": clean_number,
-    "platform_version": cleaned_text_shape(6),
+    "platform_version": cleaned_text_rule(6),
     "sum_of_product": clean_number,
-    "metrics": mapping_shape(
-        dict.fromkeys(framework_probe.METRICS, list_shape(pattern_shape(r"[\w .:/%+-]{1,80}")))
+    "metrics": mapping_rule(
+        dict.fromkeys(framework_probe.METRICS, list_rule(pattern_rule(r"[\w .:/%+-]{1,80}")))
     ),
-    "environment_info": cleaned_text_shape(100),
-    "error": cleaned_text_shape(40),
-    "aside": cleaned_text_shape(6),
+    "environment_info": cleaned_text_rule(100),
+    "error": cleaned_text_rule(40),
+    "aside": cleaned_text_rule(6),
     "memory_bytes": clean_number,
-    "commits": mapping_shape(
-        dict.fromkeys(("torch", "torch_xla"), pattern_shape(r"[0-9a-f]{7,40}"))
-    ),
-    "built_from": pattern_shape(r"unknown|v\d+\.\d+\.\d+(?:-rc\d)?(?:-\d{1,7}-g[0-9a-f]{6,40})?"),
+    "commits": mapping_rule(dict.fromkeys(("torch", "torch_xla"), pattern_rule(r"[0-9a-f]{7,40}"))),
+    "built_from": pattern_rule(r"unknown|v\d+\.\d+\.\d+(?:-rc\d)?(?:-\d{1,7}-g[0-9a-f]{6,40})?"),
 }

@@ -18,13 +18,13 @@ from tpustarter.explain import (
 )
 from tpustarter.machine import frameworks
 from tpustarter.report.clean.allowed_fields import (
-    choice_shape,
+    choice_rule,
     clean_number,
     clean_own_text,
-    cleaned_text_shape,
-    list_shape,
-    pattern_shape,
-    rows_shape,
+    cleaned_text_rule,
+    list_rule,
+    pattern_rule,
+    rows_rule,
 )
 from tpustarter.report.collect import check_runs
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
@@ -116,8 +116,8 @@ def make_known_failure_row(one: failure_ranking.FailureMatch, source: str) -> di
     }
 
 
-_ID = pattern_shape(r"[a-z0-9][a-z0-9._-]{1,80}")
-_SOURCE = choice_shape(*SOURCES)
+_ID = pattern_rule(r"[a-z0-9][a-z0-9._-]{1,80}")
+_SOURCE = choice_rule(*SOURCES)
 
 COLLECTORS = (
     Collector(
@@ -125,23 +125,23 @@ COLLECTORS = (
         "Known failures that match",
         collect_known_failures,
         {
-            "searched": list_shape(_SOURCE),
+            "searched": list_rule(_SOURCE),
             "lines": clean_number,
-            "last_error": cleaned_text_shape(2),
-            "matches": rows_shape(
+            "last_error": cleaned_text_rule(2),
+            "matches": rows_rule(
                 {
                     "id": _ID,
                     "from": _SOURCE,
-                    "role": choice_shape("cause", "symptom", "notice"),
+                    "role": choice_rule("cause", "symptom", "notice"),
                     "title": clean_own_text,
-                    "confidence": choice_shape("confirmed", "likely", "possible"),
+                    "confidence": choice_rule("confirmed", "likely", "possible"),
                     "explained_by": _ID,
                     "line": clean_number,
-                    "quote": cleaned_text_shape(2),
-                    "here": cleaned_text_shape(2),
+                    "quote": cleaned_text_rule(2),
+                    "here": cleaned_text_rule(2),
                     "cause": clean_own_text,
-                    "fix": list_shape(clean_own_text),
-                    "sources": list_shape(clean_own_text),
+                    "fix": list_rule(clean_own_text),
+                    "sources": list_rule(clean_own_text),
                 }
             ),
         },

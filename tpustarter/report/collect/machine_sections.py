@@ -14,14 +14,14 @@ from pathlib import Path
 from tpustarter.machine import host, memory
 from tpustarter.machine.generations import GENERATIONS
 from tpustarter.report.clean.allowed_fields import (
-    choice_shape,
+    choice_rule,
     clean_number,
     clean_path,
-    cleaned_text_shape,
-    list_shape,
-    name_shape,
-    pattern_shape,
-    rows_shape,
+    cleaned_text_rule,
+    list_rule,
+    name_rule,
+    pattern_rule,
+    rows_rule,
 )
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
@@ -89,7 +89,7 @@ def collect_tpu(context: ReportContext) -> dict[str, object]:
             }
             for one in host.list_tpu_processes(machine)
         ],
-        "sees_every_process": host.sees_every_process(machine),
+        "sees_every_process": host.can_read_every_process(machine),
     }
 
 
@@ -232,13 +232,13 @@ def _of(value: object, cleaner: Cleaner) -> str:
     return cleaner.require_clean(".".join(shown) + (rest or ""))
 
 
-GENERATION = choice_shape(*(row.name for row in GENERATIONS))
-_NODE = pattern_shape(r"/dev/(accel\d+|vfio/\d+)")
-_CPU = pattern_shape(
+GENERATION = choice_rule(*(row.name for row in GENERATIONS))
+_NODE = pattern_rule(r"/dev/(accel\d+|vfio/\d+)")
+_CPU = pattern_rule(
     r"(?:AMD|Intel\(R\))(?: (?:EPYC|Ryzen|Xeon\(R\)|Core\(TM\)|Platinum|Gold|Silver|Bronze|"
     r"Processor|CPU|@|\d[\dA-Za-z.-]{0,11}))*"
 )
-_BOUNDS = pattern_shape(r"\d+(,\d+){0,3}")
+_BOUNDS = pattern_rule(r"\d+(,\d+){0,3}")
 
 COLLECTORS = (
     Collector(
@@ -249,44 +249,44 @@ COLLECTORS = (
             "chips": clean_number,
             "reachable_chips": clean_number,
             "sees_every_process": clean_number,
-            "generation": list_shape(GENERATION),
-            "unknown_google_devices": list_shape(pattern_shape(r"[0-9a-f]{4}:[0-9a-f?]{1,4}")),
-            "on_pci": rows_shape(
+            "generation": list_rule(GENERATION),
+            "unknown_google_devices": list_rule(pattern_rule(r"[0-9a-f]{4}:[0-9a-f?]{1,4}")),
+            "on_pci": rows_rule(
                 {
-                    "address": pattern_shape(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}"),
+                    "address": pattern_rule(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}"),
                     "numa": clean_number,
-                    "driver": choice_shape("vfio-pci", "google_tpu", "gasket", "accel", "apex"),
+                    "driver": choice_rule("vfio-pci", "google_tpu", "gasket", "accel", "apex"),
                     "functions": clean_number,
-                    "nodes": list_shape(_NODE),
+                    "nodes": list_rule(_NODE),
                 }
             ),
-            "nodes": rows_shape(
+            "nodes": rows_rule(
                 {
                     "path": _NODE,
-                    "mode": pattern_shape(r"[crwxbtTsS-]{10}"),
-                    "owner": name_shape("user"),
+                    "mode": pattern_rule(r"[crwxbtTsS-]{10}"),
+                    "owner": name_rule("user"),
                     "readable": clean_number,
                     "writable": clean_number,
                 }
             ),
-            "lock": lambda value, cleaner: rows_shape(
+            "lock": lambda value, cleaner: rows_rule(
                 {
-                    "state": choice_shape("absent", "stale", "live", "foreign", "unusable"),
+                    "state": choice_rule("absent", "stale", "live", "foreign", "unusable"),
                     "path": clean_path,
-                    "owner": name_shape("user"),
+                    "owner": name_rule("user"),
                     "pid": clean_number,
-                    "why": choice_shape("folder", "socket", "link", "read-only", "no folder"),
+                    "why": choice_rule("folder", "socket", "link", "read-only", "no folder"),
                 }
             )([value], cleaner)[0],
-            "holders": rows_shape(
+            "holders": rows_rule(
                 {
                     "pid": clean_number,
-                    "user": name_shape("user"),
+                    "user": name_rule("user"),
                     "age_s": clean_number,
                     "zombie": clean_number,
-                    "command": pattern_shape(r"another program|[a-z]+[\d.]*"),
-                    "script": name_shape("path"),
-                    "nodes": list_shape(_NODE),
+                    "command": pattern_rule(r"another program|[a-z]+[\d.]*"),
+                    "script": name_rule("path"),
+                    "nodes": list_rule(_NODE),
                 }
             ),
         },
@@ -296,10 +296,10 @@ COLLECTORS = (
         "Metadata of the TPU VM",
         collect_metadata,
         {
-            "accelerator_type": pattern_shape(r"[a-z0-9]{2,12}-\d{1,5}"),
-            "runtime_version": pattern_shape(r"(?:tpu|v\d|cos|ubuntu)[a-z0-9.-]{0,40}"),
-            "zone": pattern_shape(r"[a-z]+-[a-z]+\d+-[a-z]\w?"),
-            "machine_type": pattern_shape(
+            "accelerator_type": pattern_rule(r"[a-z0-9]{2,12}-\d{1,5}"),
+            "runtime_version": pattern_rule(r"(?:tpu|v\d|cos|ubuntu)[a-z0-9.-]{0,40}"),
+            "zone": pattern_rule(r"[a-z]+-[a-z]+\d+-[a-z]\w?"),
+            "machine_type": pattern_rule(
                 r"(?:ct|tpu|n|c|a|e|m|g)\w{0,8}(?:-[a-z]{2,12})?(?:-\d+[a-z]?)?(?:-tpu)?"
             ),
             "worker": clean_number,
@@ -324,12 +324,12 @@ COLLECTORS = (
             "memory_bytes": clean_number,
             "available_bytes": clean_number,
             "shm_gib": clean_number,
-            "huge_pages": choice_shape("always", "madvise", "never"),
+            "huge_pages": choice_rule("always", "madvise", "never"),
             "host_network": clean_number,
-            "container": choice_shape("none", "docker", "podman", "kubernetes", "other"),
-            "free": rows_shape(
+            "container": choice_rule("none", "docker", "podman", "kubernetes", "other"),
+            "free": rows_rule(
                 {
-                    "folder": choice_shape("/", "/tmp", "home"),  # noqa: S108
+                    "folder": choice_rule("/", "/tmp", "home"),  # noqa: S108
                     "free_bytes": clean_number,
                 }
             ),
@@ -342,13 +342,13 @@ COLLECTORS = (
         {
             "folder": clean_path,
             "count": clean_number,
-            "last_lines": list_shape(cleaned_text_shape(LOG_LINES)),
-            "files": rows_shape(
+            "last_lines": list_rule(cleaned_text_rule(LOG_LINES)),
+            "files": rows_rule(
                 {
-                    "name": name_shape("path"),
-                    "program": pattern_shape(r"[a-z_]+[\d.]*"),
+                    "name": name_rule("path"),
+                    "program": pattern_rule(r"[a-z_]+[\d.]*"),
                     "of": _of,
-                    "level": choice_shape("INFO", "WARNING", "ERROR", "FATAL"),
+                    "level": choice_rule("INFO", "WARNING", "ERROR", "FATAL"),
                     "bytes": clean_number,
                     "age_s": clean_number,
                 }

@@ -19,14 +19,14 @@ from pathlib import Path
 from tpustarter.core.json_values import as_object
 from tpustarter.machine import frameworks
 from tpustarter.report.clean.allowed_fields import (
-    choice_shape,
+    choice_rule,
     clean_number,
     clean_path,
     clean_version,
-    list_shape,
-    mapping_shape,
-    pattern_shape,
-    rows_shape,
+    list_rule,
+    mapping_rule,
+    pattern_rule,
+    rows_rule,
 )
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
 from tpustarter.version import __version__
@@ -307,7 +307,7 @@ def collect_limits(_: ReportContext) -> dict[str, object]:
     }
 
 
-_SYSTEM = pattern_shape(r"[A-Za-z][\w .+/()-]{0,60}")
+_SYSTEM = pattern_rule(r"[A-Za-z][\w .+/()-]{0,60}")
 _WHYS = (
     "--python",
     "chosen in the settings",
@@ -327,9 +327,9 @@ COLLECTORS = (
             "tpustarter": clean_version,
             "python": clean_version,
             "system": _SYSTEM,
-            "kernel": pattern_shape(r"\d[\w.+~-]{0,60}"),
-            "architecture": pattern_shape(r"[\w-]{2,20}"),
-            "libc": pattern_shape(r"[a-z]+ [\d.]+"),
+            "kernel": pattern_rule(r"\d[\w.+~-]{0,60}"),
+            "architecture": pattern_rule(r"[\w-]{2,20}"),
+            "libc": pattern_rule(r"[a-z]+ [\d.]+"),
         },
     ),
     Collector(
@@ -338,24 +338,24 @@ COLLECTORS = (
         collect_python,
         {
             "path": clean_path,
-            "why": pattern_shape("|".join(map(re.escape, _WHYS))),
+            "why": pattern_rule("|".join(map(re.escape, _WHYS))),
             "python_version": clean_version,
-            "packages": mapping_shape(dict.fromkeys(PACKAGES, clean_version)),
+            "packages": mapping_rule(dict.fromkeys(PACKAGES, clean_version)),
             "libtpu_bytes": clean_number,
-            "installed_by": mapping_shape(
+            "installed_by": mapping_rule(
                 dict.fromkeys(
-                    frameworks.DISTRIBUTIONS, choice_shape(*INSTALLERS, "another installer")
+                    frameworks.DISTRIBUTIONS, choice_rule(*INSTALLERS, "another installer")
                 )
             ),
-            "not_from_an_index": mapping_shape(
+            "not_from_an_index": mapping_rule(
                 dict.fromkeys(
                     frameworks.DISTRIBUTIONS,
-                    choice_shape("a repository", "a folder", "a file", "an address"),
+                    choice_rule("a repository", "a folder", "a file", "an address"),
                 )
             ),
-            "hidden": rows_shape({"name": choice_shape(*PACKAGES), "version": clean_version}),
-            "other_libtpu": list_shape(choice_shape(*OTHER_LIBTPU)),
-            "libtpu_build": pattern_shape(r"Built on [\w :()/]+"),
+            "hidden": rows_rule({"name": choice_rule(*PACKAGES), "version": clean_version}),
+            "other_libtpu": list_rule(choice_rule(*OTHER_LIBTPU)),
+            "libtpu_build": pattern_rule(r"Built on [\w :()/]+"),
         },
         limit_s=15.0,
     ),
@@ -364,13 +364,11 @@ COLLECTORS = (
         "Environment variables",
         collect_variables,
         {
-            "values": mapping_shape(
-                {name: pattern_shape(form) for name, form in VARIABLES.items()}
+            "values": mapping_rule({name: pattern_rule(form) for name, form in VARIABLES.items()}),
+            "flags": list_rule(
+                pattern_rule(rf"(?:{'|'.join(FLAGS)}): --[a-z0-9_]+(=(?:\(set\)|[\w.-]*))?")
             ),
-            "flags": list_shape(
-                pattern_shape(rf"(?:{'|'.join(FLAGS)}): --[a-z0-9_]+(=(?:\(set\)|[\w.-]*))?")
-            ),
-            "set": list_shape(pattern_shape("|".join({*NAMED_ONLY, *VARIABLES}))),
+            "set": list_rule(pattern_rule("|".join({*NAMED_ONLY, *VARIABLES}))),
             "others": clean_number,
         },
     ),

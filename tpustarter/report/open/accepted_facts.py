@@ -1,6 +1,6 @@
 """The accepted facts of a foreign report: those that a report of this version could contain.
 
-Every fact passes through its field's shape again, and through the search for names and secrets.
+Every fact passes through its field's rule again, and through the search for names and secrets.
 Control characters, markup outside of a fence, and values of another type are therefore rejected.
 """
 

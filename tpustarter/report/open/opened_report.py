@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from tpustarter.core.json_values import as_object, as_type, items_of_type
 from tpustarter.core.problem import Problem
-from tpustarter.report import assessment, make_report
+from tpustarter.report import make_report, triage
 from tpustarter.report.clean import allowed_fields
 from tpustarter.report.collect import check_runs, software
 from tpustarter.report.forms import issue_trackers, markdown_form
@@ -104,8 +104,8 @@ def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
     unanswered = [one for one in sections if one.state != "answered"]
     then = _then(given.get("first"))
     asked = [one for one in unanswered if one.why != accepted_facts.NOT_ASKED]
-    first = assessment.judge_facts(read_facts(sections), asked, then.wanted if then else None)
-    first.unanswered = assessment.unanswered_rows(unanswered)
+    first = triage.triage_facts(read_facts(sections), asked, then.wanted if then else None)
+    first.unanswered = triage.unanswered_rows(unanswered)
     version = as_object(given.get("tool")).get("version")
     notes = [*bundle.notes, *_notes(left_out, strange)]
     document = ReportDocument(
@@ -135,8 +135,8 @@ def _known_again(sections: Sequence[ReportSection]) -> ReportSection:
     return replace(one, state="answered", facts=made, why=None)
 
 
-def _told(shape: allowed_fields.Shape, value: object, reader: ForeignText) -> str:
-    told, _ = allowed_fields.select_allowed({"value": value}, {"value": shape}, reader)
+def _told(rule: allowed_fields.FieldRule, value: object, reader: ForeignText) -> str:
+    told, _ = allowed_fields.select_allowed({"value": value}, {"value": rule}, reader)
     return str(told.get("value") or "")
 
 
@@ -155,7 +155,7 @@ def _then(given: object) -> _EarlierJudgement | None:
     if first is None:
         return None
     tracker = next((one for one in issue_trackers.TRACKERS if one.id == first.get("tracker")), None)
-    is_named = first.get("why_there") == assessment.NAMED
+    is_named = first.get("why_there") == triage.NAMED
     return _EarlierJudgement(
         {name for name in _each(first, "stale", "name") if name in software.PACKAGES},
         {

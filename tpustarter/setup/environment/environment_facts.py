@@ -49,11 +49,11 @@ class EnvironmentFacts:
     """Frameworks and other needed packages in the environment, as `name version`."""
     done: tuple[str, ...]
     """Steps whose command succeeded, according to the folder's marker."""
-    wheel_inside: str
+    recorded_requirements: str
     """The packages that the marker records as installed."""
     proof: RecordedProof | None
     """The proof that the marker records."""
-    remembered: bool
+    is_registered: bool
     on_tpu: bool
 
     @property
@@ -146,9 +146,9 @@ def collect_facts(
         version=_read_version(folder) if complete else None,
         installed=_find_packages(folder, profile) if complete else (),
         done=done if complete else (),
-        wheel_inside=str(marker and marker.wheel),
+        recorded_requirements=str(marker and marker.wheel),
         proof=marker and marker.proof,
-        remembered=environments.find_proved(profile.key) == folder,
+        is_registered=environments.find_proved(profile.key) == folder,
         on_tpu=host.guess_platform(machine) == "tpu",
     )
 

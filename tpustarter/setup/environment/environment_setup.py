@@ -291,7 +291,7 @@ class EnvironmentSetup:
             return "todo", ""
         if step.id == "remember":
             environments.remember_environment(self.folder, self.profile.key)
-            return "done", self.profile.remembered.format(folder=self._facts.folder_text)
+            return "done", self.profile.registered_text.format(folder=self._facts.folder_text)
         if step.file:
             locations.write_user_file(Path(step.file), "".join(f"{line}\n" for line in step.writes))
             locations.chown_to_caller(Path(step.file))

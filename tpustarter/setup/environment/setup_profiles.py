@@ -39,7 +39,7 @@ class SetupProfile:
     """Packages to install on a machine with a TPU."""
     packages: tuple[str, ...]
     """Packages that the installation must provide."""
-    remembered: str
+    registered_text: str
     """The effect of remembering the environment, as a sentence."""
     activated: bool
     """True if people activate it in their own shell."""
@@ -77,7 +77,7 @@ _JUPYTER = SetupProfile(
     wheel="notebook matplotlib jax",
     tpu_wheel="notebook matplotlib jax[tpu]",
     packages=("notebook", "jax"),
-    remembered="`tpustarter serve jupyter` starts the one in {folder}",
+    registered_text="`tpustarter serve jupyter` starts the one in {folder}",
     activated=False,
     supports="the newest JAX",
 )
@@ -95,7 +95,7 @@ def _of_framework(framework: str, purpose: str, folder: str) -> SetupProfile:
         wheel=row.wheel,
         tpu_wheel=row.tpu_wheel,
         packages=(framework,),
-        remembered=f"{{folder}} is tested with `--framework {framework}`",
+        registered_text=f"{{folder}} is tested with `--framework {framework}`",
         activated=True,
         supports=row.release if row.pythons else "the newest JAX",
         versions=row.pythons or NEWEST_JAX,
@@ -116,7 +116,7 @@ PROFILES = {
             wheel="jax",
             tpu_wheel="jax[tpu]",
             packages=("jax",),
-            remembered="{folder} is tested when no other environment is active",
+            registered_text="{folder} is tested when no other environment is active",
             activated=True,
             supports="the newest JAX",
         ),
@@ -130,7 +130,7 @@ PROFILES = {
             wheel="jax[tpu]",
             tpu_wheel="jax[tpu]",
             packages=("jax", "libtpu"),
-            remembered="`tpustarter rehearse` compiles with {folder}",
+            registered_text="`tpustarter rehearse` compiles with {folder}",
             activated=False,
             supports="the newest JAX",
             system="Linux x86_64",
@@ -163,7 +163,7 @@ PROFILES = {
             purpose="computed by this machine",
             folder="tpu-colab",
             key=environments.COLAB,
-            remembered="`tpustarter serve colab` starts the one in {folder}",
+            registered_text="`tpustarter serve colab` starts the one in {folder}",
         ),
         SetupProfile(
             name="profiler",
@@ -175,7 +175,7 @@ PROFILES = {
             wheel="xprof tensorboard psutil jax",
             tpu_wheel="xprof tensorboard psutil jax[tpu]",
             packages=("xprof", "tensorboard", "jax"),
-            remembered="`tpustarter serve profiler` starts the one in {folder}",
+            registered_text="`tpustarter serve profiler` starts the one in {folder}",
             activated=False,
             supports="the newest JAX",
         ),
@@ -194,7 +194,7 @@ def _of_machine(name: str, title: str, purpose: str = "") -> SetupProfile:
         wheel="",
         tpu_wheel="",
         packages=(),
-        remembered="",
+        registered_text="",
         activated=False,
         supports="",
     )

@@ -22,7 +22,7 @@ from tpustarter.text import phrases
 State = Literal["todo", "done", "running", "failed", "blocked", "undone", "manual"]
 """The state of a step; the user does `manual` steps, in another place."""
 
-ELSEWHERE = "`tpustarter setup {} --folder PATH` makes one in another folder"
+OTHER_FOLDER_HINT = "`tpustarter setup {} --folder PATH` makes one in another folder"
 HOW_TO_GET_A_PYTHON = """\
 the tool uv fetches one, without administrator rights:
   curl -LsSf https://astral.sh/uv/install.sh | sh
@@ -178,7 +178,7 @@ def _environment_state(facts: EnvironmentFacts) -> tuple[State, str]:
     if facts.version:
         return "done", f"{facts.folder_text} has Python {facts.version}"
     if facts.occupied:
-        return "blocked", f"{facts.occupied}\n{ELSEWHERE.format(facts.profile.name)}"
+        return "blocked", f"{facts.occupied}\n{OTHER_FOLDER_HINT.format(facts.profile.name)}"
     if facts.half_made:
         return "todo", f"{facts.folder_text} has no Python that works, so it is removed first"
     return "todo", ""
@@ -188,7 +188,7 @@ def _install_state(facts: EnvironmentFacts) -> tuple[State, str]:
     if (
         "install" in facts.done
         and facts.needed_versions
-        and facts.wheel_inside
+        and facts.recorded_requirements
         in (
             facts.wheel,
             facts.profile.tpu_wheel,
@@ -215,8 +215,8 @@ def _proof_state(facts: EnvironmentFacts) -> tuple[State, str]:
 
 
 def _remember_state(facts: EnvironmentFacts) -> tuple[State, str]:
-    if facts.remembered and _proof_state(facts)[0] == "done":
-        return "done", facts.profile.remembered.format(folder=facts.folder_text)
+    if facts.is_registered and _proof_state(facts)[0] == "done":
+        return "done", facts.profile.registered_text.format(folder=facts.folder_text)
     return "todo", ""
 
 

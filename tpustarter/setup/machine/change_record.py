@@ -23,14 +23,14 @@ STATE = "setup-machine"
 VALUES, PROVED = "values", "proved"
 """Keys for the values given to a profile, and for its successful proofs."""
 
-Circumstances = tuple[list[str], list[list[str]]]
+ProofConditions = tuple[list[str], list[list[str]]]
 """The command of a proof, and each step before it with its state."""
 
 
 class ProvedStep(msgspec.Struct):
     """The record of a successful proof, and the states of the steps it depended on."""
 
-    circumstances: Circumstances = msgspec.field(name="of")
+    circumstances: ProofConditions = msgspec.field(name="of")
     output: str = msgspec.field(default="", name="said")
 
 
@@ -101,7 +101,7 @@ class RecordedChanges:
 
     def store_proof(self, step: SetupStep, above: Sequence[SetupStep], output: str) -> None:
         """Record a successful proof."""
-        proof = msgspec.to_builtins(ProvedStep(list_circumstances(step, above), output))
+        proof = msgspec.to_builtins(ProvedStep(list_proof_conditions(step, above), output))
         self.store(PROVED, {**self._part(PROVED), step.id: proof})
 
     def store(self, part: str, value: Mapping[str, object]) -> None:
@@ -113,6 +113,6 @@ class RecordedChanges:
         state.save_state(STATE, {**stored, part: {**others, **own}})
 
 
-def list_circumstances(step: SetupStep, above: Sequence[SetupStep]) -> Circumstances:
+def list_proof_conditions(step: SetupStep, above: Sequence[SetupStep]) -> ProofConditions:
     """Return the circumstances of a proof: its command, and the states of the steps before it."""
     return list(step.command), [[one.id, one.state] for one in above]

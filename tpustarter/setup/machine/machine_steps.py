@@ -21,7 +21,7 @@ from tpustarter.setup import server_commands
 from tpustarter.setup.environment.environment_facts import find_home
 from tpustarter.setup.environment.steps import SetupStep, State
 from tpustarter.setup.machine import root_commands, step_kinds, step_values
-from tpustarter.setup.machine.change_record import RecordedChanges, list_circumstances
+from tpustarter.setup.machine.change_record import RecordedChanges, list_proof_conditions
 from tpustarter.setup.machine.step_kind import StepKind, StepState
 
 
@@ -168,7 +168,7 @@ class MachineSteps:
     def _look_for_proof(self, step: SetupStep) -> StepState:
         # A proof counts while its command and the steps before it are unchanged.
         proved = self._changes.proved().get(step.id)
-        if proved and proved.circumstances == list_circumstances(step, self.steps):
+        if proved and proved.circumstances == list_proof_conditions(step, self.steps):
             return StepState("done", proved.output)
         return StepState("todo")
 

@@ -41,14 +41,14 @@ def main(platform: str, origin: str, command: list[str]) -> None:
     token = os.environ.setdefault("JUPYTER_TOKEN", secrets.token_urlsafe(24))
     with start_server(command) as (server, port):
         own = f"http://127.0.0.1:{port}"
-        prove_closed(port, token, server)
+        prove_token_required(port, token, server)
         prove_origins(port, {"Authorization": f"token {token}"}, origin)
         answer = prove_kernel(port, token, own if origin == "-" else origin, platform)
     require_claim(not is_answering(port), "the server has ended, and its port is closed")
     print(answer)
 
 
-def prove_closed(port: int, token: str, server: psutil.Process) -> None:
+def prove_token_required(port: int, token: str, server: psutil.Process) -> None:
     """Check that the server listens only on 127.0.0.1, and rejects requests without the token."""
     require_claim(
         find_listening_ports(server) == {("127.0.0.1", port)}, "it listens on 127.0.0.1 alone"
@@ -95,9 +95,10 @@ def prove_kernel(port: int, token: str, origin: str, platform: str) -> str:
     path = f"/api/kernels/{json.loads(told)['id']}"
     socket = f"ws://127.0.0.1:{port}{path}/channels"
     cookie = log_in(port, token)
-    require_claim(is_refused(socket), "without the token nobody may talk to the kernel")
+    require_claim(is_websocket_refused(socket), "without the token nobody may talk to the kernel")
     require_claim(
-        is_refused(socket, cookie=cookie, origin=STRANGER), "a page of a stranger may not either"
+        is_websocket_refused(socket, cookie=cookie, origin=STRANGER),
+        "a page of a stranger may not either",
     )
     output = run_cell(socket, cookie, origin, CELL)
     lines = [line.split("|") for line in output.splitlines() if "|" in line]
@@ -128,7 +129,7 @@ def log_in(port: int, token: str) -> str:
     return "; ".join(f"{name}={cookie.value}" for name, cookie in cookies.items())
 
 
-def is_refused(url: str, **options: object) -> bool:
+def is_websocket_refused(url: str, **options: object) -> bool:
     """Return whether the server rejects a websocket with status 403."""
     try:
         websocket.create_connection(url, timeout=30, **options).close()

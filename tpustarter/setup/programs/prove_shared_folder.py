@@ -24,7 +24,7 @@ def read_mount(folder: str) -> tuple[str, str]:
     return on_it[-1] if on_it else ("nothing", "")
 
 
-def prove_large(folder: str) -> str:
+def measure_large_file(folder: str) -> str:
     """Write one large file, read it back over the network, and return both rates as text."""
     block = os.urandom(1_000_000)
     with tempfile.TemporaryFile(dir=folder) as file:
@@ -46,7 +46,7 @@ def prove_large(folder: str) -> str:
     return f"{LARGE_MB} MB written at {rates[0]:.0f} MB/s, and read at {rates[1]:.0f} MB/s"
 
 
-def prove_small(folder: str) -> str:
+def measure_small_files(folder: str) -> str:
     """Write small files, each flushed to the server, and return the time per file as text."""
     began = time.perf_counter()
     for _ in range(SMALL):
@@ -64,8 +64,8 @@ def main(folder: str, source: str) -> None:
     if found != source or kind not in ("nfs", "nfs4"):
         sys.exit(f"{folder} shows {found}{kind and f' as {kind}'}, expected {source} as nfs4")
     try:
-        print(prove_large(folder))
-        print(prove_small(folder))
+        print(measure_large_file(folder))
+        print(measure_small_files(folder))
     except OSError as error:
         sys.exit(f"this user cannot write to {folder}: {error.strerror or error}")
 

@@ -20,6 +20,8 @@ import io
 import math
 import re
 import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from tpustarter.core.json_values import as_object
@@ -36,6 +38,20 @@ DEADLINE_S = 3600
 """Kubernetes ends even a run that is waiting for a host after this time: the chips cost money."""
 CHIPS_PER_HOST = 4
 DATE = (2026, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class SliceNodes:
+    """The GKE nodes that a JobSet's pods need, one pod for each."""
+
+    accelerator: str
+    """The nodes' label, such as `tpu-v6e-slice`."""
+    topology: str
+    hosts: int
+    chips: int
+    """Chips per host."""
+    slices: int = 1
+    is_spot: bool = False
 
 
 def format_manifest(request: StartRequest) -> str:
@@ -74,9 +90,9 @@ def make_job_set(request: StartRequest) -> dict[str, object]:
     missing = [key for key in ("image", "accelerator", "topology") if not options.get(key)]
     if missing:
         raise Problem(f"a JobSet needs {phrases.join_words(missing)}", code=ExitCode.USAGE)
-    name = options.get("name") or NAME
     chips = int(options.get("chips") or CHIPS_PER_HOST)
     count = request.count or _hosts(options["topology"], chips)
+    nodes = SliceNodes(options["accelerator"], options["topology"], count, chips)
     container = {
         "name": "check",
         "image": options["image"],
@@ -84,39 +100,56 @@ def make_job_set(request: StartRequest) -> dict[str, object]:
         "ports": [
             {"containerPort": port, "protocol": "TCP"} for port in (8471, 8080, request.port)
         ],
-        "resources": {"limits": {"google.com/tpu": chips}},
-        "volumeMounts": [{"name": "probe", "mountPath": PLACE, "readOnly": True}],
+    }
+    return build_job_set(
+        options.get("name") or NAME, container, nodes, restarts=0, deadline_s=DEADLINE_S
+    )
+
+
+def build_job_set(
+    name: str,
+    container: Mapping[str, object],
+    nodes: SliceNodes,
+    *,
+    restarts: int,
+    deadline_s: int | None = None,
+) -> dict[str, object]:
+    """Return a JobSet with one pod for each host, which has the ConfigMap of the same name."""
+    selector = {
+        "cloud.google.com/gke-tpu-accelerator": nodes.accelerator,
+        "cloud.google.com/gke-tpu-topology": nodes.topology,
+    }
+    if nodes.is_spot:
+        selector["cloud.google.com/gke-spot"] = "true"
+    container_in_pod = {
+        **container,
+        "resources": {"limits": {"google.com/tpu": nodes.chips}},
+        "volumeMounts": [{"name": "sent", "mountPath": PLACE, "readOnly": True}],
     }
     pod = {
         "restartPolicy": "Never",
-        "nodeSelector": {
-            "cloud.google.com/gke-tpu-accelerator": options["accelerator"],
-            "cloud.google.com/gke-tpu-topology": options["topology"],
-        },
-        "containers": [container],
-        "volumes": [{"name": "probe", "configMap": {"name": name}}],
+        "nodeSelector": selector,
+        "containers": [container_in_pod],
+        "volumes": [{"name": "sent", "configMap": {"name": name}}],
     }
     job = {
-        "parallelism": count,
-        "completions": count,
+        "parallelism": nodes.hosts,
+        "completions": nodes.hosts,
         "completionMode": "Indexed",
         "backoffLimit": 0,
-        "activeDeadlineSeconds": DEADLINE_S,
+        **({"activeDeadlineSeconds": deadline_s} if deadline_s else {}),
         "template": {"spec": pod},
     }
+    group = {"name": "slice", "replicas": nodes.slices, "template": {"spec": job}}
+    annotation = "alpha.jobset.sigs.k8s.io/exclusive-topology"
     return {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
         "kind": "JobSet",
         "metadata": {
             "name": name,
-            "annotations": {
-                "alpha.jobset.sigs.k8s.io/exclusive-topology": "cloud.google.com/gke-nodepool"
-            },
+            "annotations": {annotation: "cloud.google.com/gke-nodepool"},
         },
-        "spec": {
-            "failurePolicy": {"maxRestarts": 0},
-            "replicatedJobs": [{"name": "slice", "replicas": 1, "template": {"spec": job}}],
-        },
+        "spec": {"failurePolicy": {"maxRestarts": restarts}, "replicatedJobs": [group]},
     }
 
 
@@ -136,11 +169,16 @@ def make_config_map(request: StartRequest) -> dict[str, object]:
     data = compress_archive(request.archive)
     if len(data) > MAX_BYTES:
         raise Problem(f"the probe has {len(data)} bytes, and a ConfigMap takes {MAX_BYTES}")
+    return build_config_map(request.options.get("name") or NAME, FILE, data)
+
+
+def build_config_map(name: str, file: str, data: bytes) -> dict[str, object]:
+    """Return a ConfigMap that holds one file."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": request.options.get("name") or NAME},
-        "binaryData": {FILE: base64.b64encode(data).decode()},
+        "metadata": {"name": name},
+        "binaryData": {file: base64.b64encode(data).decode()},
     }
 
 

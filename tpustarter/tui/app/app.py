@@ -62,6 +62,7 @@ class TpustarterApp(AppSession, inherit_bindings=False):
         "../explain/explain.tcss",
         "../tpus/tpus.tcss",
         "../slices/slices.tcss",
+        "../watch/watch.tcss",
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall"), (20, "-high")]  # noqa: RUF012  as below
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (FRAMED, "-wide")]  # noqa: RUF012  declared as Textual does

@@ -9,13 +9,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from textual.message import Message
 
 from tpustarter.running.device_holder import DeviceHolder
 
-LOOK = "look"
+LOAD = "load"
 """Reads lessons, progress, and facts about this machine."""
 SEARCH = "search"
 BLOCK = "block"
@@ -70,7 +70,8 @@ class EventInbox(Generic[Event]):
 class EventsArrived(Message, bubble=False):
     """Sent when events have arrived in an inbox."""
 
-    inbox: EventInbox[Any]  # of one of many screens, which knows the type
+    inbox: object
+    """The `EventInbox` of the screen that knows the events' type."""
 
     def can_replace(self, message: Message) -> bool:
         return isinstance(message, EventsArrived) and message.inbox is self.inbox

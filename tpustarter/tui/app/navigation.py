@@ -151,6 +151,12 @@ class Navigation:
 
         self._app.push_screen(SliceScreen(options))
 
+    def open_watch(self) -> None:
+        """Open the live view of the TPU."""
+        from tpustarter.tui.watch.screen import WatchScreen
+
+        self._app.push_screen(WatchScreen())
+
     def open_settings(self) -> None:
         """Open the settings."""
         from tpustarter.tui.app.settings_screen import SettingsScreen

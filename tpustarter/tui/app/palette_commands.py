@@ -33,6 +33,7 @@ _TITLES = {
     "rehearse": "Rehearse: compile for another TPU",
     "setups": "Set up environments, or this machine",
     "tpus": "List, create and delete cloud TPUs",
+    "watch": "Watch the TPU: memory, duty, matrix unit",
     "settings": "Settings: Python, devices and colours",
 }
 """Titles for the home screen's keys, short enough for their commands to fit in 80 columns."""

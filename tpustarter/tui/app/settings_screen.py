@@ -17,7 +17,7 @@ from tpustarter.checking.plan import interpreters
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app import settings
-from tpustarter.tui.app.messages import LOOK, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.app.settings import Settings
 from tpustarter.tui.app.theme import COLOURS
 from tpustarter.tui.home import machine_facts
@@ -129,7 +129,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
         self._show()
         self._look()
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _look(self) -> None:
         self.post_message(
             FactsLoaded(machine_facts.collect_facts(self.tutor.machine, self.tutor.choices))

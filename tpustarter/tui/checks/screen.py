@@ -20,7 +20,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import CHECKS, LOOK, EventsArrived, FactsLoaded
+from tpustarter.tui.app.messages import CHECKS, LOAD, EventsArrived, FactsLoaded
 from tpustarter.tui.checks import check_explanation, check_rows, status_line
 from tpustarter.tui.checks.check_details import (
     describe_check,
@@ -240,7 +240,7 @@ class ChecksScreen(ListWithDetails):
         else:
             self.show_details("")
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _look(self, check: Check) -> None:
         about = check_explanation.read_explanation(check, self.tutor.lessons)
         self.post_message(FactsLoaded((check.id, about)))

@@ -13,7 +13,7 @@ from textual.widgets import Static
 from textual.widgets.text_area import Selection
 
 from tpustarter.tui.exercise import verdict_text
-from tpustarter.tui.kit.editor import CodeEditor, find_place_to_edit
+from tpustarter.tui.kit.editor import CodeEditor, find_edit_selection
 from tpustarter.tui.kit.markdown_text import colour_code, mark_rows
 from tpustarter.tui.kit.safe_text import clean_text, plain_source
 from tpustarter.tui.kit.wrapped_code import WrappedCode
@@ -116,7 +116,7 @@ class LearnerCode(Vertical):
         lines = code.split("\n")
         last = len(lines) - 1
         end = Selection.cursor((last, len(lines[last])))
-        place = self._typed_at or find_place_to_edit(code) or end
+        place = self._typed_at or find_edit_selection(code) or end
         (first, _), (last, _) = sorted(place)
         rows = (number - self._first_line for number in sorted(self._marked))
         named = [row for row in rows if 0 <= row < len(lines)]

@@ -29,6 +29,12 @@ class ExerciseView(Horizontal):
     def __init__(self) -> None:
         super().__init__(id="reading")
         self._answer_title = ""
+        self._answer_offset: float | None = None
+        """The scroll offset that shows the answer; if it differs now, the user has scrolled."""
+
+    def on_mount(self) -> None:
+        page = self.query_one("#page")
+        self.watch(page, "virtual_size", lambda: self.call_next(self._keep_answer_in_sight))
 
     def compose(self) -> Iterable[Widget]:
         with VerticalScroll(id="page"):
@@ -119,13 +125,20 @@ class ExerciseView(Horizontal):
         else:
             self.call_after_refresh(self._show_answer_and_line)
 
+    def _keep_answer_in_sight(self) -> None:
+        # Textual (8.2.8) may run `call_after_refresh` callbacks before it has laid out a change.
+        if self.editor is None and self.query_one("#page").scroll_offset.y == self._answer_offset:
+            self._show_answer_and_line()
+
     def _show_answer_and_line(self) -> None:
         page, answer = self.query_one("#page"), self.query_one("#answer").region
         top, height, here = page.region.y, page.size.height, page.scroll_offset.y
         below = self.query_one("#own-below", LearnerCode)
         bottom = max(answer.bottom, (below.display and below.last_marked_row) or 0)
         most = answer.y - top + here
-        page.scroll_to(y=min(most, max(here, bottom - top + here - height)), animate=False)
+        offset = min(most, max(here, bottom - top + here - height))
+        page.scroll_to(y=offset, animate=False, immediate=True)
+        self._answer_offset = page.scroll_offset.y
 
     def show_top_of_solution(self) -> None:
         """Scroll to the first line of the solution."""

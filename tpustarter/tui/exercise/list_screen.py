@@ -16,7 +16,7 @@ from tpustarter.learning.content.exercises import Exercise, State
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.list_with_details import ListWithDetails
 from tpustarter.tui.kit.page import EXPLAIN
@@ -102,7 +102,7 @@ those that are solved, then all of them.
         """Read the list again, because an exercise may have been solved."""
         self._read()
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _read(self) -> None:
         course = course_facts.read_course(self.tutor.lessons)
         path = self.tutor.find_path(course.paths)

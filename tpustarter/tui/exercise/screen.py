@@ -19,7 +19,7 @@ from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import Exercise
 from tpustarter.learning.progress.lesson_end import NextLearningStep
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, EventsArrived, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, EventsArrived, FactsLoaded
 from tpustarter.tui.exercise import verdict_text
 from tpustarter.tui.exercise.answer_judge import AnswerEnd, AnswerJudge, read_answer_end
 from tpustarter.tui.exercise.exercise_view import ExerciseView
@@ -28,7 +28,7 @@ from tpustarter.tui.kit import external_editor
 from tpustarter.tui.kit.page import CTRL_C, ConfirmWindow, Page
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word
-from tpustarter.tui.lesson.block.printed_output import Printout
+from tpustarter.tui.lesson.block.printed_output import FoldedOutput
 
 WAIT_S = 0.2
 """Seconds from a key press until the file is written."""
@@ -102,7 +102,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         self._clock = self.set_interval(exercises.LOOK_S, self._look)
         self._read()
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _read(self) -> None:
         try:
             lessons = content.read_lessons(self.tutor.lessons)
@@ -112,7 +112,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _look_on(self, exercise: Exercise) -> None:
         """Look up the next step after a right answer."""
         self.post_message(FactsLoaded(read_answer_end(self.tutor, exercise, self._below)))
@@ -210,7 +210,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         if more := verdict_text.format_help_hint(judged, hints=hints, is_typing=is_typing):
             pieces.append(HangingText("", more))
         if printed:
-            pieces += [Content(""), Printout(printed)]
+            pieces += [Content(""), FoldedOutput(printed)]
         if judged and judged.is_right:
             end = verdict_text.lay_out_end(
                 exercise, self._way, self._back, is_typing=is_typing, has_seen=bool(self._solution)

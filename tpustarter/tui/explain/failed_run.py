@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tpustarter.setup.environment.environment_setup import StepEnded
 
 _SIGNAL = re.compile(rf"\b({'|'.join(one.name for one in signal.Signals)})\b")
-KEPT = 1 << 16
+SHOWN_LOG_BYTES = 1 << 16
 """Number of bytes at the end of a log that are shown."""
 BLOCK, ANSWER, CHECK, STEP, PROGRAM = "block", "answer", "check", "step", "program"
 PASTED, LOG = "text", "log"
@@ -81,7 +81,7 @@ class FailedRun:
         tail = OutputTail()
         if self.file:
             with self.file.open("rb") as stream:
-                stream.seek(max(0, self.file.stat().st_size - KEPT))
+                stream.seek(max(0, self.file.stat().st_size - SHOWN_LOG_BYTES))
                 tail.add(stream.read().decode("utf-8", "replace"))
         else:
             tail.add(self.log)
@@ -95,7 +95,7 @@ class FailedRun:
         """
         from tpustarter.explain import known_failures, log_scanner
 
-        log_pass = log_scanner.FailureScanner(known_failures.read_known_failures()).start_pass()
+        log_pass = log_scanner.FailureScanner(known_failures.read_known_failures()).start_scan()
         lines = 0
         with self.file.open("rb") if self.file else io.BytesIO(self.log.encode()) as stream:
             last = b""

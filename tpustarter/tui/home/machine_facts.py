@@ -58,7 +58,7 @@ def collect_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
         gpu_plugin=bool(chosen and chosen.has_gpu_plugin),
     )
     lacks_tpu = run_plan.platform == "tpu" and not (
-        framework_plan.sees_tpu(machine) or run_plan.unknown
+        framework_plan.has_tpu(machine) or run_plan.unknown
     )
     on_tpu = run_plan.platform == "tpu" and not lacks_tpu
     no_tpu = no_tpu_reason.explain_no_tpu(framework_plan.make_host_fields(run_plan))
@@ -110,11 +110,11 @@ def _describe_devices(machine: host.Machine, run_plan: framework_plan.FrameworkP
         return f"{no_tpu}; lessons and checks run on {run_plan.devices_text}"
     devices = f", {phrases.format_count(run_plan.devices, 'device')}" if run_plan.devices else ""
     where = run_plan.devices_text
-    if run_plan.generation and framework_plan.sees_tpu(machine):  # the row is already named TPU
+    if run_plan.generation and framework_plan.has_tpu(machine):  # the row is already named TPU
         where = ", ".join([run_plan.generation, *run_plan.where_parts[1:]])
     if run_plan.blocked:
         return f"{where}{devices}"
-    users = "nobody" if host.sees_every_process(machine) else "nobody that you can see"
+    users = "nobody" if host.can_read_every_process(machine) else "nobody that you can see"
     return f"{where}{devices}, in use by {users}"
 
 

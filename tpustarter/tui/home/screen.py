@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from tpustarter.core import locations
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.home import course_facts, home_layout, home_rows
 from tpustarter.tui.home.course_facts import Course
 from tpustarter.tui.kit.heading import Heading
@@ -73,6 +73,7 @@ the mark as the arrow keys do.
         Binding("s", "setups", "set up", tooltip="tpustarter setup --help"),
         Binding("f", "explain", "explain an error", tooltip="tpustarter explain FILE"),
         Binding("u", "tpus", "TPUs", tooltip="tpustarter tpu list"),
+        Binding("w", "watch", "watch the TPU", show=False, tooltip="tpustarter watch"),
         Binding(
             "comma",
             "settings",
@@ -152,7 +153,7 @@ the mark as the arrow keys do.
             and not (locations.state_folder_path() / "progress.json").exists()
         )
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-machine")
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOAD}-machine")
     def _look(self) -> None:
         from tpustarter.tui.home import machine_facts  # late, for a fast first paint
 
@@ -160,7 +161,7 @@ the mark as the arrow keys do.
             FactsLoaded(machine_facts.collect_facts(self.tutor.machine, self.tutor.choices))
         )
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-course")
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOAD}-course")
     def _read_course(self) -> None:
         self.post_message(FactsLoaded(course_facts.read_course(self.tutor.lessons)))
 
@@ -333,6 +334,9 @@ the mark as the arrow keys do.
 
     def action_tpus(self) -> None:
         self.tutor.go.open_tpus()
+
+    def action_watch(self) -> None:
+        self.tutor.go.open_watch()
 
     def action_read_on(self) -> None:
         self.query_one(SidePanel).read_on()

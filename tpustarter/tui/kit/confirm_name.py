@@ -31,7 +31,7 @@ class NameInput(Input):
 Answer = TypeVar("Answer")
 
 
-class TypedWindow(ModalScreen[Answer], Generic[Answer]):
+class InputDialog(ModalScreen[Answer], Generic[Answer]):
     """A dialog with a text and an input field; its result is None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -73,7 +73,7 @@ class TypedWindow(ModalScreen[Answer], Generic[Answer]):
         return super().check_action(action, parameters)
 
 
-class ConfirmName(TypedWindow[bool]):
+class ConfirmName(InputDialog[bool]):
     """A dialog that shows a request; its result is True once the full name has been typed."""
 
     def __init__(self, title: str, shown: VisualType, name: str, to_do: str) -> None:
@@ -100,7 +100,7 @@ class ConfirmName(TypedWindow[bool]):
         self.query_one("#headline", Static).update(style_sentence(text))
 
 
-class AskText(TypedWindow[str]):
+class TextDialog(InputDialog[str]):
     """A dialog that asks for a text; its result is what was typed."""
 
     def __init__(self, title: str, text: str, value: str) -> None:

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets.text_area import Selection, TextAreaTheme
 
-from tpustarter.learning.run.lines_at_fault import TO_CHANGE, find_rows_to_change
+from tpustarter.learning.run.lines_at_fault import TO_CHANGE, find_differing_rows
 from tpustarter.text.terminal import cut_text
 from tpustarter.tui.kit.markdown_text import MARKED, CodeColours
 from tpustarter.tui.kit.row_list import get_app
@@ -295,7 +295,7 @@ def _style_of(token: Token) -> str | None:
     return str(token) if token else None
 
 
-def find_place_to_edit(code: str, answer: str = "") -> Selection | None:
+def find_edit_selection(code: str, answer: str = "") -> Selection | None:
     """Return the code to select for the learner to type over, or a cursor at the line to change.
 
     Args:
@@ -303,7 +303,7 @@ def find_place_to_edit(code: str, answer: str = "") -> Selection | None:
         answer: A solution. If nothing in the code marks the line to change, the first difference
             from the solution does.
     """
-    changes = find_rows_to_change(code, answer) if answer else []
+    changes = find_differing_rows(code, answer) if answer else []
     lines = code.split("\n")
     for row, line in enumerate(lines):
         may_change = not answer or any(row in rows for rows in changes)
@@ -355,7 +355,7 @@ def _statement(row: int, line: str) -> Selection:
 
 def has_gap(code: str, answer: str) -> bool:
     """Return whether the code has a gap to fill in before it can run."""
-    place = find_place_to_edit(code, answer)
+    place = find_edit_selection(code, answer)
     if place is None:
         return False
     (row, begin), (_, end) = place

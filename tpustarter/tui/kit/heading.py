@@ -44,7 +44,7 @@ class Heading(Widget):
     def _show_label(self) -> None:
         self.refresh()
 
-    def render(self) -> HeadLine:
+    def render(self) -> HeadingLine:
         app = find_session(self)
         accent = "bold reverse" if app.theme == TERMINAL.name else "bold $background on $key"
         is_named = self._named or app.size.width >= FRAMED
@@ -57,7 +57,7 @@ class Heading(Widget):
         elif label.is_tpu:
             ways, style = [f" {way} " for way in ways], TPU_BADGE
         share = WRAPPED_SHARE if self._wraps else 1.0
-        return HeadLine(mark, self._title, [Content.styled(way, style) for way in ways], share)
+        return HeadingLine(mark, self._title, [Content.styled(way, style) for way in ways], share)
 
     def show_running(self, running: str) -> None:
         """Show a note about the running process, such as its run time; "" removes it."""
@@ -70,7 +70,7 @@ class Heading(Widget):
         self.refresh(layout=self._wraps)
 
 
-class HeadLine(LaidOutLines):
+class HeadingLine(LaidOutLines):
     """A logo and a title, followed by the longest of several texts that fits at the right."""
 
     def __init__(self, mark: Content, title: str, ways: Sequence[Content], share: float) -> None:

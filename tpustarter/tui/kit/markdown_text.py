@@ -20,7 +20,7 @@ from tpustarter.tui.kit.tables import LessonTable
 from tpustarter.tui.lesson.page.lesson_commands import complete_commands
 from tpustarter.tui.terminal.markdown_blocks import MarkdownParagraph
 
-KEPT = "\ue000"
+NO_BREAK_PLACEHOLDER = "\ue000"
 """A stand-in for a no-break space, because Textual breaks lines at the real one."""
 MARKED = "underline on $fail-ground"
 """The style of code lines that a verdict refers to, like an error in an editor."""
@@ -86,12 +86,12 @@ class Paragraph(MarkdownParagraph):
         super().build_from_token(token_copy)
 
     def render_line(self, y: int) -> Strip:
-        """Render a line with spaces in place of `KEPT`."""
+        """Render a line with spaces in place of `NO_BREAK_PLACEHOLDER`."""
         strip = super().render_line(y)
-        if KEPT not in strip.text:
+        if NO_BREAK_PLACEHOLDER not in strip.text:
             return strip
         segments = [
-            Segment(segment.text.replace(KEPT, " "), segment.style, segment.control)
+            Segment(segment.text.replace(NO_BREAK_PLACEHOLDER, " "), segment.style, segment.control)
             for segment in strip
         ]
         return Strip(segments, strip.cell_length)
@@ -101,7 +101,7 @@ def _keep_spaces(token: MarkdownToken) -> MarkdownToken:
     if token.type != "code_inline" or len(token.content) > MAX_WHOLE:
         return token
     token_copy = copy(token)
-    token_copy.content = token.content.replace(" ", KEPT)
+    token_copy.content = token.content.replace(" ", NO_BREAK_PLACEHOLDER)
     return token_copy
 
 

@@ -15,7 +15,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import bookmarks, lesson_progress
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.page import NoticeSheet, Page
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson, read_lesson
@@ -55,7 +55,7 @@ class LessonScreen(Page):
         self.set_focus(self._page)
         self._read()
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _read(self) -> None:
         try:
             self.post_message(FactsLoaded(read_lesson(self.tutor, self.lesson)))

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from tpustarter.checking.machine_check import CheckRequest
 from tpustarter.core import content
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.app.session import find_session
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.markdown_text import LessonText
@@ -95,7 +95,7 @@ This is what the lesson refers to, and Enter follows the marked line.
         self.set_class(self.size.width >= BESIDE, "-beside")
         self.query_one(RowList).show(self._rows())
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _read(self) -> None:
         self.post_message(
             FactsLoaded(

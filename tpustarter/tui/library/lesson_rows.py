@@ -33,7 +33,7 @@ LOG = "log"
 """The row ids, up to `#`, of rows that are not lessons; no lesson has such an id."""
 FOUND = "bold underline $key"
 """The style of search terms in a text."""
-ELSEWHERE = (
+SEARCH_ADVICE = (
     "Try fewer words, or one of them alone: the name of a function, a word of an error message, or "
     "the id of a check. A whole error is explained where you paste it."
 )
@@ -159,7 +159,7 @@ def _nothing(what: SearchResult) -> Iterator[Row]:
         text = Content("Did you mean ") + meant + "? Enter searches for it."
         yield Row(f"{MEANT}#{what.meant}", HangingText("", text))
     else:
-        yield Row(None, HangingText("", ELSEWHERE))
+        yield Row(None, HangingText("", SEARCH_ADVICE))
     yield Row(None, "Esc shows all lessons.")
 
 

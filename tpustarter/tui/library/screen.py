@@ -19,7 +19,7 @@ from tpustarter.learning.content import exercises
 from tpustarter.learning.search import search
 from tpustarter.learning.search.search import SearchLibrary, SearchResult
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, SEARCH, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, SEARCH, FactsLoaded
 from tpustarter.tui.app.session import find_session
 from tpustarter.tui.explain.failed_run import find_file, read_failure
 from tpustarter.tui.home import course_facts
@@ -145,7 +145,7 @@ opens the marked one.
         is_below = bool(self._found) and not is_beside and self.size.height >= HIGH
         self.set_class(is_below and not self.has_class("-empty"), "-below")
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _read(self) -> None:
         course = course_facts.read_course(self.tutor.lessons)
         self.post_message(FactsLoaded(course))

@@ -102,7 +102,9 @@ def describe_answer_cell(
 
 def _describe_fit(fit: FittingSize | None) -> Iterator[Piece]:
     if fit and fit.tried:
-        yield HangingText(_dim_label("fit"), style_sentence(escape_text(fit_text.describe(fit))))
+        yield HangingText(
+            _dim_label("fit"), style_sentence(escape_text(fit_text.describe_fit(fit)))
+        )
 
 
 def _list_tried(fit: FittingSize | None) -> Iterator[Piece]:

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import OptionList
 
-from tpustarter.rehearsal.programs import other_sizes
+from tpustarter.rehearsal.programs.device_count_mismatch import find_device_count_mismatch
 from tpustarter.rehearsal.result_fields import FittingSize, ResultFields
 from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.text import phrases
@@ -140,9 +140,7 @@ class RehearsalAnswers:
     def _why_not_for(self, program: Program, tpu: str) -> str | None:
         """Return the reason why a check or file has no such program for this TPU, if any."""
         results = [result for result in self.results if result["check"] == program[0]]
-        sizes = (
-            other_sizes.find_size_difference(tpu, program[1], results) if self.is_whole else None
-        )
+        sizes = find_device_count_mismatch(tpu, program[1], results) if self.is_whole else None
         return (
             f"it is for {phrases.format_count(sizes[0], 'device')}, and {tpu} has {sizes[1]}"
             if sizes
@@ -230,7 +228,7 @@ class RehearsalTable(DetailRows):
     ]
 
     @dataclass
-    class Moved(Message):
+    class SelectionMoved(Message):
         """Another TPU is marked, or the width has changed since the table was drawn."""
 
     def __init__(self, known: RehearsalAnswers) -> None:
@@ -286,7 +284,7 @@ class RehearsalTable(DetailRows):
         """Request a redraw if the width has changed, such as when the details are closed."""
         super().on_resize()
         if self.scrollable_content_region.width != self._width:
-            self.post_message(self.Moved())
+            self.post_message(self.SelectionMoved())
 
     def _header_line(self, columns: TpuColumns, gap: str) -> Content:
         tpus = self.known.tpus
@@ -305,7 +303,7 @@ class RehearsalTable(DetailRows):
         column = min(max(self._marked_column + step, 0), len(self.known.tpus) - 1)
         if column != self._marked_column:
             self._marked_column = column
-            self.post_message(self.Moved())
+            self.post_message(self.SelectionMoved())
 
     def render_line(self, y: int) -> Strip:
         """Reverse only the marked cell, not its whole row."""

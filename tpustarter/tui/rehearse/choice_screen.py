@@ -18,7 +18,7 @@ from tpustarter.core.content import Check
 from tpustarter.rehearsal.compile import compiler
 from tpustarter.rehearsal.programs import user_python
 from tpustarter.text import phrases
-from tpustarter.tui.app.messages import LOOK, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.text_layout import StackedText, adapt_commands, style_sentence
@@ -139,7 +139,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         """Read the programs again, because the files may have changed."""
         self._look()
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _look(self) -> None:
         checks = content.read_checks(self.tutor.checks)
         programs = [check for check in checks if check.has_programs]
@@ -290,7 +290,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         """Read the typed file."""
         self._read(self._typing, event.value)
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-own")
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOAD}-own")
     def _read(self, kind: str, typed: str) -> None:
         self.post_message(
             FactsLoaded(

@@ -17,7 +17,7 @@ from textual.widgets import Static
 
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.probe.finding import Hint
-from tpustarter.rehearsal.compile.compiler import StillCompiling, TaskDone
+from tpustarter.rehearsal.compile.compiler import CompileProgress, CompileTaskDone
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.result_fields import FittingSize
 from tpustarter.rehearsal.run import (
@@ -115,7 +115,7 @@ class RehearsalScreen(ListWithDetails):
             self, REHEARSE, self._tick
         )
         self._answers = self._new_answers()
-        self._job: StillCompiling | None = None
+        self._job: CompileProgress | None = None
         self._problem: Problem | None = None
         """The reason why nothing was compiled."""
         self._view = self._opening = ""
@@ -210,7 +210,7 @@ class RehearsalScreen(ListWithDetails):
                 f"compiler {event.compiler} {event.versions['python']}, {versions}"
             )
             self._show_opening()
-        elif isinstance(event, StillCompiling):
+        elif isinstance(event, CompileProgress):
             self._job = event
             self._answers.record_running(event.check, event.program, event.tpu, event.seconds)
         elif isinstance(event, RehearsalAnswer):
@@ -219,7 +219,7 @@ class RehearsalScreen(ListWithDetails):
             self._answers.record_skipped(event)
         elif isinstance(event, FittingSize):
             self._answers.record_fit(event)
-        elif not isinstance(event, TaskDone):
+        elif not isinstance(event, CompileTaskDone):
             self._script.follow(event)
 
     def _finish(self) -> None:
@@ -270,10 +270,12 @@ class RehearsalScreen(ListWithDetails):
         self._show_details()
 
     @on(RowList.OptionHighlighted)
-    @on(RehearsalTable.Moved)
-    def show_cell_details(self, event: RowList.OptionHighlighted | RehearsalTable.Moved) -> None:
+    @on(RehearsalTable.SelectionMoved)
+    def show_cell_details(
+        self, event: RowList.OptionHighlighted | RehearsalTable.SelectionMoved
+    ) -> None:
         """Show the details of the marked cell."""
-        if isinstance(event, RehearsalTable.Moved):
+        if isinstance(event, RehearsalTable.SelectionMoved):
             self._show()
         else:
             self._show_details()

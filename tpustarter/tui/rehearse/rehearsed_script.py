@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from textual.content import Content
 
 from tpustarter.rehearsal.programs.user_program import (
-    DeviceQuestionsFound,
-    JittedPlace,
+    DeviceQueriesFound,
+    JitCallSiteSummary,
     ProgramWarning,
     ScriptEnded,
     ScriptOutput,
@@ -23,14 +23,14 @@ from tpustarter.tui.kit.safe_text import OutputTail
 from tpustarter.tui.kit.text_layout import HangingText, status_word, style_sentence
 from tpustarter.tui.rehearse.answer_details import LABEL, Piece
 
-Event = JittedPlace | ScriptOutput | ProgramWarning | DeviceQuestionsFound | ScriptEnded
+Event = JitCallSiteSummary | ScriptOutput | ProgramWarning | DeviceQueriesFound | ScriptEnded
 
 
 class RehearsedScript:
     """The state of a script, during its run and after it."""
 
     def __init__(self) -> None:
-        self._functions: list[JittedPlace] = []
+        self._functions: list[JitCallSiteSummary] = []
         self._tail = OutputTail()
         self._remarks: list[str] = []
         self._error = ""
@@ -38,7 +38,7 @@ class RehearsedScript:
 
     def follow(self, event: Event) -> None:
         """Update the state by an event of the rehearsal."""
-        if isinstance(event, JittedPlace):
+        if isinstance(event, JitCallSiteSummary):
             self._functions.append(event)
         elif isinstance(event, ScriptOutput):
             self._tail.add(event.data.decode("utf-8", "replace"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpustarter.core.problem import Problem
-from tpustarter.rehearsal.compile.compiler import StillCompiling
+from tpustarter.rehearsal.compile.compiler import CompileProgress
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import names_python_code
 from tpustarter.rehearsal.text import fit_text, rehearsal_headline
@@ -26,7 +26,7 @@ def is_user_program(request: RehearsalRequest) -> bool:
 
 
 def format_progress(
-    job: StillCompiling | None,
+    job: CompileProgress | None,
     answers: RehearsalAnswers,
     progress: RehearsalProgress | None,
     seconds: float,

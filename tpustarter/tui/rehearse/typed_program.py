@@ -25,7 +25,7 @@ from tpustarter.rehearsal.programs import (
     file_functions,
     resolve,
     suggestions,
-    syntax,
+    syntax_check,
     user_program,
     user_python,
 )
@@ -169,7 +169,7 @@ def parse_typed_program(
         folder = Path.cwd() if kind == SCRIPT else file.parent
         return user_python.find_python(python, machine, folder, "", without_jax=without_jax)
 
-    syntax.verify_syntax(file, shown, find_python)
+    syntax_check.verify_syntax(file, shown, find_python)
     if kind == SCRIPT:
         beside = (one for one in file_functions.find_program_files(file.parent) if one.path == file)
         read = next(beside, None) or file_functions.read_source(file)

@@ -39,7 +39,9 @@ from tpustarter.tui.setup.step_list import Event, StepList
 
 ScreenFacts = Any
 """A plan, the problem in place of one, or what undo changes."""
-KEPT = "What was downloaded stays in the cache of uv or pip, and makes the next set-up quicker."
+CACHE_NOTE = (
+    "What was downloaded stays in the cache of uv or pip, and makes the next set-up quicker."
+)
 """The note about files that undo leaves on disk."""
 
 
@@ -130,7 +132,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
             self.show_text(clean_text(str(what)))
         else:
             removed = "\n".join(f"* {item}" for item in what)
-            text = f"This removes:\n\n{removed}\n\n{KEPT}\n\nRemove it?"
+            text = f"This removes:\n\n{removed}\n\n{CACHE_NOTE}\n\nRemove it?"
             question = ConfirmWindow("Undo", text)
             self.tutor.push_screen(question, self._answered)
 

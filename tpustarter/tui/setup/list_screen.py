@@ -18,7 +18,7 @@ from tpustarter.setup.environment.environment_setup import EnvironmentSetup, Set
 from tpustarter.setup.environment.setup_profiles import MACHINE, PROFILES, SetupProfile
 from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.list_with_details import ListWithDetails
 from tpustarter.tui.kit.row_list import DelayedDetailRows, DetailRows, Row, RowList
@@ -133,7 +133,7 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
             self._show()
         self._look()
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _look(self) -> None:
         app = self.tutor
         course = course_facts.read_course(app.lessons)

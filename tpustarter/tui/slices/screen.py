@@ -23,7 +23,7 @@ from tpustarter.slices.start_options import StartOptions, make_engine
 from tpustarter.slices.starting.start_request import HostCommand
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, SLICE, EventsArrived, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, SLICE, EventsArrived, FactsLoaded
 from tpustarter.tui.checks import check_rows, status_line
 from tpustarter.tui.checks.check_details import describe_claim, describe_result
 from tpustarter.tui.checks.check_list import CheckList
@@ -91,7 +91,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self.show_text("Preparing the commands; nothing runs on a host yet.")
         self._prepare()
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _prepare(self) -> None:
         try:
             engine = make_engine(self._options)

@@ -15,7 +15,7 @@ from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.billing import inventory
-from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.delete import removal, stop_and_start
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.cloud.delete.stop_and_start import Verb
@@ -47,7 +47,7 @@ class TpuPlan:
     work: TpuWork
 
 
-def plan_deletion(client: ProjectClient, clock: Clock, tpu: Tpu, project: Project) -> TpuPlan:
+def plan_deletion(client: ProjectClient, clock: Clock, tpu: ListedTpu, project: Project) -> TpuPlan:
     """Return the plan to delete the TPU or request of a row; raises Problem if it is gone."""
     one = tpu_work.find_resources_of_row(client, tpu)
     lines = (*_of_doomed(one, project, clock.now()), *_commands(one.commands(project)))
@@ -87,7 +87,7 @@ def plan_leftovers(client: ProjectClient, clock: Clock, project: Project) -> Tpu
 
 
 def plan_stop_or_start(
-    client: ProjectClient, clock: Clock, tpu: Tpu, project: Project, verb: Verb
+    client: ProjectClient, clock: Clock, tpu: ListedTpu, project: Project, verb: Verb
 ) -> TpuPlan:
     """Return the plan to stop or start a TPU VM; raises Problem if that is impossible."""
     (zone, name) = (tpu.nodes[0].zone, tpu.nodes[0].name)
@@ -143,7 +143,7 @@ def _of_doomed(one: DeletionPlan, project: Project, now: datetime) -> Iterator[L
         yield HangingText("wait     ", wait)
 
 
-def _what_is_lost(row: Tpu) -> str:
+def _what_is_lost(row: ListedTpu) -> str:
     if row.nodes:
         return "What is on the disks of its TPU VMs."
     if row.is_leftover:
@@ -159,7 +159,7 @@ def _commands(commands: Sequence[tuple[str, ...]]) -> Iterator[LaidOutLines]:
             yield HangingText("", clean_text(line))
 
 
-def can_be_switched(tpu: Tpu) -> Verb | None:
+def can_be_switched(tpu: ListedTpu) -> Verb | None:
     """Return `stop` or `start`, whichever the single TPU VM of a row allows, or None."""
     if len(tpu.nodes) != 1:
         return None
@@ -172,7 +172,7 @@ def can_be_switched(tpu: Tpu) -> Verb | None:
     return None
 
 
-def plan_slice_check(tpu: Tpu, project: Project) -> StartOptions:
+def plan_slice_check(tpu: ListedTpu, project: Project) -> StartOptions:
     """Return the options for a check on all hosts of a slice, without asking the user."""
     node = tpu.nodes[0]
     needs_iap = any(worker.needs_iap for worker in workers.choose_workers([node]))

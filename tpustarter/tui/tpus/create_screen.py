@@ -21,7 +21,7 @@ from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant
 from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
-from tpustarter.tui.app.messages import LOOK, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.confirm_name import ConfirmName
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.text_layout import StackedText, style_sentence
@@ -117,7 +117,7 @@ scripts and several slices.
         self._show()
         self._look()
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _look(self) -> None:
         project, zone = None, ""
         try:
@@ -192,7 +192,7 @@ scripts and several slices.
             else project_and_zone.find_project(draft.project.strip())
         )
 
-    @work(thread=True, exit_on_error=False, group=f"{LOOK}-offers")
+    @work(thread=True, exit_on_error=False, group=f"{LOAD}-offers")
     def _ask_google(self, project: str, zone: str) -> None:
         if known := tpu_offers.read_stored_offers(project, zone):
             self.post_message(FactsLoaded(known))
@@ -217,7 +217,7 @@ scripts and several slices.
         return ""
 
     @on(Input.Changed)
-    @on(ChosenField.Turned)
+    @on(ChosenField.ValueChosen)
     def _show(self) -> None:
         self._fill_zones(self._form.draft)
         draft = self._form.draft
@@ -304,7 +304,7 @@ scripts and several slices.
             self._show()
             self.refresh_bindings()
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-grant")
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOAD}-grant")
     def _judge(
         self,
         project: Project,

@@ -15,7 +15,7 @@ from tpustarter.cloud.doctor.project_answers import ProjectFinding
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.list_with_details import ListWithDetails
 from tpustarter.tui.kit.row_list import Row, RowList
 from tpustarter.tui.kit.text_layout import HangingText, StackedText, status_word, style_sentence
@@ -53,7 +53,7 @@ credentials, and changes nothing. It takes 20 seconds at most.
         self.show_text(f"Asking Google about the project, at most {diagnosis.TOTAL_S:g} s.")
         self._ask()
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-doctor")
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOAD}-doctor")
     def _ask(self) -> None:
         try:
             is_known = project_and_zone.find_project(None) is not None

@@ -87,7 +87,7 @@ class ChosenField(Static, can_focus=True):
     ]
 
     @dataclass
-    class Turned(Message):
+    class ValueChosen(Message):
         """The field's value has changed."""
 
     @dataclass
@@ -110,7 +110,7 @@ class ChosenField(Static, can_focus=True):
     def action_turn(self, by: int) -> None:
         at = self._values.index(self.value) + by
         self.choose(self._values[at % len(self._values)])
-        self.post_message(self.Turned())
+        self.post_message(self.ValueChosen())
 
     def action_submit(self) -> None:
         self.post_message(self.Submitted())

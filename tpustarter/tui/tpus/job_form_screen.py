@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 from tpustarter.cloud.api import workers
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.jobs import job_files, job_text, remote_command_text
 from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_start import JobOrder
@@ -23,7 +23,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import Problem
 from tpustarter.setup.environment.worker_environment import PROFILE_NAMES, make_environment
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import LOOK, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.confirm_name import ConfirmName
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.safe_text import clean_text
@@ -36,7 +36,15 @@ from tpustarter.tui.tpus.run_form_screen import WorkerCommandInput
 AS_IT_IS = "as it is"
 """The choice to run the command without a set-up."""
 KEEP, GIVE_BACK = "keep it", "give it back"
-LABEL = 10
+NOT_AGAIN = "ends the job"
+AGAIN = {
+    NOT_AGAIN: 0,
+    "starts it anew once": 1,
+    "starts it anew 3 times": 3,
+    "starts it anew 10 times": 10,
+}
+"""The choices for a pre-emption, each with the largest number of new starts."""
+LABEL = 12
 ENTER = Binding(
     "enter",
     "submit",
@@ -74,16 +82,18 @@ goes on when you close the laptop.
 * **results**: patterns of files that are fetched at the end, such as `out/**`.
 * **the TPU**: give it back, and it is deleted once the job has ended and its results are here. That
   is done while the job is followed, or when you open it the next time.
+* **pre-emption**: while the job is followed, another TPU is asked for after each one, and the job
+  starts there from its first line.
 
 `tpustarter tpu job start --help` lists what this form leaves out: files that git ignores, the size
-that may be sent, another way to connect, and a new start after a pre-emption.
+that may be sent, and another way to connect.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab,down", "move(1)", "next field", key_display="Tab", tooltip="one field down"),
         Binding("shift+tab,up", "move(-1)", show=False),
     ]
 
-    def __init__(self, tpu: Tpu, project: Project) -> None:
+    def __init__(self, tpu: ListedTpu, project: Project) -> None:
         super().__init__(f"Start a job on {escape_text(tpu.name)}: nothing is sent yet")
         self._tpu, self._project = tpu, project
         self._files: JobFiles | Problem | None = None
@@ -102,6 +112,7 @@ that may be sent, another way to connect, and a new start after a pre-emption.
                 "results", JobInput("", "such as out/**; you can fetch later, too", id="job-fetch")
             )
             yield self._row("the TPU", JobChoice((KEEP, GIVE_BACK), id="job-end"))
+            yield self._row("pre-emption", JobChoice((*AGAIN,), id="job-again"))
             yield Static("", id="command")
         yield Static("", id="headline")
 
@@ -133,10 +144,11 @@ that may be sent, another way to connect, and a new start after a pre-emption.
             None if profile == AS_IT_IS else profile,
             tuple(self._typed("fetch").split()),
             give_back=self._chosen("end") == GIVE_BACK,
+            again=AGAIN[self._chosen("again")],
         )
 
     @on(Input.Changed)
-    @on(ChosenField.Turned)
+    @on(ChosenField.ValueChosen)
     def _show(self) -> None:
         folder = self._typed("folder")
         if folder != self._folder:
@@ -151,7 +163,7 @@ that may be sent, another way to connect, and a new start after a pre-emption.
     def _say(self, text: str) -> None:
         self.query_one("#headline", Static).update(Content(text))
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOOK}-files")
+    @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOAD}-files")
     def _look(self, folder: str) -> None:
         try:
             found = job_files.find_job_files(locations.expand_path(folder or "."))
@@ -201,6 +213,8 @@ that may be sent, another way to connect, and a new start after a pre-emption.
             yield "fetches", ", ".join(order.fetch)
         if order.give_back:
             yield "deletes", f"`{order.tpu}`, once it has ended and its results are here"
+        if order.again:
+            yield "again", job_text.describe_again(order.tpu, order.again)
 
     def _same(self) -> tuple[str, ...]:
         order, folder = self._order, self._typed("folder")
@@ -210,6 +224,7 @@ that may be sent, another way to connect, and a new start after a pre-emption.
             *((f"--setup={order.profile}",) if order.profile else ()),
             *(f"--fetch={pattern}" for pattern in order.fetch),
             *(("--give-back",) if order.give_back else ()),
+            *((f"--again={order.again}",) if order.again else ()),
             *("--follow", "--", order.command[0] or "COMMAND"),
         )
 
@@ -232,18 +247,25 @@ that may be sent, another way to connect, and a new start after a pre-emption.
             self._confirm(files)
 
     def _confirm(self, files: JobFiles) -> None:
-        """Start the job, after the user has typed the TPU's name if it is to be given back."""
+        """Start the job, after the user has typed the TPU's name if it is to be deleted."""
         order = self._order
-        if not order.give_back:
+        texts: list[str] = []
+        if order.give_back:
+            texts.append(
+                f"Once the job has ended, and its results are here, `{order.tpu}` is deleted with "
+                "its disks. While something on it may still be wanted, it is kept."
+            )
+        if order.again:
+            texts.append(
+                f"After a pre-emption, `{order.tpu}` is deleted with its disks, and the next TPU "
+                "is billed until you delete it."
+            )
+        if not texts:
             self._start(order, files)
             return
-        text = (
-            f"Once the job has ended, and its results are here, `{order.tpu}` is deleted with its "
-            "disks. While something on it may still be wanted, it is kept."
-        )
         window = ConfirmName(
-            f"Give {escape_text(order.tpu)} back at the end?",
-            StackedText([HangingText("", style_sentence(text))]),
+            f"May {escape_text(order.tpu)} be deleted?",
+            StackedText([HangingText("", style_sentence(text)) for text in texts]),
             order.tpu,
             "start the job",
         )

@@ -14,7 +14,7 @@ from textual.content import Content
 
 from tpustarter.checking.plan import interpreters
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.jobs import job_connection, job_text
 from tpustarter.cloud.jobs.job_connection import JobList, JobState, ListedJob, TypedRoute
 from tpustarter.cloud.jobs.job_records import JobRecord
@@ -84,7 +84,7 @@ from another machine. Those that this machine knows are in the list meanwhile.
         Binding("x", "stop", "stop waiting", tooltip="the workers' answers are not waited for"),
     ]
 
-    def __init__(self, project: Project, tpu: Tpu | None) -> None:
+    def __init__(self, project: Project, tpu: ListedTpu | None) -> None:
         """Prepare the list.
 
         Args:
@@ -207,14 +207,14 @@ from another machine. Those that this machine knows are in the list meanwhile.
         return super().check_action(action, parameters)
 
 
-def _was_on(record: JobRecord, tpu: Tpu | None) -> bool:
+def _was_on(record: JobRecord, tpu: ListedTpu | None) -> bool:
     """Return whether a job has given back exactly this TPU, not another of the same name."""
     created = tpu.nodes[0].created if tpu else None
     is_given_back = record.phase == "given-back" and bool(tpu) and record.tpu == tpu.name
     return is_given_back and record.created == (created.isoformat() if created else "")
 
 
-def _describe_nothing(tpu: Tpu | None) -> Iterator[Row]:
+def _describe_nothing(tpu: ListedTpu | None) -> Iterator[Row]:
     yield Row(None, HangingText("", style_sentence(NOTHING)))
     if tpu:
         yield Row(None, "")

@@ -14,11 +14,11 @@ from textual.binding import Binding, BindingType
 from tpustarter.checking.plan import interpreters
 from tpustarter.cloud.jobs import job_follow, job_run, job_text
 from tpustarter.cloud.jobs.job_follow import (
-    AskingAgain,
-    GivenBack,
-    GivingBack,
     ResultsFetched,
     StatesRead,
+    TpuDeleted,
+    TpuDeletionStarted,
+    TpuRecreationStarted,
 )
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import Connection, TpuJob, WorkerJobState
@@ -27,7 +27,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import TPU_CALL, TPU_RUN, EventsArrived, FactsLoaded
-from tpustarter.tui.kit.confirm_name import AskText
+from tpustarter.tui.kit.confirm_name import TextDialog
 from tpustarter.tui.kit.page import ConfirmWindow
 from tpustarter.tui.kit.row_list import Row, RowList
 from tpustarter.tui.kit.screen_runner import ScreenRunner
@@ -101,7 +101,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
             client, clock = tpu_work.make_client(self.tutor, self._subject.project.name, stopped)
             for event in job_work.play_job(self._subject, client, clock):
                 if isinstance(event, JobOpened):
-                    self._run.on_stop(event.job.stop)
+                    self._run.on_stop(event.job.cancel_calls)
                 yield event
             yield JobDone()
         except StoppedError:
@@ -145,9 +145,9 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
                 self._failure = event
             case ResultsFetched():
                 self._results = event
-            case AskingAgain() | GivingBack() | GivenBack():
+            case TpuRecreationStarted() | TpuDeletionStarted() | TpuDeleted():
                 self._news += job_text.describe_step(event)
-                if isinstance(event, AskingAgain):
+                if isinstance(event, TpuRecreationStarted):
                     self._stage = f"Waiting for a new `{escape_text(event.record.tpu)}`"
             case JobDone():
                 self._done = event
@@ -268,7 +268,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
     @work(thread=True, exclusive=True, exit_on_error=False, group=TPU_CALL)
     def _stop_job(self, job: TpuJob) -> None:
         try:
-            states = job.end()
+            states = job.stop_command()
             job.record = job_run.save_end(job.record, states)
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
@@ -283,7 +283,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
                 f"`{Path.cwd()}`, with a folder for each worker. A pattern such as `out/**` takes "
                 "all of a folder; several have a space between them."
             )
-            window = AskText("Get results", text, usual)
+            window = TextDialog("Get results", text, usual)
             self.tutor.push_screen(window, partial(self._fetch, job))
 
     def _fetch(self, job: TpuJob, typed: str | None) -> None:

@@ -10,6 +10,7 @@ from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.jobs import (
     job_connection,
+    job_end,
     job_follow,
     job_records,
     job_run,
@@ -93,7 +94,7 @@ def play_job(subject: JobSubject, client: OfferingClient, clock: Clock) -> Itera
         code = yield from _record(following, board)
         if code is not None:
             return
-        yield from job_follow.ask_again(client, subject.project, job, clock)
+        yield from job_follow.recreate_tpu(client, subject.project, job, clock)
         board = JobBoard(job.record.workers)
         yield JobOpened(job, board)
         yield from _start(job, board)
@@ -106,6 +107,8 @@ def _open(subject: JobSubject, client: OfferingClient) -> TpuJob:
     workers, route = job_connection.find_workers(client, subject.project, subject.tpu, typed)
     job = TpuJob(job_start.make_record(subject.order, workers, route), workers, route)
     job_run.require_no_running_job(job)
+    if job.record.again:
+        job_end.keep_request(client, job)
     job.pack(subject.files)
     return job
 

@@ -81,7 +81,7 @@ def lay_out_states(draft: TpuDraft) -> Iterator[LaidOutLines]:
     width = len(max(WAY, key=len)) + 2
     for name in way:
         sample = QueuedResource("", "", "", name, api="compute" if is_compute else "cloud-tpu")
-        state = resource_states.find_resource_state(sample)
+        state = resource_states.find_state_meaning(sample)
         yield HangingText(status_word("stage", name, width), escape_text(state.meaning))
         if state.usually:
             yield HangingText(" " * width, Content.styled(escape_text(state.usually), "$muted"))

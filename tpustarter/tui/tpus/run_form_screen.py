@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from tpustarter.cloud.api import workers
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.workers import Worker
-from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import remote_command_text
 from tpustarter.cloud.text import event_text
@@ -62,7 +62,7 @@ What every worker writes is kept in a file of its own, and the next screen names
         Binding("shift+tab,up", "move", show=False),
     ]
 
-    def __init__(self, tpu: Tpu, project: Project) -> None:
+    def __init__(self, tpu: ListedTpu, project: Project) -> None:
         super().__init__(f"Run a command on {escape_text(tpu.name)}")
         self._tpu, self._project = tpu, project
         self._total = sum(max(1, node.workers) for node in tpu.nodes)

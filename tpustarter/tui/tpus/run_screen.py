@@ -15,10 +15,10 @@ from tpustarter.cloud.api import workers
 from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.workers import Worker
-from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import remote_command, remote_command_text, worker_output
-from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerEnded, WorkerJob
+from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerCommand, WorkerEnded
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
 from tpustarter.explain import known_failures
@@ -81,7 +81,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         Binding("x", "stop", "stop", tooltip="Ctrl+C of `tpustarter tpu run NAME`"),
     ]
 
-    def __init__(self, tpu: Tpu, project: Project, choice: str, text: str) -> None:
+    def __init__(self, tpu: ListedTpu, project: Project, choice: str, text: str) -> None:
         super().__init__(f"{escape_text(text)} on {escape_text(tpu.name)}")
         self._tpu, self._project, self._choice, self._text = tpu, project, choice, text
         self._folder: Path | None = None
@@ -109,26 +109,26 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
         nodes = workers.find_nodes(client, self._tpu.name, self._tpu.zone)
         chosen = workers.choose_workers(nodes, workers.parse_worker_choice(self._choice))
         remote_command_text.require_reachable_workers(chosen, "gcloud", iap=False)
-        commands = [self._command(worker) for worker in chosen]
-        jobs = [
-            WorkerJob(worker.label, (path, *command[1:]), number)
-            for number, (worker, command) in enumerate(zip(chosen, commands, strict=True))
+        shown = [self._command(worker) for worker in chosen]
+        commands = [
+            WorkerCommand(worker.label, (path, *words[1:]), number)
+            for number, (worker, words) in enumerate(zip(chosen, shown, strict=True))
         ]
         folder = worker_output.make_output_folder(nodes[0].name)
-        board = WorkerBoard[WorkerEnded](job.label for job in jobs)
+        board = WorkerBoard[WorkerEnded](one.label for one in commands)
         others = remote_command_text.describe_other_workers(chosen, self._tpu.nodes)
-        yield WorkersStarted(commands[0], others, board, folder)
+        yield WorkersStarted(shown[0], others, board, folder)
         began = time.monotonic()
-        remote = RemoteCommand(jobs, folder)
+        remote = RemoteCommand(commands, folder)
         self._run.on_stop(remote.stop)
         if self._run.is_stopped:
             return
         with contextlib.closing(remote.events()) as happening:
             for event in happening:
                 if isinstance(event, WorkerEnded):
-                    board.record_end(event.job.label, event)
+                    board.record_end(event.command.label, event)
                 else:
-                    board.record_lines(event.job.label, event.lines)
+                    board.record_lines(event.command.label, event.lines)
         yield WorkersEnded(time.monotonic() - began, _became(client, chosen, board))
 
     def _command(self, worker: Worker) -> tuple[str, ...]:
@@ -206,6 +206,6 @@ def _became(
     client: ProjectClient, chosen: Sequence[Worker], board: WorkerBoard[WorkerEnded]
 ) -> tuple[str, ...]:
     """Return sentences on a TPU whose workers were not all reached, or none if all were."""
-    if all(ended.reached for ended in board.endings):
+    if all(ended.was_reachable for ended in board.endings):
         return ()
     return tuple(remote_command_text.describe_unready_tpus(client, chosen))

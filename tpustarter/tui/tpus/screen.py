@@ -17,7 +17,7 @@ from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing import inventory, ledger
-from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.delete.stop_and_start import Verb
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
@@ -251,7 +251,7 @@ gcloud is configured for.
         self.show_text(", ".join(told), where="opening")
 
     @property
-    def _marked(self) -> Tpu | None:
+    def _marked(self) -> ListedTpu | None:
         return self._seen.find_tpu(self.query_one(RowList).highlighted_id)
 
     @on(RowList.OptionHighlighted)
@@ -381,7 +381,7 @@ def _remembered() -> KnownTpus:
     return KnownTpus(inventory.read_ledger_rows(), unreadable=tuple(ledger.list_unreadable()))
 
 
-def _can_be(action: str, tpu: Tpu, parameters: tuple[object, ...]) -> bool:
+def _can_be(action: str, tpu: ListedTpu, parameters: tuple[object, ...]) -> bool:
     if action == "watch":
         return _can_be_watched(tpu)
     if action == "switch":
@@ -393,6 +393,6 @@ def _can_be(action: str, tpu: Tpu, parameters: tuple[object, ...]) -> bool:
     return True
 
 
-def _can_be_watched(tpu: Tpu) -> bool:
+def _can_be_watched(tpu: ListedTpu) -> bool:
     """Return whether there is a request to follow: a node made without one has none."""
     return not tpu.nodes or any(node.queued_resource for node in tpu.nodes)

@@ -163,7 +163,7 @@ class TpuDraft:
         for zone in self.zone_names:
             request = self.make_request(tpu, zone)
             if request.api == "compute":
-                compute_requests.require_possible(request)
+                compute_requests.require_supported(request)
 
     def list_missing(self) -> list[str]:
         """Return the names of the required fields that are empty."""

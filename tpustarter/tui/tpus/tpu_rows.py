@@ -14,7 +14,7 @@ from tpustarter.checking.plan import interpreters
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.billing import cost
-from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.text import event_text, slice_drawing
 from tpustarter.cloud.trc import grant as trc_grant
@@ -54,7 +54,7 @@ TO_CREATE = (
 class KnownTpus:
     """The TPUs of a project as far as they are known, and the time of Google's answer."""
 
-    tpus: tuple[Tpu, ...] = ()
+    tpus: tuple[ListedTpu, ...] = ()
     project: Project | None = None
     asked: datetime | None = None
     """The time of Google's answer; None before that."""
@@ -70,12 +70,12 @@ class KnownTpus:
     needs_project: bool = False
     """True if Google could not be asked because no project is known."""
 
-    def find_tpu(self, key: str | None) -> Tpu | None:
+    def find_tpu(self, key: str | None) -> ListedTpu | None:
         """Return the TPU of a row, or None if the row has none."""
         return next((tpu for tpu in self.tpus if make_row_id(tpu) == key), None)
 
 
-def make_row_id(tpu: Tpu) -> str:
+def make_row_id(tpu: ListedTpu) -> str:
     """Return the id of a TPU's row."""
     return f"{tpu.project}/{tpu.zone}/{tpu.name}"
 
@@ -106,7 +106,7 @@ def make_tpu_rows(seen: KnownTpus, now: datetime) -> Iterator[Row]:
         yield Row(None, HangingText("", TO_CREATE))
 
 
-def make_tpu_row(tpu: Tpu, now: datetime) -> Row:
+def make_tpu_row(tpu: ListedTpu, now: datetime) -> Row:
     """Return the row of a TPU: its name, type and age, and its state with the meaning."""
     label = Content.styled(escape_text(tpu.name), "bold") + f"  {escape_text(tpu.type)}"
     where = escape_text(event_text.format_type_and_zone(tpu).removeprefix(tpu.type))
@@ -160,7 +160,7 @@ def format_bill_and_leftovers(seen: KnownTpus) -> str:
 
 
 def describe_tpu(
-    tpu: Tpu, project: Project | None, now: datetime, *, whole: bool = False
+    tpu: ListedTpu, project: Project | None, now: datetime, *, whole: bool = False
 ) -> Iterator[LaidOutLines]:
     """Yield the next step for a TPU, its next state, and all facts about it.
 
@@ -198,7 +198,7 @@ def describe_tpu(
         yield from _addresses(node.internal_addresses, node.external_addresses)
 
 
-def _keys(tpu: Tpu) -> Iterator[LaidOutLines]:
+def _keys(tpu: ListedTpu) -> Iterator[LaidOutLines]:
     """Yield the keys that use a TPU."""
     if tpu.state.name in ("ACTIVE", "READY") and tpu.nodes:
         yield _fact("job", "Press b to run a program on it that goes on when you leave.")
@@ -224,13 +224,13 @@ def colour_slice_drawing(text: str) -> Content:
     )
 
 
-def _name(tpu: Tpu, project: Project | None) -> str:
+def _name(tpu: ListedTpu, project: Project | None) -> str:
     is_elsewhere = project is None or tpu.project != project.name
     where = f", in the project {tpu.project}" if is_elsewhere else ""
     return f"{tpu.name}, {event_text.format_type_and_zone(tpu)}{where}"
 
 
-def _of_error(tpu: Tpu) -> Iterator[LaidOutLines]:
+def _of_error(tpu: ListedTpu) -> Iterator[LaidOutLines]:
     why, fixes = event_text.describe_error(tpu)
     if why:
         yield _fact("why", why)

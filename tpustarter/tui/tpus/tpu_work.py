@@ -20,7 +20,7 @@ from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.billing import ledger
-from tpustarter.cloud.billing.inventory import Tpu
+from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.create.events import (
     Event,
@@ -96,7 +96,7 @@ def make_client(
     return CloudClient(project, clock=clock), clock
 
 
-def find_project_of_row(row: Tpu) -> Project:
+def find_project_of_row(row: ListedTpu) -> Project:
     """Return the project of a row, which may differ from gcloud's."""
     current = project_and_zone.find_project(None)
     if current and current.name == row.project:
@@ -104,7 +104,7 @@ def find_project_of_row(row: Tpu) -> Project:
     return Project(row.project, "the ledger")
 
 
-def find_resources_of_row(client: ProjectClient, row: Tpu) -> DeletionPlan:
+def find_resources_of_row(client: ProjectClient, row: ListedTpu) -> DeletionPlan:
     """Return the current request and nodes of a row; raises Problem if Google lists neither."""
     queued, nodes = client.resources(row.zone)
     for one in removal.plan_all_deletions(queued.items, nodes.items):
@@ -119,7 +119,7 @@ def find_resources_of_row(client: ProjectClient, row: Tpu) -> DeletionPlan:
     )
 
 
-def make_watch_work(row: Tpu) -> TpuWork:
+def make_watch_work(row: ListedTpu) -> TpuWork:
     """Make the work that follows the TPU or request of a row through its states."""
     project, name = find_project_of_row(row), escape_text(row.name)
 
@@ -143,7 +143,7 @@ def make_watch_work(row: Tpu) -> TpuWork:
     return TpuWork(f"Watch {name}", f"Following `{name}`", project, commands, begin, left)
 
 
-def _entry_of(client: ApiClient, row: Tpu) -> LedgerEntry:
+def _entry_of(client: ApiClient, row: ListedTpu) -> LedgerEntry:
     """Return the ledger's entry of a row, or a new one; raises Problem if there is no request."""
     for entry in ledger.read_ledger():
         if entry.key == (row.api, client.project, row.zone, row.name):

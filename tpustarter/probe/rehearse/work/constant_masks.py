@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tpustarter.probe.rehearse.work import banded
-from tpustarter.probe.rehearse.work.banded import Array, Banded, compare_indices
+from tpustarter.probe.rehearse.work import banded_array
+from tpustarter.probe.rehearse.work.banded_array import Array, BandedArray, compare_indices
 
 Numbers = Array
 """A NumPy array, or a banded one."""
@@ -77,7 +77,7 @@ class Fact(NamedTuple):
     def is_everywhere(self) -> bool:
         """True if every index along every axis has an element that may be nonzero."""
         mask = self.nonzero
-        if mask is None or isinstance(mask, Banded):
+        if mask is None or isinstance(mask, BandedArray):
             return mask is None or mask.is_everywhere()
         axes = range(mask.ndim)
         return all(mask.any(tuple(one for one in axes if one != axis)).all() for axis in axes)
@@ -89,11 +89,11 @@ NOTHING = Fact()
 def measure_share(mask: Numbers) -> float:
     """Return the share of true elements."""
     numpy = importlib.import_module("numpy")
-    count = mask.count_nonzero() if isinstance(mask, Banded) else numpy.count_nonzero(mask)
+    count = mask.count_nonzero() if isinstance(mask, BandedArray) else numpy.count_nonzero(mask)
     return int(count) / max(1, mask.size)
 
 
-def measure_terms(
+def bound_nonzero_terms(
     left: Fact, right: Fact, left_axes: Sequence[int], right_axes: Sequence[int]
 ) -> float:
     """Return a lower bound on the share of a product's terms that may be nonzero.
@@ -110,14 +110,14 @@ def measure_terms(
     for mask, axes in ((left.nonzero, left_axes), (right.nonzero, right_axes)):
         if mask.ndim <= max(axes, default=-1) or mask.size > MOST:
             return max(0.0, left.support + right.support - 1)
-        dense = mask.make_dense() if isinstance(mask, Banded) else mask
+        dense = mask.make_dense() if isinstance(mask, BandedArray) else mask
         free = tuple(axis for axis in range(dense.ndim) if axis not in axes)
         order = sorted(axes)
         sums.append(dense.mean(axis=free).transpose([order.index(axis) for axis in axes]))
     return float((sums[0] * sums[1]).mean())
 
 
-def make_known(value: object) -> Fact:
+def make_known_fact(value: object) -> Fact:
     """Return the fact about a constant, or `NOTHING` if it is large or not numeric."""
     numpy = importlib.import_module("numpy")
     if getattr(value, "size", 1) > MOST or str(getattr(value, "dtype", "")).startswith("key<"):
@@ -131,7 +131,7 @@ def make_known(value: object) -> Fact:
     return _with_masks(array)
 
 
-def derive(
+def derive_fact(
     name: str,
     params: Parameters,
     facts: Sequence[Fact],
@@ -196,7 +196,7 @@ def _convert(fact: Fact, kind: object) -> Fact:
     def change(array: Numbers) -> Numbers:
         return array.astype(target)
 
-    return _with_masks(banded.apply(change, fact.known))
+    return _with_masks(banded_array.apply(change, fact.known))
 
 
 def _compute(
@@ -206,7 +206,7 @@ def _compute(
     if indices and (mask := compare_indices(function, *numbers)) is not None:
         return _with_masks(mask)
     wide = [one for one in numbers if one.size != 1]
-    if any(isinstance(one, Banded) for one in wide) and len({one.shape for one in wide}) == 1:
+    if any(isinstance(one, BandedArray) for one in wide) and len({one.shape for one in wide}) == 1:
         return _with_masks(function(*numbers))
     if math.prod(numpy.broadcast_shapes(*(one.shape for one in numbers))) > MOST:
         return NOTHING
@@ -283,9 +283,11 @@ def _either(facts: Sequence[Fact]) -> Numbers | None:
 def _fit(first: Numbers, second: Numbers) -> bool:
     # True if the combined mask is small enough.
     wide = [one for one in (first, second) if one.size != 1]
-    banded = all(isinstance(one, Banded) for one in wide) and len({one.shape for one in wide}) < 2
+    banded_array = (
+        all(isinstance(one, BandedArray) for one in wide) and len({one.shape for one in wide}) < 2
+    )
     numpy = importlib.import_module("numpy")
-    return banded or math.prod(numpy.broadcast_shapes(first.shape, second.shape)) <= MOST
+    return banded_array or math.prod(numpy.broadcast_shapes(first.shape, second.shape)) <= MOST
 
 
 def _select(chosen: Fact, false: Fact, true: Fact) -> Fact:
@@ -304,8 +306,8 @@ def _select(chosen: Fact, false: Fact, true: Fact) -> Fact:
 def _choose(mask: Numbers, true: Numbers, false: Numbers) -> Numbers:
     numpy = importlib.import_module("numpy")
     inputs = (mask, true, false)
-    is_banded = any(isinstance(one, Banded) for one in inputs)
-    return banded.apply(numpy.where, *inputs) if is_banded else numpy.where(*inputs)
+    is_banded = any(isinstance(one, BandedArray) for one in inputs)
+    return banded_array.apply(numpy.where, *inputs) if is_banded else numpy.where(*inputs)
 
 
 def _hides(fact: Fact, *, zero: bool = False) -> bool:

@@ -119,7 +119,7 @@ def _limit_fact(step: TraceStep, test: Jaxpr, body: Jaxpr, limit: TraceValue) ->
     # The limit is a literal, a constant, or a carry that the body passes on unchanged.
     first, second = step.params["cond_nconsts"], step.params["body_nconsts"]
     if is_literal(limit):
-        return constant_masks.make_known(getattr(limit, "val"))  # noqa: B009  only literals have it
+        return constant_masks.make_known_fact(getattr(limit, "val"))  # noqa: B009  only literals have it
     place = test.invars.index(limit) if limit in test.invars else -1
     if 0 <= place < first:
         return step.fact(place)

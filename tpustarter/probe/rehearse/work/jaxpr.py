@@ -71,7 +71,7 @@ CALLS = {
     "remat",
 }
 """Operations that run another program once."""
-PRODUCTS = {
+DEDUPLICATED_PRIMITIVES = {
     "broadcast_in_dim",
     "conv_general_dilated",
     "convert_element_type",
@@ -135,22 +135,22 @@ class TraceTooLargeError(Exception):
     """Raised for a trace with too many equations to visit."""
 
 
-class KnownResults:
+class FactCache:
     """A cache of derived facts, because the layers of a model derive the same mask again."""
 
     def __init__(self) -> None:
         self._results: dict[tuple[object, ...], tuple[Fact, Sequence[Fact]]] = {}
         self._kept = 0
-        self._looked_at = 0
+        self._visited = 0
 
-    def look_at_equations(self, count: int) -> None:
+    def count_visits(self, count: int) -> None:
         """Count equations as visited, again at each call and in each pass over a loop.
 
         Raises:
             TraceTooLargeError: There are more than `MOST_EQUATIONS`.
         """
-        self._looked_at += count
-        if self._looked_at > MOST_EQUATIONS:
+        self._visited += count
+        if self._visited > MOST_EQUATIONS:
             raise TraceTooLargeError
 
     def _keep(self, key: tuple[object, ...], fact: Fact, operands: Sequence[Fact]) -> None:
@@ -172,14 +172,14 @@ class KnownResults:
         decisive = [params.get(key) for key in names]
         key = (name, str(decisive), shapes, shape, *map(id, facts))
         if key not in self._results:
-            self._keep(key, constant_masks.derive(name, params, facts, shapes, shape), facts)
+            self._keep(key, constant_masks.derive_fact(name, params, facts, shapes, shape), facts)
         return self._results[key][0]
 
     def read_literal(self, value: object) -> Fact:
         """Return the fact about a literal's value."""
         key = ("literal", str(getattr(value, "dtype", type(value))), str(value))
         if key not in self._results:
-            self._keep(key, constant_masks.make_known(value), ())
+            self._keep(key, constant_masks.make_known_fact(value), ())
         return self._results[key][0]
 
 
@@ -187,11 +187,11 @@ class TraceFrame:
     """A jaxpr at one call site, with the facts that hold there."""
 
     def __init__(
-        self, jaxpr: Jaxpr, facts: dict[TraceValue, Fact], known: KnownResults, depth: int
+        self, jaxpr: Jaxpr, facts: dict[TraceValue, Fact], cache: FactCache, depth: int
     ) -> None:
         self.jaxpr = jaxpr
         self.facts = facts
-        self.known = known
+        self.cache = cache
         self.depth = depth
         """The number of enclosing loops."""
         self.levels: dict[TraceValue, int] = {}
@@ -199,12 +199,13 @@ class TraceFrame:
         self.inner: dict[int, list[TraceFrame]] = {}
         """The programs that an equation calls, by the equation's index."""
         self.equals: dict[int, int] = {}
-        """Index of the first of equal equations among `PRODUCTS`, by the index of a later one."""
+        """Index of the first of equal equations, by that of a later one; only for
+        `DEDUPLICATED_PRIMITIVES`."""
 
     def read_fact(self, value: TraceValue) -> Fact:
         """Return the fact about a value."""
         if is_literal(value):
-            return self.known.read_literal(getattr(value, "val"))  # noqa: B009  only literals have it
+            return self.cache.read_literal(getattr(value, "val"))  # noqa: B009  only literals have it
         return self.facts.get(value, NOTHING)
 
     def read_level(self, value: TraceValue) -> int:
@@ -215,7 +216,7 @@ class TraceFrame:
 def make_frame(
     called: object,
     facts: Sequence[Fact] = (),
-    results: KnownResults | None = None,
+    cache: FactCache | None = None,
     levels: Sequence[int] = (),
     depth: int = 0,
 ) -> TraceFrame:
@@ -224,7 +225,7 @@ def make_frame(
     Args:
         called: The program.
         facts: Facts about its arguments; empty if nothing is known.
-        results: The cache of derived facts; None for a program that nothing calls.
+        cache: The cache of derived facts; None for a program that nothing calls.
         levels: Depth of the innermost loop that changes each argument; empty for `depth`.
         depth: The number of enclosing loops.
 
@@ -236,9 +237,9 @@ def make_frame(
     known = dict(zip(jaxpr.invars, given, strict=True))
     for value, constant in zip(jaxpr.constvars, getattr(called, "consts", ()), strict=False):
         if str(getattr(constant, "dtype", "")).startswith(("bool", "int")):  # a mask, not a weight
-            known[value] = constant_masks.make_known(constant)
-    frame = TraceFrame(jaxpr, known, results or KnownResults(), depth)
-    frame.known.look_at_equations(len(jaxpr.eqns))
+            known[value] = constant_masks.make_known_fact(constant)
+    frame = TraceFrame(jaxpr, known, cache or FactCache(), depth)
+    frame.cache.count_visits(len(jaxpr.eqns))
     changed = levels if len(levels) == len(jaxpr.invars) else [depth] * len(jaxpr.invars)
     frame.levels |= zip(jaxpr.invars, changed, strict=True)
     for number, equation in enumerate(jaxpr.eqns):
@@ -259,7 +260,7 @@ def _find_equal_equations(jaxpr: Jaxpr) -> dict[int, int]:
     same: dict[TraceValue, TraceValue] = {}
     for number, equation in enumerate(jaxpr.eqns):
         operands = equation.invars
-        if equation.primitive.name not in PRODUCTS or any(map(is_literal, operands)):
+        if equation.primitive.name not in DEDUPLICATED_PRIMITIVES or any(map(is_literal, operands)):
             continue
         names = (id(same.get(value, value)) for value in operands)
         key = (equation.primitive.name, str(equation.params), *names)
@@ -271,11 +272,11 @@ def _find_equal_equations(jaxpr: Jaxpr) -> dict[int, int]:
 
 
 def _derive_results(frame: TraceFrame, number: int, equation: Equation) -> Sequence[Fact]:
-    name, params, known = equation.primitive.name, equation.params, frame.known
+    name, params, cache = equation.primitive.name, equation.params, frame.cache
     operands = [frame.read_fact(value) for value in equation.invars]
     if name in CALLS and (body := read_body(params)):
         levels = [frame.read_level(value) for value in equation.invars]
-        inner = make_frame(body, operands, known, levels, frame.depth)
+        inner = make_frame(body, operands, cache, levels, frame.depth)
         frame.inner[number] = [inner]
         inside = (inner.read_level(value) for value in inner.jaxpr.outvars)
         frame.levels |= zip(equation.outvars, inside, strict=False)
@@ -285,14 +286,14 @@ def _derive_results(frame: TraceFrame, number: int, equation: Equation) -> Seque
         depth = frame.depth + (name in ("scan", "while"))
         bodies = zip(_list_bodies(name, params, operands), levels, strict=True)
         frame.inner[number] = [
-            make_frame(body, given, known, changed, depth) for (body, given), changed in bodies
+            make_frame(body, given, cache, changed, depth) for (body, given), changed in bodies
         ]
         if name == "scan":
             return _stacked_facts(frame.inner[number][0], count_scan_operands(params)[1])
         return ()
     if len(equation.outvars) != 1:
         return operands if name == "optimization_barrier" else ()
-    return (known.derive(equation, operands),)
+    return (cache.derive(equation, operands),)
 
 
 def _shape(value: TraceValue) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from tpustarter.probe.rehearse.work.jaxpr import (
 )
 from tpustarter.probe.rehearse.work.product_rules import PRODUCT_RULES
 from tpustarter.probe.rehearse.work.tally import WorkTally
-from tpustarter.probe.rehearse.work.trace_step import ALIVE, Rule, Spread, TraceStep
+from tpustarter.probe.rehearse.work.trace_step import ALIVE, CoveringNeed, Rule, TraceStep
 
 _REMATERIALIZED = "rematted_computation"
 """The name scope that JAX gives to operations that `jax.checkpoint` recomputes."""
@@ -78,7 +78,7 @@ _UNPRICED = {
 """Operations whose FLOPs depend on an algorithm that the trace does not show."""
 
 
-def trace_needs(
+def propagate_needs(
     frame: TraceFrame, results: Sequence[float], tally: WorkTally | None, *, again: bool = False
 ) -> list[float]:
     """Return the need of each argument, and add the work to a tally.
@@ -93,13 +93,13 @@ def trace_needs(
 
     def require(var: TraceValue, count: float) -> None:
         if not is_literal(var) and (before := needs.get(var, 0.0)) <= count:
-            spread = isinstance(before, Spread) and before == count
-            kind = Spread if spread or isinstance(count, Spread) else float
+            spread = isinstance(before, CoveringNeed) and before == count
+            kind = CoveringNeed if spread or isinstance(count, CoveringNeed) else float
             needs[var] = kind(min(math.ceil(count), count_elements(var)))
 
     for var, count in zip(frame.jaxpr.outvars, results, strict=True):
         require(var, count)
-    frame.known.look_at_equations(len(frame.jaxpr.eqns))
+    frame.cache.count_visits(len(frame.jaxpr.eqns))
     computed: set[int] = set()
     for number in reversed(range(len(frame.jaxpr.eqns))):
         equation = frame.jaxpr.eqns[number]
@@ -108,7 +108,7 @@ def trace_needs(
             continue
         scope = str(getattr(equation.source_info, "name_stack", ""))
         is_again = again or _REMATERIALIZED in scope
-        run = partial(trace_needs, again=is_again)
+        run = partial(propagate_needs, again=is_again)
         step = TraceStep(frame, equation, wanted, tally, is_again, run)
         first = frame.equals.get(number, number)
         step.is_repeated = first in computed
@@ -132,7 +132,7 @@ def _count_elements(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float
     if step.tally is not None and name not in _MOVES:
         elements = max([*sizes, *(count_elements(var) for var in step.equation.outvars)], default=0)
         step.tally.other += step.share * elements
-    spread = any(isinstance(count, Spread) for count in step.wanted)
+    spread = any(isinstance(count, CoveringNeed) for count in step.wanted)
     hiding = [constant_masks.NOTHING] * len(sizes)
     if name == "mul":
         hiding = [step.fact(1), step.fact(0)]
@@ -147,8 +147,8 @@ def _count_elements(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float
 def _limit(fact: Fact, share: float, size: int, *, spread: bool) -> float:
     # The need of an operand, counting only elements that no other operand hides.
     if fact.support >= share:
-        return Spread(share * size) if spread else share * size
-    return Spread(fact.support * size) if fact.is_everywhere else fact.support * size
+        return CoveringNeed(share * size) if spread else share * size
+    return CoveringNeed(fact.support * size) if fact.is_everywhere else fact.support * size
 
 
 def _need_pad(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tpustarter.probe.rehearse.jitted_functions import format_kind
 from tpustarter.probe.rehearse.work import constant_masks
 from tpustarter.probe.rehearse.work.jaxpr import TraceFrame, count_elements
-from tpustarter.probe.rehearse.work.trace_step import ALIVE, Rule, Spread, TraceStep
+from tpustarter.probe.rehearse.work.trace_step import ALIVE, CoveringNeed, Rule, TraceStep
 
 
 def _count_dot(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
@@ -21,13 +21,13 @@ def _count_dot(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
     full = 2.0 * terms * elements
     pairs = zip(batch, contracted, strict=True)
     axes = [[*map(int, both), *map(int, summed)] for both, summed in pairs]
-    left = constant_masks.measure_terms(*facts, *axes)
+    left = constant_masks.bound_nonzero_terms(*facts, *axes)
     step.count_products(full, full * _share_of_both(step.share, left))
     needs: list[float] = []
     for own, other, size in zip(facts, facts[::-1], step.sizes, strict=True):
         met = 1.0 if other.is_everywhere else other.support
         count = size * _share_of_both(step.row_share, _share_of_both(own.support, met))
-        needs.append(Spread(count) if own.support < 1 and own.is_everywhere else count)
+        needs.append(CoveringNeed(count) if own.support < 1 and own.is_everywhere else count)
     return needs
 
 

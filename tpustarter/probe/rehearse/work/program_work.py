@@ -28,7 +28,7 @@ from tpustarter.probe.rehearse.work.jaxpr import (
     open_program,
     read_body,
 )
-from tpustarter.probe.rehearse.work.need_rules import trace_needs
+from tpustarter.probe.rehearse.work.need_rules import propagate_needs
 from tpustarter.probe.rehearse.work.tally import WorkTally
 
 _COMPUTED = "computed"
@@ -62,7 +62,7 @@ def _count(traced: Traced, leaves: Sequence[object], devices: int) -> WorkFields
         leaves = [None] * len(arguments)
     written = _count_written(frame.jaxpr, _list_donated(traced, len(arguments)))
     tally = WorkTally()
-    needs = trace_needs(frame, written, tally)
+    needs = propagate_needs(frame, written, tally)
     return {
         "devices": devices,
         **tally.as_fields(),

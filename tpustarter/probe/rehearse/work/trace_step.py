@@ -18,7 +18,7 @@ _PRECISIONS = {"HIGH": 3, "HIGHEST": 6, "BF16_BF16_F32_X3": 3, "BF16_BF16_F32_X6
 `jax.lax.DotAlgorithmPreset` (read 2026-11)."""
 
 
-class Spread(float):
+class CoveringNeed(float):
     """A need that covers every row and every column, such as a causal mask leaves.
 
     The half of the scores that a causal mask leaves needs all queries and all keys. Any other half
@@ -36,7 +36,7 @@ class TraceStep:
     tally: WorkTally | None
     again: bool
     run: Callable[[TraceFrame, Sequence[float], WorkTally | None], list[float]]
-    """Returns the needs of a program that the equation calls; see `need_rules.trace_needs`."""
+    """Returns the needs of a program that the equation calls; see `need_rules.propagate_needs`."""
     is_repeated: bool = False
     """True if an equal operation was counted already; a compiler computes both once."""
 
@@ -59,7 +59,7 @@ class TraceStep:
     @property
     def row_share(self) -> float:
         """The share of a result's rows, and of its columns, that is needed."""
-        return 1.0 if any(isinstance(count, Spread) for count in self.wanted) else self.share
+        return 1.0 if any(isinstance(count, CoveringNeed) for count in self.wanted) else self.share
 
     def fact(self, number: int) -> Fact:
         """Return the fact about an operand."""

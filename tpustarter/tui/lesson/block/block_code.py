@@ -11,7 +11,7 @@ from textual.widgets.text_area import Selection
 
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.progress.drafts import BlockDraft
-from tpustarter.tui.kit.editor import CodeEditor, find_place_to_edit, has_gap
+from tpustarter.tui.kit.editor import CodeEditor, find_edit_selection, has_gap
 from tpustarter.tui.kit.markdown_text import colour_code, mark_rows
 from tpustarter.tui.kit.safe_text import clean_text, plain_source
 from tpustarter.tui.kit.wrapped_code import CodeText
@@ -82,7 +82,7 @@ class BlockCode(Vertical):
         code = code.rstrip("\n") if self._block.is_try else code
         editor = self._editor = CodeEditor(code, first_line=1 if self._is_numbered else None)
         self.query_one(".code").display = False
-        place = find_place_to_edit(code, self._block.answer) if self._block.answer else None
+        place = find_edit_selection(code, self._block.answer) if self._block.answer else None
         editor.preselect(self._typed_at or place or Selection.cursor(editor.document.end))
         editor.to_change_at = place if self.waits_for_change else None
         await self.mount(editor)

@@ -21,7 +21,7 @@ _EXCEPTION = re.compile(r"(\w+\.)*\w+(Error|Exception)\b")
 """The start of an expected output that shows an exception caught by the block."""
 
 
-class PresentCode(Protocol):
+class CurrentCode(Protocol):
     """A block's current code, either the lesson's or the user's."""
 
     @property
@@ -81,7 +81,7 @@ class EarlierResult:
         """True if the block has passed, in this session or an earlier one."""
         return self.own_status == "pass"
 
-    def record_result(self, result: BlockResult, code: PresentCode) -> None:
+    def record_result(self, result: BlockResult, code: CurrentCode) -> None:
         """Record the result of a run.
 
         A pass counts for any code; a failure replaces it only if the lesson's own code has failed.
@@ -90,11 +90,11 @@ class EarlierResult:
         if result.status == "pass" or (is_own and result.status in ("fail", "error")):
             self.own_status = result.status
 
-    def status(self, code: PresentCode) -> str | None:
+    def status(self, code: CurrentCode) -> str | None:
         """Return the last status of the current code, or None if it has not run."""
         return self._draft_status.get(code.text) if code.is_edited else self.own_status
 
-    def result(self, block: Block, code: PresentCode) -> BlockResult | None:
+    def result(self, block: Block, code: CurrentCode) -> BlockResult | None:
         """Return the saved result of the current code, or None if its output was not saved."""
         printed, status = self._printed, self.status(code)
         ended: Status | None = next((one for one in _COMPLETE if one == status), None)
@@ -109,7 +109,7 @@ class BlockState:
     """A block with the results of its runs; call `begin` and `end` for each run."""
 
     def __init__(
-        self, block: Block, code: PresentCode, earlier: EarlierResult, platform: str | None
+        self, block: Block, code: CurrentCode, earlier: EarlierResult, platform: str | None
     ) -> None:
         self.block = block
         self.code = code

@@ -15,7 +15,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text, escape_text
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word, style_sentence
-from tpustarter.tui.lesson.block.block_state import BlockState, PresentCode
+from tpustarter.tui.lesson.block.block_state import BlockState, CurrentCode
 
 _LABELS = {
     "pass": "pass",
@@ -128,7 +128,7 @@ def _last_time(state: BlockState) -> str:
     return ENDED.get(ended or "", "edited, not run yet")
 
 
-def _how(code: PresentCode) -> str:
+def _how(code: CurrentCode) -> str:
     """Explain how to start a task."""
     if code.is_editing:
         how = "type what belongs there" if code.has_gap else "change it here"

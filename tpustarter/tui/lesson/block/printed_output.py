@@ -19,7 +19,7 @@ GROWING_LINES = 30
 """Number of lines shown while a block runs; with hundreds, an update would outlast the pause."""
 
 
-class Printout(LaidOutLines):
+class FoldedOutput(LaidOutLines):
     """Output as text, with tracebacks reduced to the user's lines and Python's markers."""
 
     def __init__(self, text: str) -> None:
@@ -84,7 +84,7 @@ class PrintedOutput(Static):
         self._show(self._tail.text)
 
     def _show(self, text: str) -> None:
-        printout = Printout(text)
+        printout = FoldedOutput(text)
         height = self._height_of(printout.text)
         keeps_height = self.display and height is not None and height == self._shown_height
         self._shown_height = height

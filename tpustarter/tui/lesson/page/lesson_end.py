@@ -11,7 +11,7 @@ from textual.widgets import Static
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import lesson_end
 from tpustarter.learning.progress.lesson_end import LessonEnd
-from tpustarter.tui.app.messages import LOOK, FactsLoaded
+from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
@@ -41,7 +41,7 @@ class LessonEndView(Static):
     def on_progress_saved(self) -> None:
         self._look()
 
-    @work(thread=True, exclusive=True, exit_on_error=False, group=LOOK)
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _look(self) -> None:
         opened = self._opened
         try:

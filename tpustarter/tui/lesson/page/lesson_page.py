@@ -34,7 +34,7 @@ class BlockMarked(Message):
 
 
 @dataclass(frozen=True)
-class OpenItem:
+class UnfinishedItem:
     """A block or question of a lesson that is not done yet."""
 
     view: BlockView | QuestionView
@@ -190,7 +190,7 @@ class LessonPage(VerticalScroll):
         """The marked block, else the next block below, else the last one above."""
         return self.marked_block or self.neighbour(1) or self.neighbour(-1)
 
-    def next_open(self) -> OpenItem | None:
+    def next_open(self) -> UnfinishedItem | None:
         """Return the first open item below, else the first one above, or None if all are done."""
         tasks = self._tasks()
         here = next(
@@ -203,7 +203,7 @@ class LessonPage(VerticalScroll):
         for views, is_above in ((below, False), (above, True)):
             if view := next((view for view in views if not view.is_done), None):
                 self._jumped_to = view
-                return OpenItem(view, is_above=is_above)
+                return UnfinishedItem(view, is_above=is_above)
         return None
 
     @property

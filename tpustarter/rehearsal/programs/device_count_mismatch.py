@@ -10,7 +10,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 
 
-def find_size_difference(
+def find_device_count_mismatch(
     tpu: str, program: str, results: Sequence[ResultFields]
 ) -> tuple[int, int] | None:
     """Return a program's number of devices, and that of a TPU without an answer for it.
@@ -37,7 +37,7 @@ def describe_missing_answers(results: Sequence[ResultFields], names: Sequence[st
     for check, program in dict.fromkeys((one["check"], one["program"]) for one in results):
         siblings = [one for one in results if one["check"] == check]
         for tpu in names:
-            if sizes := find_size_difference(tpu, program, siblings):
+            if sizes := find_device_count_mismatch(tpu, program, siblings):
                 programs, others = together.setdefault((check or "", *sizes), ([], []))
                 programs += [program] * (program not in programs)
                 others += [tpu] * (tpu not in others)

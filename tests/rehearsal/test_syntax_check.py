@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tpustarter.core.problem import Problem
-from tpustarter.rehearsal.programs import syntax
+from tpustarter.rehearsal.programs import syntax_check
 
 MISTAKES = {
     b"def step(x):\n    return (x +\n": "line 2, column 12: '(' was never closed",
@@ -30,7 +30,7 @@ def test_syntax_error_has_line_and_column(tmp_path: Path, content: bytes) -> Non
     file = tmp_path / "train.py"
     file.write_bytes(content)
     with pytest.raises(Problem) as problem:
-        syntax.verify_syntax(file, "train.py", own_python)
+        syntax_check.verify_syntax(file, "train.py", own_python)
 
     assert problem.value.full_text.startswith("`train.py` is no Python: ")
     assert MISTAKES[content] in problem.value.full_text
@@ -43,10 +43,10 @@ def test_python_under_test_decides_about_syntax(tmp_path: Path) -> None:
     newer = tmp_path / "newer"
     newer.write_text("#!/bin/sh\nexit 0\n")
     newer.chmod(0o755)
-    syntax.verify_syntax(file, "train.py", lambda: newer)
+    syntax_check.verify_syntax(file, "train.py", lambda: newer)
 
     with pytest.raises(Problem):
-        syntax.verify_syntax(file, "train.py", lambda: tmp_path / "gone")
+        syntax_check.verify_syntax(file, "train.py", lambda: tmp_path / "gone")
 
 
 def test_a_file_in_order_starts_no_python(tmp_path: Path) -> None:
@@ -57,5 +57,5 @@ def test_a_file_in_order_starts_no_python(tmp_path: Path) -> None:
     def fail() -> Path:
         raise AssertionError
 
-    syntax.verify_syntax(file, "train.py", fail)
-    syntax.verify_syntax(tmp_path / "gone.py", "gone.py", fail)
+    syntax_check.verify_syntax(file, "train.py", fail)
+    syntax_check.verify_syntax(tmp_path / "gone.py", "gone.py", fail)

@@ -49,7 +49,7 @@ class TpuDevice:
 
 
 @dataclass
-class DeviceQuestions:
+class DeviceQueries:
     """A program's queries about its device; if `device` is None, it got true answers."""
 
     device: TpuDevice | None = None
@@ -60,9 +60,9 @@ class DeviceQuestions:
     places: list[str] = field(default_factory=list[str])
     """`file:line` of each query that got a true answer."""
 
-    def merge(self, other: DeviceQuestions) -> DeviceQuestions:
+    def merge(self, other: DeviceQueries) -> DeviceQueries:
         """Return this program's queries combined with another's, keeping its own `places`."""
-        return DeviceQuestions(
+        return DeviceQueries(
             self.device, self.platform or other.platform, self.kind or other.kind, self.places
         )
 
@@ -76,30 +76,30 @@ def caches_traces_by_device(jax: ModuleType) -> bool:
     return hasattr(jax.sharding, "AbstractDevice") and hasattr(jax.sharding, "use_abstract_mesh")
 
 
-def describe_questions(questions: DeviceQuestions) -> list[str]:
+def describe_queries(queries: DeviceQueries) -> list[str]:
     """Return notes on a program's device queries; empty if there were none."""
-    if not (questions.platform or questions.kind):
+    if not (queries.platform or queries.kind):
         return []
-    if questions.device is None:
-        places = ", ".join(questions.places[:MOST_NAMED])
+    if queries.device is None:
+        places = ", ".join(queries.places[:MOST_NAMED])
         text = f"it asks where it runs ({places}), and was answered `cpu`"
         return [f"{text}: where it branches on that, this is the code for a CPU"]
-    if questions.kind:
+    if queries.kind:
         return ["it asks for the kind of device: each kind of TPU has its own program here"]
     return ["it asks where it runs, and was answered `tpu`"]
 
 
-class PretendedTpu:
-    """A context in which JAX answers device queries as on a TPU; `asked` collects them."""
+class FakeTpuBackend:
+    """A context in which JAX answers device queries as on a TPU; `queries` collects them."""
 
     def __init__(self, jax: ModuleType) -> None:
         self._jax = jax
-        self.asked = DeviceQuestions()
+        self.queries = DeviceQueries()
         self.devices_per_slice: int | None = None
         """Devices that share a `slice_index`; None on one slice, whose devices have none."""
         self._patches = contextlib.ExitStack()
 
-    def __enter__(self) -> PretendedTpu:  # noqa: PYI034  Python 3.10 has no Self
+    def __enter__(self) -> FakeTpuBackend:  # noqa: PYI034  Python 3.10 has no Self
         jax = self._jax
         self._set(jax, "default_backend", self._default_backend(jax.default_backend))
         for name in ("devices", "device_count", "local_devices", "local_device_count"):
@@ -121,22 +121,22 @@ class PretendedTpu:
         self._patches.close()
 
     @contextlib.contextmanager
-    def answer_for(self, device: TpuDevice | None) -> Generator[DeviceQuestions]:
+    def answer_for(self, device: TpuDevice | None) -> Generator[DeviceQueries]:
         """Answer queries as on a TPU within the block, or truthfully if `device` is None."""
-        outer, self.asked = self.asked, DeviceQuestions(device)
+        outer, self.queries = self.queries, DeviceQueries(device)
         try:
-            yield self.asked
+            yield self.queries
         finally:
-            self.asked = outer
+            self.queries = outer
 
     @contextlib.contextmanager
     def use_abstract_device(self) -> Generator[None]:
         """Make JAX's abstract device a TPU within the block, in the current mesh."""
-        device, sharding = self.asked.device, self._jax.sharding
+        device, sharding = self.queries.device, self._jax.sharding
         if device is None or not caches_traces_by_device(self._jax):
             yield
             return
-        abstract = _abstract_device(sharding, self.asked, device)
+        abstract = _abstract_device(sharding, self.queries, device)
         mesh = sharding.get_abstract_mesh()
         if mesh.empty:
             mesh = sharding.AbstractMesh((), (), abstract_device=abstract)
@@ -211,8 +211,8 @@ class PretendedTpu:
         original = vars(owner).get(name)
 
         def read(device: _AnyAttributes) -> object:
-            if self._answers(name, _asker()) and self.asked.device:
-                return answer(self.asked.device)
+            if self._answers(name, _asker()) and self.queries.device:
+                return answer(self.queries.device)
             if original is None:
                 return device.__getattr__(name)
             return original.__get__(device, owner)
@@ -225,14 +225,14 @@ class PretendedTpu:
     def _default_backend(self, original: Callable[[], str]) -> Callable[[], str]:
         def default_backend() -> str:
             asks = self._answers("platform", _asker())
-            return "tpu" if asks and self.asked.device else original()
+            return "tpu" if asks and self.queries.device else original()
 
         return default_backend
 
     def _accepting_tpu(self, original: Callable[..., object]) -> Callable[..., object]:
         # `jax.devices("tpu")` returns the CPU devices that stand in for the TPU's.
         def call(*arguments: object, **named: object) -> object:
-            if self.asked.device and "tpu" in (*arguments, *named.values()):
+            if self.queries.device and "tpu" in (*arguments, *named.values()):
                 arguments = tuple("cpu" if word == "tpu" else word for word in arguments)
                 named = {key: "cpu" if word == "tpu" else word for key, word in named.items()}
             return original(*arguments, **named)
@@ -244,12 +244,12 @@ class PretendedTpu:
         module = str(frame.f_globals.get("__name__", ""))
         if module.partition(".")[0] in _TRUTH and not module.startswith(_ANSWERED):
             return False
-        self.asked.platform = True
-        self.asked.kind |= name != "platform"
-        if self.asked.device is None and len(self.asked.places) < MOST_PLACES:
+        self.queries.platform = True
+        self.queries.kind |= name != "platform"
+        if self.queries.device is None and len(self.queries.places) < MOST_PLACES:
             place = _place(frame)
-            if place not in self.asked.places:
-                self.asked.places.append(place)
+            if place not in self.queries.places:
+                self.queries.places.append(place)
         return True
 
 
@@ -277,17 +277,17 @@ def _named_sharding(value: ArrayLike, sharding: ModuleType) -> NamedSharding | N
     return own if isinstance(own, sharding.NamedSharding) else None
 
 
-def _abstract_device(sharding: ModuleType, asked: DeviceQuestions, device: TpuDevice) -> object:
+def _abstract_device(sharding: ModuleType, queries: DeviceQueries, device: TpuDevice) -> object:
     base: Any = sharding.AbstractDevice  # pyright rejects a base class of unknown type
 
-    class Asked(base):
+    class RecordedDevice(base):
         """An abstract device that records queries of its kind and cores, except JAX's own."""
 
         def __getattribute__(self, name: str) -> object:
             if name in ("device_kind", "num_cores"):
                 module = str(_asker().f_globals.get("__name__", ""))
-                asked.kind |= module.startswith(_ANSWERED) or not module.startswith("jax")
+                queries.kind |= module.startswith(_ANSWERED) or not module.startswith("jax")
             value: object = base.__getattribute__(self, name)
             return value
 
-    return Asked(device.kind, device.cores, "tpu")
+    return RecordedDevice(device.kind, device.cores, "tpu")

@@ -13,7 +13,7 @@ Array = Any
 """A NumPy array; a Python without a framework need not have NumPy."""
 
 
-class Banded:
+class BandedArray:
     """An array with the element `table[i - j + columns - 1]` at row i and column j.
 
     It has the operators that masks need, and those of NumPy's functions that work element by
@@ -77,7 +77,7 @@ class Banded:
             and (sums[rows : rows + columns] > sums[:columns]).all()
         )
 
-    def reshape(self, shape: Sequence[int]) -> Banded:
+    def reshape(self, shape: Sequence[int]) -> BandedArray:
         """Return the array with axes of size 1 added or removed.
 
         Raises:
@@ -85,14 +85,14 @@ class Banded:
         """
         if [size for size in shape if size != 1] != [self.rows, self.columns]:
             raise ValueError(shape)
-        return Banded(self.table, shape)
+        return BandedArray(self.table, shape)
 
-    def transpose(self, axes: Sequence[int]) -> Banded:
+    def transpose(self, axes: Sequence[int]) -> BandedArray:
         """Return the array with its axes in another order."""
         first, second = (axis for axis, size in enumerate(self.shape) if size != 1)
         turned = list(axes).index(second) < list(axes).index(first)
         table = self.table[::-1] if turned else self.table
-        return Banded(table, [self.shape[axis] for axis in axes])
+        return BandedArray(table, [self.shape[axis] for axis in axes])
 
     def make_dense(self) -> Array:
         """Return the array as a dense NumPy array."""
@@ -105,10 +105,10 @@ class Banded:
         return NotImplemented if method != "__call__" else apply(function, *inputs)
 
     def __gt__(self, other: float) -> Array:
-        return Banded(self.table > other, self.shape)
+        return BandedArray(self.table > other, self.shape)
 
     def __ge__(self, other: float) -> Array:
-        return Banded(self.table >= other, self.shape)
+        return BandedArray(self.table >= other, self.shape)
 
     def __and__(self, other: Array) -> Array:
         return apply(importlib.import_module("numpy").bitwise_and, self, other)
@@ -117,7 +117,7 @@ class Banded:
         return apply(importlib.import_module("numpy").bitwise_or, self, other)
 
     def __invert__(self) -> Array:
-        return Banded(~self.table, self.shape)
+        return BandedArray(~self.table, self.shape)
 
 
 def apply(function: Callable[..., Array], *inputs: Array) -> Array:
@@ -127,17 +127,21 @@ def apply(function: Callable[..., Array], *inputs: Array) -> Array:
         ValueError: The shapes do not match.
     """
     numpy = importlib.import_module("numpy")
-    banded = [one for one in inputs if isinstance(one, Banded)]
-    others = [one for one in inputs if not isinstance(one, Banded)]
-    if len({one.shape for one in banded}) == 1 and all(numpy.size(one) == 1 for one in others):
+    banded_array = [one for one in inputs if isinstance(one, BandedArray)]
+    others = [one for one in inputs if not isinstance(one, BandedArray)]
+    if len({one.shape for one in banded_array}) == 1 and all(
+        numpy.size(one) == 1 for one in others
+    ):
         tables = [
-            one.table if isinstance(one, Banded) else numpy.reshape(one, ()) for one in inputs
+            one.table if isinstance(one, BandedArray) else numpy.reshape(one, ()) for one in inputs
         ]
-        return Banded(function(*tables), banded[0].shape)
-    return function(*(one.make_dense() if isinstance(one, Banded) else one for one in inputs))
+        return BandedArray(function(*tables), banded_array[0].shape)
+    return function(*(one.make_dense() if isinstance(one, BandedArray) else one for one in inputs))
 
 
-def compare_indices(function: Callable[..., Array], left: Array, right: Array) -> Banded | None:
+def compare_indices(
+    function: Callable[..., Array], left: Array, right: Array
+) -> BandedArray | None:
     """Compare or subtract a row and a column index; return None for other operands.
 
     Args:
@@ -149,7 +153,7 @@ def compare_indices(function: Callable[..., Array], left: Array, right: Array) -
     axes: list[int] = []
     for one in (left, right):
         wide = [axis for axis, size in enumerate(one.shape) if size != 1]
-        if isinstance(one, Banded) or len(wide) != 1 or one.dtype.kind not in "iu":
+        if isinstance(one, BandedArray) or len(wide) != 1 or one.dtype.kind not in "iu":
             return None
         if not (numpy.diff(one.reshape(-1).astype("int64")) == 1).all():
             return None
@@ -163,4 +167,4 @@ def compare_indices(function: Callable[..., Array], left: Array, right: Array) -
     offset = int(left.reshape(-1)[0]) - int(right.reshape(-1)[0])
     table = function(difference + offset if first else offset - difference, 0)
     # A difference has the type of the indices, so it wraps if that is unsigned.
-    return Banded(table if table.dtype.kind == "b" else table.astype(left.dtype), shape)
+    return BandedArray(table if table.dtype.kind == "b" else table.astype(left.dtype), shape)

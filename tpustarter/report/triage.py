@@ -29,7 +29,7 @@ NAMED = "you named it with `--for`"
 """The reason given for a tracker that the user chose."""
 
 
-def judge_facts(
+def triage_facts(
     facts: ReportFacts, unanswered: Sequence[ReportSection], wanted: str | None
 ) -> ReportTriage:
     """Assess the facts of a report.

@@ -1,0 +1,179 @@
+"""`tpustarter watch` as it is typed: text, JSON by its schema, curves, exit codes, and its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.support.metrics_server import gauges, hostile, serve
+from tests.support.terminal import terminal
+from tests.watch.test_situations import make_reading
+from tpustarter.machine import host
+from tpustarter.text.terminal import WIDTH
+from tpustarter.watch import watch_document
+from tpustarter.watch.reading import read_tpu
+from tpustarter.watch.watch_history import WINDOW_S, WatchHistory
+from tpustarter.watch.watch_text import render_frame, render_reading
+
+SCHEMA_FILE = resources.files("tpustarter.watch").joinpath("schema.json")
+WATCH = [sys.executable, "-m", "tpustarter", "watch"]
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Serve the numbers of eight devices."""
+    with serve(gauges(8, duty=[98, 98, 98, 0, 98, 98, 98, 98])) as number:
+        yield number
+
+
+def watched(*options: object) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    words = [*WATCH, *map(str, options)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_schema_is_made_of_types(pytestconfig: pytest.Config) -> None:
+    """Written anew with `--golden`."""
+    text = json.dumps(watch_document.make_schema(), indent=2) + "\n"
+    if pytestconfig.getoption("--golden"):
+        Path(str(SCHEMA_FILE)).write_text(text)
+
+    assert SCHEMA_FILE.read_text() == text
+
+
+def validated(text: str) -> dict[str, Any]:
+    """Return a document that follows the schema."""
+    document: dict[str, Any] = json.loads(text)
+    jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_text())).validate(document)
+    return document
+
+
+def test_one_look_is_a_document(port: int) -> None:
+    """With a number for each device, and what they mean."""
+    done = watched("--json", "--port", port)
+    document = validated(done.stdout)
+
+    assert (0, 0, "") == (done.returncode, document["exit_code"], done.stderr)
+    assert [*range(8)] == [one["device"] for one in document["devices"]]
+    assert "some-idle" == document["situation"]["id"]
+    assert document["missing"] is None
+
+
+def test_one_look_is_text(port: int) -> None:
+    """A line for each device, no wider than 80 columns, and the sentence."""
+    done = watched("--once", "--port", port)
+    lines = done.stdout.splitlines()
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert [*map(str, range(8))] == [line.split()[0] for line in lines[2:10]]
+    assert "Device 3 is idle while 7 of 8 work." in lines
+    assert [] == [line for line in lines[:-4] if len(line) > WIDTH]
+
+
+def test_no_tpu_ends_at_once() -> None:
+    """Without `--once` too, and with the exit code of a missing device."""
+    done = watched("--port", 1)
+    document = validated(watched("--port", 1, "--json").stdout)
+
+    assert (69, "") == (done.returncode, done.stderr)
+    assert "No metrics: this machine has no TPU chip" in done.stdout
+    assert "no-tpu" == document["missing"]["id"]
+
+
+def test_hostile_port_is_one_reason() -> None:
+    """Without a traceback, and without a line from gRPC."""
+    with hostile("garbage") as port:
+        done = watched("--once", "--port", port)
+
+    assert (3, "") == (done.returncode, done.stderr)
+    assert f"No metrics: what listens at port {port}" in done.stdout
+
+
+@pytest.mark.parametrize("options", [["--python", "/nowhere"], ["--seconds", "0"]])
+def test_wrong_option_is_an_error(options: list[str]) -> None:
+    """One document, as other commands print."""
+    done = watched("--json", *options)
+
+    assert 2 == done.returncode == validated(done.stdout)["exit_code"]
+
+
+def test_pipe_gets_each_look(port: int) -> None:
+    """Plain text without control sequences, until a signal ends it cleanly."""
+    words = [*WATCH, "--port", str(port), "--seconds", "0.2"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        seen = b""
+        while seen.count(b"Device 3 is idle") < 2:
+            seen += os.read(process.stdout.fileno(), 4096)
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=60)
+
+    assert (130, b"") == (process.returncode, errors)
+    assert b"\x1b" not in seen + rest
+
+
+def test_terminal_shows_curves(port: int) -> None:
+    """In 80 columns and 24 lines without colour, and Ctrl-C ends it."""
+    words = ["watch", "--port", str(port), "--seconds", "0.2"]
+    with terminal(*words, drive="drive_cli.py", NO_COLOR="1") as tty:
+        screen = tty.until(lambda text: "seconds" in text and "└" in text)
+        tty.press("\x03")
+        code = tty.end()
+        written = tty.written
+
+    assert 130 == code
+    assert "Device 3 is idle while 7 of 8 work." in screen
+    assert "percent" in screen
+    assert b"\x1b[3" not in written  # colours
+
+
+def test_frame_fits_every_size() -> None:
+    """With one, eight and 64 devices; many are shown in groups."""
+    for chips in (1, 8, 64):
+        history, reading = WatchHistory(), make_reading(chips=chips, duty=98, matrix=6)
+        history.add(make_reading(chips=chips, duty=90, matrix=6))
+        history.add(reading)
+        for columns, lines in ((80, 24), (80, 30), (120, 40)):
+            frame = render_frame(reading, history, None, (columns, lines - 1))
+
+            assert len(frame) < lines
+            assert [] == [line for line in frame if len(line) > columns]
+            assert any("matrix unit 6 %" in line for line in frame)
+            assert f"{chips - 1} " in " ".join(frame).replace("-", " ")
+
+
+def test_history_forgets() -> None:
+    """Only the last minutes are kept, and there is no curve of one reading."""
+    history, first = WatchHistory(), make_reading(duty=98)
+    history.add(first)
+    assert history.plot() is None
+
+    for seconds in (10.0, WINDOW_S + 5):
+        later = first.at.fromtimestamp(first.at.timestamp() + seconds, first.at.tzinfo)
+        history.add(replace(first, at=later))
+    plot = history.plot()
+
+    assert plot is not None
+    assert 2 == plot.count
+    assert (98.0, 98.0) == plot.series["duty_percent"]
+
+
+def test_missing_metrics_are_shown_with_holders() -> None:
+    """The reason, what to do, and the lesson."""
+    reading = read_tpu(host.Machine(Path("/nowhere"), {}), [1], {})
+    text = "\n".join(render_reading(reading, None))
+
+    assert "No metrics: this machine has no TPU chip" in text
+    assert "read: `tpustarter learn trouble/when-it-does-not-start`" in text

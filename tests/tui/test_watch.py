@@ -1,0 +1,91 @@
+"""The live view in the app: numbers of a server, curves, the lesson, and no TPU."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.machines import lay_out
+from tests.support.metrics_server import gauges, serve
+from tests.support.tutor import on_screen, press, run, tutor, until
+from tpustarter.machine import host
+from tpustarter.watch.metrics_client import PORTS_VARIABLE
+
+
+def make_machine(folder: Path, port: int) -> host.Machine:
+    """Return a v6e-8 whose metrics are at a port, without a Python that has libtpu."""
+    folder.mkdir()
+    environ = {PORTS_VARIABLE: str(port), "PATH": "", "HOME": str(folder)}
+    return lay_out(folder, "v6e", chips=8, holder={"pid": 4242}, env=environ)
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40)])
+def test_numbers_are_shown_with_meaning(tmp_path: Path, size: tuple[int, int]) -> None:
+    """In any size, and in two looks there are curves where they have room."""
+
+    async def journey() -> None:
+        served = gauges(8, duty=[98, 98, 98, 0, 98, 98, 98, 98])
+        with serve(served) as port:
+            machine = make_machine(tmp_path / "machine", port)
+            async with tutor(tmp_path, size=size, machine=machine) as pilot:
+                seen = await press(pilot, "w", "r")
+
+                assert "TPU v6e, 8 chips" in seen.splitlines()[0]
+                assert bool(re.search(r"^ +3 12.0 of", seen, re.MULTILINE)) == (size[1] >= 24)
+                assert "Device 3 is idle while 7 of 8 work." in seen
+                assert ("percent in the last" in seen) == (size[1] >= 40)
+                assert "held by pid 4242" in seen
+
+    run(journey)
+
+
+def test_enter_opens_the_lesson(tmp_path: Path) -> None:
+    """The one of the situation, and Esc leads back to the numbers."""
+    opened: list[str] = []
+
+    async def journey() -> None:
+        with serve(gauges(8)) as port:
+            machine = make_machine(tmp_path / "machine", port)
+            async with tutor(tmp_path, machine=machine) as pilot:
+                app: Any = pilot.app
+                app.go.open_lesson = opened.append
+                await press(pilot, "w", "enter")
+
+    run(journey)
+
+    assert ["trouble/live-numbers"] == opened
+
+
+def test_screen_looks_again_by_itself(tmp_path: Path) -> None:
+    """A program that starts later is seen without a key."""
+    served = dict[str, dict[int, float]]()
+
+    async def journey() -> None:
+        with serve(lambda: served) as port:
+            machine = make_machine(tmp_path / "machine", port)
+            async with tutor(tmp_path, machine=machine) as pilot:
+                seen = await press(pilot, "w")
+                assert "No metrics: libtpu at port" in seen
+
+                served.update(gauges(8))
+                await until(pilot, lambda: "Busy 98 %" in on_screen(pilot.app))  # type: ignore[arg-type]
+
+    run(journey)
+
+
+def test_laptop_is_told_why(tmp_path: Path) -> None:
+    """With what to do."""
+
+    async def journey() -> None:
+        (tmp_path / "laptop").mkdir()
+        machine = lay_out(tmp_path / "laptop", env={PORTS_VARIABLE: "1", "PATH": ""})
+        async with tutor(tmp_path, machine=machine) as pilot:
+            seen = await press(pilot, "w")
+
+            assert "No metrics: this machine has no TPU chip" in seen
+            assert "tpu ssh-config" in seen
+
+    run(journey)

@@ -1,0 +1,123 @@
+"""The sdist and the wheel, as a release builds them: what is in them, and the first command.
+
+`CHECKOUT` is the folder that is built, where it isn't the one that has these tests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import tarfile
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import REPOSITORY
+from tpustarter.machine import shell
+from tpustarter.version import __version__
+
+CHECKOUT = Path(os.environ.get("CHECKOUT", REPOSITORY))
+MAN_PAGE = "share/man/man1/tpustarter.1"
+FIGURES = (".svg", ".png")
+
+
+def uv(*words: str) -> str:
+    """Run uv, and return its standard output."""
+    command = shlex.split(shell.find_uv_command(os.environ) or "uv")
+    done = subprocess.run([*command, *words], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the sdist and with the wheel that was built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    uv("build", "--quiet", "--out-dir", str(folder), str(CHECKOUT))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    """Return the wheel."""
+    return built / f"tpustarter-{__version__}-py3-none-any.whl"
+
+
+@pytest.fixture(scope="module")
+def sdist(built: Path) -> Path:
+    """Return the sdist."""
+    return built / f"tpustarter-{__version__}.tar.gz"
+
+
+def read_wheel(wheel: Path) -> dict[str, bytes]:
+    """Return the files of a wheel by their path in it."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_wheel_holds_package_and_man_page(wheel: Path) -> None:
+    """No other package lands beside it, and no tests."""
+    files = read_wheel(wheel)
+    start = f"tpustarter-{__version__}"
+
+    assert {"tpustarter", f"{start}.dist-info", f"{start}.data"} == {
+        name.partition("/")[0] for name in files
+    }
+    assert [f"{start}.data/data/{MAN_PAGE}"] == [name for name in files if ".data/" in name]
+    assert {"tpustarter/checks/host/space.py", "tpustarter/lessons/paths.yml"} <= {*files}
+    assert [] == [name for name in files if re.search(r"(^|/)(tests|\.\w+)/|/test_", name)]
+
+
+def test_no_figure_is_there_twice(wheel: Path) -> None:
+    """Under another name either."""
+    figures = [data for name, data in read_wheel(wheel).items() if name.endswith(FIGURES)]
+    times = Counter(hashlib.sha256(data).digest() for data in figures)
+
+    assert len(figures) > 50
+    assert {1} == {*times.values()}
+
+
+def test_sdist_has_sources_and_builds_the_same_wheel(
+    sdist: Path, wheel: Path, tmp_path: Path
+) -> None:
+    """The wheel from the sdist is that from the checkout, byte for byte; tests are in neither."""
+    with tarfile.open(sdist) as archive:
+        paths = [Path(name).parts[1:] for name in archive.getnames()]
+    uv("build", "--quiet", "--wheel", "--out-dir", str(tmp_path), str(CHECKOUT))
+
+    assert {"tpustarter", "checks", "lessons", "pyproject.toml"} <= {path[0] for path in paths}
+    assert {"README.md", "LICENSE", "PKG-INFO", ".gitignore"} >= {
+        path[0] for path in paths if len(path) == 1 and path[0] != "pyproject.toml"
+    }
+    assert wheel.read_bytes() == (tmp_path / wheel.name).read_bytes()
+
+
+def test_guide_states_sizes(sdist: Path, wheel: Path) -> None:
+    """Of both files, and of the figures and lessons in the wheel; within a tenth."""
+    guide = (CHECKOUT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    stated = re.search(
+        r"wheel has ([\d.]+) MB and the sdist ([\d.]+) MB. Of the wheel ([\d.]+) MB are figures, "
+        r"([\d.]+) MB\s+lessons",
+        " ".join(guide.split()),
+    )
+    with zipfile.ZipFile(wheel) as archive:
+        sizes = [(one.filename, one.compress_size) for one in archive.infolist()]
+    figures = sum(size for name, size in sizes if name.endswith(FIGURES))
+    lessons = sum(size for name, size in sizes if name.startswith("tpustarter/lessons/"))
+    bytes_now = [wheel.stat().st_size, sdist.stat().st_size, figures, lessons - figures]
+
+    assert stated
+    assert bytes_now == pytest.approx([float(text) * 1e6 for text in stated.groups()], rel=0.1)
+
+
+def test_first_command_runs_from_wheel_file(wheel: Path) -> None:
+    """In an environment that uv makes for it, it names the file and checks this machine."""
+    run = ("tool", "run", "--quiet", "--isolated", "--from", str(wheel), "tpustarter")
+
+    assert f"tpustarter {__version__} (installed from {wheel})\n" == uv(*run, "--version")
+    assert "healthy" == json.loads(uv(*run, "check", "host.space", "--json"))["verdict"]
