@@ -168,7 +168,7 @@ class ComputeClient:
         """
         query = {"filter": PREEMPTED, "orderBy": "creationTimestamp desc", "maxResults": 500}
         path = self._path(f"zones/{zone}/operations")
-        page = _in_words(
+        page = _convert_unanswered_errors(
             f"list the pre-emptions in {zone}",
             lambda: self._google.get(COMPUTE, path, _ZoneOperations, **query),
         )
