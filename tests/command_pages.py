@@ -34,6 +34,7 @@ LISTS = {
     "setup profile": "@setup",
     "tpu create --type": "@tpu",
     "tpu doctor --type": "@tpu",
+    "tpu job start --type": "@tpu",
 }
 """Arguments and options that take one of our ids, and the list that completes them."""
 

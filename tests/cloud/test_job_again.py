@@ -138,7 +138,7 @@ def test_job_starts_again_after_a_preemption(site: Site) -> None:
     site.compute.clock.sleep(60)
     replace_workers(site.homes)
     site.job = TpuJob(job_records.read_jobs()[-1], site.job.workers, site.job.route)
-    exhaust(job_follow.ask_again(site.client, PROJECT, site.job, site.compute.clock))
+    exhaust(job_follow.recreate_tpu(site.client, PROJECT, site.job, site.compute.clock))
     exhaust(job_start.start_job(site.job, None))
     until(lambda: site.waiting() == len(site.job.workers), "the second start")
     for one in site.homes.glob("w*/tpustarter-jobs/*/code"):

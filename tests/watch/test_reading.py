@@ -192,6 +192,21 @@ def test_container_network_is_reason(tmp_path: Path) -> None:
     assert "container" == missing.id
 
 
+PUBLISHED = bytes.fromhex(
+    "0a480a016d1a190a0f0a096465766963652d696412021803120208051a0210071a280a1b12"
+    "1932170a150a0e6465766963655f6f7264696e616c12030a01341a0909000000000000e03f"
+)
+"""Written by the messages of tpu-info 0.14.2: 7 of device 3 with a time, and 0.5 of device 4."""
+
+
+def test_published_bytes_are_understood() -> None:
+    """The server of the tests shares the program's messages, and these bytes do not."""
+    with serve_bytes(PUBLISHED) as port:
+        answer = read_port(port, read_metric_names())
+
+    assert {3: 7.0, 4: 0.5} == answer.values["memory_used_bytes"]
+
+
 def test_messages_keep_what_they_do_not_know() -> None:
     """A newer libtpu adds fields, and the ones that count are read all the same."""
     message = make_messages()["Metric"](gauge={"as_int": 7})

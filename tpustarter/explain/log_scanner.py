@@ -303,8 +303,8 @@ class IncrementalLogScanner:
         length = window.find(b"\n")
         length = len(window) if length < 0 else length
         matches: dict[int, re.Match[bytes]] = {}
-        for place in self._which.Match(window):
-            number = self._open[place]
+        places: Sequence[int] = self._which.Match(window)
+        for number in [self._open[place] for place in places]:
             if self._is_often(number):
                 continue
             match = _compiled(self._patterns[number].pattern).search(window)

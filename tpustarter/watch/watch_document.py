@@ -20,7 +20,7 @@ SCHEMA = "tpustarter.watch/1"
 class WatchTool(msgspec.Struct):
     """The program that made the document."""
 
-    version: str = __version__
+    version: str
 
 
 class WatchedHost(msgspec.Struct):
@@ -99,7 +99,7 @@ def make_json_document(
     """
     document = WatchDocument(
         schema=SCHEMA,
-        tool=WatchTool(),
+        tool=WatchTool(__version__),
         at=reading.at,
         host=WatchedHost(reading.chips, reading.generation),
         ports=reading.ports,
