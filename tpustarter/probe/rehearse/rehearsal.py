@@ -60,7 +60,7 @@ _topologies: dict[str, list[Device] | str] = {}
 """Devices of each topology requested so far, or how it differs from the expected TPU."""
 
 
-def prepare(topology: TopologyFields) -> None:
+def load_topology(topology: TopologyFields) -> None:
     """Load the compiler and describe a TPU; an error is reported with the first program."""
     with contextlib.suppress(Exception):
         _topology_devices(topology, ask=True)
