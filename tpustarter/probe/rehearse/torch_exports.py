@@ -51,7 +51,7 @@ SPMD = (
 
 
 class TorchOperation(Protocol):
-    """A PyTorch operation, before it is dispatched."""
+    """A PyTorch operation, as `__torch_dispatch__` receives it before it runs."""
 
     @property
     def tags(self) -> Iterable[object]:
