@@ -1,4 +1,4 @@
-"""The known failures: the rows of `failures.yml`, validated, and their placeholders filled in."""
+"""Read and validate the known failures in `failures.yml`, and fill in their placeholders."""
 
 from __future__ import annotations
 
