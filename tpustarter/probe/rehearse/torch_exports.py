@@ -1,4 +1,4 @@
-"""PyTorch modules lowered with torch_xla, into the StableHLO that it would trace on a TPU.
+"""Lower PyTorch modules with torch_xla, into the StableHLO that it would trace on a TPU.
 
 torch_xla traces the program as always, with lazy tensors, so forward pass, backward pass and
 optimizer are those of the user's own loop. Weights and inputs are placeholders without memory or
