@@ -1,4 +1,4 @@
-"""The self-check of a slice, started from this machine with ssh, gcloud, Slurm and other engines.
+"""Run the self-check of a slice from this machine, with ssh, gcloud, Slurm and the like.
 
 The hosts run nothing of this program but the probe's zip, which is sent with the command.
 """
