@@ -202,7 +202,7 @@ def _let_signals_go() -> None:
 
 
 def _wants_screen() -> bool:
-    """Return whether the app may take the terminal; it draws on stderr, so that counts too."""
+    """Return whether the app may take the terminal, to which stderr must also be connected."""
     if os.environ.get("CI") or os.environ.get("TERM", "") in ("", "dumb", "unknown"):
         return False
     return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))

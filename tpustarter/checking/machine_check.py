@@ -381,7 +381,7 @@ class MachineCheck:
 
 
 def needs_hosts(check: Check) -> bool:
-    """Return whether a check needs several hosts, so that a run on one host leaves it out."""
+    """Return whether a check needs several hosts; a run on one host leaves it out."""
     return check.needs.get("hosts", 1) > 1
 
 

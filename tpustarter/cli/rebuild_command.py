@@ -1,4 +1,4 @@
-"""The running command's command line, rebuilt for the user to run again with other values."""
+"""Rebuild the running command's command line, for the user to run again with other values."""
 
 from __future__ import annotations
 

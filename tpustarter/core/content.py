@@ -1,4 +1,4 @@
-"""Checks and lessons, read without executing them: checks with `ast`, lessons as text."""
+"""Read checks and lessons without executing them: checks with `ast`, lessons as text."""
 
 from __future__ import annotations
 

@@ -94,7 +94,10 @@ def is_id_or_last_part(typed: str, name: str) -> bool:
 
 
 def list_matches(typed: str, ids: Mapping[str, str] | Sequence[str]) -> list[str]:
-    """Return the ids equal to the typed text, else those ending in it, else those containing it."""
+    """Return the ids that match the typed text: equal to it, ending in it, or containing it.
+
+    Only the first of these three kinds that has a match is returned.
+    """
     wanted = _spelt(typed)
     if not wanted.strip("-/"):
         return []
@@ -146,7 +149,7 @@ def _listed(ids: Sequence[str], titles: Mapping[str, str]) -> str:
 
 
 def find_nearest(typed: str, names: Iterable[str]) -> list[str]:
-    """Return the names of which `typed` is a typo, else those that differ in the fewest parts."""
+    """Return the names of which `typed` is a typo, or those that differ in the fewest parts."""
     names = list(names)
     return phrases.near_matches(typed, names) or _fewest(
         (_parts_apart(typed, name), name) for name in names

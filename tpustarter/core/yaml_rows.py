@@ -1,4 +1,4 @@
-"""Data files read into typed structures, with one clear error for anything that does not fit."""
+"""Read YAML data files into typed structures, with one clear error for anything invalid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures inferred from a command's exit code, and from out-of-memory kills.
+"""Infer failures from a command's exit code, and from out-of-memory kills.
 
 A signal is a symptom, so a cause found in the log explains it. Without such a cause, the signal's
 own row is the result: it lists the usual reasons, and how to distinguish them.

@@ -1,4 +1,4 @@
-"""An explanation rendered as text and as a JSON document."""
+"""Render an explanation as text and as a JSON document."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ class Explanation:
     """The program's line that led to the first match or to an unknown error, as the traceback gives
     it."""
     mistake: FoundMistake | None = None
-    """A mistake in the program, if no known failure explains its end; else None."""
+    """A mistake in the program, if no known failure explains its end, or None."""
     library: LibraryError | None = None
-    """The library that raised the error, if no known failure explains it; else None."""
+    """The library that raised the error, if no known failure explains it, or None."""
     has_failed: bool = False
     """True if the program failed, according to a traceback or its exit code."""
     has_own_error: bool = False
     """True if it raised `last_error` before it lost another process, as the matches report."""
     framework: str = ""
-    """The framework that the log names: `jax`, `torch_xla` or `tensorflow`; else empty."""
+    """The framework that the log names: `jax`, `torch_xla` or `tensorflow`; empty if none."""
     is_cut: bool = False
     """True if its last traceback is cut off before the error."""
 
@@ -76,7 +76,7 @@ class Explanation:
 
     @property
     def code(self) -> ExitCode:
-        """The exit code: 0 if a known failure matches, else 5."""
+        """The exit code: 0 if a known failure matches, otherwise 5."""
         return ExitCode.OK if self.is_explained else ExitCode.NOTHING_VERIFIED
 
 

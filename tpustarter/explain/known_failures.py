@@ -1,4 +1,4 @@
-"""The known failures: the rows of `failures.yml`, validated, and their placeholders filled in."""
+"""Read and validate the known failures in `failures.yml`, and fill in their placeholders."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _QUOTE = r"\\*" + "['\"`\u2018\u2019]"
 
 
 class GoogleError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A failure as one of Google's services reports it, for `tpustarter tpu`."""
+    """An error returned by a Google service, to be explained by `tpustarter tpu`."""
 
     kind: Text
     """A word such as `capacity` or `denied`, which decides whether a call is retried."""

@@ -47,7 +47,7 @@ _LONGEST = 4_000
 
 
 def find_framework(end_of_log: str) -> str:
-    """Return the framework that a log names, or "": torch_xla, or else the one named last."""
+    """Return the framework that a log names, or "": torch_xla if it is among them, or the last."""
     if _LOG_WORDS["torch_xla"].search(end_of_log):  # its builds print paths of the others too
         return "torch_xla"
     if names := _PACKAGE.findall(end_of_log):

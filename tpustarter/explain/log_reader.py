@@ -1,4 +1,4 @@
-"""A log of any size, read in pieces of whole lines and in constant memory."""
+"""Read a log of any size in pieces of whole lines, in constant memory."""
 
 from __future__ import annotations
 

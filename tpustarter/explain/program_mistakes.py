@@ -1,4 +1,4 @@
-"""Mistakes in a program, recognised by its traceback's error with the rows of `mistakes.yml`.
+"""Recognise mistakes in a program by its traceback's error, with the rows of `mistakes.yml`.
 
 They are consulted only if no known failure of a TPU matches.
 """

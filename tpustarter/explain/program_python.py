@@ -1,4 +1,4 @@
-"""The Python that ran a program, inferred from the paths in its log.
+"""Infer the Python that ran a program from the paths in its log.
 
 Only the log counts as evidence: the Python that is active where the log is read may be a different
 one, and tpustarter's own certainly is.

@@ -79,7 +79,7 @@ class Traceback:
     line: int
     """The number of that line in the log, counted from 1."""
     hides_jax: bool = False
-    """True if JAX removed its own frames, so that the last frame did not raise the error."""
+    """True if JAX removed its own frames; the last frame then did not raise the error."""
     is_cut: bool = False
     """True if the log ends before the error."""
 

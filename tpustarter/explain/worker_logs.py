@@ -1,4 +1,4 @@
-"""The worker of a job that failed first, found by comparing all workers' logs.
+"""Find the worker of a job that failed first, by comparing all workers' logs.
 
 Hosts' clocks differ, so causes take precedence over times: a worker with an error of its own is
 ranked before one that the others miss, and both before workers that only report that another one is
@@ -77,7 +77,7 @@ class JobExplanation:
 
     @property
     def code(self) -> ExitCode:
-        """Return 0 if the first worker or a known failure was found, else 5."""
+        """Return 0 if the first worker or a known failure was found, otherwise 5."""
         is_known = self.first or self.found.is_explained
         return ExitCode.OK if is_known else ExitCode.NOTHING_VERIFIED
 

@@ -1,4 +1,4 @@
-"""Distributions installed in this Python, read from their metadata folders.
+"""Find the distributions installed in this Python from their metadata folders.
 
 `importlib.metadata` handles more, but is ten times slower: it takes 35 ms of a static check, half
 to

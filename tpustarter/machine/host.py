@@ -291,7 +291,7 @@ def count_visible_devices(machine: Machine, metadata: Metadata | None = None) ->
 
 
 def guess_platform(machine: Machine) -> Literal["tpu", "cpu"]:
-    """Return `tpu` for chips on PCI, or for device nodes that variables confirm; else `cpu`.
+    """Return `tpu` for chips on PCI, or for device nodes that variables confirm; otherwise `cpu`.
 
     Colab and Kaggle may hide PCI. Only Google's driver creates /dev/accelN, but /dev/vfio/N may
     belong

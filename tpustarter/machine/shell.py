@@ -66,7 +66,7 @@ def list_path_folders(environ: Mapping[str, str], prefix: str) -> list[str]:
 
 
 def format_program(place: str, path: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Return the command for a program: its name if the shell finds it that way, else its path."""
+    """Return the command for a program: its name if the shell finds it that way, or its path."""
     name = Path(place).name
     if is_found_by_name(name, path, place):
         return name

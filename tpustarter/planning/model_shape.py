@@ -1,4 +1,4 @@
-"""The sizes of a model, read from its `config.json`.
+"""Read the sizes of a model from its `config.json`.
 
 An unusable file is reported as one error. Nothing is downloaded, and no code that comes with a
 model is run.

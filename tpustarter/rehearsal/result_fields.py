@@ -15,7 +15,7 @@ LimitName = Literal["matrix unit", "HBM", "links"]
 
 
 class ProgramArray(TypedDict):
-    """An array of a program; sizes are bytes on one device."""
+    """An array that a compiled program uses; sizes are in bytes per device."""
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-"""Rehearsal: programs compiled for TPUs that are not there, as one stream of events.
+"""Compile programs for TPUs that are not there, and report one stream of events.
 
 The compiler's process lowers the programs of checks itself. The user's programs are first lowered
 in the user's Python. No result counts as verified, because nothing is run.

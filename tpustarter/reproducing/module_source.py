@@ -1,4 +1,4 @@
-"""A module's source, split into statements with their comments."""
+"""Split a module's source into statements with their comments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines from the pieces in which output arrives."""
+"""Split output into lines from the pieces in which it arrives."""
 
 from __future__ import annotations
 

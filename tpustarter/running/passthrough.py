@@ -1,4 +1,4 @@
-"""A command run as if by the user directly, while this program reads its output.
+"""Run a command as if the user had run it directly, and read its output.
 
 If an output is a terminal, the command gets a terminal of the same size; otherwise it gets a pipe.
 So it buffers and colours as it would by itself. Its stdin is the user's own. It stays in the

@@ -152,7 +152,7 @@ class Probe:
         stream: bool = False,
         fed: bool = False,
     ) -> None:
-        """Start it; with `fed`, the command's stdin is what `feed` writes, else it is empty."""
+        """Start it; the command's stdin is what `feed` writes if `fed` is true, otherwise empty."""
         control_end, self._control = os.pipe()
         self._events, events_end = os.pipe()
         self._wake, self._waker = os.pipe()

@@ -1,4 +1,4 @@
-"""The states of a run's hosts, read from their events and shown live."""
+"""Derive the states of a run's hosts from their events, to show them live."""
 
 from __future__ import annotations
 

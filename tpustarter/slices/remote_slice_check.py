@@ -1,4 +1,4 @@
-"""The self-check of a slice, started from this machine with ssh, gcloud, Slurm and other engines.
+"""Run the self-check of a slice from this machine, with ssh, gcloud, Slurm and the like.
 
 The hosts run nothing of this program but the probe's zip, which is sent with the command.
 """
@@ -88,7 +88,10 @@ class RemoteEventSource:
         return {**self._failing, **self._unreached}
 
     def read(self, timeout_s: float) -> ProcessEvent | None:  # noqa: ARG002  the commands set the pace
-        """Return the next event of host 0, or None if none came for about a second."""
+        """Return the next event of host 0, or None after about a second without any output.
+
+        `timeout_s` is ignored.
+        """
         if self._is_stopped:
             return {"event": "interrupted"}
         for item in self._events:

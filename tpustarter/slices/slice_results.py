@@ -1,4 +1,4 @@
-"""The results of a run on many hosts, made from the events of host 0's probe."""
+"""Make the results of a run on many hosts from the events of host 0's probe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's options for starting a run on all hosts, and the engine made from them."""
+"""The user's options for starting a run on all hosts with ssh, gcloud, Slurm and the like."""
 
 from __future__ import annotations
 

@@ -72,7 +72,10 @@ def _write(root: ET.Element, path: Path) -> None:
 
 
 def make_suite(run: Run) -> ET.Element:
-    """Return the test suite, named after the kind of device on which the claims were verified."""
+    """Return a run's results as a JUnit test suite.
+
+    Its name contains the kind of device on which they were verified.
+    """
     counts = run.count_statuses()
     root = ET.Element(
         "testsuite",

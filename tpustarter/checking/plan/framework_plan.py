@@ -87,7 +87,7 @@ def make_plan(
         devices: Number of virtual CPU devices; a machine with chips uses them only if this is
             given.
         this_host: True to use only this host of a slice.
-        all_hosts: True if all hosts of the slice take part, so that none waits in vain.
+        all_hosts: True if all hosts of the slice take part; one alone would wait for the others.
         gpu_plugin: True if JAX in the Python under test uses a GPU by default.
     """
     chips, unknown = len(host.list_chips(machine)), tuple(host.unknown_google_devices(machine))

@@ -134,7 +134,7 @@ def find_with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpret
 
 
 def format_path(path: Path, env: Mapping[str, str], folder: Path | None = None) -> str:
-    """Shorten a path: relative to `folder` if it is inside, or with `~` for the home folder."""
+    """Shorten a path: relative to `folder` if inside it, or with `~` for the home folder."""
     if folder and path.is_relative_to(folder):
         return str(path.relative_to(folder))
     home = env.get("HOME", "")

@@ -96,7 +96,7 @@ def save_report(run: Run, document: dict[str, object]) -> Path:
 def list_reports() -> list[Path]:
     """Return the saved reports, oldest first, by the time in their names.
 
-    A time in the future comes from a wrong clock, so that report counts as the oldest.
+    A report from the future was saved with a wrong clock, and counts as the oldest.
     """
     tomorrow = time.strftime("saved-%Y%m%d-%H%M%S", time.gmtime(time.time() + 86400))
     paths = locations.state_folder_path().glob("saved-*.json")

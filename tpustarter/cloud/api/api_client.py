@@ -1,4 +1,4 @@
-"""The protocols that both APIs' clients implement, so that every operation works with either.
+"""Protocols of the clients for the Cloud TPU API and Compute Engine, which have the same methods.
 
 `TpuClient` and `ComputeClient` are clients of one API each. `CloudClient` holds both.
 """
@@ -29,7 +29,7 @@ class OperationState:
 
 
 class ProjectClient(Protocol):
-    """A client that lists a project's TPUs, in one API or in both."""
+    """A client that lists a project's TPUs, with the Cloud TPU API, Compute Engine, or both."""
 
     project: str
 

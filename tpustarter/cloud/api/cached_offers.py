@@ -1,4 +1,4 @@
-"""Google's offers: zones, types and versions, fetched live and stored with a timestamp.
+"""Fetch the zones, types and versions that Google offers, and store them with a timestamp.
 
 A stored list is used only if Google cannot be reached, and is then shown with its date. A
 generation's documented zones are no substitute, because a project's grants decide which zones it

@@ -1,4 +1,4 @@
-"""A client that combines both APIs for one project, and lists their TPUs together."""
+"""One client for the Cloud TPU API and Compute Engine, which lists a project's TPUs together."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CloudClient:
 
     @property
     def apis(self) -> Sequence[ApiClient]:
-        """Return both APIs' clients.
+        """Return the clients of the Cloud TPU API and Compute Engine.
 
         Compute Engine is not queried if a test server replaces only the Cloud TPU API.
         """
@@ -76,7 +76,7 @@ class CloudClient:
         return (self.tpu, self.compute)
 
     def resources(self, zone: str = EVERY_ZONE) -> Resources:
-        """Return both APIs' requests and nodes in a zone, or in all zones for `-`.
+        """Return the requests and nodes of both APIs in a zone, or in all zones for `-`.
 
         If one API refuses, its name is listed in `unreachable`.
 
@@ -86,7 +86,7 @@ class CloudClient:
         return self._ask(lambda client: client.resources(zone))
 
     def nodes(self, zone: str = EVERY_ZONE) -> ResourceList[TpuNode]:
-        """Return both APIs' TPU VMs and slices; raises CloudProblem as `resources` does."""
+        """Return the TPU VMs and slices of both APIs; raises CloudProblem as `resources` does."""
         return self._ask(lambda client: (ResourceList(()), client.nodes(zone)))[1]
 
     def _ask(self, question: Callable[[ApiClient], Resources]) -> Resources:

@@ -1,4 +1,4 @@
-"""The request for a TPU, parsed back from the instance or the template that it made.
+"""Parse the request for a TPU from the instance or the template that it created.
 
 Only what this program made is parsed, because other programs choose images and boot disks that a
 request does not have.

@@ -1,4 +1,4 @@
-"""Compute Engine's TPUs, parsed from its JSON into queued resources and nodes.
+"""Parse Compute Engine's TPUs from its JSON into queued resources and nodes.
 
 An instance with a TPU is both a request and its node. A managed instance group with a workload
 policy is a request whose machines form one multi-worker node; without such a policy, each machine

@@ -1,4 +1,4 @@
-"""The user's own credentials, found in about a second even without a network.
+"""Find the user's own credentials, in about a second even without a network.
 
 Google's library alone takes 12.6 s without a network, because it queries the metadata server three
 times (measured 2026-11). When it reads a user's own credentials, it runs gcloud to find the

@@ -1,4 +1,4 @@
-"""Google's errors, each matched with a known failure and converted to a Problem.
+"""Match Google's errors with known failures, and convert them to Problems.
 
 The rows are those of `explain/failures.yml` that have a `google` field. A row's kind decides
 whether a call is retried. A text that no row matches gets its kind from the gRPC code, and is shown

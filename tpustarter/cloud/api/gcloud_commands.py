@@ -1,4 +1,4 @@
-"""The gcloud command equivalent to each action, so that nobody depends on this program.
+"""The gcloud command equivalent to each action, so that nobody has to depend on this program.
 
 Every command is a tuple of arguments. A test runs the real gcloud against a server on loopback, and
 compares its requests with this program's.
@@ -146,9 +146,10 @@ def build_group_delete_commands(zone: str, name: str, project: Project) -> list[
 
 
 def build_list_commands(zone: str, project: Project) -> list[tuple[str, ...]]:
-    """Return the commands that list a zone's TPUs in both APIs; `-` means all zones.
+    """Return the commands that list a zone's TPUs in the Cloud TPU and Compute Engine APIs.
 
-    The Compute Engine commands always list all zones' instances, groups, templates and policies.
+    A zone of `-` means all zones. The Compute Engine commands always list the instances, groups,
+    templates and policies of all zones.
     """
     return [
         build_list_command("queued-resources", zone, project),

@@ -115,7 +115,7 @@ def credentials_file() -> Path | None:
 
 
 def is_google_machine(timeout_s: float = 1.0) -> bool:
-    """Return whether a metadata server responds, so that this machine is a Google Cloud VM."""
+    """Return whether this machine is a Google Cloud VM, where a metadata server responds."""
     from tpustarter.machine import host
 
     return host.metadata(Machine(), timeout_s).state == "ok"

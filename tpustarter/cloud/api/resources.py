@@ -86,4 +86,4 @@ class ResourceList(Generic[_Item]):
 
     items: tuple[_Item, ...]
     unreachable: tuple[str, ...] = ()
-    """Zones that Google's service could not reach, so that `items` lacks their resources."""
+    """Zones that Google's service could not reach, and whose resources `items` lacks."""

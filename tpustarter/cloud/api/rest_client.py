@@ -201,7 +201,7 @@ class RestClient:
     def _ask(
         self, method: str, service: str, path: str, query: dict[str, object], body: object
     ) -> dict[str, object]:
-        """Send a request, and retry it once if the service failed."""
+        """Send a request, and retry it once if the service fails."""
         try:
             return self._ask_once(method, service, path, query, body)
         except UnansweredError as error:

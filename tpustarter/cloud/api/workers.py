@@ -47,7 +47,7 @@ class Worker:
 
     @property
     def needs_iap(self) -> bool:
-        """True if the worker has only internal addresses, so that a connection needs IAP."""
+        """True if the worker has only internal addresses, in which case a connection needs IAP."""
         return bool(self.node.internal_addresses) and not self.address
 
 

@@ -1,1 +1,1 @@
-"""TPU requests: validated, sent, and followed through their states."""
+"""Validating and sending requests for TPUs, and following them through their states."""

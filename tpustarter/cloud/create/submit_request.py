@@ -1,4 +1,4 @@
-"""Submission of one TPU request, recorded so that a lost response leaves no unknown TPU.
+"""Submit one TPU request, and record it first, in case a lost response hides a billed TPU.
 
 The ledger is written before the request is sent. If the response is lost, Google is queried to find
 out whether the request arrived. If it did not, it is sent once more, which cannot create a second
@@ -60,7 +60,7 @@ def submit_request(
 
 
 def _check_name_is_free(client: ApiClient, request: TpuRequest) -> None:
-    """Raise CloudProblem if the name is in use, so that a resource seen later is this request's."""
+    """Raise CloudProblem if the name is taken by a resource that could pass for this request's."""
     kind = "locations" if client.api == "cloud-tpu" else "zones"
     place = f"projects/{client.project}/{kind}/{request.zone}"
     taken = ""

@@ -17,7 +17,7 @@ from tpustarter.cloud.create.events import Event, RequestGone, RequestMayExist, 
 from tpustarter.cloud.create.follow_request import wait_for_removal
 
 UNFORCED = ("ACCEPTED", "WAITING_FOR_RESOURCES")
-"""States in which a queued resource has no nodes, so that deletion needs no `force`."""
+"""States in which a queued resource has no nodes, and can be deleted without `force`."""
 STILL_LISTED = "Google has taken the deletion but still lists it"
 
 

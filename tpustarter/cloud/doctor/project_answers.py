@@ -40,7 +40,7 @@ class ProjectQuestion:
     command: Callable[[WantedTpu], str]
     """Returns the gcloud command that finds out, for a question without an answer."""
     can_block: bool = True
-    """True if it can keep a TPU from being created, so that an unknown answer leaves doubt."""
+    """True if it can keep a TPU from being created; an unknown answer then leaves doubt."""
 
 
 class ProjectFinding(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The quotas that a refusal names, parsed with their limits and locations.
+"""Parse the quotas that a refusal names, with their limits and locations.
 
 Google's text uses the API's names of quotas, such as `TPUV6EPreemptiblePerProjectPerZoneForTPUAPI`,
 and may list several at once. The error's details hold the same facts in fields.

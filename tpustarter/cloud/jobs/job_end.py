@@ -38,9 +38,9 @@ QUERY_PAUSE_S = 10.0
 
 
 def require_safe_results(record: JobRecord, states: Sequence[WorkerJobState], fetched: int) -> None:
-    """Raise Problem if the TPU may still hold something of value, so that it is kept.
+    """Raise Problem if the TPU may still run the job or hold results that were not fetched.
 
-    `fetched` is the number of results that were fetched to this machine.
+    The TPU is then not deleted. `fetched` is the number of results already fetched to this machine.
     """
     missing = len(record.workers) - len(states)
     running = sum(one.state in ("running", "placed") for one in states)

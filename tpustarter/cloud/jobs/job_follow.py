@@ -38,7 +38,7 @@ class LogsKept:
 
     record: JobRecord
     is_failed: bool
-    """True if the job failed without being stopped, so that its logs are worth explaining."""
+    """True if the job failed without being stopped, and its logs are worth explaining."""
 
 
 @dataclass(frozen=True)

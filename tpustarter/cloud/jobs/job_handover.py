@@ -1,4 +1,4 @@
-"""A job described for another tool: a SkyPilot task, a Kinetic call, or a JobSet for GKE.
+"""Describe a job for another tool: as a SkyPilot task, a Kinetic call, or a JobSet for GKE.
 
 The names that these tools have for TPUs are in `handover.yml`, with a source for each row. Nothing
 is sent.

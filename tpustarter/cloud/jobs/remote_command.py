@@ -68,7 +68,7 @@ class WorkerEnded:
     was_reachable: bool = True
     """False if the worker is known to have been unreachable or lost."""
     cut_short: bool = False
-    """True if this program ended the connection, so that the command may still be running."""
+    """True if this program ended the connection; the command may still be running."""
     fixes: tuple[str, ...] = ()
     """Remedies for a worker that was not reached."""
     left_out: int = 0

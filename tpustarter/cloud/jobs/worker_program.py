@@ -1,6 +1,6 @@
 """The worker program of a job: receives the folder, runs the command, and sends its log.
 
-It is sent with every call and needs only Python 3.9, so that tpustarter is never installed on a
+It is sent with every call and needs only Python 3.9, so tpustarter need not be installed on a
 worker. Its files are in `~/tpustarter-jobs/JOB/`: the folder that was sent in `code/`, and the log
 and exit code of worker N in `wN/`.
 

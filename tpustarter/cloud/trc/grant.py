@@ -55,7 +55,7 @@ class GrantAllowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tier: Tier
     zone: str
     device: str = ""
-    """`v2-8` if the line counts devices of this type, as older e-mails do; else empty."""
+    """`v2-8` if the line counts devices of this type, as older e-mails do; empty otherwise."""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -97,7 +97,7 @@ class GrantJudgement:
 
     @property
     def is_free(self) -> bool:
-        """True if the grant covers the request, so that its chips cost nothing."""
+        """True if the grant covers the request, whose chips then cost nothing."""
         return self.reason == "covered"
 
 

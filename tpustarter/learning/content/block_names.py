@@ -1,6 +1,6 @@
-"""The names that blocks define and use, checked across a lesson's blocks.
+"""Check the names that a lesson's blocks define and use.
 
-No block may need a name from a block that the learner changes. Code is parsed, never run.
+No block may depend on a name defined in a block that the learner edits. Code is parsed, never run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The layout of an array over devices, drawn as the array with device numbers in its parts.
+"""Draw the layout of an array over devices: the array, with device numbers in its parts.
 
 It matches the lessons' figures. An array with more than two axes is drawn as its mesh.
 """

@@ -1,4 +1,4 @@
-"""Curves over a common axis, drawn with dots, with each name at the end of its curve.
+"""Draw curves over a common axis with dots, and each curve's name at its end.
 
 In colour, all curves use the same dots and the caller paints each one. Without colour, every curve
 but the first uses its own marker, which is repeated before the name.

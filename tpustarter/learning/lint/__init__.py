@@ -1,1 +1,1 @@
-"""Problems in lessons, found before a learner meets them."""
+"""Finding problems in lessons before a learner meets them."""

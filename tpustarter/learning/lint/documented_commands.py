@@ -1,4 +1,4 @@
-"""The commands in lessons, compared with their documented forms in `lessons/commands.yml`.
+"""Compare the commands in lessons with their documented forms in `lessons/commands.yml`.
 
 Tests do not run them, because they need a project and some cost money. This check finds
 undocumented

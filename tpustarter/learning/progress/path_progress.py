@@ -82,7 +82,7 @@ class PathProgress:
     whole: PathPart
     stages: tuple[PathPart, ...]
     next: str | None
-    """The id of the first lesson not read, else the first not done; None if all are done."""
+    """The id of the first lesson not read, or else of the first not done; None if all are done."""
 
     @property
     def current(self) -> int | None:

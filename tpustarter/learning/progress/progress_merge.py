@@ -1,4 +1,4 @@
-"""Progress carried from one machine to another: exported, read, and merged."""
+"""Export the learner's progress, and merge an export from another machine."""
 
 from __future__ import annotations
 

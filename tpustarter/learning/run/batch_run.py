@@ -41,7 +41,7 @@ class BlockStarted:
 
 @dataclass(frozen=True)
 class BlockEnded:
-    """A block ended, or will not run."""
+    """A block has finished, or was skipped and will not run."""
 
     lesson: Lesson
     block: Block

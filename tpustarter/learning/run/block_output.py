@@ -1,4 +1,4 @@
-"""A block's output as it arrives: decoded, redacted, and limited in size.
+"""Decode and redact a block's output as it arrives, and limit its size.
 
 Complete lines are shown at once. The complete words of an unfinished line are shown after a moment,
 and its last word after a longer one, so that a secret is seen whole. The shown part of a line is

@@ -1,1 +1,1 @@
-"""Blocks of lessons, run inside the Python under test."""
+"""Running the blocks of lessons inside the Python under test."""

@@ -1,4 +1,4 @@
-"""Blocks of a lesson, run in this process and one namespace, as if they were one program.
+"""Run a lesson's blocks in this process and one namespace, as if they were one program.
 
 A block's output goes to stdout and stderr as for any program; the child reports how it ended.
 """

@@ -1,4 +1,4 @@
-"""Device queries of a program while it is lowered for a TPU, answered as on that TPU.
+"""Answer a program's device queries as a TPU would, while it is lowered for that TPU.
 
 A program may branch on `jax.default_backend()`, on the platform or kind of `jax.devices()[0]`, or,
 in a Pallas kernel, on `pltpu.get_tpu_info()`. It is lowered on a CPU, so the true answers would

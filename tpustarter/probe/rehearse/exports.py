@@ -1,4 +1,4 @@
-"""The user's functions, lowered for a TPU on CPU devices into the TPU compiler's input.
+"""Lower the user's functions for a TPU, on CPU devices, into the TPU compiler's input.
 
 Runs in the user's Python, with JAX 0.6.2 or later and without libtpu.
 """

@@ -1,4 +1,4 @@
-"""Programs compiled for a TPU that is not there, with the compiler's answer for each.
+"""Compile programs for a TPU that is not there, and report the compiler's answer for each.
 
 Runs in a Python with JAX and libtpu. Its parent process sets the variables that keep libtpu off the
 chips (`rehearsal.compile.compiler.QUIET`), because libtpu reads them when it is loaded.

@@ -177,7 +177,7 @@ class RequiredExportedFields(OptionalExportedFields):
 
 @final
 class ExportedFields(RequiredExportedFields):
-    """The same, told from `RefusedFields` by its keys."""
+    """The fields of a lowered program; its keys distinguish it from `RefusedFields`."""
 
 
 class OptionalRefusedFields(TypedDict, total=False):
@@ -198,7 +198,7 @@ class RequiredRefusedFields(OptionalRefusedFields):
 
 @final
 class RefusedFields(RequiredRefusedFields):
-    """The same, told from `ExportedFields` by its keys."""
+    """The fields of a program not lowered; its keys distinguish it from `ExportedFields`."""
 
 
 LoweredFields = ExportedFields | RefusedFields

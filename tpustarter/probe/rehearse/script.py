@@ -1,4 +1,4 @@
-"""The user's script, run on CPU devices while its jitted functions are lowered for a TPU.
+"""Run the user's script on CPU devices, and lower its jitted functions for a TPU.
 
 Only public API is used: `jax.jit` and `jax.pmap` are replaced before the script starts, and
 `jax.export` lowers. So functions are seen if the script or a library jits them through these names.

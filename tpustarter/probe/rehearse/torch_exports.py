@@ -1,4 +1,4 @@
-"""PyTorch modules lowered with torch_xla, into the StableHLO that it would trace on a TPU.
+"""Lower PyTorch modules with torch_xla, into the StableHLO that it would trace on a TPU.
 
 torch_xla traces the program as always, with lazy tensors, so forward pass, backward pass and
 optimizer are those of the user's own loop. Weights and inputs are placeholders without memory or
@@ -51,7 +51,7 @@ SPMD = (
 
 
 class TorchOperation(Protocol):
-    """A PyTorch operation, before it is dispatched."""
+    """A PyTorch operation, as `__torch_dispatch__` receives it before it runs."""
 
     @property
     def tags(self) -> Iterable[object]:

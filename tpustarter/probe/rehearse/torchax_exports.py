@@ -1,4 +1,4 @@
-"""JAX functions made from a PyTorch module with torchax, which `user_file` lowers like any other.
+"""Make JAX functions from a PyTorch module with torchax; `user_file` lowers them like any other.
 
 A training step is `jax.grad` of the module's loss, and a step of the user's torch optimizer, which
 torchax traces as well. Scalars in the optimizer's state, such as its step count, become constants.

@@ -1,4 +1,4 @@
-"""The user's file, lowered for TPUs: a function, a module, or a list of programs."""
+"""Lower the user's file for TPUs: a function, a module, or a list of programs."""
 
 from __future__ import annotations
 

@@ -37,7 +37,11 @@ _LAST = ("checked-all", "followed", "no-place", "not-reached", "port-taken", "lo
 
 
 def main(arguments: list[str]) -> int:
-    """Run `slice [--coordinator HOST:PORT] [--hosts N] [--host I] [--lifeline-s S]`."""
+    """Run one host of a slice check and return its exit code.
+
+    Usage: `slice [--coordinator HOST:PORT] [--hosts N] [--host I] [--lifeline-s S]
+    [--no-lifeline]`.
+    """
     parser = argparse.ArgumentParser(prog="probe.pyz slice")
     parser.add_argument("--coordinator")
     parser.add_argument("--hosts", type=int)

@@ -20,7 +20,7 @@ _NOT_KEPT = ("seconds", "cached", "program", "check", "tpu", "key", "notes", "wo
 
 
 def make_cache_folder() -> Path:
-    """Return the folder of answers, created if missing, after deleting surplus ones."""
+    """Return the folder of answers; create it if it is missing, and delete surplus answers."""
     rehearsals = locations.make_folder(locations.make_state_folder() / "rehearsals")
     answers = list(rehearsals.glob("*.json"))
     if len(answers) > MOST:

@@ -1,4 +1,4 @@
-"""The dimension named by `--fit`, verified before anything is started."""
+"""Verify the dimension that `--fit` names, before anything is started."""
 
 from __future__ import annotations
 

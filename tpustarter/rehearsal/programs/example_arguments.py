@@ -67,7 +67,7 @@ _GENERAL = ("init", "initialize", "initialise", "init_params", "init_model", "in
 STATIC = "1"
 """Placeholder for the value of a static argument."""
 ARRAY = "f32[1024,1024]"
-"""A square shape, so that any two such arrays can be multiplied."""
+"""A square shape, because any two such arrays can be multiplied."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The requested checks and functions, resolved and verified before anything is started.
+"""Resolve and verify the requested checks and functions, before anything is started.
 
 A file is parsed, not run. Whatever its source doesn't show is reported later by the process that
 runs it.

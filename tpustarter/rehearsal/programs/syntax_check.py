@@ -1,4 +1,4 @@
-"""Syntax errors in the user's file, reported before any of it runs."""
+"""Report syntax errors in the user's file before any of it runs."""
 
 from __future__ import annotations
 

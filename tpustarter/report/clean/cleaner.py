@@ -33,7 +33,7 @@ class UncleanText(Exception):  # noqa: N818  it names a kind of text
 
 
 class Cleaner:
-    """Cleans all texts of one report, so that each name has a single pseudonym."""
+    """Cleans all texts of one report; a name has the same pseudonym in all of them."""
 
     def __init__(self, env: Mapping[str, str], names: Pseudonyms) -> None:
         self._redact = Redactor(env)

@@ -1,4 +1,4 @@
-"""Facts from the frameworks, each queried in a process that is watched, and ended if it hangs.
+"""Collect facts from the frameworks, each in a process that is ended if it hangs.
 
 Nothing is started on a device that is in use, or on one host of many, which would wait for the
 others. A step without a result is reported with its duration, and with the place where the process

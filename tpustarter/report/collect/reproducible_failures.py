@@ -34,10 +34,12 @@ class WantedReproducer:
 
 
 def find_reproducer(wanted: str) -> WantedReproducer:
-    """Return the check or block with this id.
+    """Return the check or block to write a reproducer for.
+
+    `wanted` is the id of a check, a block or a lesson, which means its first failed block.
 
     Raises:
-        Problem: There is none, no block failed, or the check uses no framework.
+        Problem: Nothing has this id, no block of the lesson failed, or the check uses no framework.
     """
     if "/" in wanted:
         lesson_id, _, name = wanted.partition(":")

@@ -1,1 +1,1 @@
-"""A report from another machine: read without trust, and assessed by today's rules."""
+"""Reading a report from another machine without trust, and assessing it by today's rules."""

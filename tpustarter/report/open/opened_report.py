@@ -1,4 +1,4 @@
-"""A foreign report, opened and assessed again by today's rules.
+"""Open a report from another machine, and assess it again by today's rules.
 
 The result is a document like that of `make_report`, so the form, the comparison and every reader of
 `report.json` can use it. Its `opened` field lists the changes in the assessment, and the parts that
@@ -126,7 +126,7 @@ def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
 
 
 def _known_again(sections: Sequence[ReportSection]) -> ReportSection:
-    """Return the section on known failures, made again from the texts of the other sections."""
+    """Rebuild the section on known failures from the texts of the other sections."""
     one = next(one for one in sections if one.name == "known")
     made = failure_rescan.rescan_failures(read_facts(sections))
     if made is None:

@@ -1,4 +1,4 @@
-"""The files of a foreign bundle, read in memory: nothing is extracted, and all sizes are limited.
+"""Read the files of a foreign bundle in memory; nothing is extracted, and sizes are limited.
 
 A bundle is an archive, its unpacked folder, or its report.json alone. Notes describe the
 differences from the manifest; a changed file is shown anyway.

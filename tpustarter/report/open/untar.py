@@ -102,7 +102,7 @@ def is_allowed_name(parts: tuple[str, ...]) -> bool:
 
 
 def _without_dot(part: str) -> str:
-    """Return a part of a name without its leading dot, so that hidden files pass."""
+    """Return a part of a name without its leading dot, because hidden files are accepted."""
     return part[1:] if part.startswith(".") and not part.startswith("..") else part
 
 

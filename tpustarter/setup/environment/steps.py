@@ -1,4 +1,4 @@
-"""The steps of an environment's set-up, read from a lesson's header, with their states."""
+"""Read the steps of an environment's set-up from a lesson's header, with their states."""
 
 from __future__ import annotations
 

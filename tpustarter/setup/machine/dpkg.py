@@ -1,4 +1,4 @@
-"""The dpkg and apt packages on this machine, read from their files; no command is run.
+"""Read the dpkg and apt packages on this machine from their files; no command is run.
 
 Source: deb-control(5) and dpkg(1), https://manpages.debian.org/dpkg (read 2026-11).
 """

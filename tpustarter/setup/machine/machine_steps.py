@@ -1,4 +1,4 @@
-"""The steps of a machine's set-up, read from a lesson's header, with their values and states.
+"""Read the steps of a machine's set-up from a lesson's header, with their values and states.
 
 Nothing is started, and nothing is written.
 """

@@ -150,7 +150,7 @@ class MarkedLinesStep(StepKind):
 
 @dataclass(frozen=True)
 class FileStep(StepKind):
-    """A file that is set-up's alone; an existing file with other text is not touched."""
+    """A file that only set-up writes; an existing file with different contents is left alone."""
 
     machine: host.Machine
     path: str

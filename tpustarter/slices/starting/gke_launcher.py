@@ -1,10 +1,10 @@
-"""A JobSet for Google Kubernetes Engine, to be created with kubectl; nothing is started.
+"""Build a JobSet manifest for Google Kubernetes Engine, for the user to create with kubectl.
 
-The probe is in a ConfigMap of the same manifest, because a container does not have it and often
-cannot reach a package index. A ConfigMap holds at most 1 MiB, so the zip is repacked, compressed
-and without bytecode. `kubectl apply` would keep a second copy in an annotation, which holds at most
-256 KiB, so the command is `kubectl create`. GKE names the hosts of a slice in environment variables
-that JAX reads by itself.
+The manifest carries the probe's zip in a ConfigMap, because a container does not have the probe and
+often cannot reach a package index. A ConfigMap holds at most 1 MiB, so the zip is repacked,
+compressed and without bytecode. `kubectl apply` would keep a second copy in an annotation, which
+holds at most 256 KiB, so the command is `kubectl create`. GKE names the hosts of a slice in
+environment variables that JAX reads by itself.
 
 Options of the request: `image`, with the Python under test; `accelerator`, such as tpu-v6e-slice;
 `topology`, such as 4x4; `chips` per host (4); `name` and `namespace`.

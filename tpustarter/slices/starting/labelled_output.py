@@ -1,8 +1,8 @@
-"""The lines of each host, split from the labelled output of one command that runs all of them.
+"""Split the labelled output of a command that runs every host into lines per host.
 
-Engines label pieces, not lines. `srun --label` cuts a line after 1024 bytes, and continues it on a
-new line with the same label. Open MPI labels each piece that it has read, even in the middle of a
-line, so one line may contain pieces from several hosts.
+Labels mark chunks, not lines. `srun --label` cuts a line after 1024 bytes, and continues it on a
+new line with the same label. Open MPI labels each chunk that it has read, even in the middle of a
+line, so one line may contain chunks from several hosts.
 """
 
 from __future__ import annotations

@@ -329,7 +329,7 @@ class ChecksScreen(ListWithDetails):
             self.tutor.go.open_lesson(lesson)
 
     def action_setup(self) -> None:
-        """Open the set-up named by the highlighted check, else the first one named."""
+        """Open the set-up that the highlighted check refers to, or else the run's first one."""
         result = self._highlighted_result()
         self.tutor.go.open_setup((result and next_step.find_setup(result)) or self._list.setup)
 

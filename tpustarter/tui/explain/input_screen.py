@@ -23,7 +23,7 @@ NOTHING_YET = "Paste an error first, or type the path of a log."
 
 
 class ErrorText(TextArea):
-    """The field for an error, which is explained as soon as it is pasted."""
+    """The field to paste an error into; pasted text is explained at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(

@@ -1,1 +1,1 @@
-"""A program's work, counted in its trace before anything is compiled."""
+"""Counting a program's work in its trace, before anything is compiled."""

@@ -1,4 +1,4 @@
-"""A program's work, counted in its trace: FLOPs by type, and the bytes that it has to move.
+"""Count a program's work in its trace: FLOPs by type, and the bytes that it has to move.
 
 Two figures are counted at once. The full one is for the program as written: the branch of a `cond`
 with the most FLOPs, and every score of attention. The least one is for what the results need: the
