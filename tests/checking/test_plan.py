@@ -405,8 +405,8 @@ def test_unsupported_jax_is_not_started(installed: dict[str, str], says: str | N
 
 
 def texts() -> list[Path]:
-    """Return the golden texts of machines; those of rehearsals and plans lie beside them."""
-    others = ("rehearsal-", "plan-", "bound")
+    """Return the golden texts of machines; those of rehearsals, plans and jobs lie beside them."""
+    others = ("rehearsal-", "plan-", "bound", "handover-")
     return [path for path in GOLDEN.glob("*.txt") if not path.stem.startswith(others)]
 
 

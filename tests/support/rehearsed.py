@@ -55,8 +55,8 @@ CELLS = (
     Cell(_TP, "a step, on a v5e of 15.75 GiB", 3, TP, "large FSDP and TP remat", "v5e-8"),
     Cell(_TP, "a step, on a v6e of 31.24 GiB", 2, TP, "large TP remat", "v6e-8"),
     Cell(_TP, "a step, on a v6e of 31.24 GiB", 3, TP, "large FSDP and TP remat", "v6e-8"),
-    Cell("project/experts-and-pipelines", "all of it", 1, EXPERTS, "experts", "v5e-8"),
-    Cell("project/experts-and-pipelines", "all of it", 2, PIPELINE, "16 microbatches", "v5e-8"),
+    Cell("project/experts-and-pipelines", "whole program", 1, EXPERTS, "experts", "v5e-8"),
+    Cell("project/experts-and-pipelines", "whole program", 2, PIPELINE, "16 microbatches", "v5e-8"),
     Cell("project/mixed-precision", "memory", 1, MIXED, "base FSDP float32", "v5e-8"),
     Cell("project/mixed-precision", "memory", 2, MIXED, "base FSDP bfloat16", "v5e-8"),
     *(
