@@ -3,8 +3,8 @@
     .ci/run             all of them
     .ci/run LANE ...    some of them
 
-`TPUSTARTER_GATE=whole` leaves no lane out, and compiles with full effort for every TPU.
-Standard library only, for nothing is installed yet.
+`TPUSTARTER_GATE=whole` leaves no lane out, and compiles with full effort for every TPU, and lessons
+as for users. Standard library only, for nothing is installed yet.
 """
 
 from __future__ import annotations

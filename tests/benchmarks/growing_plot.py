@@ -24,7 +24,7 @@ def seconds(*, is_drawn: bool) -> float:
     """Return the seconds of a block that fills a list."""
     names: dict[str, Any] = {}
     command = {"id": "a", "plot": ["loss"], "growing": is_drawn}
-    with growing_plots.GrowingPlots(command, names, lambda _: None):
+    with growing_plots.LivePlotWatcher(command, names, lambda _: None):
         loss = names["loss"] = []
         add, began = loss.append, time.process_time()
         for number in range(LOOPS):

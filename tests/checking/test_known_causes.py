@@ -50,7 +50,7 @@ def error(detail: str = BACKEND, reason: str = "exception", log: str = "") -> Re
 )
 def test_wrong_variable_named_in_error_is_cause(failed: Result, found: Result) -> None:
     """It may name the variable, or the flag in it; the process may have said it last."""
-    traced = known_causes.add_cause(failed, [result("pass"), found])
+    traced = known_causes.attribute_to_earlier_result(failed, [result("pass"), found])
 
     assert traced.cause
     assert "host.environment" == traced.cause.check
@@ -71,14 +71,17 @@ def test_wrong_variable_named_in_error_is_cause(failed: Result, found: Result) -
 )
 def test_unnamed_setting_is_no_cause(failed: Result, found: Result) -> None:
     """Neither what is said in passing, nor what only looks alike, nor what is in order."""
-    assert known_causes.add_cause(failed, [found]).cause is None
+    assert known_causes.attribute_to_earlier_result(failed, [found]).cause is None
 
 
 def test_cause_stands_above_its_effects_by_severity() -> None:
     """Both name the one thing to do, and so does the last line."""
     found, worse = mistake(), result("fail", "host.other")
     run = run_of(
-        result("warn", "host.aside"), found, worse, known_causes.add_cause(error(), [found])
+        result("warn", "host.aside"),
+        found,
+        worse,
+        known_causes.attribute_to_earlier_result(error(), [found]),
     )
     shown = results_text.render_results(run)
     rows = [line.split()[1] for line in shown.splitlines() if line[:1].isupper()]
@@ -91,7 +94,7 @@ def test_cause_stands_above_its_effects_by_severity() -> None:
 def test_end_of_run_names_cause_and_its_lesson() -> None:
     """The log has nothing to add to what is certain."""
     found = mistake()
-    run = run_of(found, known_causes.add_cause(error(), [found]))
+    run = run_of(found, known_causes.attribute_to_earlier_result(error(), [found]))
     line = check_end.explain_exit_code(run, ExitCode.INCONCLUSIVE)
 
     assert line == (
@@ -107,7 +110,11 @@ def test_the_app_lists_the_cause_first_too() -> None:
     """Its list has the order of the command line."""
     found = mistake()
     known = CheckList()
-    for one in (result("warn", "host.aside"), found, known_causes.add_cause(error(), [found])):
+    for one in (
+        result("warn", "host.aside"),
+        found,
+        known_causes.attribute_to_earlier_result(error(), [found]),
+    ):
         known.checks[one.id] = None  # type: ignore[assignment]  # only the ids are looked at
         known.results[one.id] = one
 

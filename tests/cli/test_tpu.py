@@ -19,7 +19,7 @@ from tpustarter.cli.tpu.command import VERBS, tpu
 from tpustarter.cloud.api import tpu_client
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.trc import grant as trc_grant
-from tpustarter.cloud.trc.grant import Grant, GrantLine
+from tpustarter.cloud.trc.grant import Grant, GrantAllowance
 from tpustarter.core import state
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import WIDTH
@@ -212,7 +212,7 @@ def test_grant_limits_zone_and_type(cloud: FakeCloud) -> None:
     """Its zones are taken where none is typed, and what it lacks is refused before it is sent."""
     today = datetime.now(timezone.utc).date()
     trc_grant.save_grant(
-        Grant((GrantLine("v6e", 8, "spot", "us-east5-a"),), date(2026, 11, 1), 3000)
+        Grant((GrantAllowance("v6e", 8, "spot", "us-east5-a"),), date(2026, 11, 1), 3000)
     )
     assert today >= date(2026, 11, 1)
     refused = run(*BERT, "--spot", "--yes")
@@ -279,7 +279,7 @@ def test_unreadable_grant_refuses_create_until_resolved(kind: str, answer: str) 
         assert ExitCode.CONFIGURATION == problem_of(run(*dry)).code
     assert 0 == run(*dry, "--outside-grant").exit_code
     if answer == "noted":
-        trc_grant.save_grant(Grant((GrantLine("v6e", 8, "spot", ZONE),)))
+        trc_grant.save_grant(Grant((GrantAllowance("v6e", 8, "spot", ZONE),)))
     else:
         assert trc_grant.delete_grant()
 
@@ -310,7 +310,7 @@ def test_unreadable_ledger_refuses_create_until_resolved(kind: str, cloud: FakeC
 @pytest.mark.parametrize("more", [("--type", "tpu7x-8"), ("--type", "v6e-8", "--flex-start", "4h")])
 def test_compute_engine_command_obeys_grant_too(more: tuple[str, ...]) -> None:
     """Whoever runs what is shown pays for it."""
-    trc_grant.save_grant(Grant((GrantLine("v5e", 8, "spot", ZONE),)))
+    trc_grant.save_grant(Grant((GrantAllowance("v5e", 8, "spot", ZONE),)))
     words = ("create", "bert", *more, "--zone", "us-east5-a", "--dry-run")
 
     assert ExitCode.USAGE == problem_of(run(*words)).code

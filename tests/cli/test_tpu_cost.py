@@ -14,7 +14,7 @@ from tests.support.fake_cloud import FakeCloud, serving
 from tpustarter.cli.tpu import cost as tpu_cost
 from tpustarter.cloud.api import tpu_client
 from tpustarter.cloud.trc import grant as trc_grant
-from tpustarter.cloud.trc.grant import Grant, GrantLine
+from tpustarter.cloud.trc.grant import Grant, GrantAllowance
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import WIDTH
 
@@ -74,7 +74,7 @@ def test_json_holds_same_costs(cloud: FakeCloud) -> None:
 def test_granted_tpu_costs_nothing(cloud: FakeCloud) -> None:
     """The grant is the one that `tpustarter trc` keeps."""
     first = date.today() - timedelta(days=5)
-    trc_grant.save_grant(Grant((GrantLine("v6e", 64, "spot", "us-east5-a"),), first, 30))
+    trc_grant.save_grant(Grant((GrantAllowance("v6e", 64, "spot", "us-east5-a"),), first, 30))
     kinds = {row["name"]: row["kind"] for row in json.loads(cost("--json").stdout)["tpus"]}
 
     assert {"paid": "priced", "spot": "covered"} == kinds

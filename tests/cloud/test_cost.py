@@ -11,7 +11,7 @@ import pytest
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.billing import cost, prices
 from tpustarter.cloud.billing.cost import CostEstimate
-from tpustarter.cloud.trc.grant import Grant, GrantLine
+from tpustarter.cloud.trc.grant import Grant, GrantAllowance
 from tpustarter.core.problem import Problem
 from tpustarter.machine.tpus import parse_type
 
@@ -99,7 +99,10 @@ def test_request_and_its_nodes_are_billed_once() -> None:
 
 
 GRANT = Grant(
-    (GrantLine("v6e", 16, "on-demand", "us-east1-d"), GrantLine("v6e", 8, "spot", "us-east1-d")),
+    (
+        GrantAllowance("v6e", 16, "on-demand", "us-east1-d"),
+        GrantAllowance("v6e", 8, "spot", "us-east1-d"),
+    ),
     date(2026, 11, 1),
     30,
 )

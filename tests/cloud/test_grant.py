@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.create.tpu_request import TpuRequest, parse_type
 from tpustarter.cloud.trc import grant as trc_grant
-from tpustarter.cloud.trc.grant import Grant, GrantJudgement, GrantLine
+from tpustarter.cloud.trc.grant import Grant, GrantAllowance, GrantJudgement
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
 
 NOW = datetime(2026, 11, 22, 8, 0, tzinfo=timezone.utc)
 GRANT = Grant(
     (
-        GrantLine("v6e", 64, "spot", "us-east1-d"),
-        GrantLine("v4", 32, "on-demand", "us-central2-b"),
-        GrantLine("v4", 32, "spot", "us-central2-b"),
-        GrantLine("v6e", 8, "spot", "europe-west4-a"),
-        GrantLine("v2", 20, "on-demand", "us-central1-f", "v2-8"),
-        GrantLine("v5e", 64, "spot", "us-central1-a"),
+        GrantAllowance("v6e", 64, "spot", "us-east1-d"),
+        GrantAllowance("v4", 32, "on-demand", "us-central2-b"),
+        GrantAllowance("v4", 32, "spot", "us-central2-b"),
+        GrantAllowance("v6e", 8, "spot", "europe-west4-a"),
+        GrantAllowance("v2", 20, "on-demand", "us-central1-f", "v2-8"),
+        GrantAllowance("v5e", 64, "spot", "us-central1-a"),
     ),
     date(2026, 11, 3),
     30,
@@ -217,13 +217,13 @@ def test_edited_file_is_not_grant(value: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("v6e:64:spot:us-east1-d", GrantLine("v6e", 64, "spot", "us-east1-d")),
-        ("v5litepod:16:spot:us-west4-a", GrantLine("v5e", 16, "spot", "us-west4-a")),
-        ("v2-8:100:spot:us-central1-f", GrantLine("v2", 400, "spot", "us-central1-f", "v2-8")),
-        ("v4:32:on-demand:us-central2-b", GrantLine("v4", 32, "on-demand", "us-central2-b")),
+        ("v6e:64:spot:us-east1-d", GrantAllowance("v6e", 64, "spot", "us-east1-d")),
+        ("v5litepod:16:spot:us-west4-a", GrantAllowance("v5e", 16, "spot", "us-west4-a")),
+        ("v2-8:100:spot:us-central1-f", GrantAllowance("v2", 400, "spot", "us-central1-f", "v2-8")),
+        ("v4:32:on-demand:us-central2-b", GrantAllowance("v4", 32, "on-demand", "us-central2-b")),
     ],
 )
-def test_typed_line_becomes_grant(text: str, expected: GrantLine) -> None:
+def test_typed_line_becomes_grant(text: str, expected: GrantAllowance) -> None:
     """A type counts its devices, as older e-mails do."""
     assert expected == trc_grant.parse_allow_option(text)
 

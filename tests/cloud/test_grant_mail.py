@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.processes import in_bounded_time
 from tpustarter.cloud.trc import grant_mail as trc_mail
-from tpustarter.cloud.trc.grant import GrantLine
+from tpustarter.cloud.trc.grant import GrantAllowance
 from tpustarter.core.problem import Problem
 
 SIX = """64 spot Cloud TPU v5e chips in zone europe-west4-b
@@ -24,10 +24,10 @@ OLD = """5 on-demand Cloud TPU v2-8 device(s) in zone us-central1-f
 5 on-demand Cloud TPU v3-8 device(s) in zone europe-west4-a
 """
 ALLOWED = "v6e:64:spot:us-east1-d"
-ONE = GrantLine("v6e", 64, "spot", "us-east1-d")
+ONE = GrantAllowance("v6e", 64, "spot", "us-east1-d")
 
 
-def rows(text: str) -> tuple[GrantLine, ...]:
+def rows(text: str) -> tuple[GrantAllowance, ...]:
     """Return the lines of a grant that a text has."""
     return trc_mail.parse_grant_mail(text).grant.allowances
 
@@ -35,12 +35,12 @@ def rows(text: str) -> tuple[GrantLine, ...]:
 def test_lines_of_2026_mail_are_read_in_order() -> None:
     """Spot and on demand in one zone are two lines."""
     expected = (
-        GrantLine("v5e", 64, "spot", "europe-west4-b"),
-        GrantLine("v6e", 64, "spot", "us-east1-d"),
-        GrantLine("v5e", 64, "spot", "us-central1-a"),
-        GrantLine("v4", 32, "spot", "us-central2-b"),
-        GrantLine("v4", 32, "on-demand", "us-central2-b"),
-        GrantLine("v6e", 64, "spot", "europe-west4-a"),
+        GrantAllowance("v5e", 64, "spot", "europe-west4-b"),
+        GrantAllowance("v6e", 64, "spot", "us-east1-d"),
+        GrantAllowance("v5e", 64, "spot", "us-central1-a"),
+        GrantAllowance("v4", 32, "spot", "us-central2-b"),
+        GrantAllowance("v4", 32, "on-demand", "us-central2-b"),
+        GrantAllowance("v6e", 64, "spot", "europe-west4-a"),
     )
 
     assert expected == rows(SIX)
@@ -49,9 +49,9 @@ def test_lines_of_2026_mail_are_read_in_order() -> None:
 def test_devices_of_older_mails_become_chips() -> None:
     """A v2-8 device has 8 cores on 4 chips, and what was called preemptible is spot."""
     expected = (
-        GrantLine("v2", 20, "on-demand", "us-central1-f", "v2-8"),
-        GrantLine("v2", 400, "spot", "us-central1-f", "v2-8"),
-        GrantLine("v3", 20, "on-demand", "europe-west4-a", "v3-8"),
+        GrantAllowance("v2", 20, "on-demand", "us-central1-f", "v2-8"),
+        GrantAllowance("v2", 400, "spot", "us-central1-f", "v2-8"),
+        GrantAllowance("v3", 20, "on-demand", "europe-west4-a", "v3-8"),
     )
 
     assert expected == rows(OLD)

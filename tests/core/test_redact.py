@@ -303,7 +303,7 @@ REDACT = Redactor({}).redact_text
 def _bars(text: str) -> str:
     left = plots.list_drawings({"plot": ["loss"]}, {"loss": {text: 1.0}})
     names: dict[str, Any] = {}
-    grown = growing_plots.GrowingPlots({"plot": ["loss"]}, names, lambda _: None)
+    grown = growing_plots.LivePlotWatcher({"plot": ["loss"]}, names, lambda _: None)
     names["loss"] = {text: 1.0}
     return repr(block_drawings.parse_drawings([*left, grown.read_plot()], REDACT))
 

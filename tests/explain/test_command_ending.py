@@ -133,9 +133,9 @@ def test_kernel_oom_kills_are_counted(
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
 
-    assert list(expected.items()) == list(memory.count_kills_by_file(machine).items())
+    assert list(expected.items()) == list(memory.count_oom_kills_by_file(machine).items())
 
 
 def test_machine_without_counters_counts_nothing(tmp_path: Path) -> None:
     """Another system, or a /proc that is closed."""
-    assert {} == memory.count_kills_by_file(lay_out(tmp_path))
+    assert {} == memory.count_oom_kills_by_file(lay_out(tmp_path))

@@ -16,7 +16,7 @@ from tpustarter.learning.drawings.block_drawings import LinePlot
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.learning.run.lesson_process import BlockPlots, LessonSession
 from tpustarter.probe.lesson import growing_plots
-from tpustarter.probe.lesson.growing_plots import GrowingPlots
+from tpustarter.probe.lesson.growing_plots import LivePlotWatcher
 
 TRAINS = """```python run id=train plot=loss x=step
 import time
@@ -35,7 +35,7 @@ for number in range(5):
 
 def look(command: dict[str, Any], names: dict[str, Any], **new: Any) -> dict[str, Any] | None:
     """Return what is seen of a block that changes some names."""
-    looks = GrowingPlots(command, names, lambda _: None)
+    looks = LivePlotWatcher(command, names, lambda _: None)
     return (names.update(new), looks.read_plot())[1]
 
 
@@ -92,7 +92,7 @@ def test_values_of_earlier_block_are_not_drawn() -> None:
     assert look(command, {"loss": old}, loss=[1.0]) is None  # one number is no curve
     seen = look(command, {"loss": old}, loss=[9.0, 8.0, 7.0]) or {}
     assert [9.0, 8.0, 7.0] == seen["series"]["loss"]
-    looks = GrowingPlots(command, {"loss": old}, lambda _: None)
+    looks = LivePlotWatcher(command, {"loss": old}, lambda _: None)
     old.append(1.0)
     assert (looks.read_plot() or {})["count"] == 3
 

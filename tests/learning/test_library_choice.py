@@ -10,7 +10,7 @@ import pytest
 from tpustarter.core import content
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.learning.content import library_choice
-from tpustarter.learning.content.library_choice import LibraryAdvice, LibraryGuide
+from tpustarter.learning.content.library_choice import LibraryAdvice, LibraryQuestionnaire
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.lint import lesson_problems
 from tpustarter.machine.generations import GENERATIONS
@@ -36,7 +36,7 @@ starts:
 """
 
 
-def made(folder: Path, text: str = MADE) -> LibraryGuide:
+def made(folder: Path, text: str = MADE) -> LibraryQuestionnaire:
     """Return the rules of a text."""
     (folder / library_choice.FILE).write_text(text)
     return library_choice.read_guide(folder)

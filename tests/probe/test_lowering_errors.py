@@ -9,7 +9,7 @@ import pytest
 
 from tpustarter.probe.rehearse.lowering_errors import (
     RequestError,
-    describe_error,
+    describe_error_with_line,
     find_error_place,
 )
 
@@ -46,7 +46,7 @@ def test_error_without_message_shows_own_line(tmp_path: Path, *, is_own: bool) -
     with pytest.raises(AssertionError) as caught:
         runpy.run_path(str(mine))
 
-    told = describe_error(caught.value, mine if is_own else tmp_path / "another.py")
+    told = describe_error_with_line(caught.value, mine if is_own else tmp_path / "another.py")
     line = (mine if is_own else library).read_text().splitlines()[-1].strip()
     assert told.endswith(f"`{line}`")
     assert is_own == told.startswith("mine.py:3: ")

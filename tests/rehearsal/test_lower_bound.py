@@ -24,7 +24,7 @@ def bounded(tpu: str = "v5e-8", measured_s: float | None = None, **more: Any) ->
     """Return a result with its bound."""
     fields = {"work": WORK, "written_bytes": 0.0, "flops": None, **more}
     result = lower_bound.add_bound(made("step", tpu, **fields))
-    return lower_bound.add_utilization([result], measured_s)[0] if measured_s else result
+    return lower_bound.add_measured_utilization([result], measured_s)[0] if measured_s else result
 
 
 def matrix(left: str, right: str = "", passes: int = 1) -> dict[str, Any]:
@@ -159,8 +159,8 @@ def test_measured_time_without_utilization_has_its_reason(work: Any) -> None:
 def test_measured_time_of_several_programs_gives_none() -> None:
     """Nobody knows of which of them it is, and each says so once."""
     first, second = bounded(), bounded() | {"program": "other"}
-    alone = lower_bound.add_utilization([first], 0.02)
-    results = lower_bound.add_utilization([first, second], 0.02)
+    alone = lower_bound.add_measured_utilization([first], 0.02)
+    results = lower_bound.add_measured_utilization([first, second], 0.02)
 
     assert alone[0]["utilization"]["mfu"]
     assert [1, 1] == [len(one["notes"]) for one in results]

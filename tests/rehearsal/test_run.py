@@ -272,6 +272,19 @@ def test_fresh_compiles_again(stub: str) -> None:
     assert [(True,)] * 3 == told(stored, "cached")
 
 
+@pytest.mark.parametrize("name", ["JAX_OPTIMIZATION_LEVEL", "JAX_MEMORY_FITTING_LEVEL"])
+def test_effort_of_compiler_is_part_of_cache_key(
+    stub: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another effort gives another program."""
+    rehearse(stub, "compiles")
+    monkeypatch.setenv(name, "O1")
+    other, again = rehearse(stub, "compiles"), rehearse(stub, "compiles")
+
+    assert [(False,)] * 3 == told(other, "cached")
+    assert [(True,)] * 3 == told(again, "cached")
+
+
 def test_unreadable_stored_answer_costs_one_compilation(stub: str) -> None:
     """A file that was cut off or written by something else costs one compilation."""
     names = ("compiles", "does_not_fit", "is_refused")

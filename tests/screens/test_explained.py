@@ -16,7 +16,7 @@ from tests.tui.test_exercise import LESSON, lessons_with_exercise
 from tpustarter.probe.finding import Hint
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.tui.app.device_use import DeviceUse
-from tpustarter.tui.app.machine_label import MachineLabel
+from tpustarter.tui.app.machine_label import MachineLabelText
 from tpustarter.tui.app.shell_variables import add_restart_hint
 from tpustarter.tui.checks.screen import ChecksScreen
 from tpustarter.tui.explain import failed_run
@@ -361,7 +361,7 @@ def test_absent_tpu_has_no_holder() -> None:
     live.record_holder(DeviceHolder("tpustarter check", 7, "TPU"), print)
 
     assert not live.owns_accelerator
-    assert "no TPU seen, code: pid 7" in live.choose_label(MachineLabel("no TPU seen")).texts()
+    assert "no TPU seen, code: pid 7" in live.choose_label(MachineLabelText("no TPU seen")).texts()
 
 
 def test_advice_to_unset_variable_mentions_app_restart() -> None:

@@ -41,7 +41,7 @@ from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.slices.start_options import StartOptions
 from tpustarter.tui.app.app import TpustarterApp
-from tpustarter.tui.app.machine_label import MachineLabel
+from tpustarter.tui.app.machine_label import MachineLabelText
 from tpustarter.tui.app.palette import Palette
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.page import Page
@@ -364,8 +364,10 @@ def test_heading_shortens_machine_at_whole_words() -> None:
         "TPU v5e, 8 chips",
         "TPU v5e",
         "TPU v5e",
-    ] == MachineLabel("TPU v5e", "", ("8 chips", "1 host")).texts()
-    without_tpu = MachineLabel("no TPU", "8 virtual CPU devices").add_holder(DeviceHolder("", 12))
+    ] == MachineLabelText("TPU v5e", "", ("8 chips", "1 host")).texts()
+    without_tpu = MachineLabelText("no TPU", "8 virtual CPU devices").add_holder(
+        DeviceHolder("", 12)
+    )
     assert "no TPU, code: pid 12" in without_tpu.texts()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from tpustarter.checking.machine_check import HostStateChanged
 from tpustarter.checking.output import run_document
 from tpustarter.slices.host_states import LOST, NOT_IN_TIME, HostStates, describe_host
-from tpustarter.slices.starting.start_request import HostCommand
+from tpustarter.slices.starting.launch_request import HostCommand
 
 COMMANDS = [HostCommand(words=("ssh",), host=number, name=f"w{number}") for number in range(3)]
 

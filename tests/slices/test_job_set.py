@@ -15,18 +15,18 @@ import yaml
 from tpustarter.core.problem import Problem
 from tpustarter.running import probe_archive
 from tpustarter.slices.starting import gke_launcher
-from tpustarter.slices.starting.start_request import StartRequest
+from tpustarter.slices.starting.launch_request import LaunchRequest
 
 OPTIONS = {"image": "example/jax:1", "accelerator": "tpu-v6e-slice", "topology": "4x4"}
 
 
-def request(folder: Path, **options: str) -> StartRequest:
+def request(folder: Path, **options: str) -> LaunchRequest:
     """Return a request with a small archive."""
     path = folder / "probe.pyz"
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("__main__.py", "print(1)")
         file.writestr("more.pyc", "bytecode")
-    return StartRequest(archive=path, options={**OPTIONS, **options})
+    return LaunchRequest(archive=path, options={**OPTIONS, **options})
 
 
 def test_manifest_has_a_pod_for_each_host(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_packed_probe_fits_and_runs(tmp_path: Path) -> None:
     """It leaves a third of the room in a ConfigMap."""
     packed = tmp_path / "packed.pyz"
     packed.write_bytes(
-        gke_launcher.compress_archive(probe_archive.build_probe_archive(tmp_path / "probe.pyz"))
+        gke_launcher.repack_probe_zip(probe_archive.build_probe_archive(tmp_path / "probe.pyz"))
     )
 
     done = subprocess.run([sys.executable, "-I", "-S", packed], capture_output=True, check=False)

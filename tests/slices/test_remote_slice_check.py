@@ -19,7 +19,7 @@ from tests.support.slice_hosts import run_started
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
 from tpustarter.slices.remote_slice_check import RemoteEventSource
-from tpustarter.slices.starting.start_request import HostCommand
+from tpustarter.slices.starting.launch_request import HostCommand
 
 NO_ROUTE = "ssh: connect to host gone port 22: No route to host"
 SSH = """#!/bin/sh

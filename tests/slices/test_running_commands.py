@@ -13,18 +13,18 @@ import pytest
 from tests.slices.fake_slice_probe import events, write_probe
 from tpustarter.core.problem import Problem
 from tpustarter.slices.starting import host_process
-from tpustarter.slices.starting.host_shell_command import make_remote_command
+from tpustarter.slices.starting.host_shell_command import make_ssh_probe_command
 from tpustarter.slices.starting.labelled_output import LabelFormat
-from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import (
+from tpustarter.slices.starting.launch_request import (
     REACHED,
     EndReason,
     HostCommand,
     HostEnded,
     HostLine,
     HostStage,
-    StartRequest,
+    LaunchRequest,
 )
+from tpustarter.slices.starting.running_commands import RunningCommands
 
 
 def shell(text: str, host: int | None = 0, **more: Any) -> HostCommand:
@@ -42,8 +42,8 @@ def probing(folder: Path, number: int, **does: Any) -> HostCommand:
     archive = folder / "probe.pyz"
     if not archive.exists():
         write_probe(archive, **does)
-    request = StartRequest(archive=archive, python=sys.executable)
-    return marked(make_remote_command(request, ("--host", str(number))), archive, number)
+    request = LaunchRequest(archive=archive, python=sys.executable)
+    return marked(make_ssh_probe_command(request, ("--host", str(number))), archive, number)
 
 
 def read(run: RunningCommands, until: Any = None) -> tuple[list[HostLine], list[HostEnded]]:

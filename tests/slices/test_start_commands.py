@@ -15,13 +15,13 @@ from tests.slices.fake_slice_probe import write_probe
 from tpustarter.core.problem import Problem
 from tpustarter.slices.starting import (
     gcloud_launcher,
+    launch_request,
     mpi_launcher,
     slurm_launcher,
     ssh_launcher,
-    start_request,
 )
-from tpustarter.slices.starting.host_shell_command import make_remote_command
-from tpustarter.slices.starting.start_request import HostCommand, StartRequest
+from tpustarter.slices.starting.host_shell_command import make_ssh_probe_command
+from tpustarter.slices.starting.launch_request import HostCommand, LaunchRequest
 
 
 @pytest.fixture
@@ -32,10 +32,10 @@ def probe(tmp_path: Path) -> Path:
     return path
 
 
-def request(probe: Path, *hosts: str, count: int | None = None, **options: str) -> StartRequest:
+def request(probe: Path, *hosts: str, count: int | None = None, **options: str) -> LaunchRequest:
     """Return a request with the options of an engine."""
     named = {key.replace("_", "-"): value for key, value in options.items()}
-    return StartRequest(archive=probe, hosts=hosts, count=count, options=named)
+    return LaunchRequest(archive=probe, hosts=hosts, count=count, options=named)
 
 
 LINE = (
@@ -69,7 +69,7 @@ def test_ssh_runs_the_line_on_each_host(probe: Path) -> None:
 )
 def test_coordinator_is_the_plain_name(probe: Path, name: str, expected: str) -> None:
     """Neither the user nor the port of ssh belongs to it."""
-    one = StartRequest(archive=probe, hosts=(name, "b"), port=1)
+    one = LaunchRequest(archive=probe, hosts=(name, "b"), port=1)
 
     words = shlex.split(shlex.split(ssh_launcher.build_commands(one)[1].words[-1])[3])
 
@@ -182,7 +182,7 @@ def test_hosts_are_counted_by_their_endpoints(document: bytes, expected: int | N
 )
 def test_python_is_one_word_on_the_host(probe: Path, python: str, expected: str) -> None:
     """A path may have spaces, and `~` is the home there."""
-    line = make_remote_command(StartRequest(archive=probe, python=python), ())
+    line = make_ssh_probe_command(LaunchRequest(archive=probe, python=python), ())
 
     inner = shlex.split(line)[3]
     assert f' && TMPDIR="$d" {expected} "$d/probe.pyz" slice ' in inner
@@ -211,13 +211,13 @@ def test_shown_words_are_those_that_run() -> None:
 
 def test_shown_command_feeds_the_probe(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file comes first, and heartbeats follow until the command ends."""
-    monkeypatch.setattr(start_request, "HEARTBEAT_S", 0.1)
+    monkeypatch.setattr(launch_request, "HEARTBEAT_S", 0.1)
     one = HostCommand(words=("sh", "-c", "head -c 2000 | wc -c; read a; read b"), archive=probe)
 
     done = subprocess.run(["sh", "-c", one.text], capture_output=True, check=True)
 
     assert b"2000" == done.stdout.strip()
-    assert f"{one.text} &\n{one.text} &\nwait" == start_request.format_script([one, one])
+    assert f"{one.text} &\n{one.text} &\nwait" == launch_request.format_script([one, one])
 
 
 @pytest.mark.parametrize("login", ["sh", "bash", "zsh", "fish", "tcsh", "busybox"])
@@ -228,8 +228,8 @@ def test_line_runs_in_any_login_shell(tmp_path: Path, login: str) -> None:
     temporary = tmp_path / "my tmp"
     temporary.mkdir()
     archive = write_probe(tmp_path / "probe.pyz", h0={"code": 3})
-    line = make_remote_command(
-        StartRequest(archive=archive, python=sys.executable), ("--host", "0")
+    line = make_ssh_probe_command(
+        LaunchRequest(archive=archive, python=sys.executable), ("--host", "0")
     )
 
     done = subprocess.run(
@@ -241,7 +241,7 @@ def test_line_runs_in_any_login_shell(tmp_path: Path, login: str) -> None:
     )
 
     marks = done.stdout.decode().splitlines()[:2]
-    assert (3, [start_request.REACHED, start_request.PLACED]) == (done.returncode, marks)
+    assert (3, [launch_request.REACHED, launch_request.PLACED]) == (done.returncode, marks)
     assert [] == [*temporary.iterdir()]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from google.cloud import tpu_v2
 
-from tpustarter.slices.starting.start_request import PLACED, REACHED
+from tpustarter.slices.starting.launch_request import PLACED, REACHED
 
 UNREACHED = {"code": 255, "error": "ssh: connect to host 192.0.2.2: Connection timed out\n"}
 """A worker that gcloud cannot reach."""

@@ -63,11 +63,11 @@ def fast_compiler(level: int = 0) -> dict[str, str]:
     """Return variables with which JAX compiles for the CPU in a quarter of the processor time.
 
     Two thirds of the time of the project's lessons is the compiler's. Older code generators and few
-    optimizations give the same numbers to six digits, and programs that run up to three times as
+    optimizations give the same losses to six digits, and programs that run up to three times as
     long at level 0, a tenth longer at 1. JAX 0.12 ends at the flag, so only 0.10 gets it.
-    `JAX_DISABLE_MOST_OPTIMIZATIONS=0` before pytest runs everything as users have it.
+    `TPUSTARTER_GATE=whole` compiles as users do.
     """
-    if os.environ.get("JAX_DISABLE_MOST_OPTIMIZATIONS") == "0":
+    if os.environ.get("TPUSTARTER_GATE") == "whole":
         return {}
     flags = f"--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level={level}"
     return {"XLA_FLAGS": flags} if metadata.version("jax").startswith("0.10.") else {}

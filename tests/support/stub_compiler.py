@@ -54,7 +54,12 @@ sharding = SimpleNamespace(
     SingleDeviceSharding=lambda device: SimpleNamespace(device_set={device})
 )
 tree_util = SimpleNamespace(tree_leaves=list)
-config = SimpleNamespace(jax_traceback_filtering="auto", update=lambda name, value: None)
+config = SimpleNamespace(
+    jax_traceback_filtering="auto",
+    jax_optimization_level=os.environ.get("JAX_OPTIMIZATION_LEVEL", "UNKNOWN"),
+    jax_memory_fitting_level=os.environ.get("JAX_MEMORY_FITTING_LEVEL", "O2"),
+    update=lambda name, value: None,
+)
 
 
 class Executable:

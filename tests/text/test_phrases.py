@@ -67,4 +67,4 @@ def test_duration_has_at_most_two_units(seconds: float, expected: str) -> None:
 )
 def test_estimate_has_one_unit(seconds: float, expected: str) -> None:
     """Tenths are shown below two seconds alone."""
-    assert expected == phrases.format_estimate(seconds)
+    assert expected == phrases.format_approximate_duration(seconds)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.machines import lay_out
-from tpustarter.tui.app.machine_label import MachineLabel
+from tpustarter.tui.app.machine_label import MachineLabelText
 from tpustarter.tui.app.settings import Settings
 from tpustarter.tui.home.machine_facts import collect_facts, python_version
 
@@ -45,7 +45,7 @@ def test_variable_alone_is_no_tpu(tmp_path: Path) -> None:
     assert ("Devices", "Note") == (devices, note)
     assert "no TPU seen, JAX_PLATFORMS=tpu, which lets JAX use nothing else" == said
     assert "leave tpustarter with q, run `unset JAX_PLATFORMS` and start it again" in how
-    assert MachineLabel("no TPU seen", "", ("JAX_PLATFORMS=tpu",)) == facts.label
+    assert MachineLabelText("no TPU seen", "", ("JAX_PLATFORMS=tpu",)) == facts.label
     assert (False, 0) == (facts.on_tpu, facts.chips)
     assert not any(
         "in use by" in text or "the TPU" in text for _, text in (*facts.rows[:1], *others)

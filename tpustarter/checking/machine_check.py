@@ -143,7 +143,9 @@ class MachineCheck:
         try:
             for event in self._events():
                 if isinstance(event, CheckEnded):
-                    result = known_causes.add_cause(event.result, self.run.results)
+                    result = known_causes.attribute_to_earlier_result(
+                        event.result, self.run.results
+                    )
                     self._add(result)
                     yield CheckEnded(result)
                 else:

@@ -55,7 +55,7 @@ def run(command: tuple[str, ...]) -> None:
         failed_outputs.append(fd)
         _print_write_error(fd, error)
 
-    before = memory.count_kills_by_file(machine.Machine())
+    before = memory.count_oom_kills_by_file(machine.Machine())
     bring_back = passthrough.save_terminal_settings()
     try:
         code = passthrough.run_command(
@@ -67,7 +67,7 @@ def run(command: tuple[str, ...]) -> None:
         click.echo(str(Problem(f"`{escape_text(command[0])}` cannot be started: {why}")), err=True)
         sys.exit(ExitCode.NOT_FOUND if is_missing else ExitCode.NOT_EXECUTABLE)
     if code not in _ON_PURPOSE and code - 128 not in passed_signals:
-        after = memory.count_kills_by_file(machine.Machine())
+        after = memory.count_oom_kills_by_file(machine.Machine())
         bring_back()
         kills = {place: count - before.get(place, count) for place, count in after.items()}
         _explain(seen, code, kills, command[0])

@@ -145,7 +145,7 @@ def make_folder(folder: Path) -> Path:
     import tempfile  # slow to import, and only needed for writing
 
     try:
-        make_missing_folders(folder)
+        make_folders(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass  # an unwritable folder must be reported now, not at the end of a run
     except OSError as error:
@@ -156,7 +156,7 @@ def make_folder(folder: Path) -> Path:
     return folder
 
 
-def make_missing_folders(folder: Path, mode: int = 0o755) -> None:
+def make_folders(folder: Path, mode: int = 0o755) -> None:
     """Create a folder and its missing parents; under sudo they belong to the caller."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True, mode=mode)

@@ -22,13 +22,13 @@ from tpustarter.machine.generations import Generation
 from tpustarter.machine.libtpu_lock import LOCK_FILE, LibtpuLock, read_libtpu_lock
 from tpustarter.machine.machine import Machine, clean_text, multiply_topology_bounds, parse_number
 from tpustarter.machine.metadata import Metadata
-from tpustarter.machine.occupancy import (
+from tpustarter.machine.slices import Slice, all_workers_command
+from tpustarter.machine.tpu_processes import (
     TpuProcess,
     can_read_every_process,
     list_tpu_processes,
     read_process,
 )
-from tpustarter.machine.slices import Slice, all_workers_command
 
 __all__ = [
     "LOCK_FILE",

@@ -49,7 +49,7 @@ def count_oom_kills(machine: Machine) -> int | None:
     return int(match[1]) if match else None
 
 
-def count_kills_by_file(machine: Machine) -> dict[str, int]:
+def count_oom_kills_by_file(machine: Machine) -> dict[str, int]:
     """Return the number of processes killed by the OOM killer, by the file that counts them.
 
     This process's control group comes first. Its count is for this container, while the machine may

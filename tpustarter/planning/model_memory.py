@@ -65,7 +65,7 @@ class ShardingLayout:
 
 
 @dataclass(frozen=True)
-class MemoryUse:
+class MemoryComponent:
     """One use of a device's memory."""
 
     name: str
@@ -74,14 +74,16 @@ class MemoryUse:
     formula: str
 
 
-def list_parts(model: ModelShape, options: PlanOptions, layout: ShardingLayout) -> list[MemoryUse]:
+def list_parts(
+    model: ModelShape, options: PlanOptions, layout: ShardingLayout
+) -> list[MemoryComponent]:
     """Return the uses of memory on one device."""
     if options.serve:
         return _serving(model, options, layout)
     return _training(model, options, layout)
 
 
-def sum_parts(parts: Sequence[MemoryUse]) -> int:
+def sum_parts(parts: Sequence[MemoryComponent]) -> int:
     """Return the total size in bytes."""
     return sum(part.size for part in parts)
 
@@ -94,7 +96,7 @@ def count_cache_tokens(model: ModelShape, context: int) -> int:
     return sum(min(context, window or context) for window in model.windows)
 
 
-def cache_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryUse:
+def cache_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryComponent:
     """Return the KV cache's memory on one device."""
     tokens, bits = count_cache_tokens(model, options.context), BITS[options.cache]
     if model.latent:
@@ -108,10 +110,12 @@ def cache_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryUs
     size = _bytes(options.batch * tokens * each, bits)
     total = f"{tokens:,} tokens of all layers"
     formula = f"{_times(options.batch, 'sequences')}{total} x {numbers} x {_width(bits)}"
-    return MemoryUse("cache", size, formula)
+    return MemoryComponent("cache", size, formula)
 
 
-def _training(model: ModelShape, options: PlanOptions, layout: ShardingLayout) -> list[MemoryUse]:
+def _training(
+    model: ModelShape, options: PlanOptions, layout: ShardingLayout
+) -> list[MemoryComponent]:
     arrays = list_arrays(model)
     count = sum(one.count_per_device(layout.tensor, layout.groups) for one in arrays)
     whole = sum(one.count for one in arrays)
@@ -119,9 +123,11 @@ def _training(model: ModelShape, options: PlanOptions, layout: ShardingLayout) -
     shared = f"{whole:,} parameters over {devices}, {count:,} on each"
     bits, moment_bits = BITS[options.weights], BITS[options.moments]
     return [
-        MemoryUse("weights", _bytes(count, bits), f"{shared}, x {_width(bits)}"),
-        MemoryUse("Adam", _bytes(2 * count, moment_bits), f"2 x {count:,} x {_width(moment_bits)}"),
-        MemoryUse("gradients", _bytes(count, bits), f"{count:,} x {_width(bits)}"),
+        MemoryComponent("weights", _bytes(count, bits), f"{shared}, x {_width(bits)}"),
+        MemoryComponent(
+            "Adam", _bytes(2 * count, moment_bits), f"2 x {count:,} x {_width(moment_bits)}"
+        ),
+        MemoryComponent("gradients", _bytes(count, bits), f"{count:,} x {_width(bits)}"),
         gathered_size(arrays, options, layout),
         activation_size(model, options, layout.tensor),
     ]
@@ -129,7 +135,7 @@ def _training(model: ModelShape, options: PlanOptions, layout: ShardingLayout) -
 
 def gathered_size(
     arrays: Sequence[WeightArrays], options: PlanOptions, layout: ShardingLayout
-) -> MemoryUse:
+) -> MemoryComponent:
     """Return the memory for the largest layer's gathered weights, in the compute type."""
     sizes: dict[str, int] = dict.fromkeys(PARTS, 0)
     for one in arrays:
@@ -141,12 +147,16 @@ def gathered_size(
     largest = max(layer, *(one.count_per_device(layout.tensor) for one in ends))
     bits = BITS[options.activations]
     if layout.groups == 1 and options.weights == options.activations:
-        return MemoryUse("gathered", 0, "nothing, because each device computes with what it holds")
+        return MemoryComponent(
+            "gathered", 0, "nothing, because each device computes with what it holds"
+        )
     what = "the largest layer" if largest == layer else "the embedding"
-    return MemoryUse("gathered", _bytes(largest, bits), f"{what}, {largest:,} x {_width(bits)}")
+    return MemoryComponent(
+        "gathered", _bytes(largest, bits), f"{what}, {largest:,} x {_width(bits)}"
+    )
 
 
-def activation_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryUse:
+def activation_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryComponent:
     """Return the estimated memory for a training step's activations on one device."""
     tokens, width = options.batch * options.context, BITS[options.activations] // 8
     kept, inside = (
@@ -165,7 +175,7 @@ def activation_size(model: ModelShape, options: PlanOptions, tensor: int) -> Mem
         score_width = FLOAT32 + (width if options.remat == "none" else 0)
         each += kept_layers * scores * score_width
         formula += f" + {kept_layers} x {scores:,} scores x {score_width} B"
-    return MemoryUse("activations", tokens * each, f"{formula})")
+    return MemoryComponent("activations", tokens * each, f"{formula})")
 
 
 def _scores(model: ModelShape, options: PlanOptions, tensor: int) -> int:
@@ -221,7 +231,9 @@ def _expert_width(model: ModelShape, tensor: int) -> int:
     return math.ceil(wide / tensor)
 
 
-def _serving(model: ModelShape, options: PlanOptions, layout: ShardingLayout) -> list[MemoryUse]:
+def _serving(
+    model: ModelShape, options: PlanOptions, layout: ShardingLayout
+) -> list[MemoryComponent]:
     arrays, bits = list_arrays(model), BITS[options.weights]
     counts = [(one, one.count_per_device(layout.tensor)) for one in arrays]
     narrow = sum(count for one, count in counts if one.part in MATMUL_PARTS and len(one.shape) > 1)
@@ -235,13 +247,13 @@ def _serving(model: ModelShape, options: PlanOptions, layout: ShardingLayout) ->
     devices = phrases.format_count(layout.tensor, "device")
     shared = f"{whole:,} parameters over {devices}: {formula}"
     return [
-        MemoryUse("weights", size, shared),
+        MemoryComponent("weights", size, shared),
         cache_size(model, options, layout.tensor),
         _serving_activations(model, options, layout.tensor),
     ]
 
 
-def _serving_activations(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryUse:
+def _serving_activations(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryComponent:
     tokens, width = min(options.context, PREFILL), BITS[options.activations] // 8
     inside, vocabulary = (
         layer_activations_per_token(model, tensor),
@@ -252,7 +264,7 @@ def _serving_activations(model: ModelShape, options: PlanOptions, tensor: int) -
     formula = f"{tokens:,} tokens of a prompt x ({inside:,} of a layer x {width} B"
     formula += f" + {scores:,} scores x {FLOAT32} B)" if scores else ")"
     logits = f"{_times(options.batch, 'sequences')}{vocabulary:,} logits x {FLOAT32} B"
-    return MemoryUse("activations", size, f"{formula} + {logits}")
+    return MemoryComponent("activations", size, f"{formula} + {logits}")
 
 
 def _bytes(count: int, bits: int) -> int:

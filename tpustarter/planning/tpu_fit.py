@@ -12,7 +12,7 @@ from tpustarter.machine import tpus
 from tpustarter.machine.generations import GENERATIONS, Generation
 from tpustarter.machine.tpus import TpuType
 from tpustarter.planning.model_memory import (
-    MemoryUse,
+    MemoryComponent,
     PlanOptions,
     ShardingLayout,
     list_parts,
@@ -46,7 +46,7 @@ class TpuFit:
     hbm: int
     """Bytes that a program may use on one device."""
     layout: ShardingLayout
-    parts: tuple[MemoryUse, ...]
+    parts: tuple[MemoryComponent, ...]
     largest_batch: int
     """Largest batch of the whole TPU that fits, in sequences; 0 for none."""
     longest_context: int

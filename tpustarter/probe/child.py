@@ -130,7 +130,7 @@ def _obey(command: Command, emit: Emit, control: int) -> int | None:
     elif command["do"] == "prepare":
         from tpustarter.probe.rehearse import rehearsal
 
-        rehearsal.prepare(command["topology"])
+        rehearsal.load_topology(command["topology"])
     elif command["do"] == "slice":
         return _serve_slice(command, emit, control)
     elif command["do"] == "verdict":

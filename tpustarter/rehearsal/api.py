@@ -13,7 +13,7 @@ from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 from tpustarter.probe.rehearse import device_queries, exports
-from tpustarter.probe.rehearse.device_queries import FakeTpuBackend
+from tpustarter.probe.rehearse.device_queries import PatchedDeviceQueries
 from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.rehearsal_messages import ExportedFields, ProgramSource
 from tpustarter.rehearsal.compile import lowering
@@ -126,6 +126,6 @@ def _lower(
     device = (
         device_queries.read_device(fields) if device_queries.caches_traces_by_device(jax) else None
     )
-    with FakeTpuBackend(jax) as answers, answers.answer_for(device) as queries:
+    with PatchedDeviceQueries(jax) as answers, answers.answer_for(device) as queries:
         written = exports.export_to_file(path, job, answers=answers)
     return written, (*device_queries.describe_queries(queries), *written["notes"])

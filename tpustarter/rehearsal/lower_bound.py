@@ -57,7 +57,9 @@ def add_bound(result: ResultFields) -> ResultFields:
     return {**result, "bound": asdict(bound)} if bound else result
 
 
-def add_utilization(results: Sequence[ResultFields], measured_s: float) -> list[ResultFields]:
+def add_measured_utilization(
+    results: Sequence[ResultFields], measured_s: float
+) -> list[ResultFields]:
     """Return results with the `utilization` of a measured run, or a note on why it is missing.
 
     A measured time is that of one program. If there are several, it is not known which.

@@ -192,7 +192,7 @@ class Rehearsal:
                 yield from map(self._keep, self._fit_events(session))
                 return
             if not self._checks:  # the user's code is lowered first, in a process of its own
-                jobs.first_compiler.prepare(_fields(self.topologies[0]))
+                jobs.first_compiler.load_topology(_fields(self.topologies[0]))
             jobs.start(at_once=bool(self._request.jobs))
             lowered = chain(self._lower_own(session), self._lower_torch_checks(session))
             for item in chain(tasks, lowered):
@@ -208,7 +208,7 @@ class Rehearsal:
         # Restore the order of the user's code, because answers arrive in any order.
         self.results.sort(key=lambda one: self._order.get((one["check"], one["program"]), 0))
         if (measured_s := self._request.measured_s) is not None:
-            self.results = lower_bound.add_utilization(self.results, measured_s)
+            self.results = lower_bound.add_measured_utilization(self.results, measured_s)
 
     @property
     def runs_script(self) -> bool:
@@ -391,7 +391,7 @@ class Rehearsal:
             if exported.place:
                 key = (exported.check, exported.program, topology.name)
                 self.places[key] = exported.place
-            failure = compiler.make_failure(
+            failure = compiler.make_failed_program(
                 task,
                 exported.program,
                 exported.error,

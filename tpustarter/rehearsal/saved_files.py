@@ -39,7 +39,7 @@ class SavedFiles:
         with locations.convert_output_errors(self.folder):
             if self.folder.exists() and not self.folder.is_dir():
                 raise Problem(f"`{name}` is no folder, as `--save` needs", code=ExitCode.USAGE)
-            locations.make_missing_folders(self.folder)
+            locations.make_folders(self.folder)
 
     def make_tpu_folder(self, tpu: str, check: str | None) -> Path:
         """Create the folder for the files of one TPU, or of one check on that TPU.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tpustarter.checking.machine_check import HostState, HostStateChanged
 from tpustarter.core.json_values import as_type
-from tpustarter.slices.starting.start_request import HostCommand
+from tpustarter.slices.starting.launch_request import HostCommand
 
 if TYPE_CHECKING:
     from tpustarter.probe.child import ProbeEvent

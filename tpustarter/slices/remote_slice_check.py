@@ -28,15 +28,15 @@ from tpustarter.running.process import GoneEvent, ProcessEvent, parse_event
 from tpustarter.slices.host_states import HostStates
 from tpustarter.slices.slice_check import LESSON, SliceCheck, SliceRequest, check_command_fields
 from tpustarter.slices.slice_results import SliceResults
-from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import (
+from tpustarter.slices.starting.launch_request import (
     EndReason,
     HostCommand,
     HostEnded,
     HostLine,
     HostStage,
-    StartRequest,
+    LaunchRequest,
 )
+from tpustarter.slices.starting.running_commands import RunningCommands
 from tpustarter.text import phrases
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class RemoteSliceCheck(SliceCheck):
         )
         module = importlib.import_module(f"tpustarter.slices.starting.{self._engine.name}_launcher")
         self._commands = module.build_commands(
-            StartRequest(
+            LaunchRequest(
                 archive=path,
                 python=self._engine.python,
                 hosts=self._engine.hosts,

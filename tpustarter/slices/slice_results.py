@@ -16,7 +16,7 @@ from tpustarter.checking.results.results import (
     UsedDevices,
 )
 from tpustarter.checking.run import probe_events
-from tpustarter.checking.run.outcomes import judge_check, read_ending, result_without_findings
+from tpustarter.checking.run.outcomes import judge_check, parse_end_event, result_without_findings
 from tpustarter.checking.run.runner import (
     TICK_S,
     CheckEnded,
@@ -145,7 +145,7 @@ class SliceResults:
         yield FindingReported(check.id, add_host_to_finding(kept, host))
 
     def _end_on_host(self, check: Check, event: EndEvent) -> None:
-        host, ending = event.get("host"), read_ending(event, self._redact)
+        host, ending = event.get("host"), parse_end_event(event, self._redact)
         result = judge_check(check, self._findings.get(host, []), ending)
         seconds = as_object(event).get("seconds")
         self._hosts[host] = replace(

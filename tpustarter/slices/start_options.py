@@ -10,7 +10,7 @@ from pathlib import Path
 from tpustarter.core.problem import Problem
 from tpustarter.slices.remote_slice_check import Engine
 from tpustarter.slices.starting import gcloud_launcher, mpi_launcher, ssh_launcher
-from tpustarter.slices.starting.start_request import PORT, StartRequest
+from tpustarter.slices.starting.launch_request import PORT, LaunchRequest
 
 DESCRIBE_S = 60.0
 """Longest wait for gcloud to report the number of a TPU's hosts."""
@@ -82,7 +82,7 @@ def _add_places(options: StartOptions) -> dict[str, str]:
 
 def _count_hosts(engine: Engine) -> int:
     words = gcloud_launcher.format_count_command(
-        StartRequest(archive=Path(), options=engine.options)
+        LaunchRequest(archive=Path(), options=engine.options)
     )
     try:
         done = subprocess.run(words, capture_output=True, timeout=DESCRIBE_S, check=False)

@@ -12,9 +12,9 @@ from tpustarter.machine.duration import format_duration
 
 __all__ = [
     "choose_plural",
+    "format_approximate_duration",
     "format_count",
     "format_duration",
-    "format_estimate",
     "join_words",
     "near_matches",
 ]
@@ -45,7 +45,7 @@ def choose_plural(number: int, one: str, many: str) -> str:
     return one if number == 1 else many
 
 
-def format_estimate(seconds: float) -> str:
+def format_approximate_duration(seconds: float) -> str:
     """Return an approximate duration in one unit: `0.5 s`, `12 s`, `3 min`."""
     if seconds >= 90:
         return f"{seconds / 60:.0f} min"

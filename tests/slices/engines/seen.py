@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from tests.slices.fake_slice_probe import events
-from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import (
+from tpustarter.slices.starting.launch_request import (
     EndReason,
     HostEnded,
     HostLine,
     HostStage,
     StartEvent,
 )
+from tpustarter.slices.starting.running_commands import RunningCommands
 
 
 class Seen:

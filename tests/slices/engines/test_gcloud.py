@@ -23,9 +23,9 @@ from tests.slices.engines.network import NETWORK, Hosts, network, run
 from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
-from tpustarter.slices.starting import gcloud_launcher, host_shell_command, start_request
+from tpustarter.slices.starting import gcloud_launcher, host_shell_command, launch_request
+from tpustarter.slices.starting.launch_request import EndReason, HostStage, LaunchRequest
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import EndReason, HostStage, StartRequest
 
 pytestmark = [
     *NETWORK,
@@ -155,7 +155,7 @@ def cloud(three_workers: Cloud) -> Iterator[Cloud]:
 
 def begin(cloud: Cloud, folder: Path, *, reach_s: float = 60.0, **does: Any) -> RunningCommands:
     """Return a run on all workers that was not started yet."""
-    request = StartRequest(
+    request = LaunchRequest(
         archive=write_probe(folder / "probe.pyz", **does),
         python=sys.executable,
         count=3,
@@ -207,10 +207,10 @@ PROGRAM = """
     import json, sys
     from pathlib import Path
     from tpustarter.slices.starting import gcloud_launcher
-    from tpustarter.slices.starting.start_request import StartRequest
+    from tpustarter.slices.starting.launch_request import LaunchRequest
     from tpustarter.slices.starting.running_commands import RunningCommands
     folder, options, python = sys.argv[1:]
-    request = StartRequest(archive=Path(folder, "probe.pyz"), python=python, count=3,
+    request = LaunchRequest(archive=Path(folder, "probe.pyz"), python=python, count=3,
                            options=json.loads(options))
     for event in RunningCommands(gcloud_launcher.build_commands(request), Path(folder)).events():
         print(event, flush=True)
@@ -260,7 +260,7 @@ def test_lost_connection_is_not_begun_again(
 ) -> None:
     """Gcloud connects again after ssh's 255, where nobody could send the probe again."""
     monkeypatch.setattr(host_shell_command, "LIFELINE_S", 6)
-    monkeypatch.setattr(start_request, "HEARTBEAT_S", 1)
+    monkeypatch.setattr(launch_request, "HEARTBEAT_S", 1)
     going = begin(cloud, tmp_path, **SLEEPING)
     seen = Seen(going)
     seen.running(0, 1, 2)
@@ -312,7 +312,7 @@ def test_refusal_of_gcloud_is_its_own_words(cloud: Cloud, tmp_path: Path, state:
 
 def test_hosts_are_counted_by_gcloud(cloud: Cloud) -> None:
     """Its document is read, whatever the version writes around it on stderr."""
-    request = StartRequest(archive=Path("unused"), options=OPTIONS)
+    request = LaunchRequest(archive=Path("unused"), options=OPTIONS)
 
     done = subprocess.run(
         gcloud_launcher.format_count_command(request),

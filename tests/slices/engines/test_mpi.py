@@ -19,8 +19,8 @@ from tests.support.processes import until
 from tests.support.slice_hosts import run_started
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting import mpi_launcher
+from tpustarter.slices.starting.launch_request import EndReason, HostStage, LaunchRequest
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import EndReason, HostStage, StartRequest
 
 SECOND = os.environ.get("TPUSTARTER_OPEN_MPI_5")
 """Folder of the programs of Open MPI 5, beside those of the machine."""
@@ -75,7 +75,7 @@ class Machine:
     def begin(self, python: str = sys.executable, **does: Any) -> RunningCommands:
         """Return a run on both hosts that was not started yet."""
         probe = write_probe(self.folder / "probe.pyz", size=1_600_000, **does)
-        request = StartRequest(
+        request = LaunchRequest(
             archive=probe, python=python, hosts=("h0", "h1"), options=self.options
         )
         return RunningCommands(mpi_launcher.build_commands(request), self.folder, env=self.env)
@@ -183,7 +183,7 @@ def test_unreachable_host_ends_mpirun_with_its_words(tmp_path: Path) -> None:
 
 def test_open_mpi_5_needs_a_shared_folder(tmp_path: Path) -> None:
     """It would leave the hosts without the probe."""
-    request = StartRequest(
+    request = LaunchRequest(
         archive=write_probe(tmp_path / "probe.pyz"), hosts=("a", "b"), options={"version": "5"}
     )
 

@@ -20,8 +20,8 @@ from tests.support.processes import until
 from tests.support.slice_hosts import run_started
 from tpustarter.core.problem import ExitCode
 from tpustarter.slices.starting import ray_launcher
+from tpustarter.slices.starting.launch_request import EndReason, HostStage, LaunchRequest
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import EndReason, HostStage, StartRequest
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None,
@@ -81,7 +81,7 @@ class RayRun:
     ) -> None:
         probe = write_probe(folder / "probe.pyz", size=1_600_000, **does)
         options = {"address": address, "python-there": there}
-        request = StartRequest(archive=probe, python=sys.executable, count=count, options=options)
+        request = LaunchRequest(archive=probe, python=sys.executable, count=count, options=options)
         self.run = RunningCommands(
             ray_launcher.build_commands(request), folder, env=ENV, reach_s=reach_s
         )

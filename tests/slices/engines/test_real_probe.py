@@ -14,8 +14,8 @@ from tests.slices.fake_slice_probe import events
 from tpustarter.core import content
 from tpustarter.running import probe_archive
 from tpustarter.slices.starting import ssh_launcher
+from tpustarter.slices.starting.launch_request import LaunchRequest
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import StartRequest
 
 pytestmark = NETWORK
 IDS = ("host.slice_arrived", "host.slice_alike", "jax.slice_devices", "jax.slice_collectives")
@@ -50,7 +50,7 @@ def begin(hosts: Hosts, folder: Path, ids: tuple[str, ...] = IDS) -> RunningComm
         "slice": {"wait_s": 60, "checks": checks},
     }
     options = f"-F {hosts.config}"
-    request = StartRequest(
+    request = LaunchRequest(
         archive=probe_archive.build_probe_archive(folder / "probe.pyz", None, document),
         python=sys.executable,
         hosts=hosts.names,

@@ -20,8 +20,8 @@ from tests.support.processes import until
 from tests.support.slice_hosts import run_started
 from tpustarter.core.problem import ExitCode
 from tpustarter.slices.starting import slurm_launcher
+from tpustarter.slices.starting.launch_request import EndReason, HostStage, LaunchRequest
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import EndReason, HostStage, StartRequest
 
 pytestmark = SLURM
 
@@ -39,7 +39,7 @@ def begin(
     """Return a run on both hosts that was not started yet."""
     probe = write_probe(folder / "probe.pyz", size=1_600_000, **does)
     (folder / "tmp").mkdir()
-    request = StartRequest(archive=probe, python=python, count=2)
+    request = LaunchRequest(archive=probe, python=python, count=2)
     return RunningCommands(
         slurm_launcher.build_commands(request), folder, env={**env, "TMPDIR": str(folder / "tmp")}
     )

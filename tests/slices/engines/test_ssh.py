@@ -18,9 +18,9 @@ from tests.slices.engines.network import NETWORK, Hosts, network, run
 from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
 from tests.support.processes import until
-from tpustarter.slices.starting import host_shell_command, ssh_launcher, start_request
+from tpustarter.slices.starting import host_shell_command, launch_request, ssh_launcher
+from tpustarter.slices.starting.launch_request import EndReason, HostStage, LaunchRequest
 from tpustarter.slices.starting.running_commands import RunningCommands
-from tpustarter.slices.starting.start_request import EndReason, HostStage, StartRequest
 
 pytestmark = NETWORK
 
@@ -42,7 +42,7 @@ def hosts(three_hosts: Hosts) -> Iterator[Hosts]:
 
 def begin(hosts: Hosts, folder: Path, *more: str, python: str = sys.executable, **does: Any):
     """Return a run on all hosts that was not started yet."""
-    request = StartRequest(
+    request = LaunchRequest(
         archive=write_probe(folder / "probe.pyz", **does),
         python=python,
         hosts=hosts.names,
@@ -118,10 +118,10 @@ PROGRAM = """
     import sys
     from pathlib import Path
     from tpustarter.slices.starting import ssh_launcher
-    from tpustarter.slices.starting.start_request import StartRequest
+    from tpustarter.slices.starting.launch_request import LaunchRequest
     from tpustarter.slices.starting.running_commands import RunningCommands
     folder, names, options, python = sys.argv[1:]
-    request = StartRequest(archive=Path(folder, "probe.pyz"), python=python,
+    request = LaunchRequest(archive=Path(folder, "probe.pyz"), python=python,
                            hosts=tuple(names.split()), options={"ssh": options})
     for event in RunningCommands(ssh_launcher.build_commands(request), Path(folder)).events():
         print(event, flush=True)
@@ -275,7 +275,7 @@ def test_cut_link_ends_both_sides(
 ) -> None:
     """Ssh notices here, and the silent lifeline there, which no end of file reaches."""
     monkeypatch.setattr(host_shell_command, "LIFELINE_S", 6)
-    monkeypatch.setattr(start_request, "HEARTBEAT_S", 1)
+    monkeypatch.setattr(launch_request, "HEARTBEAT_S", 1)
     quick = ("-oServerAliveInterval=1", "-oServerAliveCountMax=3")
     going = begin(broken, tmp_path, *quick, **SLEEPING)
     seen = Seen(going)
@@ -311,7 +311,7 @@ def test_heartbeats_keep_a_quiet_host(
 ) -> None:
     """It runs longer than its lifeline bears silence."""
     monkeypatch.setattr(host_shell_command, "LIFELINE_S", 4)
-    monkeypatch.setattr(start_request, "HEARTBEAT_S", 0.5)
+    monkeypatch.setattr(launch_request, "HEARTBEAT_S", 0.5)
     seen = Seen(begin(hosts, tmp_path, h0={"sleep": 9})).all()
 
     assert "done" == seen.whys()[0]
@@ -362,13 +362,13 @@ def find(*texts: str) -> int:
 
 def test_shown_commands_do_the_same(hosts: Hosts, tmp_path: Path) -> None:
     """Pasted into a shell they run on every host, and a slow host outlives the lifeline's data."""
-    request = StartRequest(
+    request = LaunchRequest(
         archive=write_probe(tmp_path / "probe.pyz", h1={"code": 7}),
         python=sys.executable,
         hosts=hosts.names,
         options={"ssh": f"-F {hosts.config}"},
     )
-    text = start_request.format_script(ssh_launcher.build_commands(request))
+    text = launch_request.format_script(ssh_launcher.build_commands(request))
 
     done = subprocess.run(
         ["bash", "-c", text], capture_output=True, text=True, timeout=60, check=False

@@ -19,7 +19,7 @@ Rank = tuple[int, bool]
 """Sort key of a result, before causes are taken into account."""
 
 
-def add_cause(result: Result, earlier: Sequence[Result]) -> Result:
+def attribute_to_earlier_result(result: Result, earlier: Sequence[Result]) -> Result:
     """Add the cause to a result if an earlier result of the run proves it."""
     words = "\n".join(_words(result))
     for verdict in ("fail", "warn"):

@@ -29,7 +29,7 @@ def make_ignored_stop_ending(limit_s: float) -> Ending:
     return ("notrun", "interrupted", detail, None)
 
 
-def read_ending(event: EndEvent, redact: Redactor) -> Ending:
+def parse_end_event(event: EndEvent, redact: Redactor) -> Ending:
     """Return the ending that the process reports in an `end` event."""
     detail = redact.redact_text(str(event.get("detail", "")))
     kinds: dict[str, tuple[Status, Reason | None]] = {

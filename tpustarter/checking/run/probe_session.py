@@ -98,7 +98,7 @@ def _fresh_log(folder: Path) -> Path:
         number += 1
 
 
-def make_python_problem(
+def explain_unusable_python(
     python: Path,
     gone: GoneEvent | None,
     output: str,

@@ -19,13 +19,13 @@ from tpustarter.checking.run.outcomes import (
     make_ignored_stop_ending,
     make_process_ending,
     make_timeout_ending,
-    read_ending,
+    parse_end_event,
     result_without_findings,
 )
 from tpustarter.checking.run.probe_events import PythonVersions
 from tpustarter.checking.run.probe_session import (
     ProbeSession,
-    make_python_problem,
+    explain_unusable_python,
     send_target,
     start_probe,
 )
@@ -138,7 +138,7 @@ class CheckRunner:
                 "stopped before anything was run", hint="run the command again", code=code
             )
         waited_s = START_S if event is None else None
-        raise make_python_problem(self._session.python, gone, self._tail(0), waited_s=waited_s)
+        raise explain_unusable_python(self._session.python, gone, self._tail(0), waited_s=waited_s)
 
     def run(
         self, checks: list[Check]
@@ -286,7 +286,7 @@ class CheckRunner:
 
     def _ending(self, event: ProcessEvent, check: Check) -> Ending:
         if event["event"] == "end" and event.get("id") == check.id:
-            return read_ending(event, self._session.redact)
+            return parse_end_event(event, self._session.redact)
         if event["event"] == "interrupted":
             return ("notrun", "interrupted", "stopped while it ran", None)
         if event["event"] == "gone":

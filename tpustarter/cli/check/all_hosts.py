@@ -159,7 +159,7 @@ def _start(
 ) -> MachineCheck:
     from tpustarter.slices.remote_slice_check import RemoteSliceCheck
     from tpustarter.slices.start_options import StartOptions, make_engine
-    from tpustarter.slices.starting import start_request
+    from tpustarter.slices.starting import launch_request
 
     engine = make_engine(
         StartOptions(
@@ -177,7 +177,7 @@ def _start(
         click.echo(commands)
         sys.exit(ExitCode.OK)
     click.echo("This starts the run on every host:", err=True)
-    for line in start_request.format_script(commands).splitlines():
+    for line in launch_request.format_script(commands).splitlines():
         click.echo(escape_text(line), err=True)
     _ask(given.yes)
     return check

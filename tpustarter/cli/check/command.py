@@ -324,14 +324,14 @@ def _list(request: CheckRequest) -> None:
     width = results_text.check_id_width(entry.id for entry in checks)
     for entry in checks:
         estimate = (
-            phrases.format_estimate(content.estimate_seconds([entry], request.minutes))
+            phrases.format_approximate_duration(content.estimate_seconds([entry], request.minutes))
             if entry.estimate_s
             else ""
         )
         click.echo(
             f"{entry.id:<{width}} {entry.level:<6} {estimate:>7}  {entry.broken or entry.title}"
         )
-    total = phrases.format_estimate(content.estimate_seconds(checks, request.minutes))
+    total = phrases.format_approximate_duration(content.estimate_seconds(checks, request.minutes))
     count = phrases.format_count(len(checks), "check")
     click.echo(f"{count}, about {total} on 8 virtual CPU devices", err=True)
 

@@ -28,7 +28,7 @@ from tpustarter.cli.learn.exercise_text import (
 from tpustarter.core import content
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
-from tpustarter.learning.progress.lesson_end import NextLearningStep
+from tpustarter.learning.progress.lesson_summary import NextLearningStep
 from tpustarter.learning.run.lesson_process import LessonSession, LessonSessionOptions
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from tpustarter.learning.content import library_choice
 from tpustarter.learning.content.library_choice import (
     AdviceRow,
     LibraryAdvice,
-    LibraryGuide,
     LibraryQuestion,
+    LibraryQuestionnaire,
 )
 from tpustarter.learning.content.paths import LessonPath, read_paths
 from tpustarter.machine import host
@@ -66,7 +66,7 @@ def print_recommendation(given: Mapping[str, str | None], *, as_json: bool) -> N
         )
 
 
-def _nobody_to_ask(guide: LibraryGuide, unanswered: Sequence[LibraryQuestion]) -> Problem:
+def _nobody_to_ask(guide: LibraryQuestionnaire, unanswered: Sequence[LibraryQuestion]) -> Problem:
     missing = [f"`--{question.id}`" for question in unanswered]
     example = " ".join(f"--{question.id} {question.choices[-1].id}" for question in guide.questions)
     lines = [

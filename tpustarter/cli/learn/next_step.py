@@ -15,7 +15,7 @@ from tpustarter.text.terminal import escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.learning.content.exercises import Exercise
-    from tpustarter.learning.progress.lesson_end import NextLearningStep
+    from tpustarter.learning.progress.lesson_summary import NextLearningStep
 
 
 def find_learning_path(paths: list[LessonPath]) -> LessonPath | None:
@@ -29,14 +29,14 @@ def find_learning_path(paths: list[LessonPath]) -> LessonPath | None:
 def print_end_of_run(lesson: Lesson, *, all_passed: bool) -> None:
     """Print a lesson's progress after a run, and the next command if all blocks passed."""
     from tpustarter.learning.content import blocks, exercises
-    from tpustarter.learning.progress import lesson_end
+    from tpustarter.learning.progress import lesson_summary
 
     parts, own, lessons = (
         blocks.parse_lesson(lesson),
         exercises.read_exercises(lesson),
         content.read_lessons(),
     )
-    end = lesson_end.read_lesson_end(lesson, parts, own, _path(), lessons, by_id=True)
+    end = lesson_summary.read_lesson_summary(lesson, parts, own, _path(), lessons, by_id=True)
     _say(end.headline)
     for sentence in end.still_open:
         echo_lines(wrap(escape_text(f"{sentence}."), "  "))
@@ -49,16 +49,16 @@ def print_end_of_run(lesson: Lesson, *, all_passed: bool) -> None:
             _say(end.achieved)
         for exercise in end.unsolved:
             _say_way(
-                lesson_end.NextLearningStep(f"Exercise: {exercise.title}", exercise=exercise.id)
+                lesson_summary.NextLearningStep(f"Exercise: {exercise.title}", exercise=exercise.id)
             )
         _say_way(end.next_step)
 
 
 def print_end_of_exercise(exercise: Exercise) -> NextLearningStep:
     """Print the point of a solved exercise, and return the next step."""
-    from tpustarter.learning.progress import lesson_end
+    from tpustarter.learning.progress import lesson_summary
 
-    end = lesson_end.read_exercise_end(exercise, _path(), content.read_lessons())
+    end = lesson_summary.read_exercise_summary(exercise, _path(), content.read_lessons())
     if exercise.learned:
         _say(f"What you learned: {exercise.learned}")
     if end.achieved:
@@ -69,9 +69,9 @@ def print_end_of_exercise(exercise: Exercise) -> NextLearningStep:
 
 def find_next_exercise() -> str | None:
     """Return the id of the path's first unsolved exercise, or None if all are solved."""
-    from tpustarter.learning.progress import lesson_end
+    from tpustarter.learning.progress import lesson_summary
 
-    way = lesson_end.find_next_exercise(_path(), content.read_lessons())
+    way = lesson_summary.find_next_exercise(_path(), content.read_lessons())
     return way.exercise if way else None
 
 

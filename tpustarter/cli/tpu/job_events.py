@@ -32,11 +32,11 @@ from tpustarter.cloud.jobs.job_results import FetchedFile
 from tpustarter.cloud.jobs.job_run import (
     Connection,
     Environment,
-    JobLogLines,
     SetupOutput,
     TpuJob,
     WorkerJobEnded,
     WorkerJobState,
+    WorkerLogLines,
 )
 from tpustarter.cloud.jobs.job_start import FolderSent, JobBegun, StartEvent
 from tpustarter.core.problem import ExitCode, Problem
@@ -152,7 +152,7 @@ def _print_start(event: StartEvent) -> None:
 
 def _print_event(event: JobEvent) -> None:
     match event:
-        case JobLogLines(worker, lines):
+        case WorkerLogLines(worker, lines):
             print_log_lines(worker, lines)
         case StatesRead(states):
             print_states(states)

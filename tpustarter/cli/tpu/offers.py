@@ -14,10 +14,10 @@ from tpustarter.cli.tpu.options import (
     connect_to_google,
     show_commands,
 )
-from tpustarter.cloud.api import gcloud_commands, offers, project_and_zone
+from tpustarter.cloud.api import cached_offers, gcloud_commands, project_and_zone
 from tpustarter.cloud.api.api_client import OfferingClient
+from tpustarter.cloud.api.cached_offers import CloudOffer
 from tpustarter.cloud.api.clock import WallClock
-from tpustarter.cloud.api.offers import CloudOffer
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
 
@@ -100,7 +100,7 @@ def _show(
             return
         client, clock = connect_to_google(project), WallClock()
         key = " ".join(filter(None, (project.name, kind, zone)))
-        offer = offers.fetch_offer(key, lambda: read(client, zone or ""), clock)
+        offer = cached_offers.fetch_offer(key, lambda: read(client, zone or ""), clock)
         if as_json:
             from tpustarter.checking.output import run_document
 

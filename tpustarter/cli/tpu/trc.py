@@ -18,7 +18,7 @@ from tpustarter.cloud.billing import other_charges
 from tpustarter.cloud.billing.chips import Resource
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc import grant_mail as trc_mail
-from tpustarter.cloud.trc.grant import MOST_ALLOWANCES, MOST_DAYS, Grant, GrantLine
+from tpustarter.cloud.trc.grant import MOST_ALLOWANCES, MOST_DAYS, Grant, GrantAllowance
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
@@ -150,7 +150,7 @@ def _read_stdin() -> str:
         return data.decode("latin-1")
 
 
-def _ask_for_lines() -> Iterator[GrantLine]:
+def _ask_for_lines() -> Iterator[GrantAllowance]:
     """Yield the grant's lines as they are typed or pasted, and ask again for any invalid one."""
     if not _has_terminal():
         raise Problem(
@@ -162,7 +162,7 @@ def _ask_for_lines() -> Iterator[GrantLine]:
             code=ExitCode.USAGE,
         )
     click.echo(f"The lines of the grant, such as `{trc_mail.EXAMPLE}`.", err=True)
-    rows: dict[object, GrantLine] = {}
+    rows: dict[object, GrantAllowance] = {}
     try:
         while (
             typed := _ask("The next one; Enter after the last" if rows else "A line")
@@ -175,7 +175,7 @@ def _ask_for_lines() -> Iterator[GrantLine]:
     yield from rows.values()
 
 
-def _parse_line(typed: str) -> GrantLine | None:
+def _parse_line(typed: str) -> GrantAllowance | None:
     """Return a line of a grant; for any other text, print the reason and return None."""
     try:
         return trc_mail.parse_line(typed) if typed else None

@@ -85,7 +85,7 @@ def find_ledger_entry(client: ProjectClient, name: str, zone: str | None) -> Led
             code=ExitCode.USAGE,
         )
     one = removal.DeletionPlan(rows[0].zone, rows[0].name, rows[0], ())
-    return removal.make_ledger_entry(client.project, one)
+    return removal.make_entry_for_foreign_tpu(client.project, one)
 
 
 def print_usage(resource: QueuedResource) -> None:

@@ -30,7 +30,7 @@ def short_type_name(text: str) -> str:
         return text
 
 
-def count_chips(resource: Resource) -> int | None:
+def count_resource_chips(resource: Resource) -> int | None:
     """Return the number of chips in all of a resource's slices, or None for an unknown type."""
     tpu = find_type(resource)
     if tpu is None:

@@ -106,7 +106,7 @@ def _within(rows: Sequence[Resource], grant: Grant) -> frozenset[int]:
     # A grant raises the Cloud TPU API's quota only.
     dated = [(row.created, row) for row in rows if row.created and row.api == "cloud-tpu"]
     for created, resource in sorted(dated, key=lambda pair: pair[0]):
-        number = chips.count_chips(resource) or 0
+        number = chips.count_resource_chips(resource) or 0
         if (start and created < start) or (end and created >= end):
             continue
         for allowance in grant.allowances:
@@ -124,7 +124,7 @@ def _midnight(day: date | None) -> datetime | None:
 
 def _estimate(row: Resource, now: datetime, end: datetime | None, *, granted: bool) -> CostEstimate:
     """Return one row's estimate; `end` is the end of the grant that may cover it."""
-    number = chips.count_chips(row)
+    number = chips.count_resource_chips(row)
     hours = None if row.created is None else (now - row.created) / timedelta(hours=1)
     if isinstance(row, QueuedResource) and row.state in WITHOUT_CHIPS:
         words = f"nothing for chips: the request is {row.state}"

@@ -174,7 +174,7 @@ def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> ListedTp
         zone=one.zone,
         type=chips.short_type_name(made.type),
         tier=made.tier,
-        chips=count_chips(made.type) * max(1, slices),
+        chips=count_type_chips(made.type) * max(1, slices),
         state=_state(one),
         created=made.created,
         nodes=one.nodes,
@@ -220,7 +220,7 @@ def _order(row: ListedTpu) -> tuple[int, str, str]:
     return (["bad", "act", "unknown", "wait", "good"].index(row.state.mark), row.zone, row.name)
 
 
-def count_chips(name: str) -> int:
+def count_type_chips(name: str) -> int:
     """Return the number of chips in a TPU type, or 0 if it is unknown."""
     try:
         return tpus.parse_type(name).chips

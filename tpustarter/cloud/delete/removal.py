@@ -212,12 +212,12 @@ def find_or_add_entry(project: str, one: DeletionPlan) -> LedgerEntry:
     known = _known(project, one)
     if known is not None:
         return known
-    entry = make_ledger_entry(project, one)
+    entry = make_entry_for_foreign_tpu(project, one)
     ledger.add_ledger_entry(entry)
     return entry
 
 
-def make_ledger_entry(project: str, one: DeletionPlan) -> LedgerEntry:
+def make_entry_for_foreign_tpu(project: str, one: DeletionPlan) -> LedgerEntry:
     """Return a ledger entry for a TPU that was created elsewhere, without saving it."""
     resource = one.queued_resource
     made = resource or one.nodes[0]

@@ -77,7 +77,7 @@ def _write_result(base: Path, about: Mapping[str, object], frames: Iterator[Answ
     target = base / name
     if name.is_absolute() or ".." in name.parts:
         raise CallError(f"sent a path outside the folder: {str(name)!a}", is_refused=True)
-    locations.make_missing_folders(target.parent)
+    locations.make_folders(target.parent)
     if base.resolve() not in (target.parent.resolve(), *target.parent.resolve().parents):
         raise CallError(f"has a result that a link here leads away: {str(name)!a}", is_refused=True)
     hashed, left = hashlib.sha256(), int(str(about["bytes"]))

@@ -79,7 +79,7 @@ class WorkerJobState:
 
 
 @dataclass(frozen=True)
-class JobLogLines:
+class WorkerLogLines:
     """Lines that a worker wrote, in order."""
 
     worker: str
@@ -112,7 +112,7 @@ class WorkerJobEnded:
     state: WorkerJobState
 
 
-FollowEvent = JobLogLines | Connection | WorkerJobEnded
+FollowEvent = WorkerLogLines | Connection | WorkerJobEnded
 
 
 def parse_state(worker: Worker, fields: Mapping[str, object]) -> WorkerJobState:
@@ -370,24 +370,24 @@ class _FollowedLogs:
         for log in self._logs.values():
             log.close()
 
-    def read_known(self) -> Iterator[JobLogLines]:
+    def read_known(self) -> Iterator[WorkerLogLines]:
         """Yield the complete lines of the local logs; an incomplete one waits for its rest."""
         for worker, log in self._logs.items():
             for data in log.read_known():
                 if lines := self._splitters[worker].feed(data):
-                    yield JobLogLines(worker.label, tuple(lines))
+                    yield WorkerLogLines(worker.label, tuple(lines))
 
     def take(self, worker: Worker, frame: AnswerFrame, *, is_end: bool) -> Iterator[FollowEvent]:
         """Store one frame of a worker's answer, and yield its events."""
         if frame.event == "log":
             self._logs[worker].write_at(int(str(frame.fields["at"])), frame.data)
             if lines := self._splitters[worker].feed(frame.data):
-                yield JobLogLines(worker.label, tuple(lines))
+                yield WorkerLogLines(worker.label, tuple(lines))
         elif frame.event in ("lost", "back"):
             yield Connection(worker.label, str(frame.fields.get("what", "")))
         elif frame.event in ("end", "gone"):
             if rest := self._splitters[worker].take_rest():
-                yield JobLogLines(worker.label, tuple(rest))
+                yield WorkerLogLines(worker.label, tuple(rest))
             self.states[worker] = self._end_state(worker, frame)
             if is_end:
                 yield WorkerJobEnded(self.states[worker])

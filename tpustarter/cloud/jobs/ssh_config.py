@@ -155,7 +155,7 @@ def _refuse_same_names(entries: Collection[SshEntry]) -> None:
 def write_config(file: SshConfigFile, data: bytes) -> None:
     """Replace the configuration that was read; raises Problem, also if it has changed since."""
     try:
-        locations.make_missing_folders(file.path.parent, mode=0o700)
+        locations.make_folders(file.path.parent, mode=0o700)
         now = file.path.read_bytes() if file.path.exists() else b""
         if now != file.data:
             raise Problem(

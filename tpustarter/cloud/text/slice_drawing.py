@@ -101,12 +101,12 @@ def format_type_title(tpu: TpuType) -> str:
     return f"{hosts} with {of_chips}{each}{shown}"
 
 
-def draw_rows(node: TpuNode) -> list[DrawingRow]:
+def draw_slice_rows(node: TpuNode) -> list[DrawingRow]:
     """Return a slice's drawing, about 45 columns wide, or none if nothing is known."""
     return _rows(list_hosts(node), chips.find_type(node))
 
 
-def draw_type_rows(tpu: TpuType) -> list[DrawingRow]:
+def draw_planned_slice_rows(tpu: TpuType) -> list[DrawingRow]:
     """Return the drawing of a slice that has not been requested yet."""
     return _rows([SliceHost(worker, "", "wait") for worker in range(tpu.hosts)], tpu)
 
@@ -168,5 +168,5 @@ def align_rows(drawn: Sequence[DrawingRow]) -> Iterator[DrawingRow]:
 
 def draw_lines(node: TpuNode) -> Iterator[tuple[str, str, str]]:
     """Yield each line of the drawing as its drawn part, its state in words, and its mark."""
-    for row in align_rows(draw_rows(node)):
+    for row in align_rows(draw_slice_rows(node)):
         yield f"{row.label}  {row.signs}  ", row.words, row.mark

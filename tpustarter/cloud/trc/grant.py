@@ -46,7 +46,7 @@ TIERS: dict[Tier, str] = {
 """Each tier in words."""
 
 
-class GrantLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GrantAllowance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A grant's line: a number of chips of one generation, in one tier and zone."""
 
     generation: str
@@ -67,7 +67,9 @@ class GrantLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Grant:
     """The TPUs that TRC lets one project use free of charge."""
 
-    allowances: Annotated[tuple[GrantLine, ...], Meta(min_length=1, max_length=MOST_ALLOWANCES)]
+    allowances: Annotated[
+        tuple[GrantAllowance, ...], Meta(min_length=1, max_length=MOST_ALLOWANCES)
+    ]
     start: date | None = None
     """First day; None if unknown."""
     days: Annotated[int, Meta(gt=0, le=MOST_DAYS)] | None = None
@@ -141,7 +143,9 @@ def judge_request(
     return GrantJudgement("covered", "the grant covers it", left, tuple(notes))
 
 
-def _matching(request: TpuRequest, grant: Grant) -> tuple[list[GrantLine], GrantJudgement | None]:
+def _matching(
+    request: TpuRequest, grant: Grant
+) -> tuple[list[GrantAllowance], GrantJudgement | None]:
     """Return the lines that apply to a request, and the reason if there are none."""
     name = request.type.generation.name
     same = [row for row in grant.allowances if row.generation == name]
@@ -186,20 +190,20 @@ def _notes(request: TpuRequest, grant: Grant, today: date) -> list[str]:
     return notes
 
 
-def chips_in_use(resources: Sequence[Resource], allowances: Sequence[GrantLine]) -> int | None:
+def chips_in_use(resources: Sequence[Resource], allowances: Sequence[GrantAllowance]) -> int | None:
     """Return the number of chips in use or requested under some lines, or None if unknown."""
     total = 0
     for row in chips.select_counted_by_quota(resources):
         if not (resource_states.find_state_meaning(row).held and _may_be_under(row, allowances)):
             continue
-        number = chips.count_chips(row)
+        number = chips.count_resource_chips(row)
         if number is None:
             return None
         total += number
     return total
 
 
-def _may_be_under(resource: Resource, allowances: Sequence[GrantLine]) -> bool:
+def _may_be_under(resource: Resource, allowances: Sequence[GrantAllowance]) -> bool:
     """Return whether a resource matches a line, by zone and tier alone if its type is unknown."""
     tpu = chips.find_type(resource)
     return any(
@@ -249,7 +253,7 @@ def require_coverage(
     )
 
 
-def parse_allow_option(text: str) -> GrantLine:
+def parse_allow_option(text: str) -> GrantAllowance:
     """Parse a grant line such as `v6e:64:spot:us-east1-d`; raises Problem if it is invalid."""
     parts = [part.strip() for part in text.split(":")]
     if len(parts) != 4:
@@ -258,7 +262,7 @@ def parse_allow_option(text: str) -> GrantLine:
     tier: Tier | None = next((one for one in TIERS if one == typed.casefold()), None)
     if tier is None:
         raise _no_allowance(text, f"`{typed[:40]}` is not a tier")
-    return make_grant_line(name, number, tier, zone.casefold())
+    return make_grant_allowance(name, number, tier, zone.casefold())
 
 
 def _no_allowance(text: str, why: str) -> Problem:
@@ -269,7 +273,7 @@ def _no_allowance(text: str, why: str) -> Problem:
     )
 
 
-def make_grant_line(name: str, number: str, tier: Tier, zone: str) -> GrantLine:
+def make_grant_allowance(name: str, number: str, tier: Tier, zone: str) -> GrantAllowance:
     """Return a line of a grant, in chips; raises Problem for an impossible TPU, zone or number.
 
     Args:
@@ -294,7 +298,7 @@ def make_grant_line(name: str, number: str, tier: Tier, zone: str) -> GrantLine:
             f"`{number[:40]}` is not a number of chips, expected 1 to {MOST_CHIPS:,}",
             code=ExitCode.USAGE,
         )
-    return GrantLine(row.name, count, tier, validate_zone(zone), device)
+    return GrantAllowance(row.name, count, tier, validate_zone(zone), device)
 
 
 def save_grant(grant: Grant) -> None:

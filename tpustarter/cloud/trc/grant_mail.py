@@ -14,7 +14,7 @@ import msgspec
 
 from tpustarter.cloud.api.resources import Tier
 from tpustarter.cloud.trc import grant as trc_grant
-from tpustarter.cloud.trc.grant import MOST_ALLOWANCES, MOST_DAYS, Grant, GrantLine
+from tpustarter.cloud.trc.grant import MOST_ALLOWANCES, MOST_DAYS, Grant, GrantAllowance
 from tpustarter.core.problem import ExitCode, Problem
 
 MOST_CHARACTERS = 200_000
@@ -51,7 +51,7 @@ class ParsedGrantMail:
 def parse_grant_mail(text: str) -> ParsedGrantMail:
     """Parse the grant in an e-mail; raises Problem if the text contains no grant."""
     plain = " ".join(text[:MOST_CHARACTERS].translate(_MARKS).split())
-    kept: dict[tuple[str, str, str, str], GrantLine] = {}
+    kept: dict[tuple[str, str, str, str], GrantAllowance] = {}
     notes: dict[str, None] = {}
     count = 0
     for match in _LINE.finditer(plain):
@@ -87,16 +87,18 @@ def parse_grant_mail(text: str) -> ParsedGrantMail:
     )
 
 
-def parse_line(text: str) -> GrantLine:
+def parse_line(text: str) -> GrantAllowance:
     """Parse a line in the form of the e-mail or of `--allow`; raises Problem if it is invalid."""
     if match := _LINE.search(" ".join(text.translate(_MARKS).split())):
         return _parse_line(match)
     return trc_grant.parse_allow_option(text)
 
 
-def _parse_line(match: re.Match[str]) -> GrantLine:
+def _parse_line(match: re.Match[str]) -> GrantAllowance:
     tier = _TIERS[match["tier"].casefold()]
-    row = trc_grant.make_grant_line(match["type"], match["number"], tier, match["zone"].casefold())
+    row = trc_grant.make_grant_allowance(
+        match["type"], match["number"], tier, match["zone"].casefold()
+    )
     if bool(row.device) != (match["unit"].casefold() == "device"):
         raise Problem(f"`{match[0]}` counts something else than it names", code=ExitCode.USAGE)
     return row

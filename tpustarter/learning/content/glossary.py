@@ -22,6 +22,6 @@ def read_glossary(folder: Path | None = None) -> dict[str, tuple[str, str]]:
     return {heading_anchor(name): (name, meaning.strip()) for name, meaning in entries}
 
 
-def format_glossary_link(word: str) -> str:
+def format_glossary_target(word: str) -> str:
     """Return the tail of a Markdown link to a glossary term, given its anchor."""
     return f"{FILE}#{word})"

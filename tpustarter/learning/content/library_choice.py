@@ -81,7 +81,7 @@ class FirstLesson(msgspec.Struct, frozen=True, kw_only=True):
     lesson: str
 
 
-class LibraryGuide(msgspec.Struct, frozen=True):
+class LibraryQuestionnaire(msgspec.Struct, frozen=True):
     """The content of `which-library.yml`: questions, libraries, reasons and first lessons."""
 
     questions: tuple[LibraryQuestion, ...]
@@ -103,7 +103,7 @@ class LibraryAdvice:
     start: FirstLesson
 
 
-def read_guide(folder: Path | None = None) -> LibraryGuide:
+def read_guide(folder: Path | None = None) -> LibraryQuestionnaire:
     """Read the questions and rules.
 
     Raises:
@@ -111,7 +111,9 @@ def read_guide(folder: Path | None = None) -> LibraryGuide:
     """
     file = (folder or locations.content_folder("lessons")) / FILE
     try:
-        return yaml_rows.convert_value(content.read_yaml(locations.read_text(file)), LibraryGuide)
+        return yaml_rows.convert_value(
+            content.read_yaml(locations.read_text(file)), LibraryQuestionnaire
+        )
     except (OSError, ValueError) as error:
         raise Problem(f"cannot read the rules in `{file}`: {error}") from error
 
@@ -152,7 +154,7 @@ def parse_answer(question: LibraryQuestion, typed: str) -> str:
     )
 
 
-def recommend_library(guide: LibraryGuide, answers: Answers) -> LibraryAdvice:
+def recommend_library(guide: LibraryQuestionnaire, answers: Answers) -> LibraryAdvice:
     """Return the recommendation for one answer to each question.
 
     Raises:
@@ -198,7 +200,7 @@ def make_json_document(advice: LibraryAdvice) -> dict[str, object]:
 
 
 def find_library_guide_mistakes(
-    guide: LibraryGuide, lessons: Collection[str], paths: Collection[str]
+    guide: LibraryQuestionnaire, lessons: Collection[str], paths: Collection[str]
 ) -> Iterator[str]:
     """Yield a sentence for each set of answers without advice, and each broken name or source."""
     for what in (
@@ -217,7 +219,7 @@ def find_library_guide_mistakes(
             yield f"{FILE}: {what}"
 
 
-def _ambiguous_names(guide: LibraryGuide) -> Iterator[str]:
+def _ambiguous_names(guide: LibraryQuestionnaire) -> Iterator[str]:
     for question in guide.questions:
         names = [
             name for one in question.choices for name in {one.id, *one.names, *one.generations}
@@ -226,7 +228,7 @@ def _ambiguous_names(guide: LibraryGuide) -> Iterator[str]:
             yield f"`{name}` stands for two answers to `{question.id}`"
 
 
-def _unknown_answers(guide: LibraryGuide) -> Iterator[str]:
+def _unknown_answers(guide: LibraryQuestionnaire) -> Iterator[str]:
     known = {question.id: {one.id for one in question.choices} for question in guide.questions}
     known["library"] = {one.id for one in guide.libraries}
     for row in (*guide.reasons, *guide.notes, *guide.starts):
@@ -243,7 +245,7 @@ def _broken_source(row: AdviceRow) -> str | None:
     return None
 
 
-def _without_advice(guide: LibraryGuide, answers: Answers) -> str | None:
+def _without_advice(guide: LibraryQuestionnaire, answers: Answers) -> str | None:
     try:
         recommend_library(guide, answers)
     except Problem as problem:
@@ -251,7 +253,7 @@ def _without_advice(guide: LibraryGuide, answers: Answers) -> str | None:
     return None
 
 
-def list_answer_combinations(guide: LibraryGuide) -> Iterator[Answers]:
+def list_answer_combinations(guide: LibraryQuestionnaire) -> Iterator[Answers]:
     """Yield every combination of answers."""
     names = [question.id for question in guide.questions]
     for chosen in itertools.product(*(question.choices for question in guide.questions)):

@@ -15,7 +15,7 @@ ON_TPU, ON_LAPTOP, ON_COLAB, WITH_TORCH = "fresh-tpu-vm", "laptop", "colab", "fr
 """The paths for kinds of machines; the first two are the defaults."""
 
 
-def suggest_path(
+def suggest_lesson_path(
     env: Mapping[str, str], *, on_tpu: bool, frameworks: Collection[str]
 ) -> tuple[str, str]:
     """Return the id of the path that suits a machine, and the reason as a clause.

@@ -57,7 +57,7 @@ def make_skipped_result(block: Block, blocked: BlockedFramework) -> BlockResult:
     return BlockResult(block.id, "skip", blocked.reason, blocked.what, hint=blocked.hint)
 
 
-def make_unjudged_result(
+def make_result_before_judging(
     block: Block, expected: ExpectedOutput | None, output: BlockOutput, seconds: float
 ) -> BlockResult:
     """Return a result that is not judged yet, with a block's output and expected output."""

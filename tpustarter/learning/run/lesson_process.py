@@ -17,7 +17,7 @@ from typing import TypedDict
 from tpustarter.checking.plan import framework_plan
 from tpustarter.checking.results.results import BlockedFramework, Reason
 from tpustarter.checking.run.outcomes import make_process_ending
-from tpustarter.checking.run.probe_session import ProbeSession, make_python_problem, start_probe
+from tpustarter.checking.run.probe_session import ProbeSession, explain_unusable_python, start_probe
 from tpustarter.core import locations
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
@@ -30,8 +30,8 @@ from tpustarter.learning.run.block_results import (
     BlockResult,
     Status,
     judge_block,
+    make_result_before_judging,
     make_skipped_result,
-    make_unjudged_result,
 )
 from tpustarter.learning.run.expected_output import ExpectedOutput
 from tpustarter.machine import frameworks, host
@@ -337,7 +337,7 @@ class LessonSession:
         seconds: float,
     ) -> BlockResult:
         """Return the result for the event that ended a block, ending a broken process."""
-        result = make_unjudged_result(block, expected, output, seconds)
+        result = make_result_before_judging(block, expected, output, seconds)
         if event and event["event"] == "end":
             if self._stopped and event.get("outcome") != "done":
                 return replace(result, status="notrun", reason="interrupted", detail=_STOPPED)
@@ -358,7 +358,7 @@ class LessonSession:
         if event["event"] == "gone":
             if not self._answered:
                 log = self._log.read_since(0) if self._log else ""
-                problem = make_python_problem(
+                problem = explain_unusable_python(
                     self._placement.python, event, self._placement.redact.redact_text(log)
                 )
                 reason = "crashed" if problem.code == ExitCode.LIMIT else "load"

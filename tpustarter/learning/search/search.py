@@ -139,7 +139,7 @@ class SearchLibrary:
         best = next(iter(hits.values()), None)
         if not (found.term and best and best.in_title and best.id in of_others) or titled:
             return found
-        link = glossary.format_glossary_link(found.term)
+        link = glossary.format_glossary_target(found.term)
         linking = [
             hits.get(name) or SearchHit("lesson", name, ((one.title, False),), in_title=False)
             for name, one in lessons.items()

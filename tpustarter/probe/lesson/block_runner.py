@@ -17,7 +17,7 @@ from typing import TextIO
 from tpustarter.probe import adapters
 from tpustarter.probe.commands import BlockCommand
 from tpustarter.probe.events import EndFields
-from tpustarter.probe.lesson.growing_plots import EmitDrawn, GrowingPlots
+from tpustarter.probe.lesson.growing_plots import EmitDrawn, LivePlotWatcher
 from tpustarter.probe.lesson.plots import list_drawings
 
 _program = types.ModuleType("__main__")
@@ -44,7 +44,7 @@ def run_block(command: BlockCommand, emit: EmitDrawn) -> EndFields:
     try:
         compiled = compile(code, name, "exec", dont_inherit=True)
         adapters.prepare_devices(command.get("framework"))
-        with GrowingPlots(command, program.__dict__, emit, command["id"]):
+        with LivePlotWatcher(command, program.__dict__, emit, command["id"]):
             exec(compiled, program.__dict__)  # noqa: S102  the purpose of this module
     finally:
         signal.signal(signal.SIGINT, before)

@@ -29,7 +29,7 @@ MOST_BYTES = 4000
 EmitDrawn = Callable[[DrawnEvent], None]
 
 
-class GrowingPlots:
+class LivePlotWatcher:
     """Watches a block's plotted variables while it runs; does nothing without a plot."""
 
     def __init__(

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 
 from tpustarter.probe.rehearse import jitted_functions
 from tpustarter.probe.rehearse.jax_types import ArrayLike, Device, NamedSharding
-from tpustarter.probe.rehearse.rehearsal_messages import MOST_NAMED, TpuFields
+from tpustarter.probe.rehearse.rehearsal_messages import MOST_NAMED, LoweringTargetFields
 
 _ANSWERED = (
     "jax.experimental.mosaic",
@@ -89,7 +89,7 @@ def describe_queries(queries: DeviceQueries) -> list[str]:
     return ["it asks where it runs, and was answered `tpu`"]
 
 
-class FakeTpuBackend:
+class PatchedDeviceQueries:
     """A context in which JAX answers device queries as on a TPU; `queries` collects them."""
 
     def __init__(self, jax: ModuleType) -> None:
@@ -99,7 +99,7 @@ class FakeTpuBackend:
         """Devices that share a `slice_index`; None on one slice, whose devices have none."""
         self._patches = contextlib.ExitStack()
 
-    def __enter__(self) -> FakeTpuBackend:  # noqa: PYI034  Python 3.10 has no Self
+    def __enter__(self) -> PatchedDeviceQueries:  # noqa: PYI034  Python 3.10 has no Self
         jax = self._jax
         self._set(jax, "default_backend", self._default_backend(jax.default_backend))
         for name in ("devices", "device_count", "local_devices", "local_device_count"):
@@ -267,7 +267,7 @@ def _place(frame: FrameType) -> str:
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
-def read_device(fields: TpuFields) -> TpuDevice:
+def read_device(fields: LoweringTargetFields) -> TpuDevice:
     """Return a TPU's device from a command's fields."""
     return TpuDevice(fields["kind"], fields["cores"])
 

@@ -16,8 +16,12 @@ from tpustarter.probe.rehearse import (
     jitted_functions,
     lowering_errors,
 )
-from tpustarter.probe.rehearse.device_queries import DeviceQueries, FakeTpuBackend, TpuDevice
-from tpustarter.probe.rehearse.rehearsal_messages import ExportedFields, LoweredFields, TpuFields
+from tpustarter.probe.rehearse.device_queries import DeviceQueries, PatchedDeviceQueries, TpuDevice
+from tpustarter.probe.rehearse.rehearsal_messages import (
+    ExportedFields,
+    LoweredFields,
+    LoweringTargetFields,
+)
 from tpustarter.probe.rehearse.work.program_work import count_work
 
 
@@ -32,7 +36,9 @@ class LoweringJob:
     named: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-def group_by_device_kind(tpus: Mapping[str, TpuFields]) -> dict[TpuDevice, tuple[str, ...]]:
+def group_by_device_kind(
+    tpus: Mapping[str, LoweringTargetFields],
+) -> dict[TpuDevice, tuple[str, ...]]:
     """Return the names of TPUs, grouped by device."""
     kinds: dict[TpuDevice, tuple[str, ...]] = {}
     for name, fields in tpus.items():
@@ -42,7 +48,7 @@ def group_by_device_kind(tpus: Mapping[str, TpuFields]) -> dict[TpuDevice, tuple
 
 
 def lower_for_device(
-    answers: FakeTpuBackend,
+    answers: PatchedDeviceQueries,
     job: LoweringJob,
     device: TpuDevice | None,
     path: Path,
@@ -69,7 +75,7 @@ def lower_for_device(
         except Exception as error:  # noqa: BLE001  an error affects only this program
             lowering_errors.print_user_traceback(error, own)
             fields = {
-                "error": lowering_errors.describe_error(error, own),
+                "error": lowering_errors.describe_error_with_line(error, own),
                 "place": lowering_errors.find_error_place(error, own),
                 "refused": lowering_errors.is_refusal(error),
                 "traceback": lowering_errors.format_user_traceback(error, own),
@@ -82,7 +88,7 @@ def export_to_file(
     path: Path,
     job: LoweringJob,
     *,
-    answers: FakeTpuBackend | None = None,
+    answers: PatchedDeviceQueries | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> ExportedFields:
     """Lower a function for a TPU into `path`; return the fields needed to compile it.
@@ -99,7 +105,7 @@ def export_to_file(
     jitted, values, by_name, notes = jitted_functions.make_jitted(
         jax, function, job.arguments, job.named
     )
-    answers = answers or FakeTpuBackend(jax)
+    answers = answers or PatchedDeviceQueries(jax)
     with lowering_errors.show_whole_tracebacks(jax), answers.use_abstract_device():
         values, by_name = answers.convert_to_tpu((tuple(values), by_name))
         traced = jitted.trace(*values, **by_name)

@@ -68,7 +68,7 @@ def make_end_fields(error: BaseException, path: Path, more: str = "") -> EndFiel
     facts: OptionalEndFields = (
         error.facts if isinstance(error, RequestError) else {**missing_module_fields(error)}
     )
-    detail = describe_error(error, path) + more
+    detail = describe_error_with_line(error, path) + more
     return {
         "outcome": "exception",
         "detail": detail,
@@ -88,7 +88,7 @@ def find_error_place(error: BaseException, path: Path) -> str:
     return f"{path.name}:{lines[-1]}" if lines else ""
 
 
-def describe_error(error: BaseException, path: Path) -> str:
+def describe_error_with_line(error: BaseException, path: Path) -> str:
     """Return an exception as one line, with the last line of the user's file it came through."""
     if isinstance(error, RequestError):
         return shorten_for_json(str(error))

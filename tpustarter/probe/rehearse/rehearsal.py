@@ -39,6 +39,8 @@ from tpustarter.probe.rehearse.rehearsal_messages import (
 
 FORMAT = 8
 """Version of stored answers; increase it when a stored answer would differ from a fresh one."""
+EFFORT = ("jax_optimization_level", "jax_memory_fitting_level")
+"""JAX's settings that change what its compiler makes; older versions have none."""
 LARGEST = 8
 """Most arrays in memory that are listed, largest first."""
 LONGEST_FOLDER = 60
@@ -58,7 +60,7 @@ _topologies: dict[str, list[Device] | str] = {}
 """Devices of each topology requested so far, or how it differs from the expected TPU."""
 
 
-def prepare(topology: TopologyFields) -> None:
+def load_topology(topology: TopologyFields) -> None:
     """Load the compiler and describe a TPU; an error is reported with the first program."""
     with contextlib.suppress(Exception):
         _topology_devices(topology, ask=True)
@@ -334,6 +336,8 @@ def _write(path: Path, text: str) -> None:
 
 def _key(text: str | bytes, topology: TopologyFields, program: str) -> str:
     # The key includes the program's name, because an answer refers to lines of its file.
+    import jax
+
     from tpustarter.machine import frameworks
 
     versions = frameworks.read_versions()["frameworks"]
@@ -343,6 +347,7 @@ def _key(text: str | bytes, topology: TopologyFields, program: str) -> str:
         "versions": {name: versions.get(name) for name in ("jax", "jaxlib", "libtpu")},
         "topology": dict(topology),
         "flags": {name: os.environ.get(name) for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS")},
+        "effort": {name: str(getattr(jax.config, name, None)) for name in EFFORT},
     }
     data = text if isinstance(text, bytes) else text.encode()
     return hashlib.sha256(json.dumps(decided, sort_keys=True).encode() + data).hexdigest()

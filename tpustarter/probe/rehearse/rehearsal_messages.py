@@ -36,7 +36,7 @@ class WorkFields(TypedDict, total=False):
     reason: str
 
 
-class TpuFields(TypedDict):
+class LoweringTargetFields(TypedDict):
     """The facts about a TPU that lowering needs; `kind` and `cores` are those of one device."""
 
     devices: int
@@ -139,7 +139,7 @@ class LowerCommand(TypedDict):
     size: int
     only: int | None
     """The index of the one program to lower; None for all."""
-    tpus: dict[str, TpuFields]
+    tpus: dict[str, LoweringTargetFields]
 
 
 class ScriptCommand(TypedDict):
@@ -156,7 +156,7 @@ class ScriptCommand(TypedDict):
     most_s: float | None
     zeros: bool
     """True if the functions return zeros instead of computing."""
-    tpus: dict[str, TpuFields]
+    tpus: dict[str, LoweringTargetFields]
 
 
 class OptionalExportedFields(TypedDict, total=False):

@@ -24,7 +24,7 @@ from tpustarter.machine.machine import cut_text
 from tpustarter.probe.events import EndFields
 from tpustarter.probe.finding import shorten_for_json
 from tpustarter.probe.rehearse import device_queries, exports, jitted_functions, lowering_errors
-from tpustarter.probe.rehearse.device_queries import FakeTpuBackend
+from tpustarter.probe.rehearse.device_queries import PatchedDeviceQueries
 from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.jax_types import ArrayLike, JaxArray
 from tpustarter.probe.rehearse.jax_types import JaxFunction as Jitted
@@ -33,9 +33,9 @@ from tpustarter.probe.rehearse.rehearsal_messages import (
     MOST_SHAPES,
     Emit,
     JitCallSiteFields,
+    LoweringTargetFields,
     ProgramHead,
     ScriptCommand,
-    TpuFields,
     make_program_event,
 )
 from tpustarter.probe.rehearse.user_file import make_unique_title
@@ -58,7 +58,7 @@ def rehearse_script(command: ScriptCommand, emit: Emit) -> EndFields:
     """
     jax = importlib.import_module("jax")
     path = Path(command["path"])
-    with FakeTpuBackend(jax) as answers:
+    with PatchedDeviceQueries(jax) as answers:
         watch = JitWatch(Path(command["folder"]), path, emit, answers, command["tpus"])
         watch.most_calls = command.get("most_calls")
         watch.zeros = _Zeros(jax) if command.get("zeros") else None
@@ -201,8 +201,8 @@ class JitWatch:
         folder: Path,
         script: Path,
         emit: Emit,
-        answers: FakeTpuBackend,
-        tpus: Mapping[str, TpuFields],
+        answers: PatchedDeviceQueries,
+        tpus: Mapping[str, LoweringTargetFields],
     ) -> None:
         self._folder, self._script, self._emit = folder, script, emit
         self.answers = answers
@@ -270,7 +270,7 @@ class JitWatch:
         try:
             job = watched.make_job(arguments, named)
         except Exception as error:  # noqa: BLE001  an error affects only this program
-            text = lowering_errors.describe_error(error, self._script)
+            text = lowering_errors.describe_error_with_line(error, self._script)
             head: ProgramHead = {"event": "met", "program": title, "tpus": wanted}
             self._emit({**head, "error": text, "refused": False, "notes": []})
             return

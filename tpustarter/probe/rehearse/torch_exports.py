@@ -144,7 +144,7 @@ def _lowered(tracing: Callable[[], TracedOutputs], file: Path, own: Path) -> Low
     except Exception as error:  # noqa: BLE001  an error affects only this program
         lowering_errors.print_user_traceback(error, own)
         refused = isinstance(error, NoKernelError)
-        text = lowering_errors.describe_error(error, own)
+        text = lowering_errors.describe_error_with_line(error, own)
         for name in (NeedsValuesError.__name__, NoKernelError.__name__):
             text = text.replace(f"{name}: ", "")
         return {

@@ -20,7 +20,7 @@ from tpustarter.probe.rehearse import (
     program_arguments,
     torch_module,
 )
-from tpustarter.probe.rehearse.device_queries import DeviceQueries, FakeTpuBackend, TpuDevice
+from tpustarter.probe.rehearse.device_queries import DeviceQueries, PatchedDeviceQueries, TpuDevice
 from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.probe.rehearse.rehearsal_messages import (
     Emit,
@@ -61,7 +61,7 @@ def lower_programs(command: LowerCommand, emit: Emit) -> EndFields:
     jax = importlib.import_module("jax")
     if route:
         importlib.import_module(route)
-    with FakeTpuBackend(jax) as answers:
+    with PatchedDeviceQueries(jax) as answers:
         emit({"event": "ready"})
         file = _File(jax, command, emit, answers, route)
         try:
@@ -85,7 +85,7 @@ class _File:
         jax: ModuleType,
         command: LowerCommand,
         emit: Emit,
-        answers: FakeTpuBackend,
+        answers: PatchedDeviceQueries,
         route: str,
     ) -> None:
         self._jax, self._command, self._emit, self._answers = jax, command, emit, answers

@@ -58,7 +58,7 @@ def write_message(key: str, message: Mapping[str, object]) -> None:
     _client().key_value_set(f"{PREFIX}/{key}", json.dumps(message), allow_overwrite=True)
 
 
-def wait_for_message(key: str) -> CheckCommand | EndCommand:
+def wait_for_command(key: str) -> CheckCommand | EndCommand:
     """Return a message, waiting for it as long as the host that writes it is connected."""
     return json.loads(_client().blocking_key_value_get(f"{PREFIX}/{key}", FOR_EVER_MS))
 

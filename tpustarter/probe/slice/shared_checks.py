@@ -87,7 +87,7 @@ def run_received_checks(place: HostPlace, emit: Emit, run_check: RunCheck) -> En
     signs, number = Heartbeat(place), 0
     try:
         while True:
-            message = message_store.wait_for_message(f"command/{number}")
+            message = message_store.wait_for_command(f"command/{number}")
             if message["do"] == "end":
                 return message
             signs.at = number

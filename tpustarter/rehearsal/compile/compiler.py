@@ -16,7 +16,7 @@ from tpustarter.checking.plan import interpreters
 from tpustarter.checking.run import probe_events
 from tpustarter.checking.run.outcomes import make_process_ending
 from tpustarter.checking.run.probe_events import PythonVersions
-from tpustarter.checking.run.probe_session import ProbeSession, make_python_problem, start_probe
+from tpustarter.checking.run.probe_session import ProbeSession, explain_unusable_python, start_probe
 from tpustarter.checking.run.runner import START_S
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
@@ -153,7 +153,7 @@ class Compiler:
         gone = self._end(gently=False)
         if self.stopped:
             raise Problem("stopped before anything was compiled", code=ExitCode.INTERRUPTED)
-        raise make_python_problem(
+        raise explain_unusable_python(
             self._session.python,
             gone,
             self._session.redact.redact_text(text),
@@ -161,7 +161,7 @@ class Compiler:
             option=OPTION,
         )
 
-    def prepare(self, topology: TopologyFields) -> None:
+    def load_topology(self, topology: TopologyFields) -> None:
         """Make the process load the compiler and describe a TPU before there is a task."""
         self._ready().send({"do": "prepare", "topology": topology})
         self._is_preparing = True
@@ -204,7 +204,7 @@ class Compiler:
                 yield CompileProgress(program, task.tpu, passed_s, check)
             elif event is None:
                 self._end(gently=False)
-                yield make_failure(task, program, f"{what} within {limit_s:g} s", passed_s)
+                yield make_failed_program(task, program, f"{what} within {limit_s:g} s", passed_s)
                 return compiling
             elif event["event"] == "compiling":
                 program = compiling = str(event["program"])
@@ -225,7 +225,7 @@ class Compiler:
                 self._end(gently=False)
                 if self.stopped or event["event"] == "interrupted":
                     return None
-                yield make_failure(
+                yield make_failed_program(
                     task, program, explain_compiler_exit(event, text), passed_s, text
                 )
                 return compiling
@@ -250,7 +250,7 @@ class Compiler:
         )
         if outcome == "done":
             return None
-        return make_failure(task, task.name, detail, refused=outcome == "mismatch")
+        return make_failed_program(task, task.name, detail, refused=outcome == "mismatch")
 
     def _explain_memory(
         self, task: CompileTask, result: ResultFields
@@ -310,7 +310,7 @@ class Compiler:
         return gone
 
 
-def make_failure(
+def make_failed_program(
     task: CompileTask,
     program: str,
     reason: str,

@@ -18,10 +18,10 @@ from tpustarter.probe.rehearse.rehearsal_messages import (
     AliasedArtifactFields,
     CheckField,
     LowerCommand,
+    LoweringTargetFields,
     ProgramEvent,
     ProgramSource,
     RefusedEvent,
-    TpuFields,
 )
 from tpustarter.rehearsal.compile import memory_limit
 from tpustarter.rehearsal.programs import user_program
@@ -216,9 +216,9 @@ def _programs(
             return end is not None
 
 
-def tpu_fields(topologies: Sequence[tpus.Topology]) -> dict[str, TpuFields]:
+def tpu_fields(topologies: Sequence[tpus.Topology]) -> dict[str, LoweringTargetFields]:
     """Return the TPUs' fields for the probe: devices, slices, and a device's kind and cores."""
-    fields: dict[str, TpuFields] = {}
+    fields: dict[str, LoweringTargetFields] = {}
     for topology in topologies:
         row = topology.type.generation
         cores = (row.cores_per_chip or 1) // (row.devices_per_chip or 1)

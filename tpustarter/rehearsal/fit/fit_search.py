@@ -264,7 +264,7 @@ def _finish(job: FitJob, topology: tpus.Topology, search: _Search) -> Iterator[E
 
 def _make_error(job: FitJob, lowered: LoweredProgram, topology: tpus.Topology) -> ResultFields:
     task = job.make_task(lowered, topology)
-    failure = compiler.make_failure(
+    failure = compiler.make_failed_program(
         task,
         lowered.program,
         str(lowered.error),

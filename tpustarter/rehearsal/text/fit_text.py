@@ -17,7 +17,7 @@ ABOVE = (
 )
 
 
-def format_fits(fits: Sequence[FittingSize], *, verbose: bool = False) -> list[str]:
+def format_largest_sizes(fits: Sequence[FittingSize], *, verbose: bool = False) -> list[str]:
     """Return the largest size for each program and TPU; if verbose, with all sizes compiled.
 
     Empty for a rehearsal that searched for none.

@@ -167,7 +167,7 @@ class RehearsalProgress:
 
 def format_rounded_time(seconds: float) -> str:
     """Return a rounded time: `about 40 s`, `about 3 min`."""
-    return f"about {phrases.format_estimate(max(10 * math.ceil(seconds / 10), 10))}"
+    return f"about {phrases.format_approximate_duration(max(10 * math.ceil(seconds / 10), 10))}"
 
 
 def sort_outermost_first(items: Iterable[T]) -> Iterator[T]:

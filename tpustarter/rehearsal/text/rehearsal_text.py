@@ -96,7 +96,7 @@ def render_rehearsal(
         )
     if rehearsal.compares:
         lines += ["", *comparison_text.format_comparison(results, tpus)]
-    if fits := fit_text.format_fits(rehearsal.fits, verbose=verbose):
+    if fits := fit_text.format_largest_sizes(rehearsal.fits, verbose=verbose):
         lines += ["", *fits]
     lines += script_text.format_functions(rehearsal.functions)
     if rehearsal.runs_script:

@@ -76,9 +76,9 @@ def clean_version(value: object, cleaner: Cleaner) -> str:
     return cleaner.require_clean(f"{public}+{shown}" if plus else public)
 
 
-def clean_path(value: object, cleaner: Cleaner) -> str:
+def pseudonymize_path(value: object, cleaner: Cleaner) -> str:
     """Return a path, with pseudonyms unless it is public."""
-    return cleaner.clean_path(_string(value))
+    return cleaner.pseudonymize_path(_string(value))
 
 
 def name_rule(kind: str) -> FieldRule:

@@ -61,7 +61,7 @@ class Cleaner:
         """Return the pseudonym of a name of this kind."""
         return self.names.make_pseudonym(kind, value)
 
-    def clean_path(self, value: str) -> str:
+    def pseudonymize_path(self, value: str) -> str:
         """Return a path, with pseudonyms unless it is public.
 
         Raises:

@@ -16,11 +16,11 @@ from tpustarter.machine.generations import GENERATIONS
 from tpustarter.report.clean.allowed_fields import (
     choice_rule,
     clean_number,
-    clean_path,
     cleaned_text_rule,
     list_rule,
     name_rule,
     pattern_rule,
+    pseudonymize_path,
     rows_rule,
 )
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
@@ -272,7 +272,7 @@ COLLECTORS = (
             "lock": lambda value, cleaner: rows_rule(
                 {
                     "state": choice_rule("absent", "stale", "live", "foreign", "unusable"),
-                    "path": clean_path,
+                    "path": pseudonymize_path,
                     "owner": name_rule("user"),
                     "pid": clean_number,
                     "why": choice_rule("folder", "socket", "link", "read-only", "no folder"),
@@ -340,7 +340,7 @@ COLLECTORS = (
         "Logs of libtpu",
         collect_logs,
         {
-            "folder": clean_path,
+            "folder": pseudonymize_path,
             "count": clean_number,
             "last_lines": list_rule(cleaned_text_rule(LOG_LINES)),
             "files": rows_rule(

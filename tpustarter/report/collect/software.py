@@ -21,11 +21,11 @@ from tpustarter.machine import frameworks
 from tpustarter.report.clean.allowed_fields import (
     choice_rule,
     clean_number,
-    clean_path,
     clean_version,
     list_rule,
     mapping_rule,
     pattern_rule,
+    pseudonymize_path,
     rows_rule,
 )
 from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
@@ -337,7 +337,7 @@ COLLECTORS = (
         "Python under test and its packages",
         collect_python,
         {
-            "path": clean_path,
+            "path": pseudonymize_path,
             "why": pattern_rule("|".join(map(re.escape, _WHYS))),
             "python_version": clean_version,
             "packages": mapping_rule(dict.fromkeys(PACKAGES, clean_version)),

@@ -81,7 +81,7 @@ def write_bundle(report: BugReport, folder: Path) -> Path:
     name, made = make_bundle_name(report.document), make_bundle_files(report)
     place = folder / name
     try:
-        locations.make_missing_folders(folder)
+        locations.make_folders(folder)
         place.mkdir()
     except OSError as error:
         why = error.strerror or str(error)
@@ -90,7 +90,7 @@ def write_bundle(report: BugReport, folder: Path) -> Path:
     check_runs.remember_names(report.names.list_pseudonyms())
     for file, data in made.items():
         with contextlib.suppress(OSError):  # `_put` then raises a Problem
-            locations.make_missing_folders((place / file).parent)
+            locations.make_folders((place / file).parent)
         _put(place / file, data)
     packed = folder / f"{name}.tar.gz"
     _put(packed, make_archive(name, made))

@@ -61,13 +61,13 @@ class ForeignText(Cleaner):
         """
         return super().clean_text(self._bounded(text), lines)
 
-    def clean_path(self, value: str) -> str:
+    def pseudonymize_path(self, value: str) -> str:
         """Return a path, with pseudonyms unless it is public.
 
         Raises:
             UncleanText: A name or a secret remains in it, or it is too long.
         """
-        return super().clean_path(self._bounded(value, 1_000))
+        return super().pseudonymize_path(self._bounded(value, 1_000))
 
     def require_clean(self, text: str) -> str:
         """Return a text unchanged.

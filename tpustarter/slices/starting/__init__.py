@@ -2,7 +2,7 @@
 
 Each engine has a module `NAME_launcher.py` with `build_commands(request)`, which returns a tuple of
 `HostCommand`: one per host (ssh, gcloud), or one for all hosts (Slurm, Open MPI, Ray). It only
-builds commands, so a front end can show them (`format_script` in `start_request.py`) before
+builds commands, so a front end can show them (`format_script` in `launch_request.py`) before
 anything runs, and what is shown is what runs. `RunningCommands` in `running_commands.py` runs the
 commands of every engine.
 

@@ -21,15 +21,15 @@ import msgspec
 
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.slices.starting.host_shell_command import make_remote_command
+from tpustarter.slices.starting.host_shell_command import make_ssh_probe_command
+from tpustarter.slices.starting.launch_request import HostCommand, LaunchRequest
 from tpustarter.slices.starting.ssh_launcher import OPTIONS
-from tpustarter.slices.starting.start_request import HostCommand, StartRequest
 
 KEY = "~/.ssh/google_compute_engine"
 """Private key that gcloud creates if it is missing; two runs at once would mix up their keys."""
 
 
-def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
+def build_commands(request: LaunchRequest) -> tuple[HostCommand, ...]:
     """Return one command per worker; nothing is run."""
     if not request.count:
         raise Problem("the number of the TPU's hosts is not known", code=ExitCode.USAGE)
@@ -37,7 +37,7 @@ def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
     if user := request.options.get("user"):
         name = f"{user}@{name}"
     options = " ".join([*shlex.split(request.options.get("ssh", "")), *OPTIONS])
-    line = make_remote_command(request, ())
+    line = make_ssh_probe_command(request, ())
     has_key = locations.expand_path(KEY).exists()
     return tuple(
         HostCommand(
@@ -61,7 +61,7 @@ def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
     )
 
 
-def format_count_command(request: StartRequest) -> tuple[str, ...]:
+def format_count_command(request: LaunchRequest) -> tuple[str, ...]:
     """Return the command whose stdout `count_tpu_hosts` reads."""
     words = _tpu_vm(request, "describe", request.options["tpu"])
     return (*words, "--quiet", "--format=json(networkEndpoints,networkConfigs)")
@@ -81,7 +81,7 @@ def count_tpu_hosts(document: bytes) -> int | None:
     return len(node.network_endpoints) // (len(node.network_configs or ()) or 1) or None
 
 
-def _tpu_vm(request: StartRequest, verb: str, name: str) -> tuple[str, ...]:
+def _tpu_vm(request: LaunchRequest, verb: str, name: str) -> tuple[str, ...]:
     zone, project = (request.options.get(key) for key in ("zone", "project"))
     return (
         *(("gcloud", "alpha") if request.options.get("iap") else ("gcloud",)),

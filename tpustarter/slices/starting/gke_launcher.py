@@ -26,7 +26,7 @@ from pathlib import Path
 
 from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.slices.starting.start_request import StartRequest
+from tpustarter.slices.starting.launch_request import LaunchRequest
 from tpustarter.text import phrases
 
 NAME = "tpustarter-check"
@@ -54,7 +54,7 @@ class SliceNodes:
     is_spot: bool = False
 
 
-def format_manifest(request: StartRequest) -> str:
+def format_manifest(request: LaunchRequest) -> str:
     """Return the JobSet and its ConfigMap as YAML, after comments with the commands that use them.
 
     Raises:
@@ -79,12 +79,12 @@ def format_manifest(request: StartRequest) -> str:
     return "".join(f"# {step}\n" for step in steps) + text
 
 
-def build_commands(request: StartRequest) -> str:
+def build_commands(request: LaunchRequest) -> str:
     """Return the manifest instead of commands; nothing is run."""
     return format_manifest(request)
 
 
-def make_job_set(request: StartRequest) -> dict[str, object]:
+def make_job_set(request: LaunchRequest) -> dict[str, object]:
     """Return the JobSet: one job with one pod per host, which is never retried."""
     options = request.options
     missing = [key for key in ("image", "accelerator", "topology") if not options.get(key)]
@@ -164,9 +164,9 @@ def _hosts(topology: str, chips: int) -> int:
     return hosts
 
 
-def make_config_map(request: StartRequest) -> dict[str, object]:
+def make_config_map(request: LaunchRequest) -> dict[str, object]:
     """Return the ConfigMap with the probe."""
-    data = compress_archive(request.archive)
+    data = repack_probe_zip(request.archive)
     if len(data) > MAX_BYTES:
         raise Problem(f"the probe has {len(data)} bytes, and a ConfigMap takes {MAX_BYTES}")
     return build_config_map(request.options.get("name") or NAME, FILE, data)
@@ -182,7 +182,7 @@ def build_config_map(name: str, file: str, data: bytes) -> dict[str, object]:
     }
 
 
-def compress_archive(archive: Path) -> bytes:
+def repack_probe_zip(archive: Path) -> bytes:
     """Return the probe's zip, compressed and without bytecode."""
     stream = io.BytesIO()
     with zipfile.ZipFile(archive) as old, zipfile.ZipFile(stream, "w") as new:

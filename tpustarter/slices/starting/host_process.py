@@ -14,9 +14,9 @@ from pathlib import Path
 from tpustarter.core import locations
 from tpustarter.running.line_splitter import LineSplitter
 from tpustarter.running.process import CappedLog, GoneEvent, Probe
-from tpustarter.slices.starting import start_request
+from tpustarter.slices.starting import launch_request
 from tpustarter.slices.starting.labelled_output import HostLineSplitter
-from tpustarter.slices.starting.start_request import (
+from tpustarter.slices.starting.launch_request import (
     ENDED,
     PLACED,
     REACHED,
@@ -234,7 +234,7 @@ class HostProcess:
         return now - self._lost_at > LOST_S
 
     def _send(self, now: float) -> None:
-        if not len(self._unsent) and now - self._beat_at >= start_request.HEARTBEAT_S:
+        if not len(self._unsent) and now - self._beat_at >= launch_request.HEARTBEAT_S:
             self._unsent = memoryview(b"\n")
         while len(self._unsent) and (sent := self.probe.feed(self._unsent)):
             self._unsent = self._unsent[sent:]

@@ -10,16 +10,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from tpustarter.slices.starting.start_request import (
+from tpustarter.slices.starting.launch_request import (
     ENDED,
     LIFELINE_S,
     PLACED,
     REACHED,
-    StartRequest,
+    LaunchRequest,
 )
 
 
-def make_remote_command(request: StartRequest, options: Sequence[str]) -> str:
+def make_ssh_probe_command(request: LaunchRequest, options: Sequence[str]) -> str:
     """Return the command line that ssh passes to a host's login shell; it works in any shell.
 
     Args:
@@ -32,7 +32,7 @@ def make_remote_command(request: StartRequest, options: Sequence[str]) -> str:
 
 
 def make_task_script(
-    request: StartRequest, options: str = "", *, shared: bool = False, exits: bool = True
+    request: LaunchRequest, options: str = "", *, shared: bool = False, exits: bool = True
 ) -> str:
     """Return the `sh -c` script that `srun` or `mpirun` runs as a task on every host.
 
@@ -51,7 +51,7 @@ def make_task_script(
     return _script(request, receive, f"slice {lifeline} {options}".rstrip(), last)
 
 
-def _script(request: StartRequest, receive: str, words: str, last: str) -> str:
+def _script(request: LaunchRequest, receive: str, words: str, last: str) -> str:
     return (
         f"umask 077; trap : HUP INT TERM PIPE; echo {REACHED}; "
         f'd=$(mktemp -d) && {receive} >"$d/probe.pyz" && echo {PLACED} && '

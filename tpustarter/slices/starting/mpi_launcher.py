@@ -25,8 +25,8 @@ import subprocess
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.slices.starting.host_shell_command import make_task_script
 from tpustarter.slices.starting.labelled_output import LabelFormat
+from tpustarter.slices.starting.launch_request import HostCommand, LaunchRequest
 from tpustarter.slices.starting.ssh_launcher import strip_user_and_port
-from tpustarter.slices.starting.start_request import HostCommand, StartRequest
 
 FIRST_UNRECOGNISED = 5
 """First version that JAX does not recognise, and that gives only the first host a stdin."""
@@ -37,7 +37,7 @@ LABELS_5 = LabelFormat(
 ASK_S = 10.0
 
 
-def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
+def build_commands(request: LaunchRequest) -> tuple[HostCommand, ...]:
     """Return the command for all hosts; nothing is run.
 
     Raises:
@@ -80,7 +80,7 @@ def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
     )
 
 
-def _place(request: StartRequest, version: int) -> str:
+def _place(request: LaunchRequest, version: int) -> str:
     """Return the options of `slice` if JAX detects no hosts, or not the right coordinator."""
     coordinator = request.options.get("coordinator")
     if version < FIRST_UNRECOGNISED and not coordinator:

@@ -15,20 +15,20 @@ import re
 from pathlib import Path
 
 from tpustarter.slices.starting.labelled_output import LabelFormat
-from tpustarter.slices.starting.start_request import (
+from tpustarter.slices.starting.launch_request import (
     ENDED,
     LIFELINE_S,
     PLACED,
     REACHED,
     HostCommand,
-    StartRequest,
+    LaunchRequest,
 )
 
 LABELS = LabelFormat(re.compile(rb"host (\d+): "))
 DRIVER = Path(__file__).with_name("programs") / "ray_driver.py"
 
 
-def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
+def build_commands(request: LaunchRequest) -> tuple[HostCommand, ...]:
     """Return the driver's command; nothing is run."""
     options = {
         "--address": request.options.get("address"),

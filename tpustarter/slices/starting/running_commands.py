@@ -20,7 +20,7 @@ from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.running import probe_archive
 from tpustarter.running.process import allow_descriptors
 from tpustarter.slices.starting.host_process import HostProcess
-from tpustarter.slices.starting.start_request import (
+from tpustarter.slices.starting.launch_request import (
     EndReason,
     HostCommand,
     HostEnded,

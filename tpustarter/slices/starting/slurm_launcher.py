@@ -14,7 +14,7 @@ import shlex
 
 from tpustarter.slices.starting.host_shell_command import make_task_script
 from tpustarter.slices.starting.labelled_output import LabelFormat
-from tpustarter.slices.starting.start_request import HostCommand, StartRequest
+from tpustarter.slices.starting.launch_request import HostCommand, LaunchRequest
 
 LABELS = LabelFormat(re.compile(rb" *(\d+): "), wrap=1024)
 """SLURM_IO_MAX_MSG_LEN: srun splits longer lines, and labels each part."""
@@ -27,7 +27,7 @@ OPTIONS = (
 )
 
 
-def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
+def build_commands(request: LaunchRequest) -> tuple[HostCommand, ...]:
     """Return the command for all hosts; nothing is run."""
     count = request.count or len(request.hosts) or None
     words = [

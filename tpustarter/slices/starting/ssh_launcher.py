@@ -12,8 +12,8 @@ import shlex
 import subprocess
 
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.slices.starting.host_shell_command import make_remote_command
-from tpustarter.slices.starting.start_request import HostCommand, StartRequest
+from tpustarter.slices.starting.host_shell_command import make_ssh_probe_command
+from tpustarter.slices.starting.launch_request import HostCommand, LaunchRequest
 
 CONNECT_S = 20
 ALIVE_S = 15
@@ -33,7 +33,7 @@ OPTIONS = (
 ASK_S = 10.0
 
 
-def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
+def build_commands(request: LaunchRequest) -> tuple[HostCommand, ...]:
     """Return one command per host, in the order of the hosts; nothing is run.
 
     The user's ssh options come first, because ssh uses the first value of each option.
@@ -54,7 +54,7 @@ def build_commands(request: StartRequest) -> tuple[HostCommand, ...]:
                 *OPTIONS,
                 name,
                 "--",
-                make_remote_command(request, (*place, "--host", str(number))),
+                make_ssh_probe_command(request, (*place, "--host", str(number))),
             ),
             host=number,
             name=name,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tpustarter.running.device_holder import DeviceHolder
-from tpustarter.tui.app.machine_label import MachineLabel
+from tpustarter.tui.app.machine_label import MachineLabelText
 
 if TYPE_CHECKING:
     from tpustarter.learning.content.blocks import Block
@@ -93,7 +93,7 @@ class DeviceUse:
         holder = self.holder
         return holder is not None and holder.accelerator is not None
 
-    def choose_label(self, machine: MachineLabel) -> MachineLabel:
+    def choose_label(self, machine: MachineLabelText) -> MachineLabelText:
         """Return the label for all headings, with the process that holds the device, if any."""
         return machine if self.holder is None else machine.add_holder(self.holder)
 

@@ -8,7 +8,7 @@ from tpustarter.running.device_holder import DeviceHolder
 
 
 @dataclass(frozen=True)
-class MachineLabel:
+class MachineLabelText:
     """The label of a machine, or of a process on its device, which can be shortened."""
 
     name: str = ""
@@ -27,7 +27,7 @@ class MachineLabel:
         fewer = [", ".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
         return [", ".join(parts), ", ".join([self.name, *self.parts]), *fewer, self.name]
 
-    def add_holder(self, holder: DeviceHolder) -> MachineLabel:
+    def add_holder(self, holder: DeviceHolder) -> MachineLabelText:
         """Return this label with a process added, or only the process if it holds a TPU or GPU."""
         if holder.accelerator is None:
             return (
@@ -38,11 +38,11 @@ class MachineLabel:
         return make_machine_label(holder)
 
 
-def make_machine_label(holder: DeviceHolder) -> MachineLabel:
+def make_machine_label(holder: DeviceHolder) -> MachineLabelText:
     """Return the label of a process that holds a device."""
     if holder.accelerator is None:
-        return MachineLabel(str(holder))
-    return MachineLabel(
+        return MachineLabelText(str(holder))
+    return MachineLabelText(
         holder.accelerator,
         holder.name,
         (f"pid {holder.pid}",),

@@ -25,7 +25,7 @@ from tpustarter.machine.machine import Machine
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.tui.app import messages, settings, theme
 from tpustarter.tui.app.device_use import DeviceUse
-from tpustarter.tui.app.machine_label import MachineLabel
+from tpustarter.tui.app.machine_label import MachineLabelText
 from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.terminal.app_internals import AppInternals
 
@@ -129,7 +129,7 @@ def find_worker_error(event: Worker.StateChanged) -> BaseException | None:
 class AppSession(AppInternals, inherit_bindings=False):
     """The app state shared by all screens."""
 
-    heading_label: reactive[MachineLabel] = reactive(MachineLabel())
+    heading_label: reactive[MachineLabelText] = reactive(MachineLabelText())
     """The right part of each screen's heading: the machine or the holder of its device."""
     go: Routes
     first_error: BaseException | None = None
@@ -160,7 +160,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         """Values entered for a set-up's steps, by profile."""
         self.tpu_draft: TpuDraft | None = None
         """Values entered for a TPU that has not been requested yet."""
-        self.machine_label = MachineLabel()
+        self.machine_label = MachineLabelText()
         self.holder: DeviceHolder | None = None
         self.on_tpu: bool | None = None
         """True if lessons and checks run on a TPU; None until the machine has been examined."""
@@ -231,7 +231,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         """
         self.remove_toasts(event.notification.message)
 
-    def show_machine(self, label: MachineLabel, *, on_tpu: bool, lacks_tpu: bool) -> None:
+    def show_machine(self, label: MachineLabelText, *, on_tpu: bool, lacks_tpu: bool) -> None:
         """Show the machine in the heading, once facts about it are available."""
         self.machine_label, self.on_tpu, self.live.lacks_tpu = label, on_tpu, lacks_tpu
         self.heading_label = self.live.choose_label(label)

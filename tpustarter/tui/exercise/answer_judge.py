@@ -11,8 +11,8 @@ from tpustarter.learning.content import exercises
 from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
 from tpustarter.learning.content.paths import read_paths
-from tpustarter.learning.progress import lesson_end, lesson_progress
-from tpustarter.learning.progress.lesson_end import ExerciseEnd, NextLearningStep
+from tpustarter.learning.progress import lesson_progress, lesson_summary
+from tpustarter.learning.progress.lesson_summary import ExerciseSummary, NextLearningStep
 from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.tui.app.messages import BLOCK, EventsArrived
@@ -128,7 +128,7 @@ def _name(exercise: Exercise) -> str:
 class AnswerEnd:
     """The facts shown below a right answer."""
 
-    end: ExerciseEnd
+    end: ExerciseSummary
     back: str
     """The description of the screen to which Esc leads."""
 
@@ -142,7 +142,7 @@ def read_answer_end(tutor: AppSession, exercise: Exercise, below: Page) -> Answe
         below: The screen from which the exercise was opened.
     """
     path, lessons = tutor.find_path(read_paths(tutor.lessons)), content.read_lessons(tutor.lessons)
-    end, back = lesson_end.read_exercise_end(exercise, path, lessons), below.CALLED
+    end, back = lesson_summary.read_exercise_summary(exercise, path, lessons), below.CALLED
     if isinstance(below, LessonScreen):  # not necessarily this exercise's lesson
         lesson = next(one for one in lessons if one.id == below.lesson)
         mark = lesson_progress.format_lesson_mark(

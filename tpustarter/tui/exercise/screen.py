@@ -17,7 +17,7 @@ from tpustarter.core import content
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import Exercise
-from tpustarter.learning.progress.lesson_end import NextLearningStep
+from tpustarter.learning.progress.lesson_summary import NextLearningStep
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOAD, EventsArrived, FactsLoaded
 from tpustarter.tui.exercise import verdict_text

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual.content import Content
 
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise, State
-from tpustarter.learning.progress.lesson_end import NextLearningStep
+from tpustarter.learning.progress.lesson_summary import NextLearningStep
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.text_layout import (

@@ -315,7 +315,7 @@ class ChipDrawing(LaidOutLines):
         ]
 
 
-def machine_panel_lines(facts: MachineFacts | None) -> Iterator[LaidOutLines]:
+def list_machine_panel_lines(facts: MachineFacts | None) -> Iterator[LaidOutLines]:
     """Yield the facts about the machine, with a drawing of its chips."""
     if facts is None or not 0 < facts.chips <= MOST_CHIPS:
         yield from machine_lines(facts)

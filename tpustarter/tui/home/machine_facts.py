@@ -15,7 +15,7 @@ from tpustarter.learning.progress import course
 from tpustarter.machine import frameworks, host
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.machine_label import MachineLabel
+from tpustarter.tui.app.machine_label import MachineLabelText
 from tpustarter.tui.app.settings import Settings
 
 NO_OTHER = (
@@ -30,7 +30,7 @@ class MachineFacts:
 
     rows: tuple[tuple[str, str], ...]
     """Pairs of a name and a fact."""
-    label: MachineLabel
+    label: MachineLabelText
     """The label of the devices, for the heading."""
     on_tpu: bool
     has_framework: bool
@@ -83,9 +83,9 @@ def collect_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
     name, *rest = map(escape_text, run_plan.where_parts)
     return MachineFacts(
         tuple((name, escape_text(text)) for name, text in rows),
-        MachineLabel(name, "", tuple(rest), is_tpu=on_tpu)
+        MachineLabelText(name, "", tuple(rest), is_tpu=on_tpu)
         if on_tpu or lacks_tpu
-        else MachineLabel(escape_text(no_tpu), ", ".join([name, *rest])),
+        else MachineLabelText(escape_text(no_tpu), ", ".join([name, *rest])),
         on_tpu,
         bool(chosen and chosen.frameworks),
         _suggestion(machine, chosen, on_tpu=on_tpu),
@@ -101,7 +101,7 @@ def _suggestion(
     names = [*chosen.frameworks] if chosen else []
     if chosen and chosen.has_torch:
         names.append("torch")
-    return course.suggest_path(machine.env, on_tpu=on_tpu, frameworks=names)
+    return course.suggest_lesson_path(machine.env, on_tpu=on_tpu, frameworks=names)
 
 
 def _describe_devices(machine: host.Machine, run_plan: framework_plan.FrameworkPlan) -> str:

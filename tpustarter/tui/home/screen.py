@@ -194,7 +194,7 @@ the mark as the arrow keys do.
             self._describe(progress)
         last = self._course.last if self._course else None
         for name, lines in (
-            ("machine", home_rows.machine_panel_lines(self._facts)),
+            ("machine", home_rows.list_machine_panel_lines(self._facts)),
             ("last", home_rows.check_lines(last)),
         ):
             self.query_one(f"#{name}", Static).update(StackedText(lines))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from textual.containers import VerticalScroll
 
-from tpustarter.tui.lesson.block.block import BlockGrew, BlockView
+from tpustarter.tui.lesson.block.block import BlockResized, BlockView
 
 
 class OutputFollower:
@@ -49,7 +49,7 @@ class OutputFollower:
             return self._kept_block.virtual_region.y - self._kept_line
         return self._page.scroll_offset.y
 
-    def follow_output(self, message: BlockGrew) -> None:
+    def follow_output(self, message: BlockResized) -> None:
         """Follow a block that printed, if its end was in view and the user is not typing in it."""
         page, view = self._page, message.view
         if self.requested_block not in (None, view):

@@ -18,12 +18,12 @@ from tpustarter.learning.progress import (
     bookmarks,
     drafts,
     last_outputs,
-    lesson_end,
     lesson_progress,
+    lesson_summary,
 )
 from tpustarter.learning.progress.drafts import BlockDraft
 from tpustarter.learning.progress.last_outputs import SavedOutput
-from tpustarter.learning.progress.lesson_end import LessonEnd
+from tpustarter.learning.progress.lesson_summary import LessonSummary
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.tui.app.session import AppSession
@@ -52,7 +52,7 @@ class OpenedLesson:
     refers: list[LessonReference]
     """Its glossary words and the targets of its links."""
     exercises: list[Exercise]
-    end: LessonEnd
+    end: LessonSummary
     """Its summary at the time it was opened."""
     path: LessonPath | None
     """The user's path."""
@@ -148,7 +148,7 @@ def read_lesson(app: AppSession, lesson_id: str) -> OpenedLesson:
     known = lesson_progress.read_progress().lessons.get(lesson.id, lesson_progress.LessonProgress())
     refers = list_references(lesson, lessons, app.lessons)
     parts, lesson_exercises = blocks.parse_lesson(lesson), exercises.read_exercises(lesson)
-    end = lesson_end.read_lesson_end(lesson, parts, lesson_exercises, path, lessons)
+    end = lesson_summary.read_lesson_summary(lesson, parts, lesson_exercises, path, lessons)
     following = next((item for item in lessons if item.id == end.next_step.lesson), None)
     typed, lost = _read_drafts(app, lesson.id)
     return OpenedLesson(

@@ -60,7 +60,7 @@ def describe_lessons_using(name: str, course: Course | None) -> list[LaidOutLine
 
 def find_lessons_using(name: str, course: Course | None) -> list[Lesson]:
     """Return the lessons that use a glossary word."""
-    link = glossary.format_glossary_link(markdown.heading_anchor(name))
+    link = glossary.format_glossary_target(markdown.heading_anchor(name))
     return [one for one in course.lessons.values() if link in one.text] if course else []
 
 

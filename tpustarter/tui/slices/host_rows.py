@@ -9,7 +9,7 @@ from textual.content import Content
 from tpustarter.checking.machine_check import HostState, HostStateChanged
 from tpustarter.checking.results.results import SliceHostFields
 from tpustarter.slices.host_states import describe_host
-from tpustarter.slices.starting.start_request import HostCommand
+from tpustarter.slices.starting.launch_request import HostCommand
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word

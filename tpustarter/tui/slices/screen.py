@@ -20,7 +20,7 @@ from tpustarter.learning.progress import lesson_progress
 from tpustarter.slices.remote_slice_check import RemoteSliceCheck
 from tpustarter.slices.slice_check import SliceRequest
 from tpustarter.slices.start_options import StartOptions, make_engine
-from tpustarter.slices.starting.start_request import HostCommand
+from tpustarter.slices.starting.launch_request import HostCommand
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOAD, SLICE, EventsArrived, FactsLoaded

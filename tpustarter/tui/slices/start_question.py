@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.slices.starting.start_request import HostCommand
+from tpustarter.slices.starting.launch_request import HostCommand
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.key_line import KeyBar

@@ -33,7 +33,7 @@ from tpustarter.tui.tpus.follow_screen import FollowScreen
 from tpustarter.tui.tpus.form_fields import ChosenField
 from tpustarter.tui.tpus.form_view import FormView
 from tpustarter.tui.tpus.grant_verdicts import GrantVerdicts
-from tpustarter.tui.tpus.offers import OfferList
+from tpustarter.tui.tpus.offers import FetchedNames
 from tpustarter.tui.tpus.tpu_draft import ORDER, TIERS, TpuDraft
 from tpustarter.tui.tpus.tpu_work import StoppedError
 
@@ -91,7 +91,7 @@ scripts and several slices.
         self._form = FormView()
         self._place = CloudPlace(None, "", None)
         self._is_read = False
-        self._offered: dict[str, OfferList] = {}
+        self._offered: dict[str, FetchedNames] = {}
         """Google's lists: the zones under an empty key, types under the name of their zone."""
         self._offers_of = ""
         """The project that the lists belong to."""
@@ -131,14 +131,14 @@ scripts and several slices.
             self.post_message(FactsLoaded(CloudPlace(project, zone, None, trouble)))
 
     def on_facts_loaded(
-        self, message: FactsLoaded[CloudPlace | OfferList | GrantVerdicts | Problem | None]
+        self, message: FactsLoaded[CloudPlace | FetchedNames | GrantVerdicts | Problem | None]
     ) -> None:
         what = message.facts
         if isinstance(what, CloudPlace):
             self._place, self._is_read = what, True
             self._take_tier()
             self._ask("")
-        elif isinstance(what, OfferList):
+        elif isinstance(what, FetchedNames):
             self._offered[what.zone] = what
         else:
             self._judging = None
@@ -203,7 +203,7 @@ scripts and several slices.
             pass
         except Problem as problem:
             why = problem.summary
-            self.post_message(FactsLoaded(OfferList(zone, known.offer if known else None, why)))
+            self.post_message(FactsLoaded(FetchedNames(zone, known.offer if known else None, why)))
 
     def _first_zone(self, draft: TpuDraft) -> str:
         """Return the first typed zone that Google has, as far as its zones are known."""

@@ -17,7 +17,7 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 from tpustarter.tui.tpus import offers as tpu_offers
 from tpustarter.tui.tpus.form_fields import ChosenField, TypedField, find_last_word
-from tpustarter.tui.tpus.offers import OfferList
+from tpustarter.tui.tpus.offers import FetchedNames
 from tpustarter.tui.tpus.tpu_draft import (
     CHOSEN,
     NOTES,
@@ -148,7 +148,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         line.update(style_sentence(text))
         line.display = is_narrow and bool(text) and self.query_one(f"#field-{field}").has_focus
 
-    def show_offers(self, field: str, known: OfferList | None, now: datetime) -> None:
+    def show_offers(self, field: str, known: FetchedNames | None, now: datetime) -> None:
         """Set the suggestions of a field to Google's offers, and list them if it is focused."""
         line = self.find_field(field)
         typed = find_last_word(line.value)

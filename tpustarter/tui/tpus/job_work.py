@@ -20,7 +20,7 @@ from tpustarter.cloud.jobs.job_connection import TypedRoute
 from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_follow import JobEvent, LogsKept
 from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import JobLogLines, SetupOutput, TpuJob, WorkerJobState
+from tpustarter.cloud.jobs.job_run import SetupOutput, TpuJob, WorkerJobState, WorkerLogLines
 from tpustarter.cloud.jobs.job_start import JobOrder, StartEvent
 from tpustarter.core.problem import Problem
 from tpustarter.setup.environment.worker_environment import make_environment
@@ -130,7 +130,7 @@ def _record(
             event = next(following)
         except StopIteration as end:
             return end.value
-        if isinstance(event, JobLogLines):
+        if isinstance(event, WorkerLogLines):
             board.record_lines(event.worker, event.lines)
             continue
         if isinstance(event, job_run.WorkerJobEnded):

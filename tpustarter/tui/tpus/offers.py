@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tpustarter.cloud.api import offers
+from tpustarter.cloud.api import cached_offers
 from tpustarter.cloud.api.api_client import OfferingClient
+from tpustarter.cloud.api.cached_offers import CloudOffer
 from tpustarter.cloud.api.clock import Clock
-from tpustarter.cloud.api.offers import CloudOffer
 from tpustarter.core.problem import Problem
 from tpustarter.machine import tpus
 from tpustarter.text import phrases
@@ -24,7 +24,7 @@ SHOWN = 8
 
 
 @dataclass(frozen=True)
-class OfferList:
+class FetchedNames:
     """A list of zones or types that Google offers, with its age and the trouble in reading it."""
 
     zone: str
@@ -42,13 +42,13 @@ class OfferList:
         return tuple(dict.fromkeys(map(_short, items))) if self.zone else items
 
 
-def read_stored_offers(project: str, zone: str) -> OfferList | None:
+def read_stored_offers(project: str, zone: str) -> FetchedNames | None:
     """Return the stored list, or None if there is none."""
-    offer = offers.read_stored_offer(_key(project, zone))
-    return OfferList(zone, offer) if offer else None
+    offer = cached_offers.read_stored_offer(_key(project, zone))
+    return FetchedNames(zone, offer) if offer else None
 
 
-def fetch_offers(client: OfferingClient, clock: Clock, zone: str) -> OfferList:
+def fetch_offers(client: OfferingClient, clock: Clock, zone: str) -> FetchedNames:
     """Return a list from Google, or the stored one if the request fails.
 
     Args:
@@ -57,15 +57,15 @@ def fetch_offers(client: OfferingClient, clock: Clock, zone: str) -> OfferList:
         zone: The zone of the types; empty for the list of zones.
     """
     try:
-        offer = offers.fetch_offer(
+        offer = cached_offers.fetch_offer(
             _key(client.project, zone),
             lambda: client.types(zone) if zone else client.zones(),
             clock,
         )
     except Problem as problem:
         known = read_stored_offers(client.project, zone)
-        return OfferList(zone, known.offer if known else None, problem.summary)
-    return OfferList(zone, offer, offer.problem.summary if offer.problem else "")
+        return FetchedNames(zone, known.offer if known else None, problem.summary)
+    return FetchedNames(zone, offer, offer.problem.summary if offer.problem else "")
 
 
 def _key(project: str, zone: str) -> str:
@@ -81,7 +81,7 @@ def _short(name: str) -> str:
         return name
 
 
-def describe_offers(offered: OfferList, typed: str, now: datetime) -> Iterator[str]:
+def describe_offers(offered: FetchedNames, typed: str, now: datetime) -> Iterator[str]:
     """Yield a sentence on the offers that begin with the typed text, and the age of the list."""
     subject = f"{escape_text(offered.zone)} offers" if offered.zone else "Zones with TPUs:"
     if offered.offer is None:
@@ -108,7 +108,7 @@ def shorten_word_list(words: Sequence[str]) -> str:
     return phrases.join_words(words, most=SHOWN) or "nothing"
 
 
-def _age(offered: OfferList, now: datetime) -> str:
+def _age(offered: FetchedNames, now: datetime) -> str:
     """Return the age of a list, with the reason if there is one, or "" for a fresh list."""
     age_s = (now - offered.offer.read).total_seconds() if offered.offer else 0
     if not offered.trouble and age_s < 60:

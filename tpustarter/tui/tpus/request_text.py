@@ -67,7 +67,7 @@ def lay_out_slice(draft: TpuDraft) -> Iterator[LaidOutLines]:
     if draft.tpu is None:
         return
     yield HangingText("slice    ", slice_drawing.format_type_title(draft.tpu))
-    for row in slice_drawing.align_rows(slice_drawing.draw_type_rows(draft.tpu)):
+    for row in slice_drawing.align_rows(slice_drawing.draw_planned_slice_rows(draft.tpu)):
         yield HangingText(f"{' ' * 9}{row.label}  ", colour_slice_drawing(row.signs))
     if price := _price(draft):
         yield HangingText("price    ", price)

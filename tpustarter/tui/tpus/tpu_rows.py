@@ -208,7 +208,7 @@ def _keys(tpu: ListedTpu) -> Iterator[LaidOutLines]:
 
 def _slice(node: TpuNode) -> Iterator[LaidOutLines]:
     """Yield the drawing of a slice; words repeat what its colours show."""
-    for number, row in enumerate(slice_drawing.align_rows(slice_drawing.draw_rows(node))):
+    for number, row in enumerate(slice_drawing.align_rows(slice_drawing.draw_slice_rows(node))):
         if not number:
             yield _fact("slice", slice_drawing.describe_slice_hosts(node))
         state = status_word(STYLES.get(row.mark, ""), escape_text(row.words))

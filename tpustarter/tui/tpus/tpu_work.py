@@ -151,7 +151,9 @@ def _entry_of(client: ApiClient, row: ListedTpu) -> LedgerEntry:
     resource = client.queued_resource(row.zone, row.name)
     if resource is None:
         raise removal.make_absent_problem(escape_text(row.name))
-    return removal.make_ledger_entry(client.project, DeletionPlan(row.zone, row.name, resource, ()))
+    return removal.make_entry_for_foreign_tpu(
+        client.project, DeletionPlan(row.zone, row.name, resource, ())
+    )
 
 
 def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuWork:
@@ -186,7 +188,9 @@ def _delete(client: ProjectClient, one: DeletionPlan, clock: Clock) -> Generator
     try:
         return (yield from removal.carry_out_plan(client, one, clock))
     except CloudProblem as problem:
-        yield RequestMayExist(removal.make_ledger_entry(client.project, one), problem.summary)
+        yield RequestMayExist(
+            removal.make_entry_for_foreign_tpu(client.project, one), problem.summary
+        )
         return False
 
 

@@ -31,7 +31,7 @@ FEWEST_COLUMNS, MOST_COLUMNS = 40, 98
 """The minimum and maximum width of a drawing."""
 
 
-class BlockGrew(Message):
+class BlockResized(Message):
     """Sent when a running block shows its first drawing or has printed more."""
 
     def __init__(self, view: BlockView, *, draws: bool) -> None:
@@ -70,7 +70,7 @@ class BlockView(Vertical, can_focus=True):
         self.state = BlockState(block, self.code, earlier, platform)
         self._waiting = Content("")
         """The title in its frame while it runs."""
-        self._printed = PrintedOutput(lambda: self.post_message(BlockGrew(self, draws=False)))
+        self._printed = PrintedOutput(lambda: self.post_message(BlockResized(self, draws=False)))
         self.answer: FoldedPart | None = None
         """The fold with the lesson's answer, if the block is a task."""
 
@@ -215,7 +215,7 @@ class BlockView(Vertical, can_focus=True):
         is_first = not self.query_one(".drawing").display
         self._show_drawings(drawings)
         if is_first:
-            self.post_message(BlockGrew(self, draws=True))
+            self.post_message(BlockResized(self, draws=True))
 
     def _show_drawings(self, drawings: Iterable[Drawing]) -> None:
         width = min(MOST_COLUMNS, max(FEWEST_COLUMNS, self.size.width - 4))

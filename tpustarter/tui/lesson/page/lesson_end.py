@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tpustarter.core.problem import Problem
-from tpustarter.learning.progress import lesson_end
-from tpustarter.learning.progress.lesson_end import LessonEnd
+from tpustarter.learning.progress import lesson_summary
+from tpustarter.learning.progress.lesson_summary import LessonSummary
 from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.text_layout import (
     HangingText,
@@ -45,21 +45,21 @@ class LessonEndView(Static):
     def _look(self) -> None:
         opened = self._opened
         try:
-            end = lesson_end.read_lesson_end(
+            end = lesson_summary.read_lesson_summary(
                 opened.lesson, opened.parts, opened.exercises, opened.path, opened.lessons
             )
             self.post_message(FactsLoaded(end))
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
 
-    def on_facts_loaded(self, message: FactsLoaded[LessonEnd | Problem]) -> None:
+    def on_facts_loaded(self, message: FactsLoaded[LessonSummary | Problem]) -> None:
         if isinstance(message.facts, Problem):
             self.update(style_sentence(str(message.facts)))
         else:
             self._show(message.facts)
             self.screen.refresh_bindings()
 
-    def _show(self, end: LessonEnd) -> None:
+    def _show(self, end: LessonSummary) -> None:
         self.is_done = end.is_done
         self.has_open_exercise = bool(end.unsolved)
         pieces: list[LaidOutLines | Content] = [
@@ -71,7 +71,7 @@ class LessonEndView(Static):
         pieces += [Content(""), *self._keys(end)]
         self.update(StackedText(pieces))
 
-    def _keys(self, end: LessonEnd) -> Iterator[LaidOutLines]:
+    def _keys(self, end: LessonSummary) -> Iterator[LaidOutLines]:
         """Yield the keys with their actions; Enter performs the first one."""
         opened, left, way = self._opened, end.unsolved, end.next_step
         has_open_part = not end.is_done and len(end.still_open) > len(left)

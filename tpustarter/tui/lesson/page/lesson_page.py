@@ -16,7 +16,7 @@ from textual.widgets import Collapsible, TextArea
 
 from tpustarter.tui.app.messages import ProgressSaved
 from tpustarter.tui.kit.follow_output import OutputFollower
-from tpustarter.tui.lesson.block.block import BlockGrew, BlockView
+from tpustarter.tui.lesson.block.block import BlockResized, BlockView
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 from tpustarter.tui.lesson.page import page_scrolling
 from tpustarter.tui.lesson.page.folded_parts import FoldedPart
@@ -384,7 +384,7 @@ class LessonPage(VerticalScroll):
         first = max(first, place.bottom - self.size.height)
         self.scroll_to(y=min(first, place.y), animate=False)
 
-    def on_block_grew(self, message: BlockGrew) -> None:
+    def on_block_resized(self, message: BlockResized) -> None:
         message.stop()
         if message.draws:
             self.show_end(message.view, was_pushed=False)

@@ -12,8 +12,8 @@ from tpustarter.core import content
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content import blocks, exercises
 from tpustarter.learning.content.paths import LessonPath, PathStage
-from tpustarter.learning.progress import lesson_end, lesson_progress
-from tpustarter.learning.progress.lesson_end import LessonEnd, NextLearningStep
+from tpustarter.learning.progress import lesson_progress, lesson_summary
+from tpustarter.learning.progress.lesson_summary import LessonSummary, NextLearningStep
 from tpustarter.learning.run.block_results import BlockResult
 
 TEXT = f"""{fence("print(1)")}
@@ -39,11 +39,11 @@ Why is it so, and why is it never otherwise than it is here?
 """
 
 
-def read_end(lesson: Lesson, *, by_id: bool = False) -> LessonEnd:
+def read_end(lesson: Lesson, *, by_id: bool = False) -> LessonSummary:
     """Return the end of a lesson as it stands."""
     known = lesson_progress.read_progress().lessons.get(lesson.id, lesson_progress.LessonProgress())
     parts, lesson_exercises = blocks.parse_lesson(lesson), exercises.read_exercises(lesson)
-    return lesson_end.summarize_lesson(parts, known, lesson_exercises, by_id=by_id)
+    return lesson_summary.summarize_lesson(parts, known, lesson_exercises, by_id=by_id)
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_end_names_done_and_open_tasks(lesson: Lesson) -> None:
     lesson_progress.record_block(lesson, task, BlockResult(task.id, "pass"))
 
     expected = "Done: 3 of 3 blocks, question right, exercise solved"
-    assert LessonEnd(is_done=True, headline=expected, still_open=()) == read_end(lesson)
+    assert LessonSummary(is_done=True, headline=expected, still_open=()) == read_end(lesson)
 
 
 def test_many_open_things_are_counted(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_many_open_things_are_counted(tmp_path: Path) -> None:
     lesson_progress.record_block(lesson, blocks.list_blocks(lesson)[0], BlockResult("b0", "pass"))
     end = read_end(lesson)
 
-    assert lesson_end.MOST_OPEN == len(end.still_open)
+    assert lesson_summary.MOST_OPEN == len(end.still_open)
     assert 'Block 2, below "Part 1", has not run' == end.still_open[0]
     assert "4 more are open" == end.still_open[-1]
     by_id = read_end(lesson, by_id=True).still_open
@@ -151,7 +151,7 @@ def test_next_step_is_line_with_path_title(tmp_path: Path) -> None:
     lesson = make_lesson(tmp_path, "")
 
     def way(lesson_id: str, *names: str, done: tuple[str, ...] = ()) -> NextLearningStep:
-        return lesson_end.suggest_after_lesson(lesson_id, path_of(*names), [lesson], done)
+        return lesson_summary.suggest_after_lesson(lesson_id, path_of(*names), [lesson], done)
 
     mine = "made/sample"
     assert way("a/one", "a/one", mine) == NextLearningStep(
@@ -169,7 +169,7 @@ def test_next_step_is_line_with_path_title(tmp_path: Path) -> None:
     end = way("a/one", mine, "a/one", done=(mine,))
     assert (None, True) == (end.lesson, "and all others are done" in end.text)
     nowhere = NextLearningStep("No path leads on from here.")
-    assert nowhere == lesson_end.suggest_after_lesson(mine, None, [lesson], ())
+    assert nowhere == lesson_summary.suggest_after_lesson(mine, None, [lesson], ())
 
 
 def test_exercise_leads_to_next_open_exercise(tmp_path: Path) -> None:
@@ -182,14 +182,14 @@ def test_exercise_leads_to_next_open_exercise(tmp_path: Path) -> None:
     )
     lesson = content.read_lesson(path)
     first, _ = exercises.read_exercises(lesson)
-    way = lesson_end.suggest_after_exercise(first, path_of(lesson.id), [lesson], ())
+    way = lesson_summary.suggest_after_exercise(first, path_of(lesson.id), [lesson], ())
     text = "Next exercise of this lesson, 2 of 2: Return the double"
     assert NextLearningStep(text, exercise="made/second") == way
     lesson_progress.record_verdict(lesson.id, "second", is_right=True)
 
-    way = lesson_end.suggest_after_exercise(first, path_of(lesson.id), [lesson], ())
+    way = lesson_summary.suggest_after_exercise(first, path_of(lesson.id), [lesson], ())
     assert NextLearningStep("Its lesson is not done yet: Sample", lesson=lesson.id) == way
-    way = lesson_end.suggest_after_exercise(first, path_of(lesson.id), [lesson], (lesson.id,))
+    way = lesson_summary.suggest_after_exercise(first, path_of(lesson.id), [lesson], (lesson.id,))
     assert (None, None) == (way.exercise, way.lesson)
 
 
@@ -211,13 +211,13 @@ def test_finished_next_lesson_is_skipped_for_open_exercise(
     [of_late] = exercises.read_exercises(late)
     lesson_progress.record_verdict(late.id, "late", is_right=True)
 
-    way = lesson_end.suggest_after_exercise(of_late, path, lessons, {late.id})
+    way = lesson_summary.suggest_after_exercise(of_late, path, lessons, {late.id})
     assert last.id == way.lesson
-    way = lesson_end.suggest_after_exercise(of_late, path, lessons, done)
+    way = lesson_summary.suggest_after_exercise(of_late, path, lessons, done)
     text = "Next open exercise on your path: Return the double"
     assert NextLearningStep(text, exercise="made/early") == way
     lesson_progress.record_verdict(early.id, "early", is_right=True)
-    way = lesson_end.suggest_after_exercise(of_late, path, lessons, done)
+    way = lesson_summary.suggest_after_exercise(of_late, path, lessons, done)
     assert (None, last.id) == (way.exercise, way.lesson)
 
 
@@ -232,7 +232,7 @@ def test_next_exercise_belongs_to_finished_lesson(tmp_path: Path) -> None:
     path = path_of(*(lesson.id for lesson in lessons))
 
     def following() -> str | None:
-        way = lesson_end.find_next_exercise(path, lessons)
+        way = lesson_summary.find_next_exercise(path, lessons)
         return way.exercise if way else None
 
     assert "made/one" == following()
@@ -251,12 +251,12 @@ def test_end_holds_open_exercises_and_next_step(lesson: Lesson) -> None:
         blocks.parse_lesson(lesson),
         exercises.read_exercises(lesson),
     )
-    end = lesson_end.read_lesson_end(lesson, parts, own, path, [lesson])
+    end = lesson_summary.read_lesson_summary(lesson, parts, own, path, [lesson])
     assert ((own[0],), None) == (end.unsolved, end.next_step.lesson)
 
     lesson_progress.record_verdict(lesson.id, "double", is_right=True)
-    end = lesson_end.read_lesson_end(lesson, parts, own, path, [lesson])
-    solved = lesson_end.read_exercise_end(own[0], path, [lesson])
+    end = lesson_summary.read_lesson_summary(lesson, parts, own, path, [lesson])
+    solved = lesson_summary.read_exercise_summary(own[0], path, [lesson])
     assert ((), end.achieved) == (end.unsolved, solved.achieved)
     assert end.achieved
     assert lesson.id == solved.next_step.lesson

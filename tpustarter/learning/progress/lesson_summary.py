@@ -57,7 +57,7 @@ class NextLearningStep:
 
 
 @dataclass(frozen=True)
-class LessonEnd:
+class LessonSummary:
     """The summary at the end of a lesson and the next step, for both front ends."""
 
     is_done: bool
@@ -74,7 +74,7 @@ class LessonEnd:
 
 
 @dataclass(frozen=True)
-class ExerciseEnd:
+class ExerciseSummary:
     """The summary after a solved exercise and the next step, for both front ends."""
 
     achieved: str
@@ -82,7 +82,7 @@ class ExerciseEnd:
     next_step: NextLearningStep
 
 
-def read_lesson_end(
+def read_lesson_summary(
     lesson: Lesson,
     parts: Sequence[LessonPart],
     lesson_exercises: Sequence[Exercise],
@@ -90,7 +90,7 @@ def read_lesson_end(
     lessons: Sequence[Lesson],
     *,
     by_id: bool = False,
-) -> LessonEnd:
+) -> LessonSummary:
     """Return the summary of a lesson and the next step, from the stored progress.
 
     Args:
@@ -114,13 +114,13 @@ def read_lesson_end(
     )
 
 
-def read_exercise_end(
+def read_exercise_summary(
     exercise: Exercise, path: LessonPath | None, lessons: Sequence[Lesson]
-) -> ExerciseEnd:
+) -> ExerciseSummary:
     """Return the summary of a solved exercise and the next step, from the stored progress."""
     records = lesson_progress.read_progress().lessons
     done, read = lesson_progress.list_done_lessons(), lesson_progress.list_read_lessons()
-    return ExerciseEnd(
+    return ExerciseSummary(
         solved_exercises.describe_achievements(list_lessons_on_path(path, lessons), records),
         suggest_after_exercise(exercise, path, lessons, done, read),
     )
@@ -132,7 +132,7 @@ def summarize_lesson(
     lesson_exercises: Sequence[Exercise],
     *,
     by_id: bool = False,
-) -> LessonEnd:
+) -> LessonSummary:
     """Return the learner's progress in a lesson as text.
 
     Args:
@@ -164,7 +164,7 @@ def summarize_lesson(
     headline = ": ".join(filter(None, (state, ", ".join(counts))))
     if not needed and not counts:
         headline = "Done: you have read it" if is_done else "This lesson has no blocks to run"
-    return LessonEnd(is_done, headline, _shortened(left))
+    return LessonSummary(is_done, headline, _shortened(left))
 
 
 def _done_but(count: int, *, is_exercise: bool) -> str:

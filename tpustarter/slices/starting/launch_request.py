@@ -29,7 +29,7 @@ NOT_CONNECTED = 255
 
 
 @dataclass(frozen=True, kw_only=True)
-class StartRequest:
+class LaunchRequest:
     """A run to be started on many hosts."""
 
     archive: Path
