@@ -82,8 +82,7 @@ def read_or_build(
     """Return the bytes built from a source, from the cache if possible.
 
     Returns None, without building them, if they cannot be cached. `reader` is the path of the
-    module
-    that builds them; a change to it is a cache miss.
+    module that builds them; a change to it is a cache miss.
     """
     key = _hash(_salt(reader) + source).encode()
     known, _, body = (_load(name) or b"").partition(b"\n")

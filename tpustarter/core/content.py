@@ -193,9 +193,8 @@ def select_checks(
     """Return the checks to run.
 
     An id selects its check at any level; a glob selects among the checks of the level. If part of
-    an id
-    matches several checks, the one for `framework` wins, else the one whose framework is
-    `installed`.
+    an id matches several checks, the one for `framework` wins, or else the one whose framework
+    is `installed`.
 
     Raises:
         Problem: An id matches no check or is ambiguous, or a glob matches nothing.

@@ -167,7 +167,7 @@ def wants_json(words: Sequence[str]) -> bool:
 def format_interrupted_output(words: Sequence[str], code: int) -> str:
     """Return the stdout of a run that a signal ended before it had a result.
 
-    It is a line of JSON if the command line asks for JSON, else empty.
+    It is a line of JSON if the command line asks for JSON, otherwise empty.
     """
     if not wants_json(words):
         return ""

@@ -3,9 +3,8 @@
 A secret is recognised by the environment variable whose value it is, or by its shape. The shapes
 are those that detect-secrets maintains (Checkov's fork, `bc-detect-secrets`) and this module's own.
 Only the patterns of detect-secrets are used: nothing is verified, so nothing is sent. Its guesses
-by
-entropy or by a variable's name are left out, because they mistake hashes, versions and figures for
-secrets. Every search is bounded.
+by entropy or by a variable's name are left out, because they mistake hashes, versions and figures
+for secrets. Every search is bounded.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ _QUOTE = r"\\*" + "['\"`\u2018\u2019]"
 
 
 class GoogleError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An error returned by a Google service, to be explained by `tpustarter tpu`."""
+    """An error of a Google service or program, to be explained by `tpustarter tpu`."""
 
     kind: Text
     """A word such as `capacity` or `denied`, which decides whether a call is retried."""

@@ -1,9 +1,8 @@
 """Find the distributions installed in this Python from their metadata folders.
 
 `importlib.metadata` handles more, but is ten times slower: it takes 35 ms of a static check, half
-to
-be imported and half to parse whole metadata files of which a few lines are needed. It is used only
-if packages may be anywhere but in folders.
+to be imported and half to parse whole metadata files of which a few lines are needed. It is used
+only if packages may be anywhere but in folders.
 """
 
 from __future__ import annotations

@@ -278,8 +278,8 @@ def count_visible_devices(machine: Machine, metadata: Metadata | None = None) ->
     """Return the number of devices that a process on this machine should see, or None if unknown.
 
     It is the number of chips on PCI, without those whose nodes are missing or that the user's
-    variables
-    hide, times the devices per chip. Zero means that there are chips, but none can be reached.
+    variables hide, times the devices per chip. Zero means that there are chips, but none can be
+    reached.
     """
     tpu, reachable = find_generation(machine, metadata), count_reachable_chips(machine)
     if tpu is None or tpu.devices_per_chip is None or reachable is None:
@@ -294,8 +294,7 @@ def guess_platform(machine: Machine) -> Literal["tpu", "cpu"]:
     """Return `tpu` for chips on PCI, or for device nodes that variables confirm; otherwise `cpu`.
 
     Colab and Kaggle may hide PCI. Only Google's driver creates /dev/accelN, but /dev/vfio/N may
-    belong
-    to other devices.
+    belong to other devices.
     """
     if list_chips(machine):
         return "tpu"

@@ -1,9 +1,8 @@
 """libtpu's lock files: the process that holds one, and whether libtpu could take it.
 
 Reading them changes nothing. The lock is never taken, because the user's own program could not
-start
-while a test holds it. The behaviour of libtpu was observed with libtpu 0.0.50.1 on a faked TPU VM
-(2026-11). It opens its file with O_RDWR, O_CREAT and O_NOFOLLOW, takes a POSIX lock, ignores
+start while a test holds it. The behaviour of libtpu was observed with libtpu 0.0.50.1 on a faked
+TPU VM (2026-11). It opens its file with O_RDWR, O_CREAT and O_NOFOLLOW, takes a POSIX lock, ignores
 flock(2), and accepts a leftover file. If it cannot open the file, it always reports that the TPU is
 in use.
 """
@@ -49,8 +48,7 @@ def read_libtpu_lock(machine: Machine) -> LibtpuLock:
     """Return the state of libtpu's lock, from /proc/locks and F_GETLK.
 
     A held lock counts in any of its locations. Whether libtpu could take one is judged by the file
-    that
-    every libtpu tries first.
+    that every libtpu tries first.
     """
     for path in _lock_files(machine):
         status = machine.read_status(path)

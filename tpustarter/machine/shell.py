@@ -2,9 +2,8 @@
 
 `uv run` (0.13.9, measured) sets `UV_RUN_RECURSION_DEPTH` and `VIRTUAL_ENV`, and puts that
 environment's `bin` first on `PATH`, which therefore differs from the user's own. It sets `UV` to
-its
-own path. `python3 -m uv` sets `UV_INTERNAL__PARENT_INTERPRETER` to that Python, and is replaced by
-`uv`.
+its own path. `python3 -m uv` sets `UV_INTERNAL__PARENT_INTERPRETER` to that Python, and is replaced
+by `uv`.
 """
 
 from __future__ import annotations
@@ -77,8 +76,7 @@ def is_found_by_name(name: str, path: Sequence[str], place: str) -> bool:
     """Return whether a shell finds this program by its name alone.
 
     A link to it from another folder counts, because pipx creates one. A Python counts only by its
-    own
-    path, because a link to it may be another environment.
+    own path, because a link to it may be another environment.
     """
     for folder in path:
         first = os.path.join(folder or ".", name)  # noqa: PTH118  an empty entry is the working folder

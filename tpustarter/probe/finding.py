@@ -81,8 +81,7 @@ class Finding:
     """The subject, in a few words that a newcomer understands."""
     verdict: Verdict = "info"
     """`ok` and `fail` judge against a documented bound or an invariant, `warn` against a
-    recommendation;
-    `info` does not judge.
+    recommendation; `info` does not judge.
     """
     found: Value = None
     expected: Value = None
@@ -117,8 +116,7 @@ class Progress:
     """The progress of a check that takes minutes, yielded by its `run()` along with findings.
 
     `if (yield Progress(...)):` is true if the run should end now. The check then yields its
-    findings so
-    far and returns.
+    findings so far and returns.
     """
 
     text: str

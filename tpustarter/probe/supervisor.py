@@ -48,8 +48,7 @@ def main(arguments: list[str]) -> int:
 
     The arguments are two descriptors; `UID:GID` to drop to, `stays` for a command that changes the
     machine, or `-`; and a command to run instead of the probe's child. If the first descriptor ends
-    in
-    `<`, it is that command's stdin, which is otherwise empty.
+    in `<`, it is that command's stdin, which is otherwise empty.
     """
     control, events, drop = int(arguments[1].rstrip(FED)), int(arguments[2]), arguments[3]
     wakeup = _watch_signals()

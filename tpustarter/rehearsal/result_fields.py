@@ -71,7 +71,7 @@ class AnswerFields(TypedDict):
 
 
 class OptionalAnswerFields(AnswerFields, total=False):
-    """The same, with optional fields; `key` and `argument_names` are not published."""
+    """The fields that any result may have; `key` and `argument_names` are not published."""
 
     key: str | None
     """Name of the stored answer; None if it is not to be stored."""
@@ -84,7 +84,7 @@ class OptionalAnswerFields(AnswerFields, total=False):
 
 
 class OptionalCompiledFields(OptionalAnswerFields, total=False):
-    """The same, with optional fields of a program that compiles."""
+    """The fields that the result of a program that compiles may have."""
 
     written_bytes: float
     bound: dict[str, object]
@@ -116,13 +116,13 @@ class CompiledProgram(OptionalCompiledFields):
 
 
 class LoweredFailureFields(OptionalAnswerFields, total=False):
-    """The same, with optional fields of a lowered program that does not compile."""
+    """The fields that the result of a lowered program that does not compile may have."""
 
     devices: int
 
 
 class MemoryReportFields(LoweredFailureFields, total=False):
-    """The same, with the compiler's report on its memory, if there is one."""
+    """The fields of a failed program's result that hold the compiler's memory report, if any."""
 
     excess_bytes: int
     """Bytes by which it exceeds a device's memory."""
@@ -191,7 +191,7 @@ class ProgramWork(msgspec.Struct, frozen=True):
 
     @property
     def least_flops(self) -> float:
-        """The same without kernels and masked scores, and with the cheapest branches."""
+        """FLOPs as in `flops`, without kernels and masked scores, in the cheapest branches."""
         return sum(one.least_flops for one in self.matrix)
 
 

@@ -155,8 +155,7 @@ def save_terminal_settings() -> Callable[[], None]:
     """Return a function that restores the terminal's settings after a command has changed them.
 
     A program that dies while it reads single keys leaves a terminal that does not echo typed text,
-    and
-    on which lines begin where the last one ended.
+    and on which lines begin where the last one ended.
     """
     before: list[int | list[bytes | int]] | None = None
     with contextlib.suppress(OSError, termios.error):

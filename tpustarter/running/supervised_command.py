@@ -162,11 +162,9 @@ class Command:
             archive: The probe archive, whose supervisor runs the command.
             env: Its whole environment.
             keep: A descriptor kept open while any of the command's processes lives; with `as_root`,
-                only
-                while the command itself lives.
+                only while the command itself lives.
             as_root: True if it changes the machine. It keeps this program's root rights, and
-                background
-                processes that it leaves survive if it succeeds.
+                background processes that it leaves survive if it succeeds.
 
         Raises:
             Problem: This program's own Python cannot be started.

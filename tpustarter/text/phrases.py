@@ -1,8 +1,7 @@
 """Phrases shared by many texts: lists, counts, durations, and matches for a typo.
 
 Every module above `probe/` uses it. Code that travels with the probe, such as the checks, needs
-only
-durations, so those are defined below it, in `machine/`.
+only durations, so those are defined below it, in `machine/`.
 """
 
 from __future__ import annotations

@@ -117,8 +117,7 @@ def wrap_for_stream(text: str, stream: TextIO) -> str:
     """Wrap text for a stream's terminal without breaking words.
 
     A sentence continues on the next line, and a command of this program after a backslash. Without
-    a
-    terminal the text is unchanged.
+    a terminal the text is unchanged.
     """
     width = terminal_width(stream)
     if width is None or "\r" in text:
@@ -148,8 +147,7 @@ def wrap_row(row: str, stream: TextIO) -> list[str]:
     """Return a table row as lines that fit a stream's terminal.
 
     The gaps between columns shrink first; then the last column continues on further lines. Without
-    a
-    terminal the row is unchanged.
+    a terminal the row is unchanged.
     """
     width = terminal_width(stream)
     if width is None:
@@ -213,8 +211,7 @@ def format_code(text: str, stream: TextIO | None = None) -> str:
     """Return text for display: on a terminal, code is bold and has no backticks.
 
     In a pipe, with `NO_COLOR` or on a dumb terminal the backticks stay, because nothing else marks
-    the
-    ends of a command.
+    the ends of a command.
 
     Args:
         text: The text, which may have several lines.
@@ -315,8 +312,7 @@ def _open_what_is_closed() -> None:
     """Open closed descriptors 0 to 2 on the null device, so that no pipe of a run gets them.
 
     Python has no stream for a closed descriptor, and libraries expect one. Output to a stdout that
-    was
-    closed fails as it would without this.
+    was closed fails as it would without this.
     """
     while (opened := os.open(os.devnull, os.O_RDWR)) < 3:
         if opened == 1:

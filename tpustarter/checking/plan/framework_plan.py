@@ -53,8 +53,7 @@ class FrameworkPlan:
     """Number of TPU chips on this machine's PCI bus."""
     env: dict[str, str] = field(default_factory=dict[str, str])
     """Variables that the probe sets for every framework. JAX's are included, because other
-    frameworks
-    call JAX for their own kernels.
+    frameworks call JAX for their own kernels.
     """
     unset: tuple[str, ...] = ()
     """Variables that the probe removes."""

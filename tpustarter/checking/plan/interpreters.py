@@ -80,8 +80,7 @@ def choose_interpreter(
     """Return the Python under test, and the other candidates that have a framework.
 
     Candidates with the `wanted` framework come before those without it. `option` is the
-    command-line
-    option that named `explicit`, for messages.
+    command-line option that named `explicit`, for messages.
 
     Raises:
         Problem: `explicit` is not a Python, or there is none at all.

@@ -40,7 +40,7 @@ class RunSummary:
 
 
 def summarize_run(run: Run) -> RunSummary:
-    """Count a run's claims by verdict, and collect the reasons named in its headline."""
+    """Count a run's checks by verdict, and collect the reasons named in its headline."""
     counts = run.count_statuses()
     unknown = [result for result in run.results if is_verdict_missing(result)]
     dependent = sum(result.reason == "dependency" for result in unknown)
@@ -68,7 +68,7 @@ def read_summary(fields: Mapping[str, object]) -> RunSummary | None:
 
 
 def describe_devices(run: Run) -> str:
-    """Return the devices on which claims were shown to hold, as text, or "" if there are none."""
+    """Return the devices on which checks passed, as text, or "" if there are none."""
     kind = find_verified_device(run)
     device = next(
         (result.ran_on for result in run.results if result.kind == kind and result.ran_on), None

@@ -27,7 +27,7 @@ def is_verdict_missing(result: Result) -> bool:
 
 
 def is_nothing_verified(run: Run) -> bool:
-    """Return whether no claim was shown to hold, or none on a device although selected."""
+    """Return whether no check passed, or none that uses a device although some were selected."""
     passed = [result for result in run.results if result.status in ("pass", "warn")]
     if not all(result.optional for result in run.results):  # optional ones count only if alone
         passed = [result for result in passed if not result.optional]

@@ -360,8 +360,7 @@ def sort_checks(checks: list[Check]) -> list[Check]:
     """Return checks in their order, but each after those that it names in `AFTER`.
 
     Checks that need their own process come last. Each of them ends the warm process, and importing
-    a
-    framework again may take longer than a check.
+    a framework again may take longer than a check.
     """
     by_id = {check.id: check for check in checks}
     done: dict[str, Check] = {}

@@ -1,4 +1,4 @@
-"""User settings that change results: a claim that fails with them is retried without them.
+"""User settings that change results: a check that fails with them is run again without them.
 
 A flag such as `--xla_cpu_enable_fast_math` makes a sound machine compute different numbers. So a
 machine is reported as faulty only if the claim also fails without such settings.
@@ -26,7 +26,7 @@ def may_be_caused_by_settings(result: Result) -> bool:
 
 
 def is_caused_by_settings(result: Result, without: Result) -> bool:
-    """Return whether a claim that failed with the settings holds without them."""
+    """Return whether a check that failed with the settings passes without them."""
     return may_be_caused_by_settings(result) and without.status in ("pass", "warn")
 
 

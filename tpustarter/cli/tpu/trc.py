@@ -151,7 +151,7 @@ def _read_stdin() -> str:
 
 
 def _ask_for_lines() -> Iterator[GrantAllowance]:
-    """Yield the lines that are typed or pasted; what is none is named and asked for again."""
+    """Yield the grant's lines as they are typed or pasted, and ask again for any invalid one."""
     if not _has_terminal():
         raise Problem(
             "no TRC grant is stored, and there is no terminal to ask for its lines",
@@ -176,7 +176,7 @@ def _ask_for_lines() -> Iterator[GrantAllowance]:
 
 
 def _parse_line(typed: str) -> GrantAllowance | None:
-    """Return a line of a grant; None for another, which is said."""
+    """Return a line of a grant; for any other text, print the reason and return None."""
     try:
         return trc_mail.parse_line(typed) if typed else None
     except Problem as problem:

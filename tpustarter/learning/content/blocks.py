@@ -6,9 +6,8 @@ Fences
 `output of=NAME on=cpu|tpu|gpu|any` hold the expected output; a line such as `*On a TPU, as
 reported in 2022:*` above one states where it applies. `plot=VARIABLES x=VARIABLE` and `show=ARRAY`
 name values of a block to draw. A fence `quiz id=NAME` is a question, see `quiz.py`; `<details>`
-folds
-its content; an image followed by a comment with a fence `figure` is shown as that text. Nothing in
-this module runs code.
+folds its content; an image followed by a comment with a fence `figure` is shown as that text.
+Nothing in this module runs code.
 """
 
 from __future__ import annotations

@@ -95,8 +95,7 @@ def describe_code_files(lesson: Lesson) -> list[str]:
     """Return a sentence that lists a lesson's code files, and a command that prints one.
 
     The command prints the last file, which the lesson is mainly about. The list is empty if the
-    lesson
-    has no files.
+    lesson has no files.
     """
     known = lesson.code_names
     if not known:

@@ -329,8 +329,7 @@ def save_learner_code(exercise: Exercise, code: str, known: tuple[int, int] | No
         exercise: The exercise to save.
         code: The learner's code.
         known: The `read_save_stamp` of the file when it was opened. If another program has saved
-            the
-            file since, that version is kept as `NAME.py.old`.
+            the file since, that version is kept as `NAME.py.old`.
 
     Raises:
         Problem: The file cannot be read or written.

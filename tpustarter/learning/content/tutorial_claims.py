@@ -1,8 +1,7 @@
 """Claims of older tutorials compared with today's facts: `lessons/then-now.yml`.
 
 An entry's proof is a block of a lesson or a check. Facts that a CPU can show are proved by code
-that
-runs; the others rely on their source.
+that runs; the others rely on their source.
 """
 
 from __future__ import annotations

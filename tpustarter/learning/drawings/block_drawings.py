@@ -1,8 +1,7 @@
 """Drawings of a block's values: curves, bars, and array layouts.
 
 The values come from the block's process as plain numbers. They become a drawing for the terminal,
-or
-sentences for readers who cannot see one.
+or sentences for readers who cannot see one.
 """
 
 from __future__ import annotations

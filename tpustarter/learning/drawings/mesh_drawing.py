@@ -20,8 +20,7 @@ def draw_mesh(
 
     Args:
         mesh: Size of each axis. Two axes with more than one device are drawn as a grid, one axis as
-            a
-            row that wraps if it is too wide.
+            a row that wraps if it is too wide.
         held: Each device and its part, in mesh order.
         shape: The array's shape.
         width: The available columns.

@@ -1,8 +1,7 @@
 """Compare the commands in lessons with their documented forms in `lessons/commands.yml`.
 
 Tests do not run them, because they need a project and some cost money. This check finds
-undocumented
-flags instead.
+undocumented flags instead.
 """
 
 from __future__ import annotations

@@ -73,8 +73,7 @@ class NextLessonInCourse:
     """`next`: the path's next lesson that is not done, or its next lesson if the whole path is
     done.
     `left`: all later lessons are done, and an earlier one is open. `back`: this lesson is not on
-    the
-    path. `end`: no lesson is left.
+    the path. `end`: no lesson is left.
     """
     lesson: str | None
     """The id of the next lesson; None at the end."""

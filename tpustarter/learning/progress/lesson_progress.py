@@ -200,8 +200,7 @@ def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
     """Mark a lesson as done, or as read if its own blocks have passed and it was left.
 
     It is done once its tasks have passed and its questions are answered right too, not counting
-    folded
-    ones. A lesson that was done once stays done.
+    folded ones. A lesson that was done once stays done.
     """
     from tpustarter.learning.content.blocks import parse_lesson
 
@@ -318,8 +317,8 @@ def record_check(run: Run) -> None:
 
     An unusable state folder or file does not stop the check. A run of named checks, or one that was
     stopped, does not replace the last whole run, because it reveals little about the machine. The
-    last
-    run in another Python is kept as well, and the last run of named checks is stored separately.
+    last run in another Python is kept as well, and the last run of named checks is stored
+    separately.
     """
     if any(result.reason == "interrupted" for result in run.results):
         return

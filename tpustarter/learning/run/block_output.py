@@ -82,8 +82,7 @@ class BlockOutput:
         self._remaining = MAX_CHARACTERS - END_CHARACTERS
         self._ends = {name: _End() for name in self._decoders}
         """The latest output beyond the beginning, by stream, so that logs on stderr take no room
-        from
-        stdout, which is judged.
+        from stdout, which is judged.
         """
         self._count = 0
         """The number of pieces so far, to restore the order of both streams."""

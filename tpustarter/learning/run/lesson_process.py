@@ -1,10 +1,8 @@
 """The process of one lesson, whose blocks share their names.
 
 The first block to run starts the process, which holds the lease while it lives. A block that
-crashes
-or hangs costs only itself: the next one gets a fresh process, in which the blocks above it can be
-run
-first.
+crashes or hangs costs only itself: the next one gets a fresh process, in which the blocks above it
+can be run first.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def find_differing_rows(code: str, answer: str) -> list[range]:
 
 
 def find_changed_lines(code: str, shipped: str) -> FaultyLines | None:
-    """Return the lines that the learner changed, or else the first one left to change."""
+    """Return the lines that the learner changed, or the first one left to change, or None."""
     from difflib import SequenceMatcher  # only needed for wrong answers
 
     lines, former = code.rstrip().split("\n"), shipped.rstrip().split("\n")

@@ -19,8 +19,7 @@ def fold_installed_calls(text: str) -> str:
     """Replace each run of frames inside installed packages with one line.
 
     Below the learner's own line, a traceback follows the path through JAX or PyTorch to the line
-    that
-    raises. That is most of its length, and does not help to find the mistake.
+    that raises. That is most of its length, and does not help to find the mistake.
     """
     return "\n".join(_folded(text.split("\n"))) if _BEGIN in text else text
 

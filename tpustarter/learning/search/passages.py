@@ -1,8 +1,7 @@
 """The passages that a search covers: lessons, glossary terms, checks, old claims.
 
 They contain no markup. A lesson appears twice: whole, to judge how well it fits, and in sections,
-to
-locate the match.
+to locate the match.
 """
 
 from __future__ import annotations

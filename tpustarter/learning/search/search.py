@@ -128,8 +128,7 @@ class SearchLibrary:
         """Search the lessons for a text; preferred lessons rank above equally good matches.
 
         If the text is a glossary term that only lessons of other frameworks have in their titles,
-        preferred
-        lessons that link to the term come first.
+        preferred lessons that link to the term come first.
         """
         found = search(self._texts, text, self._synonyms, preferred)
         lessons = {lesson.id: lesson for lesson in self.sources.lessons}

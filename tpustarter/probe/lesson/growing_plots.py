@@ -2,8 +2,7 @@
 
 A thread reads the variables that the block is filling. It reads only Python's own objects, such as
 lists and dictionaries of numbers, and NumPy arrays. Reading a number from a device would wait for
-it
-and change what the block measures.
+it and change what the block measures.
 """
 
 from __future__ import annotations

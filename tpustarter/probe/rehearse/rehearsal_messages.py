@@ -70,7 +70,7 @@ class ArtifactFields(TypedDict):
 
 
 class AliasedArtifactFields(ArtifactFields, total=False):
-    """The same, with fields that only some artifacts have."""
+    """The facts needed to compile an artifact, including those that only some artifacts have."""
 
     named: bool
     """True if `jax.jit` can donate arguments by their names in the artifact."""

@@ -1,8 +1,7 @@
 """The checks of one run on all hosts: host 0 sends each to the others and collects the results.
 
 A host whose heartbeat stops ends the run. So does a host that ended a check with an error while
-host
-0 waits for it in a collective. JAX would wait, or end all hosts without naming one.
+host 0 waits for it in a collective. JAX would wait, or end all hosts without naming one.
 """
 
 from __future__ import annotations

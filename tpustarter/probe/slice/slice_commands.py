@@ -80,8 +80,7 @@ def serve_verdict(code: int | None, headline: str, emit: Emit) -> int:
     """Serve a `verdict` command: on host 0, send the end of the run to the other hosts.
 
     Without a code the checks decide: 1 for a failure, 3 for no verdict. Returns the code; on the
-    other
-    hosts, the one that they received.
+    other hosts, the one that they received.
     """
     if _leader is None:
         return _code

@@ -2,8 +2,7 @@
 
 `request.json` in the zip is the same for every host. Events are written to stdout as JSON lines.
 stdin is a lifeline: the run ends when it closes, or is silent for longer than a given limit. On
-host
-0 it also carries the hosts that will not come, as JSON lines.
+host 0 it also carries the hosts that will not come, as JSON lines.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ class TpustarterApp(AppSession, inherit_bindings=False):
         self.go.open_help()
 
     def action_interrupt(self) -> None:
-        """Stop the running work, else copy an editor's selection, else ask whether to quit."""
+        """Stop the running work; without any, copy an editor's selection or ask whether to quit."""
         if isinstance(self.screen, ConfirmQuit):
             self.screen.action_answer(yes=True)
             return

@@ -102,7 +102,7 @@ class DeviceUse:
         return self.is_warm and self._lesson != lesson
 
     def has_run(self, block: str) -> bool:
-        """Return whether the current process has run a block, so that its variables exist."""
+        """Return whether the current process has run a block, and has its variables."""
         session = self._session
         return session is not None and session.has_run(block)
 

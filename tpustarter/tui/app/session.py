@@ -183,7 +183,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         return bool(self.console.color_system) and not (self.choices.plain or self.no_color)
 
     def _choose_theme(self) -> None:
-        """Use the chosen theme, else the one that suits the terminal."""
+        """Use the chosen theme, or the one that suits the terminal if none is chosen."""
         choices, colors = self.choices, self.console.color_system
         if choices.plain or self.no_color:
             chosen = theme.TERMINAL

@@ -222,7 +222,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
         self._choose(replace(self.tutor.choices, python=str(chosen.path)))
 
     def action_back(self) -> None:
-        """Close the input field if it is open, else the screen."""
+        """Close the input field if it is open, otherwise the screen."""
         path = self.query_one(Input)
         if path.display:
             path.display = False

@@ -252,7 +252,7 @@ class ChecksScreen(ListWithDetails):
 
     @property
     def _chosen(self) -> str:
-        """The id of the opened row, else of the highlighted one."""
+        """The id of the opened row, or of the highlighted one if none is open."""
         return self._opened or self.query_one(RowList).highlighted_id or ""
 
     @property

@@ -58,7 +58,7 @@ class LearnerCode(Vertical):
         self._say_above()
 
     def _say_above(self) -> None:
-        """Show which code typing replaces, else which lines of the file are above the code."""
+        """Show which code typing replaces, or else which lines of the file are above the code."""
         offered = self.editor.offered if self.editor else ""
         above = verdict_text.format_replaced_note(offered) or verdict_text.format_lines_above(
             self._first_line
@@ -109,7 +109,7 @@ class LearnerCode(Vertical):
         self.screen.set_focus(editor)
 
     def _place(self, code: str) -> Selection:
-        """Return the initial selection: the last one, else the gap, else the end of the code.
+        """Return the initial selection: the last one, or the gap, or the end of the code.
 
         If the verdict refers to lines outside the selection, return a cursor at the first of them.
         """

@@ -78,7 +78,7 @@ class ExerciseView(Horizontal):
         Args:
             ended: The answer's status, which determines the border's colour.
             pieces: The verdict, the output, and the next steps after a right answer.
-            is_old: Whether the user has typed since, so that lines may have moved.
+            is_old: Whether the user has typed since, which may have moved lines.
         """
         answer = self._show("answer", pieces)
         answer.border_title = self._answer_title + ", before your change" * is_old

@@ -61,7 +61,7 @@ class _Found:
 
     @property
     def next(self) -> str | None:
-        """The id of the exercise to start with: `following`, else the first unsolved one."""
+        """The id of the exercise to start with: `following`, or else the first unsolved one."""
         left = (one.exercise.id for one in self.listed if one.state != "pass")
         return self.following or next(left, None)
 

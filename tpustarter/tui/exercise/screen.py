@@ -81,7 +81,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         self._saved: tuple[int, int] | None = None
         self._judging = AnswerJudge(self)
         self._is_typed = False
-        """True if the user has typed since the last verdict, so that lines may have moved."""
+        """True if the user has typed since the last verdict, which may have moved lines."""
         self._clock: Timer | None = None
         self._writing: Timer | None = None
         """The timer that writes the typed text, including text typed until it fires."""
@@ -170,7 +170,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         self._view.show_file(path, code, first_line=first_line)
 
     def on_resize(self) -> None:
-        """Show the file next to the task if it fits, else below it."""
+        """Show the file next to the task if it fits, otherwise below it."""
         is_beside = self._view.fits_side_by_side(self.size.width)
         if self.has_class("-beside") != is_beside and self._view.editor:
             self.call_next(self._end_edit)  # the editor would no longer be visible
@@ -276,7 +276,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         self.action_judge()
 
     def action_back(self) -> None:
-        """Close the editor if it is open, else stop a running answer, else leave."""
+        """Close the editor if it is open; otherwise stop a running answer, or leave."""
         if self._view.editor is None:
             super().action_back()
         else:

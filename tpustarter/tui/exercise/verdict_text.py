@@ -107,7 +107,7 @@ def lay_out_end(
         exercise: The solved exercise.
         way: The next step, or None until it is known.
         back: The description of the screen to which Esc leads.
-        is_typing: Whether the editor is open, so that Esc closes it first.
+        is_typing: Whether the editor is open, in which case Esc closes it first.
         has_seen: Whether the shipped solution is shown.
     """
     if exercise.learned:

@@ -1,4 +1,4 @@
-"""Facts about the course for the app's lists, read in a worker."""
+"""Read facts about the course for the app's lists, in a worker."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Course:
         return [one for one in open_ones if one != progress.next]
 
     def find_next_lesson(self, progress: PathProgress) -> str | None:
-        """Return the path's next lesson, else its first one with an unsolved exercise, or None."""
+        """Return the path's next lesson, or its first one with an unsolved exercise, or None."""
         with_open = (one for one in progress.whole.lessons if self.list_unsolved_in_lesson(one))
         return progress.next or next(with_open, None)
 

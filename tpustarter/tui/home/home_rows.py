@@ -77,7 +77,7 @@ def next_step_rows(
 
 
 def _last_row(known: Course, progress: PathProgress | None) -> Row:
-    """Return the row for a path without a next lesson: an unsolved exercise, else a check."""
+    """Return the row for a path without a next lesson: an unsolved exercise, or else a check."""
     every = "Every lesson of this path is done."
     if progress and (left := known.list_unsolved_on_path(progress)):
         name = known.find_exercise_title(left[0])

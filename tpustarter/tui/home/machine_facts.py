@@ -1,4 +1,4 @@
-"""Facts about this machine, collected in a worker without starting any program."""
+"""Collect facts about this machine, in a worker and without starting any program."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ when you change.
         Args:
             follow: Called with the id of the chosen path, or None for the path that suits this
                 machine if it is not known yet.
-            is_first: Whether no path has been chosen yet, so that Esc takes the suggested one.
+            is_first: Whether no path has been chosen yet; Esc then takes the suggested one.
         """
         super().__init__("Choose a path")
         self._follow = follow

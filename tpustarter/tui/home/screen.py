@@ -200,7 +200,7 @@ the mark as the arrow keys do.
             self.query_one(f"#{name}", Static).update(StackedText(lines))
 
     def _describe(self, progress: PathProgress) -> None:
-        """Show the details of the highlighted lesson, else of the next one, if they fit."""
+        """Show the details of the highlighted lesson, or else of the next one, if they fit."""
         course, panel = self._course, self.query_one(SidePanel)
         chosen = (self.query_one(RowList).highlighted_id or "").removeprefix(home_rows.LEFT)
         is_lesson = course is not None and chosen in course.lessons

@@ -98,7 +98,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         self.to_change_at: Selection | None = None
         """The selection of the line to change, if there is one."""
         self.is_done = False
-        """True if the typed code has passed, so that Enter continues the lesson."""
+        """True if the typed code has passed; Enter then continues the lesson."""
         self.offered = ""
         """The preselected code, which typing replaces."""
         self._is_copied = False
@@ -220,7 +220,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
 
     @property
     def _is_untouched(self) -> bool:
-        """True if the line to change is untouched, so that Enter would only break it."""
+        """True if the line to change is untouched, where Enter would only break it."""
         is_there = self.to_change_at is not None and self.selection == self.to_change_at
         is_line = is_there and (self.selected_text or not self.cursor_at_end_of_line)
         return bool(is_line) and self.text == self._first_code  # else Enter begins a line

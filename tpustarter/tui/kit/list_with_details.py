@@ -76,7 +76,7 @@ class ListWithDetails(Page):
         return super().check_action(action, parameters)
 
     def action_back(self) -> None:
-        """Close the details if they are open, else stop a running operation, else go back."""
+        """Close the details if they are open; otherwise stop a running operation, or go back."""
         if self.has_class("-details"):
             self.action_details()
         else:

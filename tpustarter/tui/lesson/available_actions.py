@@ -43,7 +43,7 @@ def choose_enter_action(page: LessonPage) -> EnterAction:
 
 
 def format_position(page: LessonPage) -> str:
-    """Return the marked block's state if it is out of view, else the reading progress.
+    """Return the marked block's state if it is out of view, otherwise the reading progress.
 
     For a block taller than the screen, first note that its code continues below.
     """

@@ -78,7 +78,7 @@ class OpenedLesson:
 
     @property
     def next_exercise(self) -> Exercise | None:
-        """The first unsolved exercise, else the first one, or None."""
+        """The first unsolved exercise, or the first one if all are solved; None without any."""
         left = [one for one in self.exercises if exercises.read_exercise_state(one) != "pass"]
         return next(iter([*left, *self.exercises]), None)
 

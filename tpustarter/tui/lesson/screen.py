@@ -311,7 +311,7 @@ class LessonRunScreen(LessonScreen):
     action_next_too = action_next  # for when Enter does the same and is shown instead
 
     def action_exercise(self) -> None:
-        """Open the exercise named by the visible text, else the first unsolved one."""
+        """Open the exercise that the visible text names, or else the first unsolved one."""
         opened, name = self._opened, self._page.exercise_in_sight
         if opened and (exercise := opened.next_exercise):
             exercise = next((one for one in opened.exercises if one.name == name), exercise)

@@ -111,7 +111,7 @@ opens the marked one.
         """The titles of exercises, by id."""
         self._filter = "all"
         self._is_readable = True
-        """False if the texts cannot be read, so that a search would never end."""
+        """False if the texts cannot be read, in which case a search would never end."""
         self._wanted: Callable[[], object] | None = None
         """The action of a key that waits for the search of the typed text to end."""
         self.is_ready = find
@@ -271,7 +271,7 @@ opens the marked one.
         return super().check_action(action, parameters)
 
     def action_back(self) -> None:
-        """Close the search if it is open, else the screen."""
+        """Close the search if it is open, otherwise the screen."""
         line = self.query_one(Input)
         if line.display:
             line.display = False

@@ -183,7 +183,7 @@ def _explain_missing(answers: RehearsalAnswers, program: Program, tpu: str) -> s
 
 
 def compiler_message(result: ResultFields | None) -> str:
-    """Return the compiler's message, else the reason of a failure, else an empty string."""
+    """Return the compiler's message, or else the reason of a failure; empty without either."""
     return clean_text(result["detail"] or result["reason"] or "") if result else ""
 
 

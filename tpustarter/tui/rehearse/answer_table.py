@@ -49,7 +49,7 @@ class RehearsalAnswers:
         self.busy = True
         """True if answers are still to come."""
         self.is_whole = False
-        """True if the rehearsal ran to its end, so that no cell still waits for an answer."""
+        """True if the rehearsal ran to its end, and no cell waits for an answer any more."""
         self._rows: dict[Program, dict[str, ResultFields]] = {program: {} for program in programs}
         self._checks = [check for check, _ in self._rows]
         self._seconds: dict[tuple[Program, str], float] = {}

@@ -336,7 +336,7 @@ class RehearsalScreen(ListWithDetails):
             self.tutor.go.open_explanation(failed)
 
     def _what_failed(self) -> FailedRun | None:
-        """Return the failure to explain: the marked answer's, else the script's, else the run's."""
+        """Return the failure to explain: the marked answer's, or the script's, or the run's."""
         table = self.query_one(RehearsalTable)
         failed = (
             answer_details.find_failed_run(self._answers, table.program, table.tpu)

@@ -53,7 +53,7 @@ class StepList:
         return ended if ended and ended.step.state == "failed" else None
 
     def find_row_to_highlight(self, steps: Iterable[SetupStep]) -> str | None:
-        """Return the id of the running step, else of the first failed or blocked step, or None."""
+        """Return the id of the running step, or of the first failed or blocked step, or None."""
         in_the_way = (
             step.id
             for step in steps

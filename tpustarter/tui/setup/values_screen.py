@@ -131,7 +131,7 @@ remembered until you undo it.
 
     @on(Input.Submitted)
     def _submit(self, event: Input.Submitted) -> None:
-        """Go to the next missing or invalid field, else the next field, else back to the plan."""
+        """Go to the next missing or invalid field; without any, to the next field or the plan."""
         every = list(self._chosen)
         at = next(n for n, one in enumerate(every) if self._line(one) is event.input)
         open_fields = [

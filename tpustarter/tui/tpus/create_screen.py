@@ -157,7 +157,7 @@ scripts and several slices.
             self._form.tier.choose(tiers.pop())
 
     def _fill_zones(self, draft: TpuDraft) -> None:
-        """Write the grant's zones, else gcloud's, unless the user has typed others."""
+        """Write the grant's zones, or else gcloud's, unless the user has typed others."""
         if self._filled is None or not self._is_read:
             return
         line = self._form.find_field("zones")
@@ -169,7 +169,7 @@ scripts and several slices.
         line.value = self._filled
 
     def _ask(self, zone: str) -> None:
-        """Request a list from Google once: the zones for an empty name, else a zone's types."""
+        """Request a list from Google once: the zones for an empty name, or a zone's types."""
         project = self._project
         if project is None or self._form.find_field("project").has_focus:
             return  # an id that is still being typed names no project

@@ -25,7 +25,7 @@ class GrantVerdicts:
 
     @property
     def is_covered(self) -> bool:
-        """True if the grant covers all requests, so that their chips are free of charge."""
+        """True if the grant covers all requests, whose chips are then free of charge."""
         return bool(self.judgements) and all(one.is_free for one in self.judgements)
 
     @property

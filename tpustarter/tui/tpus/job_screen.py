@@ -79,7 +79,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         self._results: ResultsFetched | None = None
         self._done: JobDone | None = None
         self._is_over = False
-        """True if the job is complete or its TPU is gone, so that only its logs are read."""
+        """True if the job is complete or its TPU is gone; then only its logs are read."""
         self._is_calling = False
         """True while a key's action stops the job or fetches results."""
         self.runner = self._run = ScreenRunner[ScreenEvent](

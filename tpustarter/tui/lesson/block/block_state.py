@@ -125,7 +125,7 @@ class BlockState:
         self.is_gone = False
         """True if the process in which the block ran has ended."""
         self.was_left = False
-        """True if the user has left a task unchanged, so that reading on skips it."""
+        """True if the user has left a task unchanged; reading on then skips it."""
 
     def begin(self) -> None:
         """Record that a run of the current code begins."""

@@ -152,7 +152,7 @@ def make_result_text(
         result: The result of the run.
         is_try: Whether the block is a task.
         is_edited: Whether the user has changed it.
-        is_editing: Whether its editor is open, so that letter keys type text.
+        is_editing: Whether its editor is open, in which case letter keys type text.
         has_answer: Whether the lesson's answer can be opened.
         is_done: Whether the block has passed before.
         shows_error: Whether its expected output begins with an exception that it catches.

@@ -47,7 +47,7 @@ class BlockRunner:
             lesson: The block's lesson.
             view: The block.
             views: All blocks of the page, in order.
-            anew: Whether to start a new process, so that all blocks above run again. Blocks with a
+            anew: Whether to start a new process and run all blocks above again. Blocks with a
                 gap are left out.
         """
         self._lesson = lesson

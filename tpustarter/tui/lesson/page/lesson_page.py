@@ -142,7 +142,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def current_block(self) -> BlockView | None:
-        """The marked block if it is in view, else the last block above the screen."""
+        """The marked block if it is in view, or else the last block above the screen."""
         marked = self.marked_block
         if marked and self.is_in_sight(marked):
             return marked
@@ -150,7 +150,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def question(self) -> QuestionView | None:
-        """The question that a digit answers: the first unanswered one in view, else the first."""
+        """The question that a digit answers: the first unanswered one in view, or the first."""
         questions = self._questions
         views = [view for view in questions if self.region.overlaps(view.content_region)]
         return next(iter([*(view for view in views if not view.is_done), *views]), None)
@@ -187,11 +187,11 @@ class LessonPage(VerticalScroll):
 
     @property
     def nearest_block(self) -> BlockView | None:
-        """The marked block, else the next block below, else the last one above."""
+        """The marked block, or if none is marked the next one below, or else the last one above."""
         return self.marked_block or self.neighbour(1) or self.neighbour(-1)
 
     def next_open(self) -> UnfinishedItem | None:
-        """Return the first open item below, else the first one above, or None if all are done."""
+        """Return the first open item below, or the first one above, or None if all are done."""
         tasks = self._tasks()
         here = next(
             (view for view in (self._jumped_to, self.marked_block) if self._is_here(view)), None

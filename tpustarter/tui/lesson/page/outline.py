@@ -80,7 +80,7 @@ class Outline(Static):
             self.update(StackedText(self._rows(here, done)))
 
     def _place(self, page: LessonPage) -> int:
-        """Return the section of the marked block if it is in view, else the one being read.
+        """Return the section of the marked block if it is in view, otherwise the one being read.
 
         That is the last section whose heading is above the middle of the page.
         """

@@ -34,7 +34,7 @@ def find_widget(page: Widget, line: str) -> Widget | None:
 
 
 def find_heading_above(page: VerticalScroll, widget: Widget) -> Widget:
-    """Return the heading of the widget's section if both fit on the screen, else the widget."""
+    """Return the heading of the widget's section if both fit, otherwise the widget."""
     first, last = widget.region.bottom - page.size.height, widget.region.y
     headings = [one for one in page.query("MarkdownHeader") if first <= one.region.y <= last]
     return next((one for one in reversed(headings) if one.size.height), widget)

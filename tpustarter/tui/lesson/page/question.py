@@ -36,7 +36,7 @@ class QuestionView(Static):
         super().__init__(classes="question")
         self.quiz = quiz
         self.was_left = False
-        """True if the reader was shown how to answer, so that the next Enter reads on."""
+        """True if the reader was shown how to answer; the next Enter then reads on."""
         numbered = list(enumerate(quiz.answers, 1))
         self._chosen = {number for number, answer in numbered if answer.text in known.answers}
         if known.right:
