@@ -67,6 +67,12 @@ def counts(pilot: Pilot[None]) -> list[int]:
     return [part.count for part in job_screen(pilot)._painted]
 
 
+def is_working(pilot: Pilot[None]) -> bool:
+    """Return whether the screen of a job follows it, or a key's action goes on."""
+    screen = job_screen(pilot)
+    return screen._run.is_busy or screen._is_calling
+
+
 def let_go(workers: Path) -> None:
     """Let jobs that wait end."""
     for code in workers.glob("w*/tpustarter-jobs/*/code"):
@@ -155,7 +161,7 @@ def test_job_is_stopped_after_a_question(cloud: FakeCloud, workers: Path, tmp_pa
             assert not last_job().is_stopped
             for key in ("s", "y"):
                 await pilot.press(key)
-            await until(pilot, lambda: not job_screen(pilot)._run.is_busy)
+            await until(pilot, lambda: not is_working(pilot))
             await press(pilot, "g", "enter")
             await press(pilot, "escape")
             assert "STOPPED" in on_screen(pilot.app)

@@ -153,7 +153,7 @@ class RestClient:
         self._call_s = call_s
         self._ends_at = time.monotonic() + total_s
         self._sessions = threading.local()
-        self._listed: dict[str, list[object]] = {}
+        self._listed: dict[tuple[str, str], list[object]] = {}
         self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def get(self, service: str, path: str, kind: type[Answer], **query: object) -> Answer:
@@ -180,9 +180,9 @@ class RestClient:
     ) -> list[Answer]:
         """Return all pages' rows of a listing, which is fetched once for all callers."""
         with self._locks[path]:
-            if path not in self._listed:
-                self._listed[path] = self._all_pages(service, path, field, query)
-            return _typed(self._listed[path], list[kind], service, field)
+            if (path, field) not in self._listed:
+                self._listed[path, field] = self._all_pages(service, path, field, query)
+            return _typed(self._listed[path, field], list[kind], service, field)
 
     def _all_pages(
         self, service: str, path: str, field: str, query: dict[str, object]
