@@ -86,8 +86,8 @@ def test_no_tpu_ends_at_once() -> None:
     done = watched("--port", 1)
     document = validated(watched("--port", 1, "--json").stdout)
 
-    assert (69, "") == (done.returncode, done.stderr)
-    assert "No metrics: this machine has no TPU chip" in done.stdout
+    assert (69, "") == (done.returncode, done.stdout)
+    assert "No metrics: this machine has no TPU chip" in done.stderr
     assert "no-tpu" == document["missing"]["id"]
 
 
@@ -96,8 +96,8 @@ def test_hostile_port_is_one_reason() -> None:
     with hostile("garbage") as port:
         done = watched("--once", "--port", port)
 
-    assert (3, "") == (done.returncode, done.stderr)
-    assert f"No metrics: what listens at port {port}" in done.stdout
+    assert (3, "") == (done.returncode, done.stdout)
+    assert f"No metrics: what listens at port {port}" in done.stderr
 
 
 @pytest.mark.parametrize("options", [["--python", "/nowhere"], ["--seconds", "0"]])

@@ -139,7 +139,9 @@ class Place:
         """Return the command line with a value in this place."""
         names, options = BESIDE.get(self.name, BESIDE.get(" ".join(self.command), ((), ())))
         if isinstance(self.parameter, click.Argument):
-            return [*self.command, *options, *self.others, "--", value]
+            # `completion --` begins what a shell asks.
+            dashes = [] if self.command == ("completion",) else ["--"]
+            return [*self.command, *options, *self.others, *dashes, value]
         option, count = self.parameter.opts[0], self.parameter.nargs
         given = [f"{option}={value}"] if count == 1 else [option, *[value] * count]
         return [*self.command, *names, *options, *self.others, *given]

@@ -20,10 +20,11 @@ _LESS = "-RX -PsSpace reads on, / searches, q ends$"
 _CODE_INDENT = "    "
 
 
-def echo_lines(lines: str | Iterable[str]) -> None:
+def echo_lines(lines: str | Iterable[str], *, err: bool = False) -> None:
     """Print a message wrapped to the terminal's width; code in backticks may wrap."""
     text = lines if isinstance(lines, str) else "\n".join(lines)
-    click.echo(format_code(wrap_for_stream(format_commands(text), sys.stdout)))
+    stream = sys.stderr if err else sys.stdout
+    click.echo(format_code(wrap_for_stream(format_commands(text), stream)), err=err)
 
 
 def echo_if_waiting(path: Path) -> None:

@@ -80,7 +80,7 @@ def watch(
 
             print_result(make_json_document(reading, tpu.python, tpu.problem))
         elif once or no_tpu:
-            _print(tpu, reading)
+            _print(tpu, reading, err=reading.missing is not None)
         else:
             _follow(tpu, reading, seconds)
     sys.exit(reading.missing.exit_code if reading.missing else ExitCode.OK)
@@ -102,10 +102,11 @@ def _watching(ports: tuple[int, ...], seconds: float, python: str | None) -> Gen
             tpu.close()
 
 
-def _print(tpu: TpuWatch, reading: TpuReading) -> None:
+def _print(tpu: TpuWatch, reading: TpuReading, *, err: bool = False) -> None:
     from tpustarter.watch.watch_text import COLOURS, render_reading
 
-    echo_lines(render_reading(reading, tpu.problem, choose_paint(COLOURS), line_width()))
+    lines = render_reading(reading, tpu.problem, choose_paint(COLOURS), line_width())
+    echo_lines(lines, err=err)
 
 
 def _follow(tpu: TpuWatch, reading: TpuReading, seconds: float) -> None:
