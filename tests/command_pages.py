@@ -44,6 +44,7 @@ def walk(
 ) -> Iterator[tuple[str, click.Command, click.Context]]:
     """Yield the program and all commands in the order of `--help`: name, command and context."""
     context = click.Context(command, above, word, **command.context_settings)
+    command._help_option = None  # click keeps it as the first context in this process named it
     yield context.command_path.partition(" ")[2], command, context
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
