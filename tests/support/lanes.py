@@ -191,6 +191,6 @@ LANES = (
         name="suite",
         tries="the command of the README",
         command=PYTEST,
-        seconds=230,
+        seconds=320,
     ),
 )
