@@ -23,7 +23,7 @@ LEVELS = ["static", "quick", "full", "soak"]
 
 
 def complete(*words: str) -> list[str]:
-    """Return what the last word can become."""
+    """Return the possible completions of the last word."""
     return [word for word, _ in completion.list_completions(words)]
 
 
@@ -124,7 +124,7 @@ def test_man_page_has_every_command_and_no_mistake() -> None:
 
 
 def mistakes(tool: str, page: Path) -> list[str]:
-    """Return what a formatter of man pages finds wrong; a page without a date is meant so."""
+    """Return the complaints of a formatter of man pages, except that the page has no date."""
     words = {"mandoc": ["mandoc", "-Tlint"], "man": ["man", "--warnings", "-l"]}[tool]
     done = subprocess.run([*words, str(page)], capture_output=True, text=True, check=False)
     lines = (done.stdout if tool == "mandoc" else done.stderr).splitlines()

@@ -21,7 +21,7 @@ IAP = network.IAP
 
 
 def examine(examine_network: Any, part: str, answer: Any) -> ProjectAnswer:
-    """Return what an examination finds where one answer is another one."""
+    """Return the findings of an examination with one answer replaced."""
     with serving(FakeGoogle().breaks(part, answer)) as address:
         return examine_network(SUBJECT, RestClient(AnonymousCredentials(), address=address))
 

@@ -72,7 +72,7 @@ def handed(type_name: str, order: JobOrder = ORDER, **more: Any) -> HandedJob:
 
 
 def ask_tool(tool: str, texts: list[str]) -> list[dict[str, Any]]:
-    """Return what the tool's own parser reads from texts."""
+    """Return the tool's own reading of texts."""
     assert OTHER_TOOLS
     done = subprocess.run(
         [OTHER_TOOLS, SUPPORT / "read_handover.py", tool],

@@ -1,4 +1,4 @@
-"""Where the program comes from, as `--version` says it."""
+"""The origin of the program, as `--version` prints it."""
 
 from __future__ import annotations
 

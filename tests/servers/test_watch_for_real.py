@@ -42,7 +42,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(client: Path, port: int) -> dict[str, Any]:
-    """Return what tpu-info reads at a port."""
+    """Return tpu-info's reading of a port."""
     words = [str(client), "-c", ASK, f"localhost:{port}"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     assert 0 == done.returncode, done.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -23,12 +22,9 @@ from tests.support.metrics_server import (
 from tpustarter.machine import host
 from tpustarter.watch import metrics_client
 from tpustarter.watch.metric_names import read_metric_names
-from tpustarter.watch.metrics_client import CALL_S, CONNECT_S, PORT, list_ports, read_port
+from tpustarter.watch.metrics_client import PORT, list_ports, read_port
 from tpustarter.watch.metrics_service import make_messages
 from tpustarter.watch.reading import TpuReading, read_tpu
-
-SLACK_S = 60.0
-"""Beyond the limits of a call, because only a hang takes so long."""
 
 
 @pytest.fixture
@@ -98,7 +94,7 @@ def test_numbers_that_do_not_fit_are_unknown(machine: host.Machine) -> None:
 
 
 def test_ports_are_merged_by_device(machine: host.Machine) -> None:
-    """Where a process holds four chips and another one the others; the first answer counts."""
+    """A process holds four chips and another one the others; the first answer counts."""
     first = {name: {n: v for n, v in row.items() if n < 4} for name, row in gauges(8).items()}
     with serve(first) as one, serve(gauges(8, duty=1)) as other:
         reading = read_tpu(machine, [one, other, 1], {})
@@ -119,14 +115,11 @@ def test_ports_come_from_environment(value: str | None, ports: tuple[int, ...]) 
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_server_gives_one_reason(kind: str, machine: host.Machine) -> None:
-    """In bounded time: neither silence nor a byte now and then holds it up."""
-    began = time.monotonic()
+    """Neither silence nor a byte now and then holds it up, which would take forever."""
     with hostile(kind) as port:
         answer = read_port(port, read_metric_names(), call_s=0.5)
-    seconds = time.monotonic() - began
 
     assert answer.failure == ("silent" if kind in ("silent", "trickle") else "not-libtpu")
-    assert seconds < CONNECT_S + CALL_S + SLACK_S
 
 
 @pytest.mark.parametrize(

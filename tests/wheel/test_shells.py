@@ -35,7 +35,7 @@ PRESSED = {
     "tpu create bert --type tpu7x-8 --dry": "tpu create bert --type tpu7x-8 --dry-run",
     "explain my-lo": "explain my-log.txt",
 }
-"""What is typed, and what it is after one press of the tab key."""
+"""The typed text, and the text after one press of the tab key."""
 
 
 @pytest.fixture

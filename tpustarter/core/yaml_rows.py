@@ -87,6 +87,18 @@ def convert_row(
         raise Problem(f"the row `{name}` of `{file.name}` cannot be used: {error}") from error
 
 
+def read_rows(file: Path, kind: type[_Row]) -> tuple[_Row, ...]:
+    """Return the rows of a YAML file that holds one list; a message names a row by its number.
+
+    Raises:
+        Problem: The file cannot be read, or a row does not fit.
+    """
+    rows = load_yaml(file)
+    if not is_array(rows):
+        raise Problem(f"`{file.name}` has {type(rows).__name__}, expected a list of rows")
+    return tuple(convert_row(row, kind, str(number), file) for number, row in enumerate(rows, 1))
+
+
 def _plain(value: object) -> object:
     if is_object(value):
         return {str(key): _plain(one) for key, one in value.items()}

@@ -8,8 +8,6 @@ from pathlib import Path
 import msgspec
 
 from tpustarter.core import yaml_rows
-from tpustarter.core.json_values import is_array
-from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text
 
 FILE = Path(__file__).with_name("metrics.yml")
@@ -34,10 +32,4 @@ def read_metric_names(file: Path = FILE) -> tuple[MetricName, ...]:
     Raises:
         Problem: The file cannot be read, or a row does not fit.
     """
-    rows = yaml_rows.load_yaml(file)
-    if not is_array(rows):
-        raise Problem(f"`{file.name}` has {type(rows).__name__}, expected a list of rows")
-    return tuple(
-        yaml_rows.convert_row(row, MetricName, str(number), file)
-        for number, row in enumerate(rows, 1)
-    )
+    return yaml_rows.read_rows(file, MetricName)

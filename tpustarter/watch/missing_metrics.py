@@ -10,8 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tpustarter.core import yaml_rows
-from tpustarter.core.json_values import is_array
-from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.problem import ExitCode
 from tpustarter.core.yaml_rows import Text
 from tpustarter.machine import host
 from tpustarter.machine.containers import find_container
@@ -50,11 +49,7 @@ def read_reasons(file: Path = FILE) -> dict[str, MissingReason]:
     Raises:
         Problem: The file cannot be read, or a row does not fit.
     """
-    rows = yaml_rows.load_yaml(file)
-    if not is_array(rows):
-        raise Problem(f"`{file.name}` has {type(rows).__name__}, expected a list of rows")
-    reasons = [yaml_rows.convert_row(row, MissingReason, str(row), file) for row in rows]
-    return {reason.id: reason for reason in reasons}
+    return {reason.id: reason for reason in yaml_rows.read_rows(file, MissingReason)}
 
 
 def explain_missing(

@@ -18,7 +18,6 @@ from statistics import median
 import msgspec
 
 from tpustarter.core import yaml_rows
-from tpustarter.core.json_values import is_array
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text
 from tpustarter.text.phrases import choose_plural, join_words
@@ -91,13 +90,7 @@ def read_rules(file: Path = FILE) -> tuple[SituationRule, ...]:
     Raises:
         Problem: The file cannot be read, or a row does not fit.
     """
-    rows = yaml_rows.load_yaml(file)
-    if not is_array(rows):
-        raise Problem(f"`{file.name}` has {type(rows).__name__}, expected a list of rows")
-    return tuple(
-        yaml_rows.convert_row(row, SituationRule, str(number), file)
-        for number, row in enumerate(rows, 1)
-    )
+    return yaml_rows.read_rows(file, SituationRule)
 
 
 def find_situation(reading: TpuReading) -> Situation | None:
