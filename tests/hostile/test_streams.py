@@ -38,7 +38,7 @@ COMMANDS = {
     "explain": ("explain /dev/null", 5),
     "report": ("report --no-ask --json", 0),
 }
-SILENT = ("usage", "no-command", "nothing")
+SILENT = ("usage", "no-command", "nothing", "watch")
 """Those that write nothing to stdout."""
 OUTPUT, PIPE = 74, 141
 
