@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tpustarter.core.redact import Redactor
 from tpustarter.running import probe_archive
 from tpustarter.running.process import (
     LOG_HEAD_BYTES,
+    PIPE_BYTES,
     RECENT_BYTES,
     CappedLog,
     Probe,
@@ -156,3 +158,25 @@ def test_fed_command_reads_what_it_is_given(tmp_path: Path) -> None:
 
     assert 0 == gone["code"]
     assert ["first", str(sent - len("first\n"))] == (tmp_path / "log").read_text().split()
+
+
+def test_flood_is_read_one_pipe_a_call(tmp_path: Path) -> None:
+    """Whoever reads looks for a stop in between, however fast the command prints."""
+    log = CappedLog(tmp_path / "log")
+    probe = Probe(
+        Path(sys.executable),
+        probe_archive.build_probe_archive(tmp_path / "probe.pyz"),
+        log,
+        env=os.environ,
+        command=("/usr/bin/env", "yes", "x" * 1000),
+    )
+    until(lambda: probe.read(0.1) or log.size, "its first lines")
+    sizes = [log.size]
+    for _ in range(50):
+        probe.read(0)
+        sizes.append(log.size)
+    probe.end()
+    probe.close()
+    log.close()
+
+    assert max(b - a for a, b in pairwise(sizes)) < 2 * PIPE_BYTES

@@ -42,6 +42,8 @@ FINISH_WAIT_S = 10.0
 LOG_HEAD_BYTES = 512 * 1024
 """Bytes kept from the beginning of the output."""
 RECENT_BYTES = 64 * 1024
+PIPE_BYTES = 65536
+"""Bytes that a pipe holds on Linux; after as many, all that preceded an event has been read."""
 DESCRIPTORS = 12
 """Open files needed per process: pipes to its supervisor, selectors and its log."""
 FREE_DESCRIPTORS = 100
@@ -303,13 +305,14 @@ class Probe:
         for data in events:
             self._parse(data)
 
-    def _drain_output(self, limit: int = 64) -> None:
+    def _drain_output(self) -> None:
         for name, pipe in self._outputs().items():
-            for count, data in enumerate(self._chunks(pipe.fileno())):
+            size = 0
+            for data in self._chunks(pipe.fileno()):
                 self._log.write(data)
                 if self._stream:
                     self._queue.append({"event": "output", "name": name, "data": data})
-                if count == limit:
+                if (size := size + len(data)) >= PIPE_BYTES:
                     break  # a flood of output must not delay the events
 
     def _chunks(self, descriptor: int):
