@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import until
+from tests.support.processes import HANG_S, until
 from tpustarter.core.redact import Redactor
 from tpustarter.running import probe_archive
 from tpustarter.running.process import (
@@ -161,7 +162,7 @@ def test_fed_command_reads_what_it_is_given(tmp_path: Path) -> None:
 
 
 def test_flood_is_read_one_pipe_a_call(tmp_path: Path) -> None:
-    """Whoever reads looks for a stop in between, however fast the command prints."""
+    """Whoever reads looks for a stop in between, though each line of it takes long to write."""
     log = CappedLog(tmp_path / "log")
     probe = Probe(
         Path(sys.executable),
@@ -170,11 +171,20 @@ def test_flood_is_read_one_pipe_a_call(tmp_path: Path) -> None:
         env=os.environ,
         command=("/usr/bin/env", "yes", "x" * 1000),
     )
-    until(lambda: probe.read(0.1) or log.size, "its first lines")
+    output = probe._process.stdout
+    assert output
+    write = log.write
+
+    def write_slowly(data: bytes) -> None:
+        write(data)
+        select.select([output], [], [], HANG_S)  # meanwhile the command has printed more
+
+    log.write = write_slowly
     sizes = [log.size]
-    for _ in range(50):
+    while log.size < 10 * PIPE_BYTES:
         probe.read(0)
         sizes.append(log.size)
+    log.write = write
     probe.end()
     probe.close()
     log.close()
