@@ -22,7 +22,7 @@ CONFIGURATION = 78
 """`ExitCode.CONFIGURATION`, which cannot be imported if `enum` is shadowed."""
 
 
-def end_if_shadowed(error: BaseException) -> None:
+def exit_if_shadowed(error: BaseException) -> None:
     """Exit if the error was caused by a file that shadows a module; otherwise return.
 
     It exits at once, because any further import may hit the same file.

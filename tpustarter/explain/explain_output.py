@@ -95,7 +95,7 @@ def explain_log(
             library=library_errors.find_library_of_call(last),
         )
         return _add_component(found)
-    return _explain_program(found, traceback, lesson_failures.read_mistakes(lessons, lesson))
+    return _explain_program(found, traceback, lesson_failures.read_lesson_failures(lessons, lesson))
 
 
 def _explain_program(

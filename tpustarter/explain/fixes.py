@@ -88,7 +88,7 @@ def _runs(pid: int) -> bool:
     return process is not None and not process.zombie
 
 
-def is_fixed(match: FailureMatch, python: str = "") -> bool:
+def recheck_failure(match: FailureMatch, python: str = "") -> bool:
     """Check this machine again, and return whether a confirmed failure is gone.
 
     Args:

@@ -130,7 +130,7 @@ def _name(row: object, number: int) -> str:
     return str(as_object(row).get("id") or number)
 
 
-def is_command(fix: str) -> bool:
+def is_fix_command(fix: str) -> bool:
     """Return whether a fix is a command to run as it is, rather than a sentence."""
     return not _SENTENCE.match(fix) and not fix.endswith((".", "`"))
 

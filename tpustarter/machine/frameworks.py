@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypedDict
 
-from tpustarter.machine import distributions
+from tpustarter.machine import installed_distributions
 
 DISTRIBUTIONS = {
     "jax": "jax",
@@ -225,7 +225,7 @@ def spell_distribution(name: str) -> str:
     return name.replace("_", "-")
 
 
-def list_settings(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
+def list_behaviour_variables(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the environment variables that change a framework's behaviour."""
     names = {
         name
@@ -236,7 +236,7 @@ def list_settings(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if _DEVICE_COUNT.sub("", env[name]).strip()))
 
 
-def remove_settings(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+def remove_behaviour_variables(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
     """Return an environment without some settings, but with XLA's number of CPU devices."""
     plain = {name: value for name, value in env.items() if name not in names}
     count = _DEVICE_COUNT.search(env.get("XLA_FLAGS", ""))
@@ -266,7 +266,7 @@ def can_run_on_cpu(framework: str) -> bool:
     return framework not in FRAMEWORKS or FRAMEWORKS[framework].on_cpu
 
 
-def list_missing(framework: str, installed: Iterable[str]) -> list[str]:
+def list_missing_frameworks(framework: str, installed: Iterable[str]) -> list[str]:
     """Return the frameworks that another one computes with but that are not installed."""
     required = FRAMEWORKS[framework].required_frameworks if framework in FRAMEWORKS else ()
     return [name for name in required if name not in installed]
@@ -282,7 +282,7 @@ class InstalledVersions(TypedDict):
 
 def read_versions() -> InstalledVersions:
     """Return the versions of this Python and its packages, without importing a framework."""
-    said = distributions.find_distributions(DISTRIBUTIONS.values())
+    said = installed_distributions.find_installed_distributions(DISTRIBUTIONS.values())
     installed: dict[str, str] = {}
     for name, distribution in DISTRIBUTIONS.items():
         if said[distribution]:

@@ -207,7 +207,7 @@ class DocumentedPeak:
 
 
 @dataclass(frozen=True)
-class TimeLimit:
+class PeakTime:
     """The time that one part of a device needs at its peak."""
 
     name: LimitName
@@ -223,7 +223,7 @@ class LowerBound:
 
     seconds: float
     limiter: LimitName
-    limits: tuple[TimeLimit, ...]
+    limits: tuple[PeakTime, ...]
     """The limit of each part that is known, in the order of `LimitName`."""
 
 

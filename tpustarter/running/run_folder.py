@@ -89,7 +89,7 @@ def _delete(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def open_run_folder(redact: Redactor, failed: Callable[[], bool]) -> Generator[Path]:
+def hold_run_folder(redact: Redactor, failed: Callable[[], bool]) -> Generator[Path]:
     """Create a folder for one run; its logs are kept if the run fails or raises a Problem."""
     folder, broke = make_run_folder(), False
     try:

@@ -24,7 +24,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, generations
 from tpustarter.running import probe_archive
-from tpustarter.running.process import GoneEvent, ProcessEvent, parse_event
+from tpustarter.running.process import ProbeGoneEvent, ProcessEvent, parse_event
 from tpustarter.slices.host_states import HostStates
 from tpustarter.slices.slice_check import LESSON, SliceCheck, SliceRequest, check_command_fields
 from tpustarter.slices.slice_results import SliceResults
@@ -184,7 +184,7 @@ class RemoteEventSource:
             self._started.tell(0, f"{line}\n".encode())
 
 
-def _gone_event(code: int | None) -> GoneEvent:
+def _gone_event(code: int | None) -> ProbeGoneEvent:
     return {"event": "gone", "code": code, "signal": None, "left": [], "exit": None}
 
 
@@ -288,7 +288,7 @@ class RemoteSliceCheck(SliceCheck):
             "virtual": is_virtual,
             "env": {},
             "left_out": [],
-            "settings": [*frameworks.list_settings("jax", first["settings"])],
+            "settings": [*frameworks.list_behaviour_variables("jax", first["settings"])],
             "others": [],
         }
         self.run.host = {"chips": first["chips"] or 0, "generation": first["generation"]}

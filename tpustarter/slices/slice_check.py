@@ -33,8 +33,8 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.probe.slice.messages import (
     CheckFields,
-    NoPlaceEvent,
     PortTakenEvent,
+    UnknownPositionEvent,
     UnreachedEvent,
 )
 from tpustarter.running.process import ProcessEvent
@@ -314,7 +314,7 @@ def check_command_fields(check: Check, target: Mapping[str, object]) -> CheckFie
     }
 
 
-def _explain(event: NoPlaceEvent | UnreachedEvent | PortTakenEvent) -> Problem:
+def _explain(event: UnknownPositionEvent | UnreachedEvent | PortTakenEvent) -> Problem:
     detail = str(event["detail"])
     match event["event"]:
         case "no-place":

@@ -33,7 +33,7 @@ _ONE_OF = {"AttrValue": "attr", "Gauge": "value"}
 
 
 @functools.cache
-def make_messages() -> dict[str, Any]:
+def make_message_classes() -> dict[str, Any]:
     """Return the class of each message by its name."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 

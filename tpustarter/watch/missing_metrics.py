@@ -13,7 +13,7 @@ from tpustarter.core import yaml_rows
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.yaml_rows import Text
 from tpustarter.machine import host
-from tpustarter.machine.containers import find_container
+from tpustarter.machine.containers import detect_container
 from tpustarter.watch.metrics_client import PORT, PortMetrics
 
 FILE = Path(__file__).with_name("missing.yml")
@@ -52,7 +52,7 @@ def read_reasons(file: Path = FILE) -> dict[str, MissingReason]:
     return {reason.id: reason for reason in yaml_rows.read_rows(file, MissingReason)}
 
 
-def explain_missing(
+def explain_missing_metrics(
     machine: host.Machine,
     answers: Sequence[PortMetrics],
     chips: int,
@@ -82,7 +82,7 @@ def _choose(
     for answer in answers:
         if answer.failure not in (None, "closed"):
             return answer.failure or "no-metrics"
-    container = find_container(machine)
+    container = detect_container(machine)
     if container and container.host_network is False and not processes:
         return "container"
     if not chips and not host.list_device_nodes(machine):

@@ -359,7 +359,7 @@ def explain_unusable_framework(
     elif framework == "jax" and "jaxlib" not in installed:
         what = f"jax {version} in {python} has no jaxlib beside it, and cannot be imported"
         hint = "`tpustarter check host.frameworks` says what to install"
-    elif lacking := frameworks.list_missing(framework, installed):
+    elif lacking := frameworks.list_missing_frameworks(framework, installed):
         names = phrases.join_words(lacking, "or")
         what = f"{framework} {version} in {python} has no {names} beside it"
         profile = frameworks.FRAMEWORKS[framework].profile

@@ -83,7 +83,7 @@ def read_hint(finding: FindingFields) -> Hint:
     )
 
 
-def select_published(finding: FindingFields) -> dict[str, object]:
+def select_published_fields(finding: FindingFields) -> dict[str, object]:
     """Return the fields of a finding that appear in documents and state files."""
     return {name: value for name, value in finding.items() if name not in _UNPUBLISHED}
 

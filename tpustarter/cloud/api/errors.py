@@ -153,7 +153,7 @@ _HINTS = {
 
 
 def _as_hint(fix: str) -> Hint:
-    if known_failures.is_command(fix):
+    if known_failures.is_fix_command(fix):
         return Hint(f"`{fix}`", command=fix)
     return Hint(fix[0].lower() + fix[1:].removesuffix("."))
 
@@ -207,7 +207,7 @@ def _found(failure: CloudFailure, plain: str) -> re.Match[str] | None:
     return next((found for found in searches if found), None)
 
 
-def make_problem(
+def make_cloud_problem(
     grpc_code: int | None, text: str, doing: str, details: Sequence[object] = ()
 ) -> CloudProblem:
     """Return the Problem for one of Google's errors.

@@ -123,7 +123,7 @@ def parse_type(text: str) -> TpuType:
         ) from error
 
 
-def default_version(tpu: TpuType) -> str:
+def default_runtime_version(tpu: TpuType) -> str:
     """Return a generation's documented runtime version; raises Problem if there is none."""
     version = tpu.generation.runtime_version
     if version:

@@ -216,7 +216,7 @@ def _stays_inside(folder: Path, link: Path) -> bool:
         return False
 
 
-def require_size(files: JobFiles, limit: int) -> None:
+def require_size_within_limit(files: JobFiles, limit: int) -> None:
     """Raise Problem if the files' total size exceeds a limit in bytes."""
     if files.bytes <= limit:
         return

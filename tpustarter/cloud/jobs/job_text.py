@@ -23,7 +23,7 @@ from tpustarter.cloud.jobs.job_follow import (
     TpuRecreationStarted,
 )
 from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import Connection, Environment, WorkerJobState
+from tpustarter.cloud.jobs.job_run import ConnectionChanged, WorkerEnvironment, WorkerJobState
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.text import phrases
 
@@ -54,19 +54,19 @@ def describe_files(files: JobFiles) -> Iterator[str]:
         yield f"left out, {reason}: {shown}{rest}"
 
 
-def describe_target(name: str, workers: Sequence[Worker]) -> str:
+def describe_workers(name: str, workers: Sequence[Worker]) -> str:
     """Return a description of a job's workers; an empty sequence means not known yet."""
     if not workers:
         return f"every worker of {name}"
     return f"{name}, {workers[0].node.zone}: {phrases.format_count(len(workers), 'worker')}"
 
 
-def describe_environment(environment: Environment) -> str:
+def describe_environment(environment: WorkerEnvironment) -> str:
     """Return the packages and the folder of an environment on the workers, as text."""
     return f"{' '.join(environment.wheel)} in ~/{environment.folder}, or finds it there"
 
 
-def describe_again(name: str, times: int) -> str:
+def describe_recreation(name: str, times: int) -> str:
     """Return what is done after a pre-emption, as text."""
     count = phrases.format_count(times, "time")
     return f"deletes {name} and asks for it anew after a pre-emption, {count}"
@@ -116,14 +116,14 @@ def group_states(states: Sequence[WorkerJobState], now: datetime) -> Iterator[st
         yield f"{remote_command_text.join_worker_names(labels)} {what}"
 
 
-Step = Connection | ResultsFetched | TpuDeletionStarted | TpuDeleted | TpuRecreationStarted
+Step = ConnectionChanged | ResultsFetched | TpuDeletionStarted | TpuDeleted | TpuRecreationStarted
 """Events of a job that are shown as sentences."""
 
 
-def describe_step(event: Step) -> Iterator[str]:
+def describe_job_event(event: Step) -> Iterator[str]:
     """Yield the sentences of an event."""
     match event:
-        case Connection(worker, lost, is_final):
+        case ConnectionChanged(worker, lost, is_final):
             text = lost or "is connected again"
             yield f"{worker} {text}" + ("; trying again" if lost and not is_final else "")
         case ResultsFetched(count, size, target):

@@ -256,7 +256,7 @@ def _render_glossary(state: _RenderState) -> Iterator[str]:
     lines: list[str] = []
     for heading, name in sorted(state.linked_words.items()):
         with contextlib.suppress(OSError, ValueError):  # the linter reports broken links
-            meaning = meanings_by_anchor(locations.read_text(state.folder / name)).get(heading)
+            meaning = read_glossary_meanings(locations.read_text(state.folder / name)).get(heading)
             if meaning:
                 lines += wrap(f"{meaning[0]}: {meaning[1]}", "* ", "  ")
     if lines:
@@ -264,7 +264,7 @@ def _render_glossary(state: _RenderState) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4)  # all lessons share one glossary
-def meanings_by_anchor(glossary: str) -> Mapping[str, tuple[str, str]]:
+def read_glossary_meanings(glossary: str) -> Mapping[str, tuple[str, str]]:
     """Return each word of a glossary and its meaning, by anchor."""
     entries: dict[str, tuple[str, str]] = {}
     word = ""

@@ -103,7 +103,7 @@ class LibraryAdvice:
     start: FirstLesson
 
 
-def read_guide(folder: Path | None = None) -> LibraryQuestionnaire:
+def read_questionnaire(folder: Path | None = None) -> LibraryQuestionnaire:
     """Read the questions and rules.
 
     Raises:

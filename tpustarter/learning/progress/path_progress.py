@@ -116,7 +116,7 @@ def find_path_progress(
     whole = part(path.title, path.lessons)
     stages = tuple(stage for one in path.stages if (stage := part(one.title, one.lessons)).lessons)
     return PathProgress(
-        path, whole, stages, course.find_first_open_lesson(whole.lessons, done, read)
+        path, whole, stages, course.find_first_unfinished_lesson(whole.lessons, done, read)
     )
 
 

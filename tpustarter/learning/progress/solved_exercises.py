@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     """The progress in each lesson, by its id."""
 
 
-def list_unsolved(lesson: Lesson, records: Records) -> list[str]:
+def list_unsolved_exercises(lesson: Lesson, records: Records) -> list[str]:
     """Return the ids of a lesson's unsolved exercises."""
     record = records.get(lesson.id)
     known, track = record.exercises if record else {}, lesson.id.partition("/")[0]
@@ -27,9 +27,9 @@ def list_unsolved(lesson: Lesson, records: Records) -> list[str]:
     ]
 
 
-def list_unsolved_of_lessons(lessons: Iterable[Lesson], records: Records) -> list[str]:
+def list_unsolved_exercises_of_lessons(lessons: Iterable[Lesson], records: Records) -> list[str]:
     """Return the ids of the unsolved exercises of some lessons, in order."""
-    return [one for lesson in lessons for one in list_unsolved(lesson, records)]
+    return [one for lesson in lessons for one in list_unsolved_exercises(lesson, records)]
 
 
 def format_unsolved_count(count: int) -> str:
@@ -55,7 +55,7 @@ def describe_achievements(
         today: The local date; None for the current one.
     """
     count = sum(len(lesson.exercise_names) for lesson in lessons)
-    solved = count - sum(len(list_unsolved(lesson, records)) for lesson in lessons)
+    solved = count - sum(len(list_unsolved_exercises(lesson, records)) for lesson in lessons)
     day = today or datetime.now().astimezone().date()
     done_today = sum(_day(known.done) == day for known in records.values())
     solved_today = sum(

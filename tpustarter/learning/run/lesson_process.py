@@ -36,15 +36,15 @@ from tpustarter.learning.run.block_results import (
 from tpustarter.learning.run.expected_output import ExpectedOutput
 from tpustarter.machine import frameworks, host
 from tpustarter.probe.commands import BlockCommand
-from tpustarter.probe.events import DrawnEvent
+from tpustarter.probe.events import DrawingsEvent
 from tpustarter.running import lease, probe_archive, run_folder
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.running.process import (
     END_WAIT_S,
     FINISH_WAIT_S,
     CappedLog,
-    GoneEvent,
     Probe,
+    ProbeGoneEvent,
     ProcessEvent,
 )
 
@@ -309,7 +309,7 @@ class LessonSession:
             self._executed[block.id] = code
         yield result
 
-    def _drawn(self, event: DrawnEvent, block: Block) -> Iterator[BlockPlots]:
+    def _drawn(self, event: DrawingsEvent, block: Block) -> Iterator[BlockPlots]:
         drawings = parse_drawings(event.get("drawings"), self._placement.redact.redact_text)
         if drawings and self._growing and event.get("id") == block.id:
             yield BlockPlots(drawings)
@@ -428,7 +428,7 @@ class LessonSession:
             drop=locations.find_sudo_caller(),
         )
 
-    def _end_process(self, *, gently: bool = True) -> GoneEvent | None:
+    def _end_process(self, *, gently: bool = True) -> ProbeGoneEvent | None:
         """End the process and release the lease; return its `gone` event."""
         probe, self._probe = self._probe, None
         self._executed = {}

@@ -42,7 +42,7 @@ def group_by_device_kind(
     """Return the names of TPUs, grouped by device."""
     kinds: dict[TpuDevice, tuple[str, ...]] = {}
     for name, fields in tpus.items():
-        device = device_queries.read_device(fields)
+        device = device_queries.parse_device(fields)
         kinds[device] = (*kinds.get(device, ()), name)
     return kinds
 
@@ -76,7 +76,7 @@ def lower_for_device(
             lowering_errors.print_user_traceback(error, own)
             fields = {
                 "error": lowering_errors.describe_error_with_line(error, own),
-                "place": lowering_errors.find_error_place(error, own),
+                "place": lowering_errors.find_user_line(error, own),
                 "refused": lowering_errors.is_refusal(error),
                 "traceback": lowering_errors.format_user_traceback(error, own),
                 "notes": [],
@@ -126,7 +126,7 @@ def export_to_file(
             "free_outputs": [sharding is None for sharding in exported.out_shardings_hlo],
             "named": jitted_functions.has_named_arguments(function, jitted),
         },
-        "arguments": [jitted_functions.format_type(aval) for aval in exported.in_avals],
+        "arguments": [jitted_functions.format_hlo_type(aval) for aval in exported.in_avals],
         "notes": [*notes, *texts],
         "work": count_work(traced, leaves, exported.nr_devices),
     }

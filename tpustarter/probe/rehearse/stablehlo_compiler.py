@@ -154,7 +154,7 @@ def _has_shardy(shardings: list[list[str]]) -> bool:
     return names != {"mhlo.sharding"}
 
 
-def list_undonated(artifact: bytes) -> tuple[dict[int, str], list[str]]:
+def list_undonated_types(artifact: bytes) -> tuple[dict[int, str], list[str]]:
     """Return the types of the undonated arguments, by index, and of all results."""
     with _read_module(artifact) as module:
         main = _main(module)

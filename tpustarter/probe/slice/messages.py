@@ -91,7 +91,7 @@ class ArrivalAnswer(TypedDict):
     missing: list[int]
 
 
-class SlicePlace(TypedDict, total=False):
+class GivenHostPosition(TypedDict, total=False):
     """The part of a host's place that the user gave; JAX detects the rest."""
 
     coordinator: str | None
@@ -99,7 +99,7 @@ class SlicePlace(TypedDict, total=False):
     host: int | None
 
 
-class SliceCommand(SlicePlace):
+class SliceCommand(GivenHostPosition):
     """The command that begins a host's part in a run, sent by the app or `standalone_host.py`."""
 
     do: Literal["slice"]
@@ -132,14 +132,14 @@ class StandaloneSliceFields(TypedDict):
     wait_s: float
 
 
-class NoPlaceEvent(HostField):
+class UnknownPositionEvent(HostField):
     """The host does not know its place in the run."""
 
     event: Literal["no-place"]
     detail: str
 
 
-class PlacedEvent(TypedDict):
+class KnownPositionEvent(TypedDict):
     """The host knows its place."""
 
     event: Literal["placed"]
@@ -183,7 +183,7 @@ class ConnectingEvent(HostField):
     event: Literal["connecting"]
 
 
-class BlockedEvent(HostField):
+class CheckBlockedEvent(HostField):
     """A check is not run, because others before it failed."""
 
     event: Literal["blocked"]
@@ -223,7 +223,7 @@ class PortTakenEvent(HostField):
     detail: str
 
 
-class FollowedEvent(SliceVerdict, HostField):
+class HostFinishedEvent(SliceVerdict, HostField):
     """The run is over on this host."""
 
     event: Literal["followed"]
@@ -231,17 +231,17 @@ class FollowedEvent(SliceVerdict, HostField):
 
 SliceEvent = (
     CheckEvent
-    | NoPlaceEvent
-    | PlacedEvent
+    | UnknownPositionEvent
+    | KnownPositionEvent
     | UnreachedEvent
     | ArrivingEvent
     | ArrivedEvent
     | ConnectingEvent
-    | BlockedEvent
+    | CheckBlockedEvent
     | CheckedEvent
     | CheckedAllEvent
     | HostLostEvent
     | PortTakenEvent
-    | FollowedEvent
+    | HostFinishedEvent
 )
 Emit = Callable[[SliceEvent], None]

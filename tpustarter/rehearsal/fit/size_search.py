@@ -104,7 +104,7 @@ class SizeSearch:
         return next((one for one in sizes if one <= most and one not in self._too_big), None)
 
 
-def list_steps(devices: int, default: int) -> list[int]:
+def list_step_sizes(devices: int, default: int) -> list[int]:
     """Return step sizes to try, smallest first: a batch must be divisible by the mesh's axes.
 
     Args:

@@ -16,7 +16,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.machine import frameworks
-from tpustarter.probe.rehearse.program_arguments import TYPES, parse_written
+from tpustarter.probe.rehearse.program_arguments import TYPES, parse_python_argument
 from tpustarter.probe.rehearse.rehearsal_messages import AliasedArtifactFields, ProgramSource
 from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.text import phrases
@@ -331,7 +331,7 @@ def parse_argument(text: str, dimension: str = "") -> Argument:
         Problem: The text is neither of them.
     """
     match = _ARGUMENT.fullmatch(text.strip())
-    if not match and (written := parse_written(text)):
+    if not match and (written := parse_python_argument(text)):
         return written.text
     shown = Redactor(os.environ).redact_text(text)[:80]
     example = (

@@ -1,6 +1,6 @@
 """Pseudonyms such as `project-1`, `host-1` or `path-1`, always the same for a name.
 
-A name is recognised because this machine has it (`identifying_names`), or by its shape
+A name is recognised because this machine has it (`private_names`), or by its shape
 (`name_shapes`). Pseudonyms are numbered in order of appearance, so they contain nothing of the
 name.
 """

@@ -28,7 +28,7 @@ from tpustarter.report.clean.allowed_fields import (
     pseudonymize_path,
     rows_rule,
 )
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
+from tpustarter.report.collect.collector import Collector, CollectorUnanswered, ReportContext
 from tpustarter.version import __version__
 
 PACKAGES: tuple[str, ...] = (

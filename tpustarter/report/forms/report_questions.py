@@ -58,7 +58,7 @@ def list_stale_packages(view: ReportView) -> list[StalePackage]:
     return [one for one in view.first.stale if not wanted or one.name in wanted]
 
 
-def format_prompt(asked: list[str]) -> str:
+def format_questions_comment(asked: list[str]) -> str:
     """Return an HTML comment with the questions, visible while writing but not in the issue."""
     rows = "\n".join(f"- {one}" for one in asked)
     return f"<!-- Yours to write, because no file tells it:\n{rows}\n-->"

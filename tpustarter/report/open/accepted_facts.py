@@ -17,7 +17,7 @@ from tpustarter.report.clean.cleaner import LINES, Cleaner, UncleanText
 from tpustarter.report.clean.pseudonyms import KINDS, Pseudonyms
 from tpustarter.report.collect import frameworks
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.collect.collectors import Collector
+from tpustarter.report.collect.collector import Collector
 from tpustarter.report.report_document import ReportSection, State
 
 LONGEST_TEXT = 100_000
@@ -156,7 +156,7 @@ def read_replacements(given: object) -> dict[str, int]:
     return {kind: sound.get(kind, 0) for kind in (*KINDS, "secret")}
 
 
-def read_left_out(given: object, reader: ForeignText) -> Iterator[OmittedFact]:
+def read_omitted_fields(given: object, reader: ForeignText) -> Iterator[OmittedFact]:
     """Yield the fields that were omitted when the report was made."""
     for fields in items_of_type(given, dict[str, object], MOST_SECTIONS):
         what = fields.get("what")

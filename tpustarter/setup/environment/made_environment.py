@@ -36,7 +36,7 @@ _KNOWN_NAMES = re.compile(
 """Names that venv, uv and package installations create in an environment's folder."""
 
 
-class RecordedProof(msgspec.Struct):
+class EnvironmentProofRecord(msgspec.Struct):
     """The recorded proof of an environment, with the versions at that time."""
 
     text: str = ""
@@ -56,7 +56,7 @@ class SetupMarker(msgspec.Struct):
     """True if set-up created the folder itself."""
     wheel: str | None = None
     packages: list[str] | None = None
-    proof: RecordedProof | None = None
+    proof: EnvironmentProofRecord | None = None
 
 
 def read_marker(folder: Path) -> SetupMarker | None:
@@ -120,7 +120,7 @@ def prepare_folder(folder: Path, profile: str) -> None:
     write_marker(folder, profile=profile, made_folder=made_folder, done=[], proof=None)
 
 
-def explain_occupied(folder: Path, display: Callable[[Path], str] = str) -> str | None:
+def explain_occupied_folder(folder: Path, display: Callable[[Path], str] = str) -> str | None:
     """Return why set-up may not create its environment in this folder, or None if it may."""
     quoted = f"`{display(folder)}`"
     if not os.path.lexists(folder):
@@ -141,7 +141,7 @@ def explain_occupied(folder: Path, display: Callable[[Path], str] = str) -> str 
     return None
 
 
-def is_filled(folder: Path) -> bool:
+def has_installed_files(folder: Path) -> bool:
     """Return whether a folder of set-up contains more than its marker."""
     return any(path.name != MARKER for path in folder.iterdir())
 

@@ -33,7 +33,7 @@ OPEN_S = 1800.0
 Tell = Callable[[DeviceHolder | None], object]
 
 
-class DeviceUse:
+class LessonSessionOwner:
     """The owner of the lesson's session.
 
     `notify` is called with the process that holds the device, or None, whenever it may have

@@ -93,7 +93,7 @@ class ProgressSaved(Message, bubble=False):
 
 
 @dataclass
-class PageReady(Message):
+class PageLaidOut(Message):
     """Sent when a screen is laid out, so that keys act on visible widgets."""
 
 

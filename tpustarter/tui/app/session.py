@@ -24,7 +24,7 @@ from tpustarter.learning.progress import course
 from tpustarter.machine.machine import Machine
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.tui.app import messages, settings, theme
-from tpustarter.tui.app.device_use import DeviceUse
+from tpustarter.tui.app.device_use import LessonSessionOwner
 from tpustarter.tui.app.machine_label import MachineLabelText
 from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.terminal.app_internals import AppInternals
@@ -151,7 +151,9 @@ class AppSession(AppInternals, inherit_bindings=False):
         self.clock = clock
         """The clock for TPUs; None for the wall clock."""
         self.lessons, self.checks = lessons, checks
-        self.live = DeviceUse(lambda holder: self.post_message(messages.DeviceHeld(holder)))
+        self.live = LessonSessionOwner(
+            lambda holder: self.post_message(messages.DeviceHeld(holder))
+        )
         self.edits: dict[tuple[str, str], BlockDraft | None] = {}
         """Code edited since the start, by lesson and block id; None for the lesson's own code."""
         self.titles: dict[str, str] = {}

@@ -154,7 +154,9 @@ def make_folded_row(name: str, group: Sequence[Result | Check], *, has_names: bo
     return Row(name, label, right, more, whole=Content(_LISTS))
 
 
-def describe_folded(name: str, group: Sequence[Result | Check]) -> Iterator[LaidOutLines | Content]:
+def describe_folded_checks(
+    name: str, group: Sequence[Result | Check]
+) -> Iterator[LaidOutLines | Content]:
     """Yield the claims or results of folded checks."""
     yield Content.styled(f"{len(group)} {_WORDS_OF_MANY[name][1]}", "bold")
     width = max(len(one.id) for one in group) + 2

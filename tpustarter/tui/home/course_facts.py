@@ -49,7 +49,7 @@ class Course:
 
     def list_unsolved_in_lesson(self, lesson_id: str) -> list[str]:
         """Return the ids of a lesson's unsolved exercises."""
-        return solved_exercises.list_unsolved(self.lessons[lesson_id], self.records)
+        return solved_exercises.list_unsolved_exercises(self.lessons[lesson_id], self.records)
 
     def list_unsolved_on_path(self, progress: PathProgress) -> list[str]:
         """Return the ids of a path's unsolved exercises."""
@@ -127,9 +127,11 @@ def read_course(folder: Path | None) -> Course:
     from tpustarter.learning.progress import drafts, lesson_progress
 
     known = Course({}, [], frozenset())
-    known = replace(known, tpus=len(ledger.read_ledger()), unread=len(ledger.list_unreadable()))
+    known = replace(
+        known, tpus=len(ledger.read_ledger()), unread=len(ledger.list_unreadable_files())
+    )
     try:
-        known = replace(known, last=lesson_progress.read_last_check())
+        known = replace(known, last=lesson_progress.read_last_check_run())
         lessons = {lesson.id: lesson for lesson in content.read_lessons(folder)}
         paths = read_paths(folder)
         records = lesson_progress.read_progress().lessons

@@ -45,7 +45,7 @@ class MachineFacts:
     """True if `JAX_PLATFORMS` requests a TPU but this machine has none."""
 
 
-def collect_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
+def collect_machine_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
     """Collect facts about a machine; this may wait a second for the metadata server."""
     chosen, others, reason = None, list[Interpreter](), ""
     try:

@@ -149,7 +149,7 @@ opens the marked one.
     def _read(self) -> None:
         course = course_facts.read_course(self.tutor.lessons)
         self.post_message(FactsLoaded(course))
-        self.post_message(FactsLoaded(exercises.read_titles(course.lessons.values())))
+        self.post_message(FactsLoaded(exercises.read_exercise_titles(course.lessons.values())))
         try:
             sources = search.read_sources(self.tutor.lessons, self.tutor.checks)
             if self._library is None or self._library.sources != sources:

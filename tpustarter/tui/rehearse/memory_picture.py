@@ -31,7 +31,7 @@ def paint_letter(part: MemoryPart) -> Content:
 def list_parts(result: SizedProgram) -> list[MemoryPart]:
     """Return the parts of a program's memory: its largest arrays, and the rest."""
     return memory_bar.list_memory_parts(
-        result, rehearsal_text.select_largest(result.get("buffers", []))
+        result, rehearsal_text.select_largest_arrays(result.get("buffers", []))
     )
 
 

@@ -180,8 +180,10 @@ def parse_typed_program(
         raise Problem(f"`{FIT}` has no name", hint=f"type `{FIT} {DIMENSION}`", code=ExitCode.USAGE)
     try:
         code = user_program.parse_function(name, given, dimension=fit)
-        resolve.check_function_and_arguments(code, shown, given, ())
-        dimension.check_dimension(RehearsalRequest(ids=(name,), arguments=given, fit=fit), code)
+        resolve.verify_function_and_arguments(code, shown, given, ())
+        dimension.require_searchable_dimension(
+            RehearsalRequest(ids=(name,), arguments=given, fit=fit), code
+        )
     except resolve.UnclearProgram as unclear:
         if not unclear.commands:
             raise

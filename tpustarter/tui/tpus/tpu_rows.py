@@ -236,7 +236,7 @@ def _of_error(tpu: ListedTpu) -> Iterator[LaidOutLines]:
         yield _fact("why", why)
     for number, fix in enumerate(fixes[:3]):
         label = "or" if number else "fix"
-        yield _fact(label, f"`{fix}`" if known_failures.is_command(fix) else fix)
+        yield _fact(label, f"`{fix}`" if known_failures.is_fix_command(fix) else fix)
 
 
 def _addresses(inside: Sequence[str], outside: Sequence[str]) -> Iterator[LaidOutLines]:

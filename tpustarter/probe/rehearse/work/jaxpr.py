@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from tpustarter.probe.rehearse.work import constant_masks
-from tpustarter.probe.rehearse.work.constant_masks import NOTHING, Fact, Parameters
+from tpustarter.probe.rehearse.work.constant_masks import NOTHING, Parameters, ValueFact
 
 
 class ArrayType(Protocol):
@@ -101,7 +101,7 @@ def is_literal(value: TraceValue) -> bool:
     return hasattr(value, "val")
 
 
-def read_body(params: Parameters) -> object | None:
+def find_called_jaxpr(params: Parameters) -> object | None:
     """Return the program that an operation calls, or None if it calls none."""
     return next((params[name] for name in _BODIES if name in params), None)
 
@@ -114,18 +114,18 @@ def count_scan_operands(params: Parameters) -> tuple[int, int]:
     return len(constants), len(carries)
 
 
-def holds_program(equation: Equation) -> bool:
+def runs_jaxpr(equation: Equation) -> bool:
     """Return whether an operation runs a program on arrays; a reduction's runs on scalars."""
     params = equation.params
     return any(
         count_elements(var) != 1
         for called in (*params.values(), *params.get("branches", ()))
-        if hasattr(jaxpr := open_program(called), "eqns")
+        if hasattr(jaxpr := unwrap_closed_jaxpr(called), "eqns")
         for var in (*jaxpr.invars, *jaxpr.outvars)
     )
 
 
-def open_program(called: object) -> Jaxpr:
+def unwrap_closed_jaxpr(called: object) -> Jaxpr:
     """Return the jaxpr of a program, which may be closed over constants."""
     inner: Any = getattr(called, "jaxpr", called)  # both have the attributes of a program
     return inner
@@ -139,7 +139,7 @@ class FactCache:
     """A cache of derived facts, because the layers of a model derive the same mask again."""
 
     def __init__(self) -> None:
-        self._results: dict[tuple[object, ...], tuple[Fact, Sequence[Fact]]] = {}
+        self._results: dict[tuple[object, ...], tuple[ValueFact, Sequence[ValueFact]]] = {}
         self._kept = 0
         self._visited = 0
 
@@ -153,7 +153,9 @@ class FactCache:
         if self._visited > MOST_EQUATIONS:
             raise TraceTooLargeError
 
-    def _keep(self, key: tuple[object, ...], fact: Fact, operands: Sequence[Fact]) -> None:
+    def _keep(
+        self, key: tuple[object, ...], fact: ValueFact, operands: Sequence[ValueFact]
+    ) -> None:
         # The operands are kept alive, because their ids are part of the key.
         self._kept += sum(one.size for one in fact if one is not None)
         if self._kept > MOST_KEPT:
@@ -161,7 +163,7 @@ class FactCache:
             self._kept = 0
         self._results[key] = fact, operands
 
-    def derive(self, equation: Equation, facts: Sequence[Fact]) -> Fact:
+    def derive(self, equation: Equation, facts: Sequence[ValueFact]) -> ValueFact:
         """Return the fact about an equation's only result."""
         name, params = equation.primitive.name, equation.params
         if name != "iota" and all(fact is NOTHING for fact in facts):
@@ -175,11 +177,11 @@ class FactCache:
             self._keep(key, constant_masks.derive_fact(name, params, facts, shapes, shape), facts)
         return self._results[key][0]
 
-    def read_literal(self, value: object) -> Fact:
+    def read_literal(self, value: object) -> ValueFact:
         """Return the fact about a literal's value."""
         key = ("literal", str(getattr(value, "dtype", type(value))), str(value))
         if key not in self._results:
-            self._keep(key, constant_masks.make_known_fact(value), ())
+            self._keep(key, constant_masks.make_constant_fact(value), ())
         return self._results[key][0]
 
 
@@ -187,7 +189,7 @@ class TraceFrame:
     """A jaxpr at one call site, with the facts that hold there."""
 
     def __init__(
-        self, jaxpr: Jaxpr, facts: dict[TraceValue, Fact], cache: FactCache, depth: int
+        self, jaxpr: Jaxpr, facts: dict[TraceValue, ValueFact], cache: FactCache, depth: int
     ) -> None:
         self.jaxpr = jaxpr
         self.facts = facts
@@ -202,7 +204,7 @@ class TraceFrame:
         """Index of the first of equal equations, by that of a later one; only for
         `DEDUPLICATED_PRIMITIVES`."""
 
-    def read_fact(self, value: TraceValue) -> Fact:
+    def read_fact(self, value: TraceValue) -> ValueFact:
         """Return the fact about a value."""
         if is_literal(value):
             return self.cache.read_literal(getattr(value, "val"))  # noqa: B009  only literals have it
@@ -215,7 +217,7 @@ class TraceFrame:
 
 def make_frame(
     called: object,
-    facts: Sequence[Fact] = (),
+    facts: Sequence[ValueFact] = (),
     cache: FactCache | None = None,
     levels: Sequence[int] = (),
     depth: int = 0,
@@ -232,12 +234,12 @@ def make_frame(
     Raises:
         TraceTooLargeError: The program has too many equations.
     """
-    jaxpr = open_program(called)
+    jaxpr = unwrap_closed_jaxpr(called)
     given = facts if len(facts) == len(jaxpr.invars) else [NOTHING] * len(jaxpr.invars)
     known = dict(zip(jaxpr.invars, given, strict=True))
     for value, constant in zip(jaxpr.constvars, getattr(called, "consts", ()), strict=False):
         if str(getattr(constant, "dtype", "")).startswith(("bool", "int")):  # a mask, not a weight
-            known[value] = constant_masks.make_known_fact(constant)
+            known[value] = constant_masks.make_constant_fact(constant)
     frame = TraceFrame(jaxpr, known, cache or FactCache(), depth)
     frame.cache.count_visits(len(jaxpr.eqns))
     changed = levels if len(levels) == len(jaxpr.invars) else [depth] * len(jaxpr.invars)
@@ -271,10 +273,10 @@ def _find_equal_equations(jaxpr: Jaxpr) -> dict[int, int]:
     return equals
 
 
-def _derive_results(frame: TraceFrame, number: int, equation: Equation) -> Sequence[Fact]:
+def _derive_results(frame: TraceFrame, number: int, equation: Equation) -> Sequence[ValueFact]:
     name, params, cache = equation.primitive.name, equation.params, frame.cache
     operands = [frame.read_fact(value) for value in equation.invars]
-    if name in CALLS and (body := read_body(params)):
+    if name in CALLS and (body := find_called_jaxpr(params)):
         levels = [frame.read_level(value) for value in equation.invars]
         inner = make_frame(body, operands, cache, levels, frame.depth)
         frame.inner[number] = [inner]
@@ -300,10 +302,10 @@ def _shape(value: TraceValue) -> tuple[int, ...]:
     return getattr(value.aval, "shape", ())
 
 
-def _stacked_facts(body: TraceFrame, carries: int) -> list[Fact]:
+def _stacked_facts(body: TraceFrame, carries: int) -> list[ValueFact]:
     # A mask hides the same elements of a result in every iteration.
     facts = [body.read_fact(value) for value in body.jaxpr.outvars[carries:]]
-    return [NOTHING] * carries + [constant_masks.add_axis(fact) for fact in facts]
+    return [NOTHING] * carries + [constant_masks.derive_stacked_fact(fact) for fact in facts]
 
 
 def _list_levels(frame: TraceFrame, equation: Equation) -> list[list[int]]:
@@ -318,25 +320,27 @@ def _list_levels(frame: TraceFrame, equation: Equation) -> list[list[int]]:
 
     if name == "scan":
         first, carries = count_scan_operands(params)
-        body = open_program(params["jaxpr"])
+        body = unwrap_closed_jaxpr(params["jaxpr"])
         own = carry(body, first, levels[first : first + carries])
         return [levels[:first] + own + [inside] * (len(levels) - first - carries)]
     if name == "while":
         first, second = params["cond_nconsts"], params["body_nconsts"]
-        own = carry(open_program(params["body_jaxpr"]), second, levels[first + second :])
+        own = carry(unwrap_closed_jaxpr(params["body_jaxpr"]), second, levels[first + second :])
         return [levels[:first] + own, levels[first : first + second] + own]
     if name == "cond":
         return [levels[1:] for _ in params["branches"]]
-    return [levels] if read_body(params) else []
+    return [levels] if find_called_jaxpr(params) else []
 
 
 def _list_bodies(
-    name: str, params: Parameters, facts: Sequence[Fact]
-) -> list[tuple[object, Sequence[Fact]]]:
+    name: str, params: Parameters, facts: Sequence[ValueFact]
+) -> list[tuple[object, Sequence[ValueFact]]]:
     # Inside a loop, only facts that hold in every iteration are known.
     if name == "scan":
         constants, carries = count_scan_operands(params)
-        slices = [constant_masks.take_slice(fact) for fact in facts[constants + carries :]]
+        slices = [
+            constant_masks.derive_iteration_fact(fact) for fact in facts[constants + carries :]
+        ]
         return [(params["jaxpr"], [*facts[:constants], *[NOTHING] * carries, *slices])]
     if name == "while":
         first, second = params["cond_nconsts"], params["body_nconsts"]
@@ -347,5 +351,5 @@ def _list_bodies(
         ]
     if name == "cond":
         return [(branch, facts[1:]) for branch in params["branches"]]
-    body = read_body(params)
+    body = find_called_jaxpr(params)
     return [(body, ())] if body else []
