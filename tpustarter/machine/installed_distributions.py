@@ -63,7 +63,7 @@ def _are_folders(path: Sequence[str]) -> bool:
     others = [
         finder
         for finder in sys.meta_path
-        if finder is not PathFinder and hasattr(finder, "find_installed_distributions")
+        if finder is not PathFinder and hasattr(finder, "find_distributions")
     ]
     files = {entry for entry in path if os.path.isfile(entry)}  # noqa: PTH113  no pathlib needed
     return not others and files <= set(sys.argv[:1])
