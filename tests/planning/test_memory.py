@@ -20,7 +20,7 @@ from tpustarter.planning.model_memory import (
     PlanOptions,
     Remat,
     WorkSharding,
-    kv_cache_bytes,
+    kv_cache_memory,
     list_memory_components,
     saved_activations_per_token,
     sum_components,
@@ -75,7 +75,7 @@ def test_cache_equals_shapes_in_jax(name: str, tensor: int, bits: str, tmp_path:
     heads = min(tensor, reference_models.K)
     specs = jax.tree.map(lambda _: reference_models.CACHE, cache)
     options = PlanOptions(serve=True, context=100, batch=3, cache=bits)
-    planned = kv_cache_bytes(model_of(reference.config, tmp_path), options, tensor)
+    planned = kv_cache_memory(model_of(reference.config, tmp_path), options, tensor)
 
     assert held_bytes(cache, specs, heads, 1, BITS[bits]) == planned.size
 
@@ -159,7 +159,7 @@ def test_latent_cache_has_one_vector_a_token(tmp_path: Path) -> None:
     }
     model = model_of(config, tmp_path)
     sizes = {
-        kv_cache_bytes(model, PlanOptions(serve=True, context=1000), tensor).size
+        kv_cache_memory(model, PlanOptions(serve=True, context=1000), tensor).size
         for tensor in (1, 2, 8)
     }
 

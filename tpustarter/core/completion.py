@@ -19,7 +19,7 @@ FLAG, COMMAND, ANY = "-", ">", "*"
 
 
 class CompletionRow(NamedTuple):
-    """A word that may follow a command, or the values of its argument."""
+    """A word that may follow a command, or the values of the command's argument."""
 
     command: str
     """The command that it follows, such as `tpu create`; empty for the program itself; or the name

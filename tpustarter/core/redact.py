@@ -280,7 +280,7 @@ class Redactor:
 
 
 def drop_incomplete_word(text: str) -> str:
-    """Remove the last word of a text, because it may be incomplete.
+    """Remove the last word of text that was cut off, because the word may be incomplete.
 
     Part of a secret has no recognisable shape, and part of a name is no known name, so neither may
     be

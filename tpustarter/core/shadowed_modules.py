@@ -23,7 +23,7 @@ CONFIGURATION = 78
 
 
 def exit_if_shadowed(error: BaseException) -> None:
-    """Exit if the error was caused by a file that shadows a module; otherwise return.
+    """Exit if an error was caused by a file that shadows a module; otherwise return.
 
     It exits at once, because any further import may hit the same file.
     """

@@ -94,7 +94,7 @@ def is_id_or_last_part(typed: str, name: str) -> bool:
 
 
 def list_matching_ids(typed: str, ids: Mapping[str, str] | Sequence[str]) -> list[str]:
-    """Return the ids that match the typed text: equal to it, ending in it, or containing it.
+    """Return the ids that equal the typed one, end in it or contain it.
 
     Only the first of these three kinds that has a match is returned.
     """

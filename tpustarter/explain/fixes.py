@@ -89,7 +89,7 @@ def _runs(pid: int) -> bool:
 
 
 def recheck_failure(match: FailureMatch, python: str = "") -> bool:
-    """Check this machine again, and return whether a confirmed failure is gone.
+    """Run the host checks again, and return whether a confirmed failure is gone.
 
     Args:
         match: The failure.

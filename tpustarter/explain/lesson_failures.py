@@ -55,7 +55,7 @@ def list_lesson_failures(lesson: Lesson) -> Iterator[ProgramMistake]:
 
 
 def _tells(error: str) -> bool:
-    """Return whether a text is specific enough to identify an error."""
+    """Return whether a quoted error is specific enough to identify the failure."""
     words = error.replace("...", " ").split()
     if len(words) > 1:
         return len(words) > 2 or len(error) >= _LONG

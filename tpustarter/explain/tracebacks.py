@@ -209,7 +209,7 @@ def is_exception_line(line: str) -> bool:
 
 
 def strip_quotation(text: str) -> str:
-    """Strip the quotation mark `> ` from a text if most lines begin with it."""
+    """Strip the quotation mark `> ` from a quoted log, if most of its lines begin with one."""
     lines = text.split("\n")
     quoted = sum(line.startswith(("> ", ">\t")) or line == ">" for line in lines)
     if quoted * 5 < 4 * sum(bool(line.strip()) for line in lines) or not quoted:

@@ -226,7 +226,10 @@ def spell_distribution(name: str) -> str:
 
 
 def list_behaviour_variables(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the environment variables that change a framework's behaviour."""
+    """Return the names of the set variables that change a framework's behaviour.
+
+    Variables that only select a platform, a device or a folder are left out.
+    """
     names = {
         name
         for pattern in (FRAMEWORKS[framework].settings if framework in FRAMEWORKS else ())
@@ -237,7 +240,7 @@ def list_behaviour_variables(framework: str, env: Mapping[str, str]) -> tuple[st
 
 
 def remove_behaviour_variables(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    """Return an environment without some settings, but with XLA's number of CPU devices."""
+    """Return an environment without these variables, but with XLA's number of CPU devices."""
     plain = {name: value for name, value in env.items() if name not in names}
     count = _DEVICE_COUNT.search(env.get("XLA_FLAGS", ""))
     return {**plain, "XLA_FLAGS": count[0]} if count else plain
@@ -267,13 +270,13 @@ def can_run_on_cpu(framework: str) -> bool:
 
 
 def list_missing_frameworks(framework: str, installed: Iterable[str]) -> list[str]:
-    """Return the frameworks that another one computes with but that are not installed."""
+    """Return the frameworks that another one needs but that are not installed."""
     required = FRAMEWORKS[framework].required_frameworks if framework in FRAMEWORKS else ()
     return [name for name in required if name not in installed]
 
 
 class InstalledVersions(TypedDict):
-    """A Python and the versions of its packages, by the names in `DISTRIBUTIONS`."""
+    """A Python's version and those of its packages, which are keyed as in `DISTRIBUTIONS`."""
 
     python: str
     python_version: str

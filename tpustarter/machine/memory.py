@@ -50,7 +50,7 @@ def count_oom_kills(machine: Machine) -> int | None:
 
 
 def count_oom_kills_by_file(machine: Machine) -> dict[str, int]:
-    """Return the number of processes killed by the OOM killer, by the file that counts them.
+    """Return how many processes the OOM killer has ended, keyed by the file that counts them.
 
     This process's control group comes first. Its count is for this container, while the machine may
     run

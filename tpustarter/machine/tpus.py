@@ -273,7 +273,7 @@ def _boxes(cubes: int) -> list[tuple[int, int, int]]:
 
 
 def list_rehearsable_types(row: Generation) -> list[str]:
-    """Return the types that a rehearsal can compile for, smallest first."""
+    """Return the TPU types that a rehearsal can compile for, smallest first."""
     return [_slice(row, size).name for size in _topology_sizes(row)]
 
 

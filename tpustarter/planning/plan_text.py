@@ -212,7 +212,7 @@ def _gib(size: float) -> str:
 
 
 def warn_of_types(options: PlanOptions, plans: Sequence[TpuFit]) -> list[str]:
-    """Return a warning if TPUs have to cast the weights before a matmul."""
+    """Return a warning if TPUs have to cast the weights before a matmul, else an empty list."""
     if options.weights not in QUANTISED:
         return []
     prefix = {"fp8": "float8"}.get(options.weights, options.weights)

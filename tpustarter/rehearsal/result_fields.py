@@ -208,7 +208,7 @@ class DocumentedPeak:
 
 @dataclass(frozen=True)
 class PeakTime:
-    """The time that one part of a device needs at its peak."""
+    """The time that one part of a device needs if it works at its documented peak."""
 
     name: LimitName
     amount: float

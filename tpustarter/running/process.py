@@ -368,7 +368,7 @@ class Probe:
         return [pid for pid in (self._child, self._process.pid) if pid and _exists(pid)]
 
     def end(self) -> ProbeGoneEvent:
-        """End the process, by force if necessary, with a timeout; return the `gone` event."""
+        """End the process, killing it after a timeout; return the `gone` event."""
         self.begin_end()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             # The supervisor may have been stopped by a signal.
@@ -432,7 +432,7 @@ def _is_event(event: object) -> TypeGuard[ProbeEvent]:
 
 
 def raise_open_file_limit(processes: int) -> None:
-    """Raise this program's limit on open files for a number of processes."""
+    """Raise this program's limit on open files, so that a number of probes can be started."""
     import resource  # not on every platform
 
     number = FREE_DESCRIPTORS + DESCRIPTORS * processes

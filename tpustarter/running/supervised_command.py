@@ -142,7 +142,7 @@ class CommandOutcome:
 
 
 class SupervisedCommand:
-    """A command, run once; `stop` ends it from any thread."""
+    """A command that is run once; `stop` ends it from any thread."""
 
     def __init__(
         self,

@@ -84,7 +84,7 @@ class RemoteEventSource:
 
     @property
     def unreached(self) -> dict[int, str]:
-        """Reasons why hosts did not arrive, by host number."""
+        """Reasons why hosts did not arrive, keyed by host number."""
         return {**self._failing, **self._unreached}
 
     def read(self, timeout_s: float) -> ProcessEvent | None:  # noqa: ARG002  the commands set the pace
@@ -189,7 +189,7 @@ def _gone_event(code: int | None) -> ProbeGoneEvent:
 
 
 class RemoteSliceCheck(SliceCheck):
-    """A run of the self-check on all hosts of a slice; this machine need not be one of them."""
+    """A run of the self-check on all hosts of a slice, which need not include this machine."""
 
     def __init__(
         self,

@@ -32,7 +32,7 @@ _WHOLE = rf"(?:\buv{_GAP}run(?:{_GAP}--project{_GAP}(?:'[^']*'|\S+))?|-m){_GAP}{
 
 @cache
 def tpustarter_command() -> str:
-    """Return the command that starts this program again in the original working folder."""
+    """Return the command that starts tpustarter again in the original working folder."""
     given = os.environ.get(VARIABLE, "")
     return (
         given
@@ -43,7 +43,7 @@ def tpustarter_command() -> str:
 
 @cache
 def tpustarter_command_anywhere() -> str:
-    """Return the command that starts this program again in any folder."""
+    """Return the command that starts tpustarter again in any folder."""
     given = os.environ.get(VARIABLE, "")
     return (
         tpustarter_command()
@@ -53,7 +53,7 @@ def tpustarter_command_anywhere() -> str:
 
 
 def format_commands(text: str) -> str:
-    """Rewrite the commands in a text to work in this folder; only for display.
+    """Rewrite the commands in some text for display, so that they work in this folder.
 
     It is idempotent, even if wrapping has split a command between two calls.
     """

@@ -225,7 +225,7 @@ def format_code(text: str, stream: TextIO | None = None) -> str:
 
 
 def can_show_style(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal that shows code in bold."""
+    """Return whether a stream is a terminal that may be styled (no NO_COLOR, no TERM=dumb)."""
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return bool(stream.isatty()) and not is_plain
 

@@ -33,7 +33,7 @@ class MissingReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class MissingMetrics:
-    """The reason why there are no metrics on this machine."""
+    """The reason why this machine has no metrics, and a hint on what to do."""
 
     id: str
     text: str
@@ -44,7 +44,7 @@ class MissingMetrics:
 
 @functools.cache
 def read_reasons(file: Path = FILE) -> dict[str, MissingReason]:
-    """Return the reasons by id.
+    """Return the reasons for missing metrics, keyed by id.
 
     Raises:
         Problem: The file cannot be read, or a row does not fit.
@@ -58,7 +58,7 @@ def explain_missing_metrics(
     chips: int,
     processes: Sequence[host.TpuProcess],
 ) -> MissingMetrics:
-    """Return the reason for the absence of metrics at all ports."""
+    """Return why none of the ports returned metrics, and a hint on what to do."""
     reason = read_reasons()[_choose(machine, answers, chips, processes)]
     wrong = next((answer for answer in answers if answer.failure != "closed"), None)
     first = wrong or (answers[0] if answers else PortMetrics(PORT, "closed"))

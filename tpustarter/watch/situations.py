@@ -85,7 +85,7 @@ def _split(condition: str) -> tuple[str, str]:
 
 @functools.cache
 def read_situation_rules(file: Path = FILE) -> tuple[SituationRule, ...]:
-    """Return the rules in their order.
+    """Return the rules for situations, in the order in which they are tried.
 
     Raises:
         Problem: The file cannot be read, or a row does not fit.
@@ -94,7 +94,7 @@ def read_situation_rules(file: Path = FILE) -> tuple[SituationRule, ...]:
 
 
 def find_situation(reading: TpuReading) -> Situation | None:
-    """Return what a reading means, or None if it has no metrics."""
+    """Return what a reading means, or None if the reading has no metrics."""
     facts = collect_reading_facts(reading)
     rule = next((rule for rule in read_situation_rules() if rule.holds(facts)), None)
     if rule is None:

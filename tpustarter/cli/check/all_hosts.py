@@ -25,7 +25,7 @@ ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray", "gke")
 
 @dataclass(frozen=True)
 class SliceOptions:
-    """The multi-host options, by click's parameter names."""
+    """The multi-host options, with click's parameter names as fields."""
 
     all_hosts: bool
     coordinator: str | None

@@ -132,7 +132,11 @@ class UnansweredError(Exception):
 
 
 def find_rest_test_server() -> str | None:
-    """Return the server that replaces Google's, if set; raises Problem if it is not loopback."""
+    """Return the test server's address from TPUSTARTER_REST_ENDPOINT, or None if it is unset.
+
+    Raises:
+        Problem: It is not a loopback address with a port.
+    """
     return loopback_server.read_test_server(ENDPOINT)
 
 

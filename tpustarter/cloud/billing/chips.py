@@ -40,7 +40,7 @@ def count_resource_chips(resource: Resource) -> int | None:
 
 
 def select_resources_in_quota(resources: Iterable[Resource]) -> list[Resource]:
-    """Return the resources that count against quota: requests, and nodes with no listed request."""
+    """Return the resources that use quota: requests, and nodes with no listed request."""
     rows = list(resources)
     requested = {make_resource_key(row) for row in rows if isinstance(row, QueuedResource)}
     return [row for row in rows if not (isinstance(row, TpuNode) and _request(row) in requested)]

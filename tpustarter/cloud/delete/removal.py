@@ -55,7 +55,7 @@ class DeletionPlan:
         return self.queued_resource is not None and _is_undeletable(self.queued_resource)
 
     def commands(self, project: Project) -> list[tuple[str, ...]]:
-        """Return the equivalent gcloud commands, in order."""
+        """Return the equivalent gcloud commands, in the order in which to run them."""
         if self.api == "compute":
             return self._compute_commands(project)
         if self.queued_resource is not None:
@@ -98,12 +98,12 @@ def find_deletion_plans(
 def plan_leftover_deletions(
     queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode]
 ) -> list[DeletionPlan]:
-    """Return deletion plans for all resources that hold name and quota but never become a TPU."""
+    """Return plans for resources that can't become a TPU but hold names and quota."""
     return [one for one in plan_all_deletions(queued_resources, nodes) if is_leftover_plan(one)]
 
 
 def is_leftover_plan(one: DeletionPlan) -> bool:
-    """Return whether a plan's resources hold name and quota but can no longer become a TPU."""
+    """Return whether a plan's resources can't become a TPU but still hold their names and quota."""
     if one.queued_resource is not None:
         return resource_states.is_leftover(one.queued_resource)
     return all(map(resource_states.is_leftover, one.nodes))

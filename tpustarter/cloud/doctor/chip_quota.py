@@ -252,7 +252,7 @@ def _describe(tier: str, found: list[ChipQuota]) -> str:
 
 
 def examine_machine_quota(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Check that Compute Engine's quota allows a machine and an address for each host."""
+    """Check that Compute Engine's quota allows a machine and an IP address for each host."""
     if subject.region is None:
         found = "no zone is named, and this quota differs from region to region"
         return ProjectAnswer("info", found, "tpustarter tpu doctor --zone ZONE")

@@ -121,7 +121,7 @@ def _value(limit: QuotaLimit, region: str, family: str) -> int | None:
 
 
 def _count_used(nodes: Iterable[TpuNode], tpu: TpuType, region: str) -> dict[str, int]:
-    """Return the number of a generation's chips in use in a region, by tier."""
+    """Return how many of a generation's chips are in use in a region, keyed by tier."""
     used = {"on-demand": 0, "spot": 0}
     for node in nodes:
         its_type = chips.find_resource_type(node)

@@ -48,7 +48,7 @@ def make_anonymous_credentials() -> object:
 def try_credentials(
     subject: WantedTpu, find: Callable[[], object]
 ) -> tuple[object, ProjectFinding]:
-    """Return the credentials, or None if they are unusable, and the finding."""
+    """Return the credentials, or None if they are unusable, and the finding about them."""
     # Imported outside the timeout, because it takes seconds on a busy machine.
     importlib.import_module("google.auth.transport.requests")
     try:

@@ -245,7 +245,7 @@ def _sorted(found: Sequence[ProjectFinding]) -> tuple[ProjectFinding, ...]:
 
 
 def list_commands(subject: WantedTpu) -> dict[str, str]:
-    """Return the gcloud command for each question, by its title; nothing is sent."""
+    """Return the gcloud command for each question, keyed by the question's title; none is run."""
     return {
         question.title: question.command(subject)
         for question in (credential_check.QUESTION, *QUESTIONS)

@@ -125,7 +125,7 @@ def ssh_options(worker: Worker, *, iap: bool, user: str) -> list[tuple[str, str]
 
 
 def tunnel_command(worker: Worker, user: str) -> tuple[str, ...]:
-    """Return the command that connects its stdin and stdout to the worker's port 22 through IAP.
+    """Return the ssh ProxyCommand that reaches a worker's port 22 through IAP.
 
     gcloud finds the worker's machine, adds the user's key to it, and has ssh forward the port
     (`-W`). No undocumented part of gcloud is needed.

@@ -111,7 +111,11 @@ def describe_spending(job: TpuJob, now: datetime) -> str:
 
 
 def save_tpu_request(client: OfferingClient, job: TpuJob) -> None:
-    """Keep what is needed to ask for a job's TPU again; raises Problem if that is not known."""
+    """Add to a job's record what is needed to request its TPU again.
+
+    Raises:
+        Problem: The request is not known.
+    """
     request = find_request(client, job)
     if request.api == "compute":  # a pre-emption deletes the instance
         tpu = {"type": request.type.name}

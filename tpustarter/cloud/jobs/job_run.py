@@ -80,7 +80,7 @@ class WorkerJobState:
 
 @dataclass(frozen=True)
 class WorkerLogLines:
-    """Lines that a worker wrote, in order."""
+    """Lines that a worker wrote, in the order of its log."""
 
     worker: str
     lines: tuple[str, ...]

@@ -55,7 +55,7 @@ def describe_files(files: JobFiles) -> Iterator[str]:
 
 
 def describe_workers(name: str, workers: Sequence[Worker]) -> str:
-    """Return a description of a job's workers; an empty sequence means not known yet."""
+    """Return a phrase for a job's workers. An empty sequence means that they aren't known yet."""
     if not workers:
         return f"every worker of {name}"
     return f"{name}, {workers[0].node.zone}: {phrases.format_count(len(workers), 'worker')}"
@@ -67,7 +67,7 @@ def describe_environment(environment: WorkerEnvironment) -> str:
 
 
 def describe_recreation(name: str, times: int) -> str:
-    """Return what is done after a pre-emption, as text."""
+    """Return a clause about deleting a TPU and requesting it again after a pre-emption."""
     count = phrases.format_count(times, "time")
     return f"deletes {name} and asks for it anew after a pre-emption, {count}"
 
@@ -121,7 +121,7 @@ Step = ConnectionChanged | ResultsFetched | TpuDeletionStarted | TpuDeleted | Tp
 
 
 def describe_job_event(event: Step) -> Iterator[str]:
-    """Yield the sentences of an event."""
+    """Yield the sentences that describe an event of a job."""
     match event:
         case ConnectionChanged(worker, lost, is_final):
             text = lost or "is connected again"

@@ -54,7 +54,7 @@ class WorkerCommand:
 
 @dataclass(frozen=True)
 class WorkerLines:
-    """Lines that a worker wrote, in order."""
+    """Lines that a worker wrote, oldest first."""
 
     command: WorkerCommand
     stream: str

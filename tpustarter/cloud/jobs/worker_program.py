@@ -119,7 +119,7 @@ def send_frame(event: str, data: bytes = b"", **fields: object) -> None:
 
 
 def save_uploaded_folder(call: Fields, stream: BinaryIO) -> None:
-    """Receive the folder; a failure leaves no part of it."""
+    """Unpack the uploaded folder of a job; a failure leaves no part of it."""
     files = WorkerFiles(call["job"], call["number"])
     require_no_other_job(call["number"])
     try:
@@ -152,7 +152,7 @@ def remove_files(files: WorkerFiles) -> None:
 
 
 def require_no_other_job(number: int) -> None:
-    """Refuse a second job, because only one program at a time can use the chips."""
+    """Refuse a second job, because a TPU's chips can be used by only one program at a time."""
     for other in list_worker_jobs(number):
         if other.is_running():
             raise RefusedError(f"the job `{other.root.name}` is still running")
@@ -165,7 +165,7 @@ def list_worker_jobs(number: int) -> Iterator[WorkerFiles]:
 
 
 def save_uploaded_file(path: Path, call: Fields, stream: BinaryIO) -> Path:
-    """Write the data that follow the call to a file, and verify their hash."""
+    """Write the bytes that follow the call to a file; refuse them if their SHA-256 differs."""
     hashed, left = hashlib.sha256(), int(call["bytes"])
     with path.open("wb") as file:
         while left:

@@ -91,7 +91,7 @@ def describe_tpu_row(row: ListedTpu) -> Iterator[str]:
 
 
 def format_worker_states(row: ListedTpu) -> str:
-    """Return the number of a slice's workers in each state, or "" for a single worker."""
+    """Return how many of a slice's workers are in each state, or "" for a single worker."""
     hosts = [host for node in row.nodes for host in slice_drawing.list_hosts(node)]
     return (
         f"{len(hosts)} workers: {slice_drawing.format_state_counts(hosts)}."

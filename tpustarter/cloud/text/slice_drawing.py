@@ -143,7 +143,7 @@ def _unusual_workers(hosts: Sequence[SliceHost]) -> Iterator[DrawingRow]:
 
 
 def format_state_counts(hosts: Sequence[SliceHost]) -> str:
-    """Return the number of workers in each state: `15 ready, 1 no address`."""
+    """Return how many workers are in each state: `15 ready, 1 no address`."""
     return ", ".join(
         f"{_count(hosts, words)} {words}" for words in dict.fromkeys(one.words for one in hosts)
     )

@@ -193,7 +193,7 @@ def _notes(request: TpuRequest, grant: Grant, today: date) -> list[str]:
 def count_chips_in_use(
     resources: Sequence[Resource], allowances: Sequence[GrantAllowance]
 ) -> int | None:
-    """Return the number of chips in use or requested under some lines, or None if unknown."""
+    """Return how many chips are in use or requested under some lines, or None if unknown."""
     total = 0
     for row in chips.select_resources_in_quota(resources):
         if not (resource_states.find_state_meaning(row).held and _may_be_under(row, allowances)):
@@ -218,7 +218,7 @@ def _may_be_under(resource: Resource, allowances: Sequence[GrantAllowance]) -> b
 
 
 def is_resource_covered(grant: Grant, resource: Resource) -> bool:
-    """Return whether an existing resource falls under a line, regardless of the date."""
+    """Return whether a line of the grant covers an existing resource, whatever the date."""
     known = chips.find_resource_type(resource) is not None
     return known and _may_be_under(resource, grant.allowances)
 

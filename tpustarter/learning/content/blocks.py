@@ -115,7 +115,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class LessonPart:
-    """A part of a lesson, in order."""
+    """One element of a lesson's page: Markdown, a code block, a quiz, a figure or a hint."""
 
     kind: Literal["markdown", "block", "quiz", "figure", "hint"]
     text: str
@@ -167,7 +167,7 @@ def parse_lesson(lesson: Lesson) -> list[LessonPart]:
 
 
 def list_blocks(lesson: Lesson) -> list[Block]:
-    """Return the blocks of a lesson, in order; raises Problem as `parse_lesson` does."""
+    """Return a lesson's blocks from top to bottom; raises Problem as `parse_lesson` does."""
     return [part.block for part in parse_lesson(lesson) if part.block]
 
 

@@ -94,7 +94,7 @@ class AnswerVerdict:
 
 
 def read_exercises(lesson: Lesson) -> list[Exercise]:
-    """Read a lesson's exercises, in order.
+    """Read a lesson's exercises, in the order of its header.
 
     Raises:
         Problem: An exercise cannot be read or is incomplete.
@@ -126,7 +126,7 @@ def find_exercise(
 
 
 def read_exercise_titles(lessons: Iterable[Lesson]) -> dict[str, str]:
-    """Return the titles of all exercises of some lessons, by id, skipping broken ones."""
+    """Return the titles of the exercises in some lessons, keyed by id. Broken ones are skipped."""
     known: dict[str, str] = {}
     for lesson in lessons:
         with contextlib.suppress(Problem):  # the error is shown when the lesson is opened
@@ -135,7 +135,7 @@ def read_exercise_titles(lessons: Iterable[Lesson]) -> dict[str, str]:
 
 
 def find_next_unsolved_exercise(exercise: Exercise) -> Exercise | None:
-    """Return the lesson's next unsolved exercise, wrapping around at the end."""
+    """Return the lesson's next unsolved exercise, starting again at the first one if needed."""
     all_of_lesson = read_exercises(exercise.lesson)
     place = [other.id for other in all_of_lesson].index(exercise.id)
     others = all_of_lesson[place + 1 :] + all_of_lesson[:place]
@@ -183,7 +183,7 @@ def learner_file_path(exercise: Exercise) -> Path:
 
 
 def ensure_learner_file(exercise: Exercise) -> Path:
-    """Return the path of the learner's copy, creating it if necessary.
+    """Create the learner's copy of an exercise if it is missing, and return its path.
 
     Raises:
         Problem: It cannot be written.

@@ -64,7 +64,7 @@ def make_lesson_problem(lesson: Lesson, line: int, what: str) -> Problem:
 
 
 def find_lesson_elements(lesson: Lesson, lines: list[str]) -> Iterator[LessonElement]:
-    """Yield a lesson's elements that are not text, in order.
+    """Yield a lesson's elements that are not text, from top to bottom.
 
     Raises:
         Problem: A fence or option is malformed.

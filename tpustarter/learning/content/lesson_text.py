@@ -265,7 +265,7 @@ def _render_glossary(state: _RenderState) -> Iterator[str]:
 
 @lru_cache(maxsize=4)  # all lessons share one glossary
 def read_glossary_meanings(glossary: str) -> Mapping[str, tuple[str, str]]:
-    """Return each word of a glossary and its meaning, by anchor."""
+    """Return each glossary entry's word and meaning, keyed by the anchor of its heading."""
     entries: dict[str, tuple[str, str]] = {}
     word = ""
     state = _RenderState(Path())

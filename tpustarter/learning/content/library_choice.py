@@ -104,7 +104,7 @@ class LibraryAdvice:
 
 
 def read_questionnaire(folder: Path | None = None) -> LibraryQuestionnaire:
-    """Read the questions and rules.
+    """Read the questions, libraries and rules from `which-library.yml`.
 
     Raises:
         Problem: The file cannot be used.

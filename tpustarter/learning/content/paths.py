@@ -50,7 +50,7 @@ class _PathEntry(msgspec.Struct, frozen=True):
 
 
 def read_paths(folder: Path | None = None) -> list[LessonPath]:
-    """Read the paths in `paths.yml`, in order.
+    """Read the paths from `paths.yml`, in the file's order.
 
     Raises:
         Problem: The file cannot be used.

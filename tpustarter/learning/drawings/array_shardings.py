@@ -31,7 +31,7 @@ FEWEST_COLUMNS = 20
 
 @dataclass(frozen=True)
 class ArraySharding:
-    """The layout of an array over devices: type, shape, mesh, and each device's part."""
+    """An array's type, shape, mesh, and the part of the array that each device holds."""
 
     name: str
     dtype: str

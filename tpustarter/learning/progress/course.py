@@ -82,7 +82,7 @@ class NextLessonInCourse:
 def find_first_unfinished_lesson(
     lessons: Iterable[str], done: Container[str], read: Container[str] = ()
 ) -> str | None:
-    """Return the id of the first lesson neither done nor read, or else of the first not done."""
+    """Return the first lesson neither done nor read; without one, the first not done."""
     left = [name for name in lessons if name not in done]
     return next((name for name in left if name not in read), next(iter(left), None))
 

@@ -117,7 +117,7 @@ def _parse(fields: Fields) -> LessonProgress:
 
 
 def count_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
-    """Return the number of blocks and questions that are done, and the total.
+    """Return how many of a lesson's blocks and questions are done, and how many there are.
 
     Folded ones do not count.
     """
@@ -180,7 +180,10 @@ def record_block(lesson: Lesson, block: Block, result: BlockResult, code: str = 
 
 
 def record_edit_failure(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:
-    """Save the failure of edited code in a block that is not a task; its status does not change."""
+    """Save the failure of edited code in a block that is not a task.
+
+    The block's own status does not change.
+    """
     if result.status in ("skip", "notrun"):
         return
     entry: Fields = {

@@ -22,7 +22,7 @@ Fields = dict[str, object]
 
 
 def read_stored_lessons() -> dict[str, Fields]:
-    """Return the stored fields of each lesson, by id."""
+    """Return the stored fields of each lesson, keyed by lesson id."""
     return parse_lessons(state.load_state("progress"))
 
 
@@ -60,7 +60,7 @@ def parse_count(value: object) -> int | None:
 
 
 def parse_lessons(value: dict[str, object]) -> dict[str, Fields]:
-    """Return the fields of each lesson in stored progress, by id."""
+    """Return the fields of each lesson in stored progress, keyed by lesson id."""
     return parse_entries(value.get("lessons"))
 
 

@@ -28,17 +28,17 @@ def list_unsolved_exercises(lesson: Lesson, records: Records) -> list[str]:
 
 
 def list_unsolved_exercises_of_lessons(lessons: Iterable[Lesson], records: Records) -> list[str]:
-    """Return the ids of the unsolved exercises of some lessons, in order."""
+    """Return the ids of the unsolved exercises of some lessons, lesson by lesson."""
     return [one for lesson in lessons for one in list_unsolved_exercises(lesson, records)]
 
 
 def format_unsolved_count(count: int) -> str:
-    """Return the number of open exercises as text; empty for 0."""
+    """Return text such as `2 exercises open`; "" for 0."""
     return f"{phrases.format_count(count, 'exercise')} open" if count else ""
 
 
 def format_open_count(count: int | None) -> str:
-    """Return the number of open tasks and questions as text; empty for 0 and None."""
+    """Return text such as `3 things open`; "" for 0 and None."""
     return f"{phrases.format_count(count, 'thing')} open" if count else ""
 
 

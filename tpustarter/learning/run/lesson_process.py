@@ -59,7 +59,7 @@ MAX_LEFT_OVER = 64
 
 @dataclass(frozen=True)
 class EarlierBlockStarted:
-    """A block above the requested one begins; its output and result follow."""
+    """Sent when a block above the requested one begins; the block's output and result follow."""
 
     block: Block
     left: int
@@ -68,7 +68,7 @@ class EarlierBlockStarted:
 
 @dataclass(frozen=True)
 class BlockPlots:
-    """The drawings so far of the running block; its result has all of them."""
+    """The running block's drawings so far. The block's result has all of them."""
 
     drawings: tuple[Drawing, ...]
 

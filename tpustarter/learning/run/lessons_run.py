@@ -27,7 +27,7 @@ from tpustarter.version import __version__
 
 @dataclass(frozen=True)
 class LessonStarted:
-    """A lesson begins; `session.target` describes its Python and devices."""
+    """A lesson begins. From here on, `session.target` describes its Python and devices."""
 
     session: LessonSession
 
@@ -52,7 +52,7 @@ Event = LessonStarted | BlockStarted | OutputChunk | BlockEnded
 
 
 class LessonsRun:
-    """A run of lessons: `events` runs it, and `stop` ends it from any thread."""
+    """A run of lessons. `events` runs it, and `stop` ends it from any thread."""
 
     def __init__(
         self,

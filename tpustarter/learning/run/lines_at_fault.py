@@ -22,7 +22,7 @@ _MOST_CODE = 100
 
 @dataclass(frozen=True)
 class FaultyLines:
-    """Lines of the learner's code, by their numbers in its file."""
+    """Lines of the learner's code that are at fault, keyed by their numbers in the file."""
 
     numbers: tuple[int, ...]
     words: str

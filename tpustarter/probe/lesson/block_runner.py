@@ -33,7 +33,7 @@ _saved_descriptors = {number: os.dup(number) for number in (1, 2)}
 
 
 def run_block(command: BlockCommand, emit: EmitDrawn) -> EndEventFields:
-    """Run one block; its exceptions propagate to the caller."""
+    """Run one block. An exception of the block propagates to the caller."""
     name, code = command["file"], command["code"]
     _work_in(command.get("folder", ""))
     program = types.ModuleType("__main__") if command.get("alone") else _program

@@ -39,7 +39,7 @@ class LoweringJob:
 def group_by_device_kind(
     tpus: Mapping[str, LoweringTargetFields],
 ) -> dict[TpuDevice, tuple[str, ...]]:
-    """Return the names of TPUs, grouped by device."""
+    """Return the names of TPUs, grouped by device kind and number of cores."""
     kinds: dict[TpuDevice, tuple[str, ...]] = {}
     for name, fields in tpus.items():
         device = device_queries.parse_device(fields)

@@ -92,7 +92,7 @@ class CollectiveGroup:
 
 @dataclass(frozen=True)
 class DotGroup:
-    """Matrix products and convolutions with the same types."""
+    """All matrix products and convolutions of a program with the same operand types."""
 
     left: str
     right: str

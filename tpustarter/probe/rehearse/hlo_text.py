@@ -19,7 +19,7 @@ _PAIR = re.compile(r' ?(?:(\w+)=)?(?:"([^"\\]*(?:\\.[^"\\]*)*)"|(\d+)|\{[^{}]*\}
 
 
 def parse_hlo_pairs(text: str) -> dict[str, str]:
-    """Parse the pairs at the start of a text, `key=1 key="text"`; a key may be missing."""
+    """Parse the pairs that a string begins with: `key=1 key="text"`. A key may be missing."""
     values: dict[str, str] = {}
     match = _PAIR.match(text)
     while match:

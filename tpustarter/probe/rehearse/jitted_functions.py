@@ -79,7 +79,7 @@ def is_array(value: object) -> TypeGuard[ArrayLike]:
 
 
 def format_hlo_type(value: ArrayLike) -> str:
-    """Return an array's type in HLO notation: `f32[8,128]`.
+    """Return an array's type in HLO notation, such as `f32[8,128]`.
 
     A type that JAX narrows to 32 bits is named as it is compiled: NumPy's `int64` is `s32`.
     """
@@ -91,7 +91,7 @@ def format_hlo_type(value: ArrayLike) -> str:
 
 
 def format_element_type(kind: object) -> str:
-    """Return an element type in HLO notation: `bf16` for `bfloat16`."""
+    """Return an element type in HLO notation, such as `bf16` for `bfloat16`."""
     return re.sub(r"^(bfloat|float|int|uint|complex)(?=\d)", _abbreviation, str(kind))
 
 

@@ -21,7 +21,7 @@ _TPU_LOWERING = "/jax/_src/pallas/mosaic/"
 
 
 class UnmetRequestError(Exception):
-    """A request that cannot be met in this Python, whatever the user's code does."""
+    """Raised if this Python cannot meet a request, whatever the user's code does."""
 
     def __init__(self, text: str, facts: OptionalEndEventFields | None = None) -> None:
         """Store the text, and the obstacle as fields of the `end` event.

@@ -56,7 +56,7 @@ _MOST_TEXT = 1000
 
 @dataclass(frozen=True)
 class PythonArgument:
-    """An argument that is not one array: a literal, a name of the user's file, or a call."""
+    """An argument that is not one array: a literal, a name in the user's file, or a call."""
 
     text: str
     value: ast.expr
@@ -155,7 +155,7 @@ def bind_arguments(
     function: Callable[..., object],
     arguments: Sequence[TypedArgument],
 ) -> tuple[Callable[..., object], list[object], dict[str, object], list[str]]:
-    """Return the function, its arguments by position and by name, and notes on them.
+    """Return a function, the values for its parameters by position and by name, and notes.
 
     For a plain function, values other than arrays are bound in the function that is returned. A
     jitted function gets them as arguments, because it declares itself which of them are static.

@@ -177,7 +177,7 @@ class RequiredExportedFields(OptionalExportedFields):
 
 @final
 class ExportedFields(RequiredExportedFields):
-    """The fields of a lowered program; its keys distinguish it from `RefusedFields`."""
+    """The fields of a lowered program. Their names distinguish them from `RefusedFields`."""
 
 
 class OptionalRefusedFields(TypedDict, total=False):
@@ -198,7 +198,7 @@ class RequiredRefusedFields(OptionalRefusedFields):
 
 @final
 class RefusedFields(RequiredRefusedFields):
-    """The fields of a program not lowered; its keys distinguish it from `ExportedFields`."""
+    """The fields of a program not lowered. Their names distinguish them from `ExportedFields`."""
 
 
 LoweredFields = ExportedFields | RefusedFields

@@ -13,7 +13,7 @@ from tpustarter.probe.slice.messages import GivenHostPosition
 
 @dataclass(frozen=True)
 class HostPosition:
-    """A host's place in its job."""
+    """A host's number in its job, the number of hosts, and the coordinator's address."""
 
     host: int
     """The host's number, from 0; host 0 coordinates."""
@@ -35,7 +35,7 @@ class HostPosition:
 
 
 class UnknownHostPosition(Exception):  # noqa: N818  a result, not a program's error
-    """Raised if nothing on this host names the others; its text names what is missing."""
+    """Raised if nothing on this host names the other hosts. The message names what is missing."""
 
 
 def find_host_position(given: GivenHostPosition, timeout_s: float) -> HostPosition:

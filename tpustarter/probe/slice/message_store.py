@@ -64,12 +64,12 @@ def wait_for_command(key: str) -> CheckCommand | EndCommand:
 
 
 def read_results(number: int) -> dict[str, CheckRecord]:
-    """Return a check's results so far, by host number."""
+    """Return a check's results so far, keyed by host number."""
     return {host: json.loads(text) for host, text in _read_folder(f"result/{number}")}
 
 
 def read_heartbeats() -> dict[str, HeartbeatMessage]:
-    """Return the last heartbeat of each host, by host number."""
+    """Return each host's last heartbeat, keyed by host number."""
     return {host: json.loads(text) for host, text in _read_folder("alive")}
 
 

@@ -92,7 +92,7 @@ class ArrivalAnswer(TypedDict):
 
 
 class GivenHostPosition(TypedDict, total=False):
-    """The part of a host's place that the user gave; JAX detects the rest."""
+    """The part of a host's position that the user gave. JAX detects the rest."""
 
     coordinator: str | None
     hosts: int | None
@@ -133,14 +133,14 @@ class StandaloneSliceFields(TypedDict):
 
 
 class UnknownPositionEvent(HostField):
-    """The host does not know its place in the run."""
+    """The host does not know its number or the coordinator."""
 
     event: Literal["no-place"]
     detail: str
 
 
 class KnownPositionEvent(TypedDict):
-    """The host knows its place."""
+    """The host knows its number and the coordinator."""
 
     event: Literal["placed"]
     host: int

@@ -101,7 +101,7 @@ def run_received_checks(place: HostPosition, emit: Emit, run_check: RunCheck) ->
 
 
 class LeadingHost:
-    """Host 0 of a run; `members` has the facts of all hosts, by number."""
+    """Host 0 of a run. `members` has the facts of all hosts, keyed by host number."""
 
     def __init__(
         self,

@@ -105,7 +105,7 @@ class SizeSearch:
 
 
 def list_step_sizes(devices: int, default: int) -> list[int]:
-    """Return step sizes to try, smallest first: a batch must be divisible by the mesh's axes.
+    """Return the step sizes to try, smallest first; a mesh's axes must divide a batch.
 
     Args:
         devices: Number of devices.

@@ -156,7 +156,7 @@ class ScriptEnded:
 
 
 def names_python_code(text: str) -> bool:
-    """Return whether a text names Python code, such as `train.py:step`, and not a check."""
+    """Return whether an argument names Python code, such as `train.py:step`, and not a check."""
     return text.partition(":")[0].endswith(".py")
 
 
@@ -202,7 +202,7 @@ def resolve_stablehlo(ids: tuple[str, ...], tpus: tuple[str, ...]) -> LoweredPro
 
 
 def is_stablehlo(text: str) -> bool:
-    """Return whether a text names a StableHLO file, such as `forward.bytecode`, and not a check."""
+    """Return whether an argument names a StableHLO file, such as `forward.bytecode`."""
     return text.endswith(STABLEHLO)
 
 

@@ -72,7 +72,7 @@ def format_fit_headline(fits: Sequence[FittingSize]) -> str:
 
 
 def list_tried_sizes(fit: FittingSize) -> Iterator[str]:
-    """Yield a line for each size that was compiled."""
+    """Yield a line for each size of the dimension that was compiled."""
     width = max((len(f"{one.size:,}") for one in fit.tried), default=0)
     yield from (f"{one.size:>{width},}  {_answer(one)}" for one in fit.tried)
 

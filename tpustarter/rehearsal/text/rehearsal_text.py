@@ -199,7 +199,7 @@ def _group(group: list[ResultFields], paint: Paint, *, facts: bool, verbose: boo
 
 
 def select_with_memory(results: Iterable[ResultFields]) -> list[SizedProgram]:
-    """Return the results that include the memory of their program."""
+    """Return the results that include how much memory their program needs."""
     return [result for result in results if "hbm_bytes" in result]
 
 
@@ -410,7 +410,10 @@ def format_array(buffer: ProgramArray, taken: str) -> str:
 
 
 def select_largest_arrays(buffers: Sequence[ProgramArray]) -> list[ProgramArray]:
-    """Return up to four arrays to list, each over 1 % of the largest."""
+    """Return the first four arrays larger than 1 % of the largest.
+
+    `buffers` must be sorted by size, largest first.
+    """
     largest = max((buffer["laid_out_bytes"] for buffer in buffers), default=0)
     return [buffer for buffer in buffers if buffer["laid_out_bytes"] > largest / 100][:4]
 

@@ -29,7 +29,7 @@ _TIMES = 3
 
 
 class UncleanText(Exception):  # noqa: N818  it names a kind of text
-    """Raised for a text that still contains a name or secret; the message never quotes the text."""
+    """Raised if text still contains a name or secret. The message never quotes that text."""
 
 
 class Cleaner:

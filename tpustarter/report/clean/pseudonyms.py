@@ -74,7 +74,7 @@ class Pseudonyms:
         return name.strip().casefold() in self._known
 
     def list_remaining_kinds(self, text: str) -> list[str]:
-        """Return the kinds of known names that a text still contains; empty for a clean text."""
+        """Return the kinds of known names that cleaned text still has; empty if none."""
         pattern = self._compiled()
         found = pattern.finditer(text) if pattern else ()
         return sorted({self._known[match[0].casefold()] for match in found})

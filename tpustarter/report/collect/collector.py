@@ -28,7 +28,7 @@ class CollectorUnanswered(Exception):  # noqa: N818  it is an outcome, not an er
 
 @dataclass
 class SharedFacts:
-    """Uncleaned facts that one collector leaves for later ones; they are not reported directly."""
+    """Uncleaned facts that one collector leaves for later ones. No report has them."""
 
     packages: dict[str, str] | None = None
     """Package versions in the Python under test; None before they were read."""

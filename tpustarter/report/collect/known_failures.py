@@ -83,7 +83,7 @@ def _texts(context: ReportContext) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def open_log(context: ReportContext) -> IO[bytes]:
-    """Open the user's log, which may be the pipe of `<(command)`.
+    """Open the user's log, which may be a pipe such as bash's `<(command)`.
 
     Raises:
         Problem: The log cannot be read.

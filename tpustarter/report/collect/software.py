@@ -281,7 +281,7 @@ def collect_variables(context: ReportContext) -> dict[str, object]:
 
 
 def list_flags(text: str) -> list[str]:
-    """Return the flags in a text, hiding values that are neither numbers nor switches."""
+    """Return the flags in a variable's value; values that could be private are hidden."""
     found: list[str] = []
     for match in _FLAG.finditer(text):
         value = match["value"]

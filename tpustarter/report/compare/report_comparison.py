@@ -70,7 +70,7 @@ class MissingSection(msgspec.Struct):
 
 
 class ReportComparison(msgspec.Struct):
-    """The comparison of two reports; its published schema is `comparison.schema.json`."""
+    """The comparison of two reports, as published in `comparison.schema.json`."""
 
     schema: str
     tool: dict[str, str]

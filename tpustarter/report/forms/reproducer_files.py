@@ -17,7 +17,7 @@ SHORT = 150
 
 
 def make_reproducer_files(facts: ReportFacts) -> dict[str, bytes]:
-    """Return the reproducers and their output, by file name in the bundle."""
+    """Return the reproducers and their output, keyed by file name in the bundle."""
     made: dict[str, bytes] = {}
     for one in facts.reproducers.files:
         if _is_told(one):

@@ -87,7 +87,7 @@ class ForeignText(Cleaner):
 
 
 def list_collectors() -> dict[str, Collector]:
-    """Return all collectors of this version, by name."""
+    """Return all collectors of this version, keyed by name."""
     asked = (frameworks.make_framework_collector(name, 0) for name in frameworks.STEPS)
     made = reproducers.make_reproducer_collector(())
     return {

@@ -121,7 +121,7 @@ def prepare_folder(folder: Path, profile: str) -> None:
 
 
 def explain_occupied_folder(folder: Path, display: Callable[[Path], str] = str) -> str | None:
-    """Return why set-up may not create its environment in this folder, or None if it may."""
+    """Return why set-up may not use a folder for an environment, or None if it may."""
     quoted = f"`{display(folder)}`"
     if not os.path.lexists(folder):
         parent = folder.parent
@@ -142,7 +142,7 @@ def explain_occupied_folder(folder: Path, display: Callable[[Path], str] = str) 
 
 
 def has_installed_files(folder: Path) -> bool:
-    """Return whether a folder of set-up contains more than its marker."""
+    """Return whether a folder of set-up contains anything besides its marker."""
     return any(path.name != MARKER for path in folder.iterdir())
 
 

@@ -93,7 +93,7 @@ class RecordedChanges:
         return msgspec.convert(self._part(VALUES), dict[str, str])
 
     def proved(self) -> dict[str, StepProofRecord]:
-        """Return this profile's successful proofs, by step."""
+        """Return this profile's successful proofs, keyed by step."""
         return msgspec.convert(self._part(PROVED), dict[str, StepProofRecord])
 
     def _part(self, name: str) -> dict[str, object]:
@@ -114,5 +114,8 @@ class RecordedChanges:
 
 
 def list_proof_conditions(step: SetupStep, above: Sequence[SetupStep]) -> ProofConditions:
-    """Return the circumstances of a proof: its command, and the states of the steps before it."""
+    """Return the command of a proof, and the states of the steps before it.
+
+    A stored proof counts only while these are unchanged.
+    """
     return list(step.command), [[one.id, one.state] for one in above]

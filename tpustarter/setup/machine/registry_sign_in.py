@@ -21,7 +21,7 @@ GCLOUD, NONE, ABSENT = "gcloud", "none", "absent"
 
 
 def read_credential_helper(text: str | None, host: str) -> str:
-    """Return the credential helper of a host.
+    """Return the credential helper that Docker uses for a host.
 
     Raises:
         ValueError: The file is invalid.

@@ -34,7 +34,7 @@ Tell = Callable[[DeviceHolder | None], object]
 
 
 class LessonSessionOwner:
-    """The owner of the lesson's session.
+    """The owner of the lesson's process, and of the record of who holds the device.
 
     `notify` is called with the process that holds the device, or None, whenever it may have
     changed.

@@ -94,7 +94,7 @@ class ProgressSaved(Message, bubble=False):
 
 @dataclass
 class PageLaidOut(Message):
-    """Sent when a screen is laid out, so that keys act on visible widgets."""
+    """Sent when a screen's layout is complete, so that keys act on visible widgets."""
 
 
 @dataclass

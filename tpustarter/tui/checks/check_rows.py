@@ -97,7 +97,7 @@ def guess_activity(framework: str, platform: str, *, is_warm: bool) -> str:
 
 
 def fold_checks(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
-    """Return the checks that share a row, by row id; small groups are not folded."""
+    """Return the checks that share a row, keyed by row id. Small groups are not folded."""
     passed: list[Result] = []
     skipped: list[Result] = []
     stopped: list[Result] = []
@@ -144,7 +144,7 @@ _LISTS = ", Enter or p lists them"
 
 
 def make_folded_row(name: str, group: Sequence[Result | Check], *, has_names: bool) -> Row:
-    """Return the row of several checks, with their names if `has_names` is True."""
+    """Return the row that stands for a group of folded checks."""
     status, text_of_all = _WORDS_OF_MANY[name]
     label = status_word(status, WORDS.get(status, status), 8) + f"{len(group)} {text_of_all}"
     seconds = sum(one.seconds for one in group if isinstance(one, Result))

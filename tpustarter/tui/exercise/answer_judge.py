@@ -126,7 +126,7 @@ def _name(exercise: Exercise) -> str:
 
 @dataclass(frozen=True)
 class SolvedExerciseText:
-    """The facts shown below a right answer."""
+    """The text below a correct answer: the exercise's summary, and where Esc leads."""
 
     end: ExerciseSummary
     back: str

@@ -101,7 +101,7 @@ def format_replaced_note(offered: str) -> Content:
 def lay_out_solved_exercise(
     exercise: Exercise, way: NextLearningStep | None, back: str, *, is_typing: bool, has_seen: bool
 ) -> Iterator[LaidOutLines | Content]:
-    """Yield the texts below a right answer: the lesson learned, and the next steps.
+    """Yield the text below a correct answer: the lesson learned, and the next steps.
 
     Args:
         exercise: The solved exercise.

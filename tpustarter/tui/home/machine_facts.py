@@ -46,7 +46,7 @@ class MachineFacts:
 
 
 def collect_machine_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
-    """Collect facts about a machine; this may wait a second for the metadata server."""
+    """Collect facts about a machine, waiting up to a second for the metadata server."""
     chosen, others, reason = None, list[Interpreter](), ""
     try:
         chosen, others = interpreters.choose_interpreter(None, machine.env, Path.cwd())

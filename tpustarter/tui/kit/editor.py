@@ -44,7 +44,7 @@ _LEXER = PythonLexer(stripnl=False, ensurenl=False)
 
 
 class CodeEditor(HighlightedArea):
-    """An editor for a block's code; it stays open while the block runs."""
+    """An editor for a block's code that stays open while the block runs."""
 
     HELP = """
 Type Python here. What you type is saved as you type it, and **Ctrl+R** runs it.

@@ -321,7 +321,7 @@ class HelpSheet(Sheet):
 
 
 class ConfirmWindow(ModalScreen[bool]):
-    """A question before something is changed; the result is True or False."""
+    """A dialog that asks before something is changed. Its result is True or False."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "yes", tooltip="do it"),

@@ -244,7 +244,7 @@ class DelayedDetailRows(DetailRows, DelayedRowList):
 
 
 class SidePanel(VerticalScroll, can_focus=False):
-    """Text next to the focused widget; its border names the key that scrolls it."""
+    """Text next to the focused widget. The panel's border names the key that scrolls it."""
 
     def __init__(self, area: str, rest: str = "Space reads on") -> None:
         self._text = Static()

@@ -80,7 +80,7 @@ def style_lines(text: str) -> Content:
 
 
 def wrap_text(text: Content, width: int) -> list[Content]:
-    """Wrap a text, without breaking quantities such as "12 min" or code that fits on one line."""
+    """Wrap text without breaking quantities such as "12 min", or code that fits on one line."""
     plain_text = (
         add_unbreakable_spaces(text.plain) if len(tpustarter_command()) <= width else text.plain
     )

@@ -206,7 +206,7 @@ opens the marked one.
         self.search_for(event.value)
 
     def search_for(self, text: str) -> None:
-        """Show the search results for a text, or all lessons if it is empty."""
+        """Show the lessons found for a query, or all lessons if the query is empty."""
         text = text.strip()
         if text and self._found is None and self._is_readable:  # the list shows all lessons
             self.set_area_title("lessons", f"Looking for {text} ...")
@@ -387,7 +387,7 @@ opens the marked one.
             self.tutor.go.open_lesson(name, at=found_line.line if found_line else "")
 
     def _search_instead(self, text: str) -> None:
-        """Enter a text into the search field as if the user had typed it."""
+        """Put a query into the search field as if the user had typed it."""
         line = self.query_one(Input)
         line.value = text
         line.cursor_position = len(text)

@@ -47,7 +47,7 @@ def draw_memory(result: SizedProgram, width: int) -> Content:
 
 
 class MemoryPicture(LaidOutLines):
-    """The memory of a device in one line, up to the width of the screen."""
+    """A one-line bar of a program's memory use on one TPU, fitted to the screen's width."""
 
     def __init__(self, result: SizedProgram) -> None:
         self._result = result

@@ -239,7 +239,7 @@ def _program(command: str) -> TypedProgram:
 
 
 def _read_words(kind: str, typed: str) -> tuple[str, ...]:
-    """Return the words of a text; raises Problem if they name no file."""
+    """Return the words of a typed line; raises Problem if they name no file."""
     try:
         words = tuple(shlex.split(typed))
     except ValueError as error:

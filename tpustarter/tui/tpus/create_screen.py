@@ -43,7 +43,7 @@ BESIDE = 130
 
 @dataclass(frozen=True)
 class CloudDefaults:
-    """The project and zone that gcloud is configured for, and the TRC grant."""
+    """The project and zone from gcloud's configuration, and the project's TRC grant."""
 
     project: Project | None
     zone: str

@@ -76,7 +76,11 @@ ScreenEvent = JobOpened | FirstFailure | JobDone | JobEvent | StartEvent
 def start_or_follow_job(
     subject: JobSubject, client: OfferingClient, clock: Clock
 ) -> Iterator[ScreenEvent]:
-    """Start or open a job, follow it to its end, and yield its events; raises Problem."""
+    """Start a job or open an existing one, follow it to its end, and yield its events.
+
+    Raises:
+        Problem: The job could not be started or found.
+    """
     job = _open(subject, client)
     board = JobBoard(job.record.workers)
     yield JobOpened(job, board)

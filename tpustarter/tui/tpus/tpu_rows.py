@@ -117,7 +117,7 @@ def make_tpu_row(tpu: ListedTpu, now: datetime) -> Row:
 
 
 def format_tpu_count(seen: KnownTpus) -> str:
-    """Return the number of TPUs and requests as text."""
+    """Return text such as `3 TPUs, 1 request`, or `Nothing yet`."""
     requests = sum(not tpu.nodes for tpu in seen.tpus)
     tpus = len(seen.tpus) - requests
     counts = ((tpus, "TPU"), (requests, "request"))

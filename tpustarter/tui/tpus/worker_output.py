@@ -61,7 +61,7 @@ class WorkerBoard(Generic[Ended]):
             self._parts[label].ended = ended
 
     def read(self) -> list[WorkerStatus[Ended]]:
-        """Return the workers in order, without their lines."""
+        """Return the states of all workers, without their lines."""
         with self._lock:
             return [
                 WorkerStatus(part.label, count=part.count, ended=part.ended)

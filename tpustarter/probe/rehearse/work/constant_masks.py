@@ -59,7 +59,7 @@ _KEEP_ZERO = {"neg", "abs", "sign", "sqrt", "sin", "tanh", "integer_pow", "squar
 
 
 class ValueFact(NamedTuple):
-    """Known facts about one value of a trace; None if unknown."""
+    """Known facts about one value of a trace; a field is None if it is unknown."""
 
     known: Numbers | None = None
     """The values themselves."""
@@ -214,12 +214,12 @@ def _compute(
 
 
 def derive_stacked_fact(fact: ValueFact) -> ValueFact:
-    """Return the fact about values stacked along a new first axis."""
+    """Return the fact about a stack, along a new first axis, of values with the same fact."""
     return ValueFact(*(None if one is None else one.reshape((1, *one.shape)) for one in fact))
 
 
 def derive_iteration_fact(fact: ValueFact) -> ValueFact:
-    """Return the fact about each slice along the first axis, if all slices are alike."""
+    """Return the fact about `x[i]` for every `i` of a scanned operand, if all `x[i]` are alike."""
     return ValueFact(
         *(
             one.reshape(one.shape[1:]) if one is not None and one.shape[:1] == (1,) else None

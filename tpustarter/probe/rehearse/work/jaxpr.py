@@ -102,12 +102,15 @@ def is_literal(value: TraceValue) -> bool:
 
 
 def find_called_jaxpr(params: Parameters) -> object | None:
-    """Return the program that an operation calls, or None if it calls none."""
+    """Return the jaxpr that an operation calls, or None if it calls none."""
     return next((params[name] for name in _BODIES if name in params), None)
 
 
 def count_scan_operands(params: Parameters) -> tuple[int, int]:
-    """Return the numbers of constants and carries of a scan; its slices come after them."""
+    """Return how many constants and how many carries a scan's operands begin with.
+
+    The remaining operands are the arrays that are scanned over.
+    """
     if "ft_in" not in params:
         return params["num_consts"], params["num_carry"]
     constants, carries, _ = params["ft_in"].unpack()  # from JAX 0.12 on, a tree of operands
@@ -115,7 +118,7 @@ def count_scan_operands(params: Parameters) -> tuple[int, int]:
 
 
 def runs_jaxpr(equation: Equation) -> bool:
-    """Return whether an operation runs a program on arrays; a reduction's runs on scalars."""
+    """Return whether an operation runs a jaxpr on arrays. A reduction's jaxpr runs on scalars."""
     params = equation.params
     return any(
         count_elements(var) != 1
@@ -126,7 +129,7 @@ def runs_jaxpr(equation: Equation) -> bool:
 
 
 def unwrap_closed_jaxpr(called: object) -> Jaxpr:
-    """Return the jaxpr of a program, which may be closed over constants."""
+    """Return the open jaxpr of a `ClosedJaxpr`; any other jaxpr is returned unchanged."""
     inner: Any = getattr(called, "jaxpr", called)  # both have the attributes of a program
     return inner
 
@@ -256,7 +259,7 @@ def make_frame(
 
 
 def _find_equal_equations(jaxpr: Jaxpr) -> dict[int, int]:
-    """Return the index of the first equal equation, by the index of each later one."""
+    """Return the index of the first equal equation, keyed by the later one's index."""
     first: dict[tuple[object, ...], int] = {}
     equals: dict[int, int] = {}
     same: dict[TraceValue, TraceValue] = {}

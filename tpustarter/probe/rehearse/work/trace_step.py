@@ -19,7 +19,7 @@ _PRECISIONS = {"HIGH": 3, "HIGHEST": 6, "BF16_BF16_F32_X3": 3, "BF16_BF16_F32_X6
 
 
 class SpreadNeed(float):
-    """A need that covers every row and every column, such as a causal mask leaves.
+    """A need that is spread over every row and every column, such as a causal mask leaves.
 
     The half of the scores that a causal mask leaves needs all queries and all keys. Any other half
     may be the scores of half the queries.
@@ -87,7 +87,7 @@ class TraceStep:
         return left, right, passes if left == right == "f32" else 1
 
     def leave_out(self, what: str) -> list[float]:
-        """Record a part as not counted; its operands are read to an unknown extent."""
+        """Record a part as not counted. Its operands are then read to an unknown extent."""
         if self.tally is not None:
             self.tally.unknown.add(what)
         return [ALIVE for _ in self.equation.invars]

@@ -23,7 +23,7 @@ _GOES_ON = re.compile(r"[ *>|-]|\d+\. ")
 
 
 def adapt_fenced_commands(text: str) -> str:
-    """Return Markdown whose fenced commands can be typed as shown on this machine."""
+    """Return Markdown whose fenced commands work as shown when typed on this machine."""
     return _FENCE.sub(lambda fence: format_commands(fence[0]), text)
 
 

@@ -79,7 +79,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def views(self) -> list[BlockView]:
-        """The blocks in order, without those in closed folds."""
+        """The page's blocks from top to bottom, without those in closed folds."""
         return [view for view in self._tasks() if isinstance(view, BlockView)]
 
     @property
@@ -323,7 +323,7 @@ class LessonPage(VerticalScroll):
         self.scroll_page_up(animate=False)
 
     def update_end_panel(self) -> None:
-        """Update the panel at the end; this may be called from a worker thread."""
+        """Update the panel at the lesson's end. A worker thread may call this."""
         if self._ending:
             self._ending.post_message(ProgressSaved())
 
