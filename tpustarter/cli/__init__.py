@@ -59,7 +59,7 @@ _HYPHEN = "\ue001"
 
 
 def _whole(text: str) -> str:
-    """Return a text with this program's own command names, and no line breaks within words."""
+    """Return text with this program's own command names, and no line breaks within words."""
     return add_unbreakable_spaces(format_commands(text)).replace("-", _HYPHEN)
 
 

@@ -251,7 +251,7 @@ def _describe_undo(plan: EnvironmentSetup, command: str) -> Iterator[str]:
 
 
 def _run(plan: EnvironmentSetup, command: str, *, undo: bool) -> Iterator[str]:
-    """Run the plan, or undo it, and yield a text for each event as it happens."""
+    """Run the plan, or undo it, and yield the text for each event as it happens."""
     events = plan.undo() if undo else plan.run()
     with stop_at_signals(lambda _: plan.stop()):
         for event in events:

@@ -176,7 +176,7 @@ def generalise_pattern(pattern: str) -> str:
 
 
 def format_memory_shortage(values: Mapping[str, str]) -> dict[str, str] | None:
-    """Return NEEDED, THERE and OVER as text, or None unless more was needed than available.
+    """Return NEEDED, THERE and OVER for a message, or None if as much was there as needed.
 
     If enough was free in total, as with fragmented memory, the numbers explain nothing.
     """

@@ -194,7 +194,7 @@ def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuFit | 
 
 
 def _largest(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number up to `most` that fits, or 0, by binary search."""
+    """Find by binary search the largest number up to `most` that fits, or return 0."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

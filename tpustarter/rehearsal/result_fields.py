@@ -122,7 +122,7 @@ class LoweredFailureFields(OptionalAnswerFields, total=False):
 
 
 class MemoryReportFields(LoweredFailureFields, total=False):
-    """The fields of a failed program's result that hold the compiler's memory report, if any."""
+    """The fields that a failed program's result has if the compiler wrote a memory report."""
 
     excess_bytes: int
     """Bytes by which it exceeds a device's memory."""

@@ -76,7 +76,7 @@ Event = (
 
 
 def describe_local_chips(machine: host.Machine) -> str:
-    """Describe the TPU chips of this machine in words, or return "" if there are none.
+    """Return a phrase for the TPU chips of this machine, or "" if there are none.
 
     A Google device of unknown kind counts as one.
     """

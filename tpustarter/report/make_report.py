@@ -115,7 +115,7 @@ def _collectors(
 def _omit_unclean(
     sections: Iterable[ReportSection], cleaner: Cleaner
 ) -> tuple[list[ReportSection], list[OmittedFact]]:
-    """Leave out sections with a text that is unclean now that all names are known."""
+    """Leave out sections whose text is unclean now that all names are known."""
     kept: list[ReportSection] = []
     left_out: list[OmittedFact] = []
     for one in sections:

@@ -109,7 +109,7 @@ class ValueChange(msgspec.Struct):
 
 
 class RunComparison(msgspec.Struct):
-    """The changes between two runs, in the form of the document's `comparison`."""
+    """The changes between two runs, as published in the document's `comparison`."""
 
     file: str
     started: str | None
@@ -257,7 +257,7 @@ def find_noise_rule(
 
 
 def is_beyond_noise(before: object, now: object, factor: float | None) -> bool:
-    """Return whether a figure changed by more than its noise; without noise, by anything."""
+    """Return whether a figure changed by more than its noise, or at all if no noise is known."""
     if before == now:
         return False
     if factor is None or not (_is_number(before) and _is_number(now)) or before * now <= 0:

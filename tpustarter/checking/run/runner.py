@@ -110,7 +110,7 @@ class CheckRunner:
             probe.interrupt()
 
     def start_early(self) -> None:
-        """Start the process early; its target may still change until `read_versions` is called."""
+        """Start the process early. Its target may change until `read_versions` is called."""
         self._ready({})
 
     def read_versions(self) -> PythonVersions:

@@ -286,7 +286,7 @@ def _exercise(options: SimpleNamespace) -> None:
 
 
 def _lesson_meant(typed: str, lessons: list[Lesson]) -> Lesson | None:
-    """Return the lesson named in place of an exercise, or None if an exercise was named."""
+    """Return the lesson whose id was typed as an exercise, or None if an exercise was named."""
     from tpustarter.core import short_ids
 
     known = [

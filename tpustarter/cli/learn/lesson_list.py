@@ -47,7 +47,7 @@ def print_overview(lessons: list[Lesson], *, every: bool = False) -> None:
 
 
 def print_learning_path(chosen: str = "") -> None:
-    """Print the learner's path with all its lessons, after switching to the chosen one, if any."""
+    """Print the learner's path with all its lessons. If a path was chosen, switch to it first."""
     listing = _LessonListing(content.read_lessons())
     paths = read_paths()
     if chosen:

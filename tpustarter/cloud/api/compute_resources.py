@@ -311,7 +311,7 @@ def _node_of_instance(row: Instance, project: str, group: str = "") -> TpuNode:
 
 
 def _addresses(rows: Sequence[Instance]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the instances' internal and external addresses, in order."""
+    """Return the internal and external address of each instance, in the instances' order."""
     cards = [card for row in rows for card in row.network_interfaces[:1]]
     outside = [one.address for card in cards for one in card.access[:1] if one.address]
     return tuple(clean_text(card.address) for card in cards), tuple(map(clean_text, outside))

@@ -85,7 +85,7 @@ class CostEstimate:
 def estimate_costs(
     resources: Sequence[Resource], now: datetime, grant: Grant | None = None
 ) -> list[CostEstimate]:
-    """Return the cost so far of everything that may be billed; a node stands for its request.
+    """Return the cost so far of all that may be billed; requests with a node are left out.
 
     Args:
         resources: The listed nodes and queued resources.

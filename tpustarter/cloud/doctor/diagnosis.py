@@ -152,7 +152,11 @@ def _without_project() -> list[ProjectFinding]:
 
 
 def _server() -> str | None:
-    """Return the loopback server, if any; raises Problem if it replaces only part of Google."""
+    """Return the loopback server, or None if Google itself is asked.
+
+    Raises:
+        Problem: Only part of Google is replaced.
+    """
     address = rest_client.find_rest_test_server()
     if address is None and os.environ.get(TPU_ENDPOINT):
         raise Problem(

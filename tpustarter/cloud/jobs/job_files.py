@@ -55,7 +55,7 @@ class OmittedFile:
 
 @dataclass(frozen=True)
 class JobFiles:
-    """The files of a folder that a job sends."""
+    """The files of a folder that a job sends, and those that it leaves out."""
 
     folder: Path
     paths: tuple[str, ...]

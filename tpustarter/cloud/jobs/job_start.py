@@ -106,7 +106,7 @@ def start_job(
 
 
 def _withdraw_job(job: TpuJob) -> None:
-    """End a job that did not start on all workers; its record stays if it may still run."""
+    """End a job that did not start on all workers. Its record stays if the job may still run."""
     try:
         job.stop_command()
     except Problem:

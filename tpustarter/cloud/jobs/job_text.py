@@ -32,7 +32,7 @@ SHOWN_FILES = 5
 
 
 def format_size(size: int) -> str:
-    """Return a size in bytes as text in KiB, MiB or GiB."""
+    """Return a number of bytes in the unit that suits it, such as `1.5 MiB`."""
     if size < 1 << 20:
         return f"{size / 1024:.1f} KiB"
     return f"{size / (1 << 20):.1f} MiB" if size < 1 << 30 else f"{size / (1 << 30):.1f} GiB"
@@ -62,7 +62,7 @@ def describe_workers(name: str, workers: Sequence[Worker]) -> str:
 
 
 def describe_environment(environment: WorkerEnvironment) -> str:
-    """Return the packages and the folder of an environment on the workers, as text."""
+    """Return a phrase for the packages and the folder of an environment on the workers."""
     return f"{' '.join(environment.wheel)} in ~/{environment.folder}, or finds it there"
 
 
@@ -73,7 +73,7 @@ def describe_recreation(name: str, times: int) -> str:
 
 
 def describe_cost(nodes: Sequence[TpuNode]) -> str:
-    """Return the hourly cost of a TPU's chips, as text."""
+    """Return a phrase for the hourly cost of a TPU's chips."""
     unique = list(dict.fromkeys(nodes))
     estimates = cost.estimate_costs(unique, now(), trc_grant.find_grant())
     known = [one.usd_per_hour for one in estimates if one.usd_per_hour is not None]
@@ -85,7 +85,7 @@ def describe_cost(nodes: Sequence[TpuNode]) -> str:
 
 
 def describe_state(state: WorkerJobState, now: datetime) -> str:
-    """Return the state of a job on one worker in words."""
+    """Return a phrase for the state of a job on one worker."""
     if state.state == "ended" and state.is_stopped:
         return "was stopped"
     if state.state == "ended":
@@ -146,7 +146,7 @@ def format_command(command: Sequence[str]) -> str:
 
 
 def describe_record(record: JobRecord) -> str:
-    """Return a job's last recorded state in words, for workers that were not queried."""
+    """Return a phrase for a job's last recorded state, for workers that were not queried."""
     if record.phase in ("starting", "running"):
         is_begun = record.phase == "running"
         return "was running when it was last seen" if is_begun else "was being started"

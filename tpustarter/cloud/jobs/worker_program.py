@@ -68,7 +68,7 @@ class WorkerFiles:
         self.pid = self.own / "pid"
 
     def is_running(self) -> bool:
-        """Return whether the job's runner is alive; it holds the lock until it exits."""
+        """Return whether the job's runner is alive, which it is as long as its lock is held."""
         try:
             with self.lock.open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

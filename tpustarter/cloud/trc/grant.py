@@ -206,7 +206,7 @@ def count_chips_in_use(
 
 
 def _may_be_under(resource: Resource, allowances: Sequence[GrantAllowance]) -> bool:
-    """Return whether a resource matches a line, by zone and tier alone if its type is unknown."""
+    """Return whether a line may cover a resource. If its type is unknown, zone and tier decide."""
     tpu = chips.find_resource_type(resource)
     return any(
         resource.zone == row.zone

@@ -130,7 +130,7 @@ class LessonPart:
 
 
 def parse_lesson(lesson: Lesson) -> list[LessonPart]:
-    """Return the parts of a lesson, in order; output fences are attached to their blocks.
+    """Return a lesson's parts from top to bottom. Output fences are attached to their blocks.
 
     Raises:
         Problem: A fence is malformed, duplicate, or without its block; the error has file and line.

@@ -134,7 +134,7 @@ def _render_figure(figure: Figure) -> Iterator[str]:
 
 
 def _render_question(quiz: Quiz) -> Iterator[str]:
-    """Yield a question; its answer is moved to the end, so that the reader can think first."""
+    """Yield a question. Its answer is moved to the end, so that the reader can think first."""
     yield from ("", *wrap(f"Question: {quiz.question}", "", ""), "")
     for number, answer in enumerate(quiz.answers, 1):
         yield from wrap(answer.text, f"{number}. ", "   ")

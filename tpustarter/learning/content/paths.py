@@ -35,7 +35,7 @@ class LessonPath:
 
     @property
     def lessons(self) -> tuple[str, ...]:
-        """Return the ids of its lessons, in order."""
+        """Return the ids of all lessons on the path, stage by stage."""
         return tuple(lesson for stage in self.stages for lesson in stage.lessons)
 
 

@@ -283,7 +283,7 @@ def record_solution_shown(lesson_id: str, name: str) -> None:
 
 
 def record_hint(lesson_id: str, name: str, count: int) -> None:
-    """Save the number of hints that the learner has seen."""
+    """Save how many hints the learner has seen."""
     _change_exercise(lesson_id, name, hints=count)
 
 

@@ -133,7 +133,7 @@ def summarize_lesson(
     *,
     by_id: bool = False,
 ) -> LessonSummary:
-    """Return the learner's progress in a lesson as text.
+    """Return a phrase for the learner's progress in a lesson.
 
     Args:
         parts: The lesson's parts.

@@ -45,7 +45,7 @@ def format_open_count(count: int | None) -> str:
 def describe_achievements(
     lessons: Collection[Lesson], records: Records, today: date | None = None
 ) -> str:
-    """Return the achievements on a path, or "" if nothing was begun.
+    """Return the achievements on a path, or "" if no lesson or exercise was started.
 
     Example: `2 of 31 exercises solved. Today: 3 lessons and 2 exercises.`
 

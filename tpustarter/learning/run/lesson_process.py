@@ -127,7 +127,7 @@ class LessonSession:
 
     @property
     def is_stopping(self) -> bool:
-        """Return whether the running block has been asked to stop."""
+        """Return whether the running block was sent a request to stop."""
         return self.is_running and self._stopped
 
     @property
@@ -166,7 +166,7 @@ class LessonSession:
     def run(
         self, block: Block, code: str | None = None, *, above: Sequence[tuple[Block, str]] = ()
     ) -> Iterator[OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult]:
-        """Run a block, or other code in its place, yielding events and finally the result.
+        """Run a block, or other code for it, yielding events and finally the result.
 
         The blocks in `above` run first, unless this process has already run the same code. If one
         of them

@@ -97,7 +97,7 @@ def wrap_line(text: str) -> list[str]:
 
 
 def format_opening(target: TargetFields, host_facts: HostFields) -> str:
-    """Return the Python that runs the blocks and its devices, as text."""
+    """Return a line with the Python that runs the blocks and its devices."""
     names = [f"{name} {version}" for name, version in target.get("frameworks", {}).items()]
     where = target.get("where", "")
     if target.get("platform") not in ("tpu", "gpu"):

@@ -43,7 +43,7 @@ def find_raising_line(code: str, numbers: Sequence[int]) -> FaultyLines | None:
 
 
 def find_differing_rows(code: str, answer: str) -> list[range]:
-    """Return the rows of some code that differ from its answer, in order.
+    """Return the rows of some code that differ from its answer, from top to bottom.
 
     An empty range marks where the answer has additional rows.
     """

@@ -419,7 +419,7 @@ def _after(text: str, key: str) -> str:
 
 
 def split_sections(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the heading of each section or computation, with its lines."""
+    """Yield each section or computation of an HLO text: its heading and its lines."""
     heading, start = "", 0
     body: list[str] = []
     while start < len(text):

@@ -27,7 +27,7 @@ from tpustarter.probe.rehearse.work.program_work import count_work
 
 @dataclass(frozen=True)
 class LoweringJob:
-    """A function to lower, with its arguments."""
+    """A function to lower, and its arguments."""
 
     function: Callable[..., object]
     """A function of arrays, jitted or plain."""

@@ -233,7 +233,7 @@ class JitWatch:
             return set()
 
     def find_function(self, fun: object) -> JitCallSite:
-        """Return the record of a function's place in the source, and count one `jit` of it."""
+        """Return the record of the function at one source line, and count one `jit` of it."""
         name, where = _place(fun, self._script.parent)
         function = self.functions.setdefault((name, where), JitCallSite(name, where))
         function.made += 1

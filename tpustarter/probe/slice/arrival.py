@@ -105,7 +105,7 @@ class Roster:
         return not self.missing and not self.strangers
 
     def everyone(self) -> list[ArrivalFacts]:
-        """Return the facts of all arrivals: the hosts by number, then strangers."""
+        """Return the facts of all arrivals: those of the hosts by number, then strangers'."""
         return [*(self.members[number] for number in sorted(self.members)), *self.strangers]
 
     def close(self, *, goes_on: bool, code: int) -> None:

@@ -39,7 +39,7 @@ class UnknownHostPosition(Exception):  # noqa: N818  a result, not a program's e
 
 
 def find_host_position(given: GivenHostPosition, timeout_s: float) -> HostPosition:
-    """Return this host's place: the given parts, and the rest as detected by JAX.
+    """Return this host's position: the given parts, and the rest as detected by JAX.
 
     Args:
         given: `coordinator`, `hosts` and `host`, each possibly None.

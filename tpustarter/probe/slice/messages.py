@@ -51,7 +51,7 @@ class CheckRecord(TypedDict):
 
 
 class HeartbeatMessage(TypedDict):
-    """A host's heartbeat: its count, and the number of the check that the host is running."""
+    """A host's heartbeat: how many it has sent, and the check that the host is running."""
 
     count: int
     at: int

@@ -98,7 +98,7 @@ class CompileProgress:
 
     @property
     def title(self) -> str:
-        """The program, and the size that is compiled, if any."""
+        """The program's name, followed by the size if one is compiled for."""
         return f"{self.program}, {self.size}" if self.size else self.program
 
 

@@ -60,7 +60,7 @@ class FitJob:
 
 @dataclass(frozen=True)
 class _Program:
-    """A program of the user's file, by its index in it."""
+    """A program of the user's file, identified by its index in the file."""
 
     number: int
     name: str

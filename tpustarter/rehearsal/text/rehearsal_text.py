@@ -390,7 +390,7 @@ def _products(dots: Sequence[MatrixProduct], *, verbose: bool) -> list[ProgramNo
 
 
 def describe_padding(buffers: Iterable[ProgramArray]) -> list[str]:
-    """Return a line for each array whose tiles take much more memory than asked for."""
+    """Return a line for each array whose tiles take much more memory than its elements."""
     wasteful = {
         f"{buffer['shape']}: {format_size(buffer['asked_bytes'])} asked for, "
         f"{format_size(buffer['laid_out_bytes'])} taken by its tiles "

@@ -54,7 +54,7 @@ class ForeignText(Cleaner):
         self._left = ALL_TEXT
 
     def clean_text(self, text: str, lines: int = LINES) -> str:
-        """Return the last lines of a text, cleaned.
+        """Return the last lines of some text, cleaned.
 
         Raises:
             UncleanText: A name or a secret remains in it, or it is too long.
@@ -70,7 +70,7 @@ class ForeignText(Cleaner):
         return super().pseudonymize_path(self._bounded(value, 1_000))
 
     def require_clean(self, text: str) -> str:
-        """Return a text unchanged.
+        """Return text unchanged, after verifying that it is clean.
 
         Raises:
             UncleanText: It contains control characters, secrets or known names, or it is too long.

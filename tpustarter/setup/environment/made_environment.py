@@ -60,7 +60,7 @@ class SetupMarker(msgspec.Struct):
 
 
 def read_marker(folder: Path) -> SetupMarker | None:
-    """Return a folder's marker, or None if it has none of its own.
+    """Return a folder's own marker, or None if it has none.
 
     A marker that was copied from another folder, is damaged, or has another version counts as none.
     """

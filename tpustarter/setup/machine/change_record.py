@@ -70,7 +70,7 @@ class RecordedChanges:
         return msgspec.convert(_stored().get(self.profile) or {}, dict[str, EarlierSetting])
 
     def remember(self, step_id: str, before: EarlierSetting, *, anew: bool = False) -> None:
-        """Record the setting before a step's first change; with `anew`, replace the record."""
+        """Record the setting before a step's first change; `anew` replaces an earlier record."""
         befores = self.read_earlier_settings()
         if anew or step_id not in befores:
             state.save_state(STATE, {**_stored(), self.profile: {**befores, step_id: before}})

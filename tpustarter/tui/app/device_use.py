@@ -94,7 +94,7 @@ class LessonSessionOwner:
         return holder is not None and holder.accelerator is not None
 
     def choose_label(self, machine: MachineLabelText) -> MachineLabelText:
-        """Return the label for all headings, with the process that holds the device, if any."""
+        """Return the label for all headings, which names the process that holds the device."""
         return machine if self.holder is None else machine.add_holder(self.holder)
 
     def is_warm_for_other(self, lesson: str) -> bool:
@@ -156,7 +156,7 @@ class LessonSessionOwner:
             self._notify(self.holder)
 
     def stop(self, *, names_stay: bool = False) -> None:
-        """Stop the running block without waiting; its result is then `interrupted`.
+        """Stop the running block without waiting. The block's result is then `interrupted`.
 
         See `LessonSession.stop` for `names_stay`.
         """

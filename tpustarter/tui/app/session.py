@@ -52,13 +52,13 @@ class Routes(Protocol):
         """Open the list of lessons."""
 
     def open_lesson(self, lesson: str, *, at: str = "") -> None:
-        """Open a lesson, scrolled to the line `at` if it is given."""
+        """Open a lesson at its beginning, or scrolled to the line `at`."""
 
     def replace_with_lesson(self, lesson: str) -> None:
         """Open a lesson in place of the open one, and close the screens in front of it."""
 
     def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
-        """Go back to the lesson under the current screen, scrolled to the line `at` if given.
+        """Go back to the lesson under the current screen, scrolled to the line `at` unless "".
 
         Returns:
             False if the lesson is not open.
@@ -102,7 +102,7 @@ class Routes(Protocol):
         """Open the settings."""
 
     def open_search(self, text: str = "") -> None:
-        """Open the list of lessons with its search field, and search for a text if given."""
+        """Open the list of lessons with its search field, and search if there is a query."""
 
     def open_palette(self) -> None:
         """Open the command palette."""

@@ -59,7 +59,7 @@ def check_sort_key(result: Result | None) -> known_causes.Rank:
 
 
 def format_tally(results: Collection[Result], total: int) -> str:
-    """Return the number of checks with each status, the worst status first."""
+    """Return how many checks have each status, the worst status first."""
     counts = Counter(result.status for result in results)
     parts = [
         f"{counts[status]} {WORDS[status].lower()}" for status in WORST_FIRST if counts[status]

@@ -44,7 +44,7 @@ class Course:
     """Number of ledgers of such TPUs that could not be read."""
 
     def describe_open_tasks(self, lesson_id: str) -> str:
-        """Describe the number of open tasks and questions of a lesson that has been read."""
+        """Return a phrase for the tasks and questions still open in a lesson that has been read."""
         return solved_exercises.format_open_count(self.records[lesson_id].open_count)
 
     def list_unsolved_in_lesson(self, lesson_id: str) -> list[str]:
@@ -88,7 +88,7 @@ class Course:
         return name.replace("-", " ")
 
     def list_half_done(self, progress: PathProgress) -> list[str]:
-        """Return the lessons that are begun or read but not done, those on the path first.
+        """Return the lessons that were started or read but are not done, those on the path first.
 
         The next lesson is left out.
         """

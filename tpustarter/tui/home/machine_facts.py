@@ -26,7 +26,7 @@ NO_OTHER = (
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """Facts about a machine, as text for the home screen."""
+    """Facts about a machine, formatted for the home screen."""
 
     rows: tuple[tuple[str, str], ...]
     """Pairs of a name and a fact."""

@@ -74,7 +74,7 @@ class InputDialog(ModalScreen[Answer], Generic[Answer]):
 
 
 class ConfirmName(InputDialog[bool]):
-    """A dialog that shows a request; its result is True once the full name has been typed."""
+    """A dialog that shows a request. Its result is True once the full name has been typed."""
 
     def __init__(self, title: str, shown: VisualType, name: str, to_do: str) -> None:
         """Ask for a name.

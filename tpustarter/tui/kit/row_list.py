@@ -222,7 +222,7 @@ class DetailRows(RowList):
             self.post_message(self.OptionHighlighted(self, option, index))
 
     def action_leave(self) -> None:
-        """Select the highlighted row; this action exists only for its label, "open"."""
+        """Select the highlighted row, as Enter does. The action exists for its label, "open"."""
         self.action_select()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -244,7 +244,7 @@ opens the marked one.
             self._wanted, self.is_ready = wanted, False
 
     def action_find(self, text: str = "") -> None:
-        """Show the search field, and search for a text if given."""
+        """Show the search field, and search if there is a query."""
         line = self.query_one(Input)
         line.display = True
         self.set_focus(line)

@@ -73,7 +73,7 @@ class StoppableClock:
 
 @dataclass(frozen=True)
 class TpuWork:
-    """A long operation, which goes on at Google without this program."""
+    """A long operation that continues at Google if this program ends."""
 
     title: str
     doing: str

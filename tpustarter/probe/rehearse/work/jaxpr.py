@@ -189,7 +189,7 @@ class FactCache:
 
 
 class TraceFrame:
-    """A jaxpr at one call site, with the facts that hold there."""
+    """A jaxpr as called at one site, with the facts about its values there."""
 
     def __init__(
         self, jaxpr: Jaxpr, facts: dict[TraceValue, ValueFact], cache: FactCache, depth: int

@@ -212,7 +212,7 @@ class LessonPage(VerticalScroll):
         return any(not view.is_done for view in self._tasks())
 
     def _tasks(self) -> list[BlockView | QuestionView]:
-        """Return the blocks and questions in order, without those in closed folds."""
+        """Return the blocks and questions from top to bottom, without those in closed folds."""
         return [view for view in self._all_tasks if not _is_folded(view)]
 
     def _is_here(self, view: Widget | None) -> bool:
