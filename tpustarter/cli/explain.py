@@ -200,7 +200,7 @@ def add_evidence(found: Explanation) -> Explanation:
 
 
 def remove_secrets(text: str) -> str:
-    """Return a text with secrets redacted."""
+    """Return text with its secrets redacted."""
     return Redactor(os.environ).redact_text(text)
 
 

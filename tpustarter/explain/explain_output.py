@@ -42,7 +42,7 @@ class CommandEnd:
     code: int
     """Exit code as a shell reports it."""
     kills: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Number of processes the kernel killed for lack of memory while it ran, by the file that
+    """Number of processes the kernel killed for lack of memory while it ran, keyed by the file that
     counts them."""
 
 

@@ -136,7 +136,7 @@ def is_fix_command(fix: str) -> bool:
 
 
 def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with ZONE, NAME and other placeholders replaced by the given values."""
+    """Return a fix or sentence with ZONE, NAME and other placeholders filled in."""
     values = _DEFAULTS | dict(values)
     return _PLACEHOLDER.sub(lambda found: values.get(found[0], found[0]), text)
 

@@ -86,7 +86,7 @@ class LogScan:
     """All failures' signs in a log."""
 
     seen: dict[str, FoundFailure]
-    """The failures that have a sign, by id."""
+    """The failures that have a sign, keyed by id."""
     lines: int
     last: str
     """The end of the log, at most `LAST` characters."""

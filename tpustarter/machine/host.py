@@ -88,7 +88,7 @@ OTHER_DEVICES = {
 drivers/virt/pvmemcontrol.c (0087) and ChromeOS's pvsched (5ced), read 2026-11.
 """
 OTHER_CLASSES = {0x01: "storage", 0x02: "network", 0x06: "bridge"}
-"""PCI device classes that no TPU has, by the first byte of /sys/bus/pci/devices/*/class."""
+"""PCI device classes that no TPU has, keyed by the first byte of /sys/bus/pci/devices/*/class."""
 
 TPU_VARIABLES = ("TPU_ACCELERATOR_TYPE", "TPU_WORKER_HOSTNAMES", "CLOUD_TPU_TASK_ID")
 """Variables set if GKE, Colab or Kaggle attach a TPU; Colab also sets COLAB_TPU_1VM=1."""

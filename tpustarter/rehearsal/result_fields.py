@@ -181,7 +181,7 @@ class ProgramWork(msgspec.Struct, frozen=True):
     read_bytes: Amount = 0.0
     """Bytes of the arguments that one device must read."""
     written_shares: dict[ResultNumber, Share] = {}
-    """The share of each result that must be written, by its index."""
+    """The share of each result that must be written, keyed by its index."""
     reason: str | None = None
 
     @property

@@ -129,7 +129,7 @@ class Rehearsal:
         self.script_place = ""
         """The line of the script that its error came through, such as `train.py:12`."""
         self.places: dict[tuple[str | None, str, str], str] = {}
-        """The same for the errors of programs, by check, program and TPU."""
+        """The same for the errors of programs, keyed by check, program and TPU."""
         self.script_python: str | None = None
         """The Python that ran the script."""
         self.results: list[ResultFields] = []

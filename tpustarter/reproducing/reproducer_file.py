@@ -74,7 +74,7 @@ class ReproducerFile:
     block: Block | None = None
     """The lesson block that it reproduces; None for a check."""
     data_files: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Texts that it reads, which must be in the same folder, by file name."""
+    """Texts that it reads, which must be in the same folder, keyed by file name."""
 
     @property
     def command(self) -> str:

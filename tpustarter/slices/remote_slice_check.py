@@ -67,9 +67,9 @@ class RemoteEventSource:
 
     def __init__(self, commands: Sequence[HostCommand], folder: Path, redact: Redactor) -> None:
         self._unreached: dict[int, str] = {}
-        """Why a host will never arrive, by host number."""
+        """Why a host will never arrive, keyed by host number."""
         self._failing: dict[int, str] = {}
-        """Why a host that is still trying has not reached host 0 yet, by host number."""
+        """Why a host that is still trying has not reached host 0 yet, keyed by host number."""
         self._has_stopped_waiting = False
         """True once host 0 has stopped waiting for other hosts."""
         self.tail: list[str] = []

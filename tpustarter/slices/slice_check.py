@@ -64,7 +64,7 @@ NOT_REACHED = {
     "network": "look at the route and the firewall between this host and host 0",
     "no-answer": "a firewall drops what is sent to that port, or the address is an old one",
 }
-"""Hints for the case that host 0 was not reached, by the probe's reason."""
+"""Hints for the case that host 0 was not reached, keyed by the probe's reason."""
 
 
 class EventSource(Protocol):

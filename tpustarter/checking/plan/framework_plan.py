@@ -35,7 +35,7 @@ class AlternativePython:
     shown_path: str
     """Its path as the user would type it."""
     frameworks: Mapping[str, str]
-    """Versions of its frameworks, by import name."""
+    """Versions of its frameworks, keyed by import name."""
 
 
 @dataclass(frozen=True)

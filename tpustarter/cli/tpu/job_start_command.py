@@ -222,7 +222,7 @@ def start_command(**typed: Any) -> None:  # with the options' types
 
 
 def _describe(options: JobOptions, files: JobFiles, project: Project) -> HandedJob:
-    """Return the job for another tool; its TPU is like the one in the ledger, or as typed."""
+    """Return the job for another tool, for a TPU like the one in the ledger or as typed."""
     entry = next(iter(ledger.find_ledger_entries(project.name, options.name)), None)
     if options.type_name is None and entry is None:
         raise Problem(

@@ -229,7 +229,7 @@ def make_cloud_problem(
 
 
 def _plain(text: str) -> str:
-    """Return a text without JSON, YAML and HTTP escapes: plain quotes, single spaces."""
+    """Return text without JSON, YAML and HTTP escapes: plain quotes, single spaces."""
     text = text[:READ_AT_MOST].replace("\\u0027", "'").replace("&#39;", "'").replace("&quot;", '"')
     text = re.sub(r"(?<!\\)\\+([\"'])", r"\1", text)  # each run of backslashes is tried once
     return re.sub(r"(\s|\\[nrt])+", " ", text)

@@ -27,7 +27,7 @@ _PATTERNS = tuple(
 
 @dataclass(frozen=True)
 class WantedTpu:
-    """The project, zone and type of a TPU that is wanted."""
+    """The project, zone and type for which the doctor looks for obstacles."""
 
     project: Project
     zone: str | None = None

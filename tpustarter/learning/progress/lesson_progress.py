@@ -67,7 +67,7 @@ class LessonProgress:
     quizzes: dict[str, QuizRecord] = field(default_factory=dict[str, QuizRecord])
     exercises: dict[str, ExerciseRecord] = field(default_factory=dict[str, ExerciseRecord])
     edits: dict[str, BlockRecord] = field(default_factory=dict[str, BlockRecord])
-    """The failure of edited code in a block that is not a task, by block."""
+    """The failure of edited code in a block that is not a task, keyed by block."""
     open_count: int | None = None
     """The number of open tasks and questions, from when it was first left; None before."""
 

@@ -310,7 +310,7 @@ def suggest_after_exercise(
     done: Container[str],
     read: Container[str] = (),
 ) -> NextLearningStep:
-    """Return the next step after an exercise: another one, the rest of the lesson, or onward.
+    """Return the next step after an exercise: another one, the rest of the lesson, or a new lesson.
 
     If the lesson that follows is already done, it is the path's next open exercise.
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tpustarter.learning.progress.lesson_progress import LessonProgress
 
     Records = Mapping[str, LessonProgress]
-    """The progress in each lesson, by its id."""
+    """The progress in each lesson, keyed by its id."""
 
 
 def list_unsolved_exercises(lesson: Lesson, records: Records) -> list[str]:

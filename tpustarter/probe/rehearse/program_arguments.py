@@ -46,7 +46,7 @@ TYPES = {
     "f8e5m2": "float8_e5m2",
     "f8e4m3b11fnuz": "float8_e4m3b11fnuz",
 }
-"""NumPy's names of types, by their short names in HLO (and `i8` for `s8`)."""
+"""NumPy's names of types, keyed by their short names in HLO (and `i8` for `s8`)."""
 _NAMES = {**TYPES, **{name: name for name in TYPES.values()}}
 _SCALAR = re.compile(rf"\b({'|'.join(_NAMES)})\[\s*\]")
 _LARGEST = 2**31 - 1

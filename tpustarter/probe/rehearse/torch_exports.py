@@ -81,7 +81,7 @@ class TracedOutputs:
 
     outputs: Tensors
     replaced: dict[int, int] = field(default_factory=dict[int, int])
-    """Index in `outputs`, by the id of the tensor that it replaces."""
+    """Index in `outputs`, keyed by the id of the tensor that it replaces."""
 
 
 Program = tuple[str | None, str, Callable[[], TracedOutputs]]

@@ -47,7 +47,7 @@ _PACKAGES = {
     "haiku": "dm-haiku",
     "tree": "dm-tree",
 }
-"""Packages whose name differs from their module's, by module."""
+"""Packages whose name differs from their module's, keyed by module."""
 _Opened = tuple[Probe, CappedLog]
 ScriptEvent = (
     LoweredProgram

@@ -46,7 +46,7 @@ class Pseudonyms:
         self._known: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
         self.counts: Counter[str] = Counter()
-        """Number of replaced names, by kind."""
+        """Number of replaced names, keyed by kind."""
 
     def add_names(self, kind: str, names: Iterable[str]) -> None:
         """Add names that are replaced wherever they occur, even without a recognisable shape."""
@@ -63,7 +63,7 @@ class Pseudonyms:
         return f"{kind}-{numbers.setdefault(name.casefold(), len(numbers) + 1)}"
 
     def replace_names(self, text: str) -> str:
-        """Return a text with all names replaced."""
+        """Return text with all known names replaced."""
         text = name_shapes.replace_names(text, self.make_pseudonym)
         if pattern := self._compiled():
             text = pattern.sub(self._known_one, text)

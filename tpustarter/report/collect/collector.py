@@ -35,9 +35,9 @@ class SharedFacts:
     checks: Run | None = None
     """The run of the host checks; None if they gave no result."""
     outputs: dict[str, str] = field(default_factory=dict[str, str])
-    """Output of each framework's process, by framework."""
+    """Output of each framework's process, keyed by framework."""
     hung: dict[str, str] = field(default_factory=dict[str, str])
-    """The step in which a framework hung, by framework."""
+    """The step in which a framework hung, keyed by framework."""
     reproduced: list[str] = field(default_factory=list[str])
     """Output of the reproducers."""
 

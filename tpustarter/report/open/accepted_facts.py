@@ -149,7 +149,7 @@ def parse_seconds(value: object) -> float:
 
 
 def read_replacements(given: object) -> dict[str, int]:
-    """Return the number of replaced names by kind, with 0 for a kind that the report lacks."""
+    """Return how many names of each kind were replaced, with 0 for a kind that the report lacks."""
     sound = {
         kind: count for kind, count in entries_of_type(given, int).items() if 0 <= count < 10**9
     }

@@ -78,7 +78,7 @@ class StepValue:
 
     @property
     def placeholder(self) -> str:
-        """The text that stands for the value in a plan until it is given."""
+        """The text shown for the value in a plan until it is given."""
         return self.name.upper().replace("-", "_")
 
 

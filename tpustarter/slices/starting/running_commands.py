@@ -69,7 +69,7 @@ class RunningCommands:
         self._folder = folder
         self._reach_s = reach_s
         self._running: dict[int, HostProcess] = {}
-        """The running commands, by the descriptor that is readable when there is output."""
+        """The running commands, keyed by the descriptor that is readable when there is output."""
         self._stops = 0
         self._wake, self._waker = os.pipe()
         for descriptor in (self._wake, self._waker):

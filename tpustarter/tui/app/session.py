@@ -157,9 +157,9 @@ class AppSession(AppInternals, inherit_bindings=False):
         self.edits: dict[tuple[str, str], BlockDraft | None] = {}
         """Code edited since the start, by lesson and block id; None for the lesson's own code."""
         self.titles: dict[str, str] = {}
-        """The titles of the lessons read so far, by id."""
+        """The titles of the lessons read so far, keyed by id."""
         self.setup_values: dict[str, dict[str, str]] = {}
-        """Values entered for a set-up's steps, by profile."""
+        """Values entered for a set-up's steps, keyed by profile."""
         self.tpu_draft: TpuDraft | None = None
         """Values entered for a TPU that has not been requested yet."""
         self.machine_label = MachineLabelText()

@@ -57,7 +57,7 @@ MOUSE = (
     "terminal itself selects. Choose `off` to leave the mouse to the terminal."
 )
 ABOUT = {"python": PYTHON, "devices": VIRTUAL, "theme": SEEN, "mouse": MOUSE}
-"""The explanations of the settings, by the part of their row ids before the colon."""
+"""The explanations of the settings, keyed by the part of their row ids before the colon."""
 TITLES = ("Python", "Virtual CPU devices", "Colours", "Mouse")
 """The titles of the explanations in `ABOUT`, in the same order."""
 

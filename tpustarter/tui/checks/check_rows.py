@@ -48,7 +48,7 @@ _WORDS_OF_MANY = {
     BLOCKED: ("skip", "checks are blocked by what failed"),
 }
 Folds = dict[str, list[Result] | list[Check]]
-"""The checks that share a row, by row id: results, or checks that have not run."""
+"""The checks that share a row, keyed by row id: results, or checks that have not run."""
 
 
 def check_sort_key(result: Result | None) -> known_causes.Rank:

@@ -83,7 +83,7 @@ class ChecksScreen(ListWithDetails):
             self, CHECKS, self._tick
         )
         self._about: dict[str, CheckExplanation] = {}
-        """The explanations read so far, by check id."""
+        """The explanations read so far, keyed by check id."""
         self._log_of: str | None = None
         """The check whose log is shown; highlighting another check closes the log."""
         self._highlight = CheckHighlight()

@@ -33,7 +33,7 @@ class Course:
     A lesson is begun once the user has typed into one of its blocks.
     """
     records: dict[str, LessonProgress] = field(default_factory=dict[str, "LessonProgress"])
-    """The saved progress, by lesson id."""
+    """The saved progress, keyed by lesson id."""
     last: dict[str, object] | None = None
     """The saved result of the last check of this machine."""
     trouble: str = ""

@@ -122,7 +122,7 @@ ALSO = {
     "explain": ("f", "Explain an error of your program", "paste it, or name a log"),
     "app.search": ("/", "Look up a word or a function", "in all there is"),
 }
-"""Activities besides the path, by action: the key, the activity, and a note."""
+"""Activities besides the path, keyed by action: the key, the activity, and a note."""
 ALSO_ID = "also:"
 """The prefix of an activity's row id."""
 ALSO_LINES = len(ALSO) + 2

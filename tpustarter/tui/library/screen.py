@@ -108,7 +108,7 @@ opens the marked one.
         self._library: SearchLibrary | None = None
         self._found: SearchResult | None = None
         self._titles: dict[str, str] = {}
-        """The titles of exercises, by id."""
+        """The titles of exercises, keyed by id."""
         self._filter = "all"
         self._is_readable = True
         """False if the texts cannot be read, in which case a search would never end."""

@@ -72,7 +72,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         self._stage = f"Asking Google for the workers of `{escape_text(subject.tpu)}`"
         """The current step, until the workers have output."""
         self._lost: dict[str, str] = {}
-        """The reasons for connections that are lost now, by the workers' labels."""
+        """The reasons for connections that are lost now, keyed by the workers' labels."""
         self._failure: FirstFailure | None = None
         self._news: list[str] = []
         """Events after the job's end, as sentences."""

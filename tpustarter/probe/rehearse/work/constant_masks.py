@@ -42,7 +42,7 @@ _NUMPY = {
     "xor": "bitwise_xor",
     "not": "invert",
 }
-"""NumPy's functions that evaluate known operands, by primitive of JAX."""
+"""NumPy's functions that evaluate known operands, keyed by primitive of JAX."""
 _OF_DIFFERENCES = {"eq", "ne", "lt", "le", "gt", "ge", "sub"}
 """Primitives whose result for two indices depends only on their difference."""
 PASSING = {

@@ -202,9 +202,9 @@ class TraceFrame:
         self.levels: dict[TraceValue, int] = {}
         """Depth of the innermost loop that changes a value, counted from the outermost."""
         self.inner: dict[int, list[TraceFrame]] = {}
-        """The programs that an equation calls, by the equation's index."""
+        """The programs that an equation calls, keyed by the equation's index."""
         self.equals: dict[int, int] = {}
-        """Index of the first of equal equations, by that of a later one; only for
+        """Index of the first of equal equations, keyed by that of a later one; only for
         `DEDUPLICATED_PRIMITIVES`."""
 
     def read_fact(self, value: TraceValue) -> ValueFact:

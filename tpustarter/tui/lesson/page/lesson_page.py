@@ -304,7 +304,7 @@ class LessonPage(VerticalScroll):
         return self._ending is not None and self._ending.is_done
 
     def keep_place(self) -> None:
-        """Keep the visible lines in place while blocks above them change their height."""
+        """Keep the visible lines where they are while blocks above them change their height."""
         top = self.scroll_offset.y
         first = next((child for child in self.children if child.virtual_region.bottom > top), None)
         if self.is_at_end:
