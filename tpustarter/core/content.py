@@ -297,7 +297,7 @@ class Lesson:
 
     @property
     def packages(self) -> list[str]:
-        """Other packages that the lesson needs, by the names used to install them."""
+        """Other packages that the lesson needs, under the names used to install them."""
         return _as_texts(self._needs.get("packages"))
 
     @property
@@ -307,7 +307,7 @@ class Lesson:
 
     @property
     def exercise_names(self) -> list[str]:
-        """Names of the lesson's exercises, in order."""
+        """Names of the lesson's exercises, as ordered in its header."""
         return _as_texts(self.header.get("exercises"))
 
     @property

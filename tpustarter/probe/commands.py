@@ -64,7 +64,7 @@ class FinishCommand(TypedDict):
     do: Literal["finish"]
 
 
-class DrawnVariables(TypedDict, total=False):
+class PlottedVariables(TypedDict, total=False):
     """The variables of a block to draw."""
 
     plot: list[str] | tuple[str, ...]
@@ -75,7 +75,7 @@ class DrawnVariables(TypedDict, total=False):
     """True to send the plot while the block is running too."""
 
 
-class BlockOptions(DrawnVariables, total=False):
+class BlockOptions(PlottedVariables, total=False):
     """The optional fields of a block's command."""
 
     alone: bool

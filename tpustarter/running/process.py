@@ -53,7 +53,7 @@ _OURS = ("gone", "interrupted", "output")
 """Events created by this module, which never come through the pipe."""
 
 
-class GoneEvent(ProcessEnd):
+class ProbeGoneEvent(ProcessEnd):
     """The last event: the process and its supervisor are gone."""
 
     event: Literal["gone"]
@@ -85,7 +85,9 @@ class GarbageEvent(TypedDict):
     text: str
 
 
-ProcessEvent: TypeAlias = "ProbeEvent | GoneEvent | InterruptedEvent | OutputEvent | GarbageEvent"
+ProcessEvent: TypeAlias = (
+    "ProbeEvent | ProbeGoneEvent | InterruptedEvent | OutputEvent | GarbageEvent"
+)
 """An event of `Probe.read`, distinguished by `event`. Only this module's own are certain to have
 their fields; a reader of the others takes a missing or mistyped one for a fault of the process."""
 
@@ -187,7 +189,7 @@ class Probe:
         self._buffer = b""
         self._queue: deque[ProcessEvent] = deque()
         self._ended: ChildEndedEvent | None = None
-        self._gone: GoneEvent | None = None
+        self._gone: ProbeGoneEvent | None = None
         self._selector = selectors.DefaultSelector()
         self._watch()
 
@@ -276,7 +278,7 @@ class Probe:
         """Return the next event, or None if none arrives in time.
 
         A probe created with `stream` also returns its output, in order with its events. The last
-        event is a `GoneEvent`, which is then returned by every call.
+        event is a `ProbeGoneEvent`, which is then returned by every call.
         """
         deadline = time.monotonic() + timeout_s
         while True:
@@ -365,8 +367,8 @@ class Probe:
             time.sleep(0.01)
         return [pid for pid in (self._child, self._process.pid) if pid and _exists(pid)]
 
-    def end(self) -> GoneEvent:
-        """End the process, by force if necessary, with a timeout; return the `gone` event."""
+    def end(self) -> ProbeGoneEvent:
+        """End the process, killing it after a timeout; return the `gone` event."""
         self.begin_end()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             # The supervisor may have been stopped by a signal.
@@ -385,7 +387,7 @@ class Probe:
             self._gone = _make_gone({"code": None, "signal": None, "left": pids}, None)
         return self._gone
 
-    def close(self) -> GoneEvent:
+    def close(self) -> ProbeGoneEvent:
         """Let the process finish by itself, with a timeout, and close every descriptor."""
         self.close_stdin()  # no further commands, so the child leaves its loop
         deadline = time.monotonic() + FINISH_WAIT_S
@@ -403,7 +405,7 @@ class Probe:
         return gone
 
 
-def _make_gone(end: ProcessEnd, exit_code: int | None) -> GoneEvent:
+def _make_gone(end: ProcessEnd, exit_code: int | None) -> ProbeGoneEvent:
     return {**end, "event": "gone", "exit": exit_code}
 
 
@@ -429,8 +431,8 @@ def _is_event(event: object) -> TypeGuard[ProbeEvent]:
     return isinstance(name, str) and name not in _OURS
 
 
-def allow_descriptors(processes: int) -> None:
-    """Raise this program's limit on open files for a number of processes."""
+def raise_open_file_limit(processes: int) -> None:
+    """Raise this program's limit on open files, so that a number of probes can be started."""
     import resource  # not on every platform
 
     number = FREE_DESCRIPTORS + DESCRIPTORS * processes

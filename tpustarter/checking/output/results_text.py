@@ -165,7 +165,7 @@ def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
 def _why_left_out(left_out: Iterable[str], installed: Iterable[str]) -> str:
     absent = [name for name in left_out if name not in installed]
     alone = {
-        name: phrases.join_words(frameworks.list_missing(name, installed))
+        name: phrases.join_words(frameworks.list_missing_frameworks(name, installed))
         for name in left_out
         if name in installed
     }

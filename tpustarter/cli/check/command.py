@@ -146,7 +146,7 @@ def check(
     with print_errors_as_json(results.SCHEMA, wanted=as_json or ndjson):
         earlier = _read_earlier(compare)
         with _error_in(junit):
-            selfcheck = all_hosts.make_check(request, of_hosts)
+            selfcheck = all_hosts.make_machine_check(request, of_hosts)
             run = _run(selfcheck, ndjson=ndjson, quiet=as_json or ndjson)
         if of_hosts.all_hosts and (host_end := all_hosts.find_end_on_other_host(selfcheck)):
             click.echo(escape_text(host_end.sentence), err=as_json or ndjson)
@@ -177,7 +177,7 @@ def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
 
     In a pipe the next steps are omitted, so that the headline is stdout's last line.
     """
-    from tpustarter.cli import rebuild_command
+    from tpustarter.cli import command_words
     from tpustarter.cli.check import closing_lines as check_end
 
     run, context = selfcheck.run, click.get_current_context()
@@ -185,8 +185,8 @@ def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
     if steps := check_end.next_step_lines(run, code) if is_read else []:
         click.echo(format_code("\n".join(["", *steps])))
     if code != ExitCode.OK:
-        left = check_end.list_left_checks(run)
-        again = rebuild_command.rebuild_arguments(context, **({"ids": left} if left else {}))
+        left = check_end.list_unreached_checks(run)
+        again = command_words.rebuild_arguments(context, **({"ids": left} if left else {}))
         click.echo(escape_text(check_end.explain_exit_code(run, code, again)), err=True)
     if why := check_end.format_log_hint(run, selfcheck.logs):
         click.echo(why, err=True)
@@ -203,7 +203,7 @@ def _error_in(junit: Path | None) -> Generator[None]:
     from tpustarter.checking.output import junit as xml
     from tpustarter.checking.output import run_document
 
-    xml.reserve_file(junit)  # a path that cannot be written must not cost a whole run
+    xml.write_placeholder(junit)  # a path that cannot be written must not cost a whole run
     try:
         yield
     except Exception as error:
@@ -236,7 +236,7 @@ def _run(selfcheck: MachineCheck, *, ndjson: bool, quiet: bool) -> Run:
     from tpustarter.checking.results import last_failures
     from tpustarter.learning.progress import lesson_progress
 
-    lesson_progress.record_check(selfcheck.run)
+    lesson_progress.record_check_run(selfcheck.run)
     last_failures.save_failures(selfcheck.run)
     return selfcheck.run
 
