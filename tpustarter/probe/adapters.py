@@ -240,7 +240,7 @@ def use_program_store(framework: str, root: str | None) -> program_store.Compila
     if framework != "jax" or (root is None and _cache is None):
         return None
     if _cache is None and root is not None:
-        if not importlib.import_module("jax").config.values[program_store.ENABLED]:
+        if not importlib.import_module("jax").config.values.get(program_store.ENABLED):
             return None
         _cache = program_store.CompilationCache(Path(root))
     if _cache is not None:

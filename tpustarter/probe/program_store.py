@@ -1,9 +1,9 @@
 """Programs compiled by earlier runs, so that JAX loads them instead of compiling them again.
 
 JAX reads and writes only its persistent compilation cache in the run's own folder. The store holds
-copies whose names end in the digest of their content: a damaged, foreign or half-written file never
-reaches JAX. A stored program is compiled code and nothing more; it runs, and its results are
-judged, like those of a new one. Losing the store costs only time, so its errors are ignored.
+copies whose names end in a digest of name and content, so that a damaged, foreign or half-written
+file never reaches JAX. A stored program is compiled code and nothing more; it runs, and its results
+are judged, like those of a new one. Losing the store costs only time, so its errors are ignored.
 https://docs.jax.dev/en/latest/persistent_compilation_cache.html
 """
 
@@ -49,7 +49,7 @@ class ProgramStore:
             for path in list(self.folder.iterdir()):
                 name, _, digest = path.name.rpartition(".")
                 data = _read(path)
-                if name and data is not None and digest == _digest(data):
+                if name and data is not None and digest == _digest(name, data):
                     (folder / name).write_bytes(data)
                 else:
                     path.unlink()
@@ -57,6 +57,8 @@ class ProgramStore:
     def add_from(self, folder: Path) -> None:
         """Store the programs of a folder that are new, each at once or not at all."""
         with contextlib.suppress(OSError):
+            if os.statvfs(folder).f_bavail == 0:
+                return  # JAX may have written only a part of a program
             self.folder.mkdir(parents=True, exist_ok=True)
             known = {path.name.rpartition(".")[0] for path in self.folder.iterdir()}
             for path in sorted(folder.glob(PROGRAM)):
@@ -66,7 +68,7 @@ class ProgramStore:
                 unfinished = self.folder / f".{os.getpid()}"
                 try:
                     unfinished.write_bytes(data)
-                    unfinished.replace(self.folder / f"{path.name}.{_digest(data)}")
+                    unfinished.replace(self.folder / f"{path.name}.{_digest(path.name, data)}")
                 finally:
                     unfinished.unlink(missing_ok=True)
         self._remove_oldest()
@@ -125,8 +127,8 @@ def _read(path: Path) -> bytes | None:
     return path.read_bytes()
 
 
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:32]
+def _digest(name: str, data: bytes) -> str:
+    return hashlib.sha256(os.fsencode(name) + b"\0" + data).hexdigest()[:32]
 
 
 def _key() -> str:
@@ -143,7 +145,7 @@ def _key() -> str:
             for library in sorted(Path(folder).rglob("*.so")):
                 status = library.stat()
                 parts.append(f"{library.name} {status.st_size} {status.st_mtime_ns}")
-    return _digest("\0".join(parts).encode())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
 def _processor() -> str:
