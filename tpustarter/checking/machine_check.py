@@ -200,6 +200,7 @@ class MachineCheck:
                 self.run.blocked = None  # another framework ran, so only this one was skipped
         finally:
             runner.close()
+            self.run.stored_programs = session.stored_programs
 
     def _session(self, folder: Path) -> ProbeSession:
         return ProbeSession(
@@ -210,6 +211,7 @@ class MachineCheck:
             {"root": str(self._machine.root), "uid": self._machine.uid},
             self._redact,
             isolate=self._request.isolate,
+            program_store=None if self._request.fresh else _find_program_store(),
             results={},
         )
 
@@ -386,6 +388,12 @@ class MachineCheck:
 def needs_several_hosts(check: Check) -> bool:
     """Return whether a check needs several hosts; a run on one host leaves it out."""
     return check.needs.get("hosts", 1) > 1
+
+
+def _find_program_store() -> Path | None:
+    with contextlib.suppress(Problem):  # without a state folder, every program is compiled
+        return locations.make_state_folder() / "programs"
+    return None
 
 
 def _wanted(request: CheckRequest) -> str | None:

@@ -48,6 +48,8 @@ class Check:
     own_process: bool = False
     env: dict[str, str] = field(default_factory=dict[str, str])
     optional: bool = False
+    fresh: bool = False
+    """True if all its programs are compiled anew, because it is about compiling."""
     has_programs: bool = False
     """True if the file has a function `programs`, which lists programs to rehearse."""
     broken: str | None = None
@@ -66,6 +68,7 @@ _CONSTANTS: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "OWN_PROCESS": ("own_process", bool),
     "ENV": ("env", dict),
     "OPTIONAL": ("optional", bool),
+    "FRESH": ("fresh", bool),
 }
 _NEEDS: dict[str, type | tuple[type, ...]] = {
     "chips": int,

@@ -111,6 +111,7 @@ def main(arguments: list[str]) -> int:
         status = status if code is None else code
     if has_only_looked:  # no device to close, and no user code to finish
         os._exit(0)  # Python's own exit takes 10 ms
+    adapters.store_programs()
     return status
 
 
@@ -248,6 +249,7 @@ def _run(command: RunCheckCommand, emit: EmitCheckEvent, control: int) -> EndEve
     if unmet:  # decided before the slow import of a framework
         return {"outcome": "unmet", "detail": unmet}
     try:
+        cache = adapters.use_program_store(framework, command.get("program_store"))
         before = adapters.read_configuration(framework)
     except ImportError as error:
         reason = adapters.explain_import_failure(framework, error)
@@ -279,7 +281,10 @@ def _run(command: RunCheckCommand, emit: EmitCheckEvent, control: int) -> EndEve
     changed = _changes(before, adapters.read_configuration(framework))
     if changed:
         return {"outcome": "changed", "detail": f"left changed: {changed}"}
-    return {"outcome": "done", "ran_on": adapters.read_devices(framework)}
+    end: EndFields = {"outcome": "done", "ran_on": adapters.read_devices(framework)}
+    if cache is not None:
+        end["stored_programs"] = cache.take_count()
+    return end
 
 
 def _answered(run: Generator[object, bool | None], control: int) -> Iterator[object]:

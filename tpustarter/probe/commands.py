@@ -48,7 +48,14 @@ class VersionsCommand(TypedDict):
     do: Literal["versions"]
 
 
-class RunCheckCommand(TypedDict):
+class RunCheckOptions(TypedDict, total=False):
+    """The optional fields of a check's command."""
+
+    program_store: str
+    """The folder with programs that earlier runs compiled; without it, all are compiled."""
+
+
+class RunCheckCommand(RunCheckOptions):
     """The command that runs a check."""
 
     do: Literal["check"]

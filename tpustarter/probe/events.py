@@ -65,6 +65,8 @@ class OptionalEndEventFields(MissingModuleFields, total=False):
     exception: str
     """The exception's type."""
     ran_on: AvailableDevices | None
+    stored_programs: int
+    """Programs that an earlier run compiled, and that a check loaded."""
     lines: list[int]
     """Numbers of a block's lines in the traceback, innermost first."""
     drawings: Sequence[Mapping[str, object]]

@@ -138,6 +138,7 @@ def _tail(run: Run) -> dict[str, object]:
         "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,
         "counts": run.count_statuses(),
         "verified_on": find_verified_device(run),
+        "stored_programs": run.stored_programs,
         "verdict": judge_run(run),
         "exit_code": int(exit_code(run)),
     }

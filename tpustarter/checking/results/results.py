@@ -231,6 +231,8 @@ class Run:
     require: str | None = None
     """The platform given with `--require`."""
     fail_on_warn: bool = False
+    stored_programs: int = 0
+    """Compiled programs that were loaded from earlier runs."""
     stopped_by: int | None = None
     """The signal that stopped the run; None if it ended by itself."""
 

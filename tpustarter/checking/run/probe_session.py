@@ -35,6 +35,10 @@ class ProbeSession:
     isolate: bool = False
     settings: tuple[str, ...] = ()
     """The user's variables in `env` that change the framework's behaviour."""
+    program_store: Path | None = None
+    """The folder for compiled programs, which later runs load; None to compile every program."""
+    stored_programs: int = 0
+    """Programs loaded from it so far."""
     results: dict[str, Result] = field(default_factory=dict[str, Result])
     """Results of the run's earlier checks, for `AFTER`."""
 

@@ -33,6 +33,7 @@ from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.machine import reached_limits
+from tpustarter.probe.commands import RunCheckCommand
 from tpustarter.running.process import CappedLog, Probe, ProbeGoneEvent, ProcessEvent
 
 TICK_S = 1.0
@@ -238,15 +239,16 @@ class CheckRunner:
         self, probe: Probe, check: Check, findings: list[FindingFields]
     ) -> Generator[CheckWaiting | FindingReported, None, Ending]:
         redact, limit_s = self._session.redact, time_limit_s(check, self._session.target)
-        probe.send(
-            {
-                "do": "check",
-                "id": check.id,
-                "framework": check.framework,
-                "needs": check.needs,
-                "timeout_s": limit_s,
-            }
-        )
+        command: RunCheckCommand = {
+            "do": "check",
+            "id": check.id,
+            "framework": check.framework,
+            "needs": check.needs,
+            "timeout_s": limit_s,
+        }
+        if (store := self._session.program_store) and not check.fresh:
+            command["program_store"] = str(store)
+        probe.send(command)
         began = time.monotonic()
         tick_s, progress, finishing, count, has_begun = TICK_S, "", False, 0, False
         while count < MAX_EVENTS:
@@ -286,6 +288,7 @@ class CheckRunner:
 
     def _ending(self, event: ProcessEvent, check: Check) -> Ending:
         if event["event"] == "end" and event.get("id") == check.id:
+            self._session.stored_programs += probe_events.parse_count(event.get("stored_programs"))
             return parse_end_event(event, self._session.redact)
         if event["event"] == "interrupted":
             return ("notrun", "interrupted", "stopped while it ran", None)

@@ -89,6 +89,11 @@ _COLOURS = {
     help="Exit with code 69 if there is no such device.",
 )
 @click.option("--isolate", is_flag=True, help="Run every check in its own process.")
+@click.option(
+    "--fresh",
+    is_flag=True,
+    help="Compile every program anew, and load none that an earlier run compiled.",
+)
 @click.option("--list", "listing", is_flag=True, help="List the checks, and run nothing.")
 @click.option(
     "-v", "--verbose", is_flag=True, help="Show every finding, every skipped check and full logs."
