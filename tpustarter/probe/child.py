@@ -281,7 +281,7 @@ def _run(command: RunCheckCommand, emit: EmitCheckEvent, control: int) -> EndEve
     changed = _changes(before, adapters.read_configuration(framework))
     if changed:
         return {"outcome": "changed", "detail": f"left changed: {changed}"}
-    end: EndFields = {"outcome": "done", "ran_on": adapters.read_devices(framework)}
+    end: EndEventFields = {"outcome": "done", "ran_on": adapters.read_devices(framework)}
     if cache is not None:
         end["stored_programs"] = cache.take_count()
     return end

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, TypedDict
 
-from tpustarter.probe.commands import CheckNeeds
+from tpustarter.probe.commands import CheckNeeds, RunCheckOptions
 from tpustarter.probe.events import CheckEvent, EmitCheckEvent, EndEvent, HostField
 
 
-class CheckFields(TypedDict):
+class CheckFields(RunCheckOptions):
     """The fields of a check that are sent to every host."""
 
     id: str
