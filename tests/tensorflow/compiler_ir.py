@@ -1,9 +1,9 @@
-"""Compiles a training step of Keras that TensorFlow wrote as StableHLO, for a TPU that is not there.
+"""Compiles a training step that Keras wrote with TensorFlow, for a TPU that is not there.
 
     python -m tests.tensorflow.compiler_ir PYTHON
 
-PYTHON has tensorflow, jax and libtpu. Ends with 1 where the compiler refuses the step, or doesn't
-update the variables in place: their memory is the one of their shapes, but for the padding of tiles.
+PYTHON has tensorflow, jax and libtpu. Ends with 1 where the compiler refuses the step, or where
+what it updates in place is not the size of the variables, but for the padding of tiles.
 """
 
 from __future__ import annotations
