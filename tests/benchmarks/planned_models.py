@@ -1,4 +1,4 @@
-"""Three models in minimal JAX, at the sizes of their config.json, beside `tpustarter plan`.
+"""Models in minimal JAX, at the sizes of their config.json, beside `tpustarter plan`.
 
     python tests/benchmarks/planned_models.py PYTHON [NAME ...]
 
@@ -6,7 +6,8 @@ PYTHON has jax and libtpu; this script runs where tpustarter is installed. Each 
 with real shardings, and `plan --rehearsal` compares it. Wanted: weights, Adam and cache to the
 byte, and the rest of a training step within 20 %.
 
-Source of the sizes: https://huggingface.co/NAME, `config.json` (read on 2026-11-29).
+Source of the sizes of three: https://huggingface.co/NAME, `config.json` (read on 2026-11-29). The
+small one is what `tests/compile/test_planned.py` compiles.
 
 Axes: `l` layers, `d` hidden size, `n` heads, `k` KV heads, `h` size of a head, `f` width of the
 MLP, `e` experts, `v` vocabulary, `b` batch, `t` tokens, `s` tokens of the cache.
@@ -24,7 +25,24 @@ from pathlib import Path
 from typing import Any
 
 PROMPT = 2048
+SMALL = "a Llama of 96 million parameters"
 MODELS: dict[str, dict[str, Any]] = {
+    SMALL: {
+        "tpu": "v5e-8",
+        "options": ["--context", "1024", "--batch", "2"],
+        "config": {
+            "model_type": "llama",
+            "vocab_size": 32768,
+            "hidden_size": 1024,
+            "intermediate_size": 4096,
+            "num_hidden_layers": 4,
+            "num_attention_heads": 8,
+            "num_key_value_heads": 4,
+            "head_dim": 128,
+            "max_position_embeddings": 4096,
+            "tie_word_embeddings": True,
+        },
+    },
     "meta-llama/Llama-3.2-1B": {
         "tpu": "v5e-8",
         "options": ["--context", "2048", "--batch", "2"],

@@ -382,6 +382,34 @@ def test_stablehlo_files_compile_for_the_devices_they_name(libtpu: str, tmp_path
     assert [facts[0]] * 5 == facts
 
 
+FROM_TENSORFLOW = """
+module @a_inference_step_36__.46 attributes {mhlo.cross_program_prefetches = [],
+    mhlo.input_output_alias = [{alias = {kind = "may_alias", parameter_index = array<i64>,
+    parameter_number = 1 : i64}, output_index = array<i64: 1>}], mhlo.is_dynamic = false} {
+  func.func @main(%batch: tensor<256x1024xf32> loc("XLA_Args"),
+                  %weights: tensor<1024x1024xf32> loc("XLA_Args"))
+      -> (tensor<256x1024xf32>, tensor<1024x1024xf32>) {
+    %0 = stablehlo.dot %batch, %weights, precision = [DEFAULT, DEFAULT]
+      : (tensor<256x1024xf32>, tensor<1024x1024xf32>) -> tensor<256x1024xf32>
+    %1 = stablehlo.subtract %weights, %weights : tensor<1024x1024xf32>
+    %2 = mhlo.copy %1 : tensor<1024x1024xf32>
+    return %0, %2 : tensor<256x1024xf32>, tensor<1024x1024xf32>
+  }
+}
+"""
+
+
+def test_a_variable_of_tensorflow_is_updated_in_place(libtpu: str, tmp_path: Path) -> None:
+    """As `experimental_get_compiler_ir` of TensorFlow 2.20 writes it; no argument has a name."""
+    file = tmp_path / "step.mlir"
+    file.write_text(FROM_TENSORFLOW)
+    result = only(rehearse(libtpu, ids=(str(file),)))
+    arguments = [one["op"] for one in result["buffers"] if "argument" == one["kind"]]
+
+    assert (5 * 2**20, 4 * 2**20) == (result["memory"]["arguments"], result["memory"]["aliased"])
+    assert ["", ""] == arguments
+
+
 def test_example_of_the_reference_passes_and_can_fail(libtpu: str, tmp_path: Path) -> None:
     """As a workflow runs it: a batch 1,000 times as large does not fit."""
     if libtpu != sys.executable:

@@ -16,6 +16,9 @@ KEYS = {
 }
 """Tables that lead from an instruction to its source line, with the field that refers to a row."""
 
+UNNAMED = "XLA_Args"
+"""What TensorFlow writes in place of each argument's name."""
+
 # These run in linear time: no repeat can match the character that ends it, and no match begins in
 # the middle of such a run.
 _ARRAY = re.compile(r"(?<!\w)\w+\[[^\[\]]*\](?:\{[^{}]*\})?")
@@ -63,4 +66,5 @@ def find_source_line(rest: str, tables: Tables) -> tuple[str, str]:
         fields |= tables.get(section, {}).get(fields.get(key, ""), {})
     file = fields.get("", "") or fields.get("source_file", "")
     line = fields.get("line", "") or fields.get("source_line", "")
-    return fields.get("op_name", ""), f"{file}:{line}" if file else ""
+    operation = fields.get("op_name", "")
+    return "" if operation == UNNAMED else operation, f"{file}:{line}" if file else ""

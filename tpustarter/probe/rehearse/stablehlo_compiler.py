@@ -14,6 +14,7 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
+from tpustarter.probe.rehearse.hlo_module import UNNAMED
 from tpustarter.probe.rehearse.jax_types import Device, Executable
 from tpustarter.probe.rehearse.rehearsal_messages import AliasedArtifactFields
 
@@ -66,7 +67,8 @@ def _read_module(artifact: bytes) -> Generator[Module]:
 def list_argument_names(module: Module) -> list[str]:
     """Return a program's argument names, such as `params['w']`; "" for one without a name."""
     places = (str(argument.location) for argument in _main(module).arguments)
-    return [named[1] if (named := _NAMED.fullmatch(place)) else "" for place in places]
+    names = (named[1] if (named := _NAMED.fullmatch(place)) else "" for place in places)
+    return ["" if name == UNNAMED else name for name in names]
 
 
 def compile_for_devices(
@@ -87,6 +89,7 @@ def compile_for_devices(
     client = importlib.import_module("jax._src.lib").xla_client
     numpy = importlib.import_module("numpy")
     with _read_module(artifact) as module:
+        _drop_copies(module)
         replicas = _count_parts(module)[0]
         partitions = len(devices) // replicas
         ids = [device.id for device in devices]
@@ -183,6 +186,22 @@ def _read_attributes(main: Module) -> list[list[Module]]:
     if "arg_attrs" not in main.attributes:
         return [[] for _ in main.type.inputs]
     return [list(attributes) for attributes in main.attributes["arg_attrs"]]
+
+
+def _drop_copies(module: Module) -> None:
+    # TensorFlow copies the results that are variables with `mhlo.copy`, which libtpu refuses.
+    copies: list[Module] = []
+    ir = importlib.import_module("jax._src.lib.mlir").ir
+
+    def find(operation: Module) -> Module:
+        if operation.name == "mhlo.copy":
+            copies.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(find)
+    for copy in copies:
+        copy.results[0].replace_all_uses_with(copy.operands[0])
+        copy.operation.erase()
 
 
 def _alias(module: Module, aliases: Sequence[Sequence[int]]) -> None:

@@ -276,8 +276,9 @@ def read_stablehlo(text: str, tpus: tuple[str, ...]) -> LoweredProgram:
     if not (start.startswith(b"ML\xefR") or (b"\0" not in start and b"module" in start)):
         raise Problem(
             f"`{text}` is not a StableHLO file",
-            hint="write the `mlir_module_serialized` of what `jax.export.export` returns, or let "
-            "`torch_xla.stablehlo.save_as_stablehlo` write one to `functions/`",
+            hint="write the `mlir_module_serialized` of what `jax.export.export` returns, let "
+            "`torch_xla.stablehlo.save_as_stablehlo` write one to `functions/`, or write what "
+            "TensorFlow's `experimental_get_compiler_ir` returns for `stablehlo_serialized`",
             code=ExitCode.USAGE,
         )
     unknown: AliasedArtifactFields = {
