@@ -284,8 +284,13 @@ def serving(compute: FakeCompute | None = None) -> Iterator[FakeCompute]:
         def log_message(self, *_: object) -> None:
             """Stay silent."""
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
+    class Server(http.server.ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Stay silent if the client disconnects first."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         compute.address = f"127.0.0.1:{server.server_port}"

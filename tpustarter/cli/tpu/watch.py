@@ -13,8 +13,8 @@ from tpustarter.cli.tpu.options import (
     show_commands,
     stop_at_signals,
 )
+from tpustarter.cloud.api import api_choice, gcloud_commands, project_and_zone, resource_states
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api import gcloud_commands, project_and_zone, resource_states
 from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.resources import QueuedResource
@@ -78,12 +78,7 @@ def find_ledger_entry(client: ProjectClient, name: str, zone: str | None) -> Led
     if not rows:
         raise removal.make_absent_problem(escape_text(name))
     if len(rows) > 1:
-        zones = ", ".join(row.zone for row in rows)
-        raise Problem(
-            f"`{escape_text(name)}` is the name of {len(rows)} requests, in {zones}",
-            hint="add `--zone ZONE` with the zone of the one that you mean",
-            code=ExitCode.USAGE,
-        )
+        raise api_choice.make_ambiguity_problem(name, [(row.zone, row.api) for row in rows])
     one = removal.DeletionPlan(rows[0].zone, rows[0].name, rows[0], ())
     return removal.make_entry_for_foreign_tpu(client.project, one)
 
