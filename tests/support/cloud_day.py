@@ -46,9 +46,13 @@ class Killer:
         self.is_armed = self._only_changes = self._after = False
         self._skipped = 0
 
-    def arm(self) -> None:
-        """Choose the next kill: at one of the next changes, or at one of the next calls."""
-        self._only_changes = self._chance.random() < 0.7
+    def arm(self, *, at_reads: bool = False) -> None:
+        """Choose the next kill: at one of the next calls, and mostly at one that changes something.
+
+        Args:
+            at_reads: The next commands change nothing.
+        """
+        self._only_changes = not at_reads and self._chance.random() < 0.7
         self._after = self._chance.random() < 0.5
         self._skipped = self._chance.randrange(2 if self._only_changes else PATIENT_READS)
         self.is_armed = True
