@@ -12,6 +12,7 @@ import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -100,10 +101,7 @@ class FakeCompute:
         return rows
 
     def _made(self, thing: Thing) -> str:
-        moment = self.clock.now().timestamp() - self.now_s() + thing.made_s
-        from datetime import datetime, timezone
-
-        return datetime.fromtimestamp(moment, timezone.utc).isoformat()
+        return datetime.fromtimestamp(thing.made_s, timezone.utc).isoformat()
 
     def _machines(self, path: str, thing: Thing, status: str) -> dict[str, dict[str, Any]]:
         if status not in ("RUNNING", "STAGING", "STOPPING"):

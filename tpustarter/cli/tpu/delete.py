@@ -7,6 +7,7 @@ import click
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
+    INDENT,
     api_option,
     choose_project,
     common_options,
@@ -148,8 +149,11 @@ def _find(
 def _show(client: ProjectClient, doomed: list[DeletionPlan], project: Project) -> None:
     now = WallClock().now()
     for one in doomed:
-        for line in format_tpu_lines(inventory.make_tpu_row(one, client.project), now):
+        row = inventory.make_tpu_row(one, client.project)
+        for line in format_tpu_lines(row, now):
             click.echo(line)
+        if not row.made_here:
+            click.echo(f"{INDENT}it was not asked for from here, and may be somebody else's")
         names = ", ".join(escape_text(node.name) for node in one.nodes)
         click.echo(f"      goes with its nodes: {names}" if names else "      it has no nodes")
     click.echo("What is on their disks is lost.")

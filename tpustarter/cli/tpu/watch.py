@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
     choose_project,
@@ -25,7 +26,9 @@ from tpustarter.cloud.delete import removal, withdrawal
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import escape_text
+from tpustarter.text.terminal import break_command, escape_text, line_width
+
+_CONNECT = "Connect:        "
 
 
 @click.command(
@@ -89,7 +92,8 @@ def print_usage(resource: QueuedResource) -> None:
         node = resource.nodes[0] if resource.nodes else resource.name
         click.echo("")
         ssh = worker_connection.build_login_command(resource, node)
-        click.echo(f"Connect:        {ssh}")
+        first, *others = break_command(ssh, line_width() - len(_CONNECT))
+        echo_lines([f"{_CONNECT}{first}", *(f"{' ' * len(_CONNECT)}{line}" for line in others)])
         click.echo(
             format_commands(f"On all workers: tpustarter tpu run {node} --worker all -- COMMAND")
         )
