@@ -49,9 +49,8 @@ def test_cost_has_figure_source_and_exclusions(cloud: FakeCloud) -> None:
     assert 0 == done.exit_code
     assert "paid v6e-8 on-demand in us-east5-a, 10 h" in text
     assert "at most 216.0" in text
-    assert "look it up: https://cloud.google.com/tpu/pricing" in text
-    assert "Known together: at most 216.0" in text
-    assert "1 TPU is not in this sum" in text
+    assert "its price changes often: https://cloud.google.com/tpu/pricing" in text
+    assert "Known together: at most 432.0" in text
     assert "Disks, external addresses, traffic and buckets" in text
     assert "read 2026-11-22: https://" in text
     assert [] == [
@@ -66,9 +65,9 @@ def test_json_holds_same_costs(cloud: FakeCloud) -> None:
     document = json.loads(cost("--json").stdout)
     kinds = {row["name"]: row["kind"] for row in document["tpus"]}
 
-    assert {"paid": "priced", "spot": "look-up"} == kinds
+    assert {"paid": "priced", "spot": "priced"} == kinds
     assert ["us-west4-a"] == document["unreachable"]
-    assert pytest.approx(216, abs=1) == document["usd_at_most_known"]
+    assert pytest.approx(432, abs=1) == document["usd_at_most_known"]
 
 
 def test_granted_tpu_costs_nothing(cloud: FakeCloud) -> None:

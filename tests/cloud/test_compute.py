@@ -166,6 +166,17 @@ def test_flex_start_waits_and_is_withdrawn(compute: FakeCompute) -> None:
     assert {"seconds": "7200"} == body["params"]["requestValidForDuration"]
 
 
+def test_slice_without_machines_is_withdrawn(compute: FakeCompute) -> None:
+    """Google gives no error while it waits, and the next zone is tried all the same."""
+    compute.scripts = [(WAITS, None)]
+    request = {"tier": "flex-start", "run_s": 3600}
+    here, there = asked("v6e-16", **request), asked("v6e-16", OTHER, **request)
+    _, resource = create(compute, here, there, patience_s=60)
+
+    assert ("ACTIVE", OTHER) == (resource.state, resource.zone)
+    assert [(OTHER, "bert")] == [(one.zone, one.name) for one in ledger.read_ledger()]
+
+
 def test_group_that_waits_shows_why(compute: FakeCompute) -> None:
     """A group tries again by itself, so its last error is no end."""
     compute.scripts = [(((0, "PROVISIONING"),), None)]

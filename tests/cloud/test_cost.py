@@ -48,7 +48,11 @@ def test_node_on_demand_costs_hours_chips_and_price() -> None:
 @pytest.mark.parametrize(
     ("resource", "kind", "word"),
     [
-        (node(tier="spot"), "look-up", "https://cloud.google.com/tpu/pricing"),
+        (
+            node(tier="spot", type="tpu7x-8", zone="us-central1-c"),
+            "look-up",
+            "https://cloud.google.com/tpu/pricing",
+        ),
         (node(tier="reserved"), "unknown", "contract"),
         (node(hours=None), "unknown", "when it was created"),
         (node(hours=-2), "unknown", "clock"),
@@ -71,13 +75,22 @@ def test_node_on_demand_costs_hours_chips_and_price() -> None:
     ],
 )
 def test_unknown_cost_has_its_reason(resource: Any, kind: str, word: str) -> None:
-    """Never a guess: spot prices are looked up, and a stopped TPU's hours are not known."""
+    """Never a guess: a price may be missing, and a stopped TPU's hours are not known."""
     one = only(resource)
 
     assert kind == one.kind
     assert word in one.words
     assert one.usd is None or kind == "none"
     assert kind != "unknown" or one.words.startswith("price unknown: ")
+
+
+def test_spot_costs_at_most_price_on_demand() -> None:
+    """The words have the page with the price of today."""
+    one = only(node(tier="spot"))
+
+    assert ("priced", only(node()).usd) == (one.kind, one.usd)
+    assert "https://cloud.google.com/tpu/pricing" in one.words
+    assert one.words.startswith(only(node()).words)
 
 
 def test_request_and_its_nodes_are_billed_once() -> None:
@@ -127,20 +140,20 @@ def test_tpu_outside_grant_is_billed(resource: TpuNode) -> None:
 
 
 def test_hours_after_grant_end_are_billed() -> None:
-    """For spot nobody knows the price of those either."""
+    """Spot is priced as if it were on demand."""
     ended = Grant(GRANT.allowances, date(2026, 11, 1), 21)  # until 22 November, 0 h
     one = only(node(hours=24), grant=ended)
 
     assert ("priced", 8.0) == (one.kind, one.hours)
     assert "since the TRC grant ended" in one.words
-    assert "look-up" == only(node(hours=24, tier="spot"), grant=ended).kind
+    assert one.usd == only(node(hours=24, tier="spot"), grant=ended).usd
     assert 10.0 == only(node("late", 7.5 + 2.5, zone="us-east5-a"), grant=ended).hours
 
 
 def test_document_sums_known_costs_and_names_unknown() -> None:
     """It has the sources, and what is left out."""
     document = cost.make_json_document(
-        cost.estimate_costs([node(), node("s", tier="spot")], NOW), ["us-west4-a"]
+        cost.estimate_costs([node(), node("s", tier="reserved")], NOW), ["us-west4-a"]
     )
 
     assert (216.0, ["s"]) == (document["usd_at_most_known"], document["not_known"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -38,6 +39,17 @@ echo worker >>{moments}
 exec 9<&-
 exec {gcloud} "$@"
 """
+SMALL = """small=$1 full=$2
+shift 2
+mount -t tmpfs -o size=128k none "$small" || exit
+[ -z "$full" ] || cat /dev/zero >"$small/fill" 2>/dev/null
+"$@"
+code=$?
+rm -f "$small/fill"
+cp -r "$small" "$small.after"
+exit $code
+"""
+"""Runs a command with a small folder, whose files are in a folder beside it afterwards."""
 MOMENTS = 16
 """Calls of Google and of the workers, from the first list to the end of the deletion."""
 FIRST_SENT = 4
@@ -59,6 +71,9 @@ class Site:
     env: dict[str, str]
     at: int = 0
     """Number of the moment at which Ctrl-C is pressed; 0 for none."""
+    fills_at: str = ""
+    """A method of Google at whose call the small folder becomes full."""
+    small: Path | None = None
     process: subprocess.Popen[str] | None = None
     is_started: threading.Event = field(default_factory=threading.Event)
 
@@ -76,6 +91,10 @@ class Site:
             file.seek(0)
             if self.process and len(file.readlines()) == self.at:
                 self.process.send_signal(signal.SIGINT)
+        if self.process and self.small and method == self.fills_at:
+            inside = Path(f"/proc/{self.process.pid}/root", *self.small.parts[1:])
+            with contextlib.suppress(OSError):
+                (inside / "fill").write_bytes(bytes(1 << 20))
 
     def results(self) -> int:
         """Return the number of results on this machine."""
@@ -100,9 +119,9 @@ class Site:
         gcloud.chmod(0o755)
         command = [sys.executable, str(SUPPORT / "drive_tpu.py"), "tpu", *words]
         if small:
-            fill = 'cat /dev/zero >"$1/fill" 2>/dev/null;' if is_full else ""
-            mount = f'mount -t tmpfs -o size=128k none "$1" && {{ {fill} shift; exec "$@"; }}'
-            command = ["unshare", "--mount", "sh", "-c", mount, "sh", str(small), *command]
+            full = "full" if is_full else ""
+            command = ["unshare", "--mount", "sh", "-c", SMALL, "sh", str(small), full, *command]
+        self.small = small
         self.is_started.clear()
         self.process = subprocess.Popen(
             command,
@@ -198,6 +217,30 @@ def test_full_state_folder_gives_nothing_back(site: Site, *, is_full: bool) -> N
     assert "Traceback" not in done.stderr
     assert site.cloud.nodes
     assert is_full == (not [*site.homes.glob("w*/tpustarter-jobs/*/code")])
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(("delete", "bert", "--yes"), 0), (("job", "bert", *RETURN, "--", COMMAND), 78)],
+)
+def test_disk_full_in_deletion_loses_no_entry(
+    site: Site, words: tuple[str, ...], code: int
+) -> None:
+    """The TPU is deleted, and stays in the ledger until Google is asked again; a job says so."""
+    state = Path(site.env["TPUSTARTER_HOME"])
+    state.mkdir(exist_ok=True)
+    site.fills_at = "DeleteNode"
+    done = site.run(*words, small=state, is_full=False)
+    shutil.rmtree(state)
+    state.with_name(f"{state.name}.after").rename(state)
+    entries = json.loads((state / "tpus.json").read_text())["entries"]
+
+    assert (code, {}) == (done.returncode, site.cloud.nodes), done.stderr
+    assert "Traceback" not in done.stderr
+    assert ["bert"] == [one["name"] for one in entries]
+    assert [] == json.loads(site.run("list", "--json").stdout)["tpus"]
+    assert [] == json.loads((state / "tpus.json").read_text())["entries"]
 
 
 @needs_root

@@ -10,6 +10,7 @@ import pytest
 from tests.cloud.real_errors import PROJECT, ZONE, wanted
 from tests.support.fake_cloud import NEVER, channel, serving
 from tpustarter.cloud.api import resource_states
+from tpustarter.cloud.api.resources import Api, QueuedResource
 from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.create.follow_request import ENDS, QUEUED
 from tpustarter.core.problem import ExitCode, Problem
@@ -40,11 +41,11 @@ def test_every_state_has_meaning_and_advice_in_sentences(
     table: str, state: resource_states.StateMeaning
 ) -> None:
     """Each row has its sources; one that cites reports has a report among them."""
-    for text in filter(None, (state.meaning, state.do, state.next, state.usually)):
+    for text in filter(None, (state.meaning, state.do, state.next, state.spot_next, state.usually)):
         assert text[0].isupper(), text
         assert text.endswith("."), text
     assert all(re.fullmatch(r"https://\S+", source) for source in state.sources)
-    if "public report" in state.usually:
+    if "public report" in state.usually + state.spot_next:
         assert [source for source in state.sources if "github.com" in source], state.name
 
 
@@ -77,7 +78,16 @@ def test_next_steps_name_existing_states() -> None:
     names = {name for rows in TABLES.values() for name in rows}
 
     for _, state in EVERY:
-        assert set() == set(re.findall(r"\b[A-Z_]{5,}\b", state.next + state.do)) - names
+        text = state.next + state.spot_next + state.do
+        assert set() == set(re.findall(r"\b[A-Z_]{5,}\b", text)) - names
+
+
+@pytest.mark.parametrize("api", ["cloud-tpu", "compute"])
+def test_only_spot_tpus_are_pre_empted(api: Api) -> None:
+    """A TPU on demand stays until it is deleted, so nothing is said to follow."""
+    for tier in ("on-demand", "spot"):
+        request = QueuedResource("p", ZONE, "bert", "ACTIVE", tier=tier, api=api)
+        assert (tier == "spot") == bool(resource_states.find_state_meaning(request).next)
 
 
 def test_unknown_state_is_named_and_counts_as_billed() -> None:

@@ -223,7 +223,9 @@ class FakeCloud:
         return _operation(request.name)
 
     def _start_node(self, request: Any) -> Any:
-        self._node_of(request.name).state = tpu_v2.Node.State.READY
+        node = self._node_of(request.name)
+        if not isinstance(self.operations.get(request.name.rpartition("/")[2]), tuple):
+            node.state = tpu_v2.Node.State.READY
         return _operation(request.name)
 
     def _get_operation(self, request: Any) -> Any:

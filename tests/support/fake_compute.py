@@ -12,6 +12,7 @@ import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -100,10 +101,7 @@ class FakeCompute:
         return rows
 
     def _made(self, thing: Thing) -> str:
-        moment = self.clock.now().timestamp() - self.now_s() + thing.made_s
-        from datetime import datetime, timezone
-
-        return datetime.fromtimestamp(moment, timezone.utc).isoformat()
+        return datetime.fromtimestamp(thing.made_s, timezone.utc).isoformat()
 
     def _machines(self, path: str, thing: Thing, status: str) -> dict[str, dict[str, Any]]:
         if status not in ("RUNNING", "STAGING", "STOPPING"):
@@ -284,8 +282,13 @@ def serving(compute: FakeCompute | None = None) -> Iterator[FakeCompute]:
         def log_message(self, *_: object) -> None:
             """Stay silent."""
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
+    class Server(http.server.ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Stay silent if the client disconnects first."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         compute.address = f"127.0.0.1:{server.server_port}"

@@ -65,6 +65,31 @@ def test_a_start_without_capacity_ends_with_its_reason(cloud: FakeCloud, tmp_pat
     run(journey)
 
 
+def test_failed_start_is_tried_a_second_time(cloud: FakeCloud, tmp_path: Path) -> None:
+    """With capacity by then it runs; a third start is refused, because somebody else was faster."""
+    one = add(cloud, state="STOPPED")
+    cloud.operations["bert"] = (8, 'There is no more capacity in the zone "us-central1-b"')
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(120, 40)) as pilot:
+            await press(pilot, "u", "s", *"bert", "enter")
+            assert "s start VM" in await press(pilot, "escape")
+            assert tpu_v2.Node.State.STOPPED == one.state
+
+            del cloud.operations["bert"]
+            seen = text_of(await press(pilot, "s", *"bert", "enter"))
+            assert "READY The TPU VMs are running." in seen
+            assert "s stop VM" in await press(pilot, "escape")
+
+            one.state = tpu_v2.Node.State.STOPPED
+            assert "s start VM" in await press(pilot, "r")
+            one.state = tpu_v2.Node.State.READY
+            assert "error: bert is READY, expected STOPPED" in await press(pilot, "s")
+            assert 2 == len(cloud.called("StartNode"))
+
+    run(journey)
+
+
 def test_stop_continues_after_leaving_its_screen(cloud: FakeCloud, tmp_path: Path) -> None:
     """An operation that does not end is waited for until the user has enough."""
     add(cloud)

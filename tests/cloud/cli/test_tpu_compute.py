@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.support import fake_cloud
+from tests.support import fake_cloud, fake_remote
 from tests.support.fake_cloud import FakeClock, FakeCloud
 from tests.support.fake_compute import ZONE, FakeCompute, serving
 from tests.support.fake_google import refusal
@@ -23,10 +23,17 @@ BERT = ("create", "bert", "--type", "v6e-16", "--zone", ZONE, "--api", "compute"
 
 
 @pytest.fixture
-def compute(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCompute]:
+def cloud() -> Iterator[FakeCloud]:
+    """Run the Cloud TPU API."""
+    with fake_cloud.serving(FakeCloud()) as running:
+        yield running
+
+
+@pytest.fixture
+def compute(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCompute]:
     """Run both APIs; in Compute Engine everything is there at once."""
     clock = FakeClock(datetime.now(timezone.utc))
-    with serving(FakeCompute(clock=clock)) as running, fake_cloud.serving(FakeCloud()) as cloud:
+    with serving(FakeCompute(clock=clock)) as running:
         running.scripts = [(((0, "RUNNING"),), None)] * 3
         monkeypatch.setenv(rest_client.ENDPOINT, running.address)
         monkeypatch.setenv(tpu_client.ENDPOINT, f"127.0.0.1:{cloud.port}")
@@ -92,6 +99,38 @@ def test_single_host_is_stopped_and_started(compute: FakeCompute) -> None:
     assert ["stop", "start"] == [
         path.rpartition("/")[2] for method, path, _ in compute.asked if method == "POST"
     ]
+
+
+def test_name_of_both_apis_is_told_apart(compute: FakeCompute) -> None:
+    """No TPU is deleted, stopped or used that was not meant."""
+    run("create", "bert", "--type", "v6e-8", "--zone", ZONE, "--yes", "--no-wait")
+    compute.add_instance("bert", "ct6e-standard-8t")
+    refused = run("delete", "bert", "--yes")
+    stopped = run("stop", "bert", "--api", "compute", "--yes")
+    deleted = run("delete", "bert", "--api", "compute", "--yes", "--no-wait")
+    left = [one["api"] for one in json.loads(run("list", "--json").stdout)["tpus"]]
+
+    assert ExitCode.USAGE == getattr(refused.exception, "code", None)
+    assert 0 == stopped.exit_code, stopped.exception
+    assert 0 == deleted.exit_code, deleted.exception
+    assert ["POST stop", "DELETE bert"] == [
+        f"{method} {path.rpartition('/')[2]}"
+        for method, path, _ in compute.asked
+        if method != "GET"
+    ]
+    assert "cloud-tpu" in left
+
+
+def test_two_tpus_of_one_name_run_nothing(cloud: FakeCloud, compute: FakeCompute) -> None:
+    """They are no multislice."""
+    compute.add_instance("bert", "ct6e-standard-8t")
+    node = fake_remote.node()
+    cloud.nodes[node.name] = node
+    result = run("run", "bert", "--worker", "all", "--", "true")
+
+    assert isinstance(result.exception, Problem)
+    assert ExitCode.USAGE == result.exception.code
+    assert "--api" in (result.exception.hint or "")
 
 
 def test_refused_quota_is_told_from_capacity(compute: FakeCompute) -> None:

@@ -36,8 +36,8 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
     """Show the most that the chips of each TPU can have cost so far.
 
     The figure is the hours since creation, times the number of chips, times the on-demand price,
-    which is shown with its date. If a price is not known, the answer says so. Chips that a TRC
-    grant covers cost nothing.
+    which is shown with its date. Spot costs less than that. If a price is not known, the answer
+    says so. Chips that a TRC grant covers cost nothing.
     """
     with print_errors_as_json(cost.SCHEMA, wanted=as_json):
         where = choose_project(project, dry_run=dry_run)
@@ -72,7 +72,8 @@ def cost_lines(estimates: Sequence[CostEstimate], unreachable: Sequence[str]) ->
         yield f"{escape_text(row.name)}  {escape_text(what)}{age}"
         yield from wrap(escape_text(one.words), INDENT)
         if one.usd_per_hour:
-            yield f"{INDENT}each further hour: {one.usd_per_hour:,.2f} USD"
+            bound = "at most " if row.tier == "spot" else ""
+            yield f"{INDENT}each further hour: {bound}{one.usd_per_hour:,.2f} USD"
     if not estimates:
         yield "Nothing exists that chips could be billed for, as far as Google lists it."
     else:

@@ -281,15 +281,22 @@ def _ask(
     patience_s = float(tpu_request.parse_duration(options.patience) or PATIENCE_S)
     creation = TpuCreation(client, project, WallClock())
     happening = creation.run(requests, patience_s=patience_s, wait=not options.no_wait)
-    with stop_at_signals(
-        f"the request stays; `tpustarter tpu watch {name}` follows it, "
-        f"`tpustarter tpu delete {name}` takes it back"
-    ):
+    with stop_at_signals(lambda: _describe_what_stays(project, name)):
         resource = print_events(happening)
     if resource:
         print_ready_commands(resource)
     else:
         echo_lines(f"Follow it with: tpustarter tpu watch {name}")
+
+
+def _describe_what_stays(project: Project, name: str) -> str:
+    """Return a hint about the requests that go on once nobody waits for them."""
+    if not ledger.find_ledger_entries(project.name, name):
+        return "no request of this name is at Google now, so nothing is billed"
+    return (
+        f"the request stays; `tpustarter tpu watch {name}` follows it, "
+        f"`tpustarter tpu delete {name}` takes it back"
+    )
 
 
 def _judge(

@@ -7,6 +7,8 @@ import click
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
+    INDENT,
+    api_option,
     choose_project,
     common_options,
     format_tpu_lines,
@@ -16,10 +18,11 @@ from tpustarter.cli.tpu.options import (
     show_commands,
     stop_at_signals,
 )
-from tpustarter.cloud.api import gcloud_commands, project_and_zone
+from tpustarter.cloud.api import api_choice, gcloud_commands, project_and_zone
 from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.api.resources import Api
 from tpustarter.cloud.billing import inventory, ledger
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.follow_request import GONE_S
@@ -44,6 +47,7 @@ from tpustarter.text.terminal import escape_text, wrap
 )
 @common_options(zone=None)
 @click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
+@api_option
 @click.option("--yes", is_flag=True, help="Don't ask me to type the name.")
 @click.option("--no-wait", is_flag=True, help="Return as soon as Google has accepted the deletion.")
 def delete_command(
@@ -52,6 +56,7 @@ def delete_command(
     leftovers: bool,
     project: str | None,
     zone: str | None,
+    api: Api | None,
     dry_run: bool,
     yes: bool,
     no_wait: bool,
@@ -68,10 +73,10 @@ def delete_command(
         )
     where = choose_project(project, dry_run=dry_run)
     if dry_run:
-        _show_what_would_be_sent(name, zone, where)
+        _show_what_would_be_sent(name, zone, api, where)
         return
     client = make_google_client(where)
-    doomed = _find(client, name, tpu_request.validate_zone(zone) if zone else EVERY_ZONE)
+    doomed = _find(client, name, tpu_request.validate_zone(zone) if zone else EVERY_ZONE, api)
     if not doomed:
         click.echo("Nothing is left over, and no name or quota is taken up by an old request.")
         return
@@ -95,7 +100,9 @@ def delete_command(
         )
 
 
-def _show_what_would_be_sent(name: str | None, zone: str | None, project: Project) -> None:
+def _show_what_would_be_sent(
+    name: str | None, zone: str | None, api: Api | None, project: Project
+) -> None:
     """Print the commands without querying Google, so they do not depend on the current states."""
     zone_shown = zone or project_and_zone.find_zone(None) or "ZONE"
     if name is None:
@@ -105,19 +112,26 @@ def _show_what_would_be_sent(name: str | None, zone: str | None, project: Projec
             "without instances, with their templates and workload policies."
         )
         echo_lines(wrap(text))
+    elif api == "compute":
+        commands = [gcloud_commands.build_instance_command("delete", zone_shown, name, project)]
     else:
         commands = [gcloud_commands.build_delete_command(zone_shown, name, project, force=True)]
     show_commands(commands, dry_run=True)
 
 
-def _find(client: ProjectClient, name: str | None, zone: str) -> list[DeletionPlan]:
+def _find(
+    client: ProjectClient, name: str | None, zone: str, api: Api | None
+) -> list[DeletionPlan]:
     """Return the deletion plans; raises Problem for a name that is absent or ambiguous."""
     queued, nodes = client.resources(zone)
     if name is None:
-        return removal.plan_leftover_deletions(queued.items, nodes.items)
+        leftovers = removal.plan_leftover_deletions(queued.items, nodes.items)
+        return [one for one in leftovers if api in (None, one.api)]
     doomed = removal.find_deletion_plans(queued.items, nodes.items, name)
+    doomed = [one for one in doomed if api in (None, one.api)]
     asked = ledger.find_ledger_entries(client.project, name)
-    if not doomed and any(zone in (EVERY_ZONE, entry.zone) for entry in asked):
+    is_asked = any(zone in (EVERY_ZONE, one.zone) and api in (None, one.api) for one in asked)
+    if not doomed and is_asked:
         raise Problem(
             f"Google does not list `{escape_text(name)}`, but its request may still arrive",
             hint=f"follow it with `tpustarter tpu watch {escape_text(name)}`, and delete it once "
@@ -127,20 +141,19 @@ def _find(client: ProjectClient, name: str | None, zone: str) -> list[DeletionPl
     if not doomed:
         raise removal.make_missing_tpu_problem(escape_text(name))
     if len(doomed) > 1:
-        zones = ", ".join(one.zone for one in doomed)
-        raise Problem(
-            f"`{escape_text(name)}` exists in {len(doomed)} zones: {zones}",
-            hint="add `--zone ZONE` with the zone of the one that you mean",
-            code=ExitCode.USAGE,
-        )
+        places: list[tuple[str, Api]] = [(one.zone, one.api) for one in doomed]
+        raise api_choice.make_ambiguity_problem(name, places, takes_api=True)
     return doomed
 
 
 def _show(client: ProjectClient, doomed: list[DeletionPlan], project: Project) -> None:
     now = WallClock().now()
     for one in doomed:
-        for line in format_tpu_lines(inventory.make_tpu_row(one, client.project), now):
+        row = inventory.make_tpu_row(one, client.project)
+        for line in format_tpu_lines(row, now):
             click.echo(line)
+        if not row.made_here:
+            click.echo(f"{INDENT}it was not asked for from here, and may be somebody else's")
         names = ", ".join(escape_text(node.name) for node in one.nodes)
         click.echo(f"      goes with its nodes: {names}" if names else "      it has no nodes")
     click.echo("What is on their disks is lost.")

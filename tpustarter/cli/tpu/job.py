@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tpustarter.cli.command_end import print_errors_as_json, print_result
-from tpustarter.cli.echo import echo_lines
+from tpustarter.cli.echo import echo_lines, echo_rows
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.job_events import (
     fetch_results,
@@ -162,7 +162,7 @@ def _print_jobs(found: JobList) -> None:
     for job in found.jobs:
         record = job.record
         command = job_text.format_command(record.command)
-        click.echo(escape_text(f"{record.id}  {record.zone}  {command}"))
+        echo_rows([escape_text(f"{record.id}  {record.zone}  {command}")])
         for line in job.words(job_text.now()):
             echo_lines(wrap(escape_text(line), " " * 6))
     if not found.jobs:

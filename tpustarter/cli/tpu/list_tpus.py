@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from datetime import datetime
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -112,7 +112,7 @@ def _print(
         if whole:
             for line in _describe_nodes(row):
                 click.echo(line)
-    for line in _summary(seen, rows, now):
+    for line in _summary(replace(seen, rows=rows)):
         click.echo(line)
 
 
@@ -134,9 +134,9 @@ def _describe_nodes(row: ListedTpu) -> Iterator[str]:
             yield f"        worker {worker}: {address}{shown}"
 
 
-def _summary(seen: ProjectOverview, rows: tuple[ListedTpu, ...], now: datetime) -> Iterator[str]:  # noqa: ARG001
-    """Yield a summary of all rows, and of what is known to be missing."""
-    if rows:
+def _summary(seen: ProjectOverview) -> Iterator[str]:
+    """Yield a summary of the rows, and of what is known to be missing."""
+    if seen.rows:
         yield ""
     if not seen.rows:
         yield "No TPU and no request for one exists in this project, as far as Google lists them."

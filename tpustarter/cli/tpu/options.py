@@ -56,6 +56,16 @@ def common_options(*, zone: str | None = "The zone.") -> Callable[[_Function], _
     return add
 
 
+def api_option(function: _Function) -> _Function:
+    """Add `--api`, which tells two TPUs of one name apart."""
+    option = click.option(
+        "--api",
+        type=click.Choice(["cloud-tpu", "compute"]),
+        help="The API that made it, if each has one of this name.",
+    )
+    return option(function)
+
+
 def connection_options(function: _Function) -> _Function:
     """Add the options about the way to the workers; without them it is that of the job's start."""
     for option in (
@@ -178,7 +188,7 @@ class _StoppedError(BaseException):
 
 
 @contextlib.contextmanager
-def stop_at_signals(hint: str) -> Generator[None]:
+def stop_at_signals(hint: str | Callable[[], str]) -> Generator[None]:
     """Let Ctrl-C, TERM and HUP end a wait; raises Problem with a hint about the request."""
 
     def stop(number: int, _: object) -> None:
@@ -191,7 +201,7 @@ def stop_at_signals(hint: str) -> Generator[None]:
         interrupted = stopped.number == signal.SIGINT
         raise Problem(
             "stopped waiting",
-            hint=hint,
+            hint=hint if isinstance(hint, str) else hint(),
             code=ExitCode.INTERRUPTED if interrupted else ExitCode.TERMINATED,
         ) from None
 

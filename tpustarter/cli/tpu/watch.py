@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
     choose_project,
@@ -13,8 +14,8 @@ from tpustarter.cli.tpu.options import (
     show_commands,
     stop_at_signals,
 )
+from tpustarter.cloud.api import api_choice, gcloud_commands, project_and_zone, resource_states
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api import gcloud_commands, project_and_zone, resource_states
 from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.resources import QueuedResource
@@ -25,7 +26,9 @@ from tpustarter.cloud.delete import removal, withdrawal
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import escape_text
+from tpustarter.text.terminal import break_command, escape_text, line_width
+
+_CONNECT = "Connect:        "
 
 
 @click.command(
@@ -78,12 +81,7 @@ def find_ledger_entry(client: ProjectClient, name: str, zone: str | None) -> Led
     if not rows:
         raise removal.make_missing_tpu_problem(escape_text(name))
     if len(rows) > 1:
-        zones = ", ".join(row.zone for row in rows)
-        raise Problem(
-            f"`{escape_text(name)}` is the name of {len(rows)} requests, in {zones}",
-            hint="add `--zone ZONE` with the zone of the one that you mean",
-            code=ExitCode.USAGE,
-        )
+        raise api_choice.make_ambiguity_problem(name, [(row.zone, row.api) for row in rows])
     one = removal.DeletionPlan(rows[0].zone, rows[0].name, rows[0], ())
     return removal.make_entry_for_foreign_tpu(client.project, one)
 
@@ -94,7 +92,8 @@ def print_ready_commands(resource: QueuedResource) -> None:
         node = resource.nodes[0] if resource.nodes else resource.name
         click.echo("")
         ssh = worker_connection.build_login_command(resource, node)
-        click.echo(f"Connect:        {ssh}")
+        first, *others = break_command(ssh, line_width() - len(_CONNECT))
+        echo_lines([f"{_CONNECT}{first}", *(f"{' ' * len(_CONNECT)}{line}" for line in others)])
         click.echo(
             format_commands(f"On all workers: tpustarter tpu run {node} --worker all -- COMMAND")
         )

@@ -7,7 +7,7 @@ TPU.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +20,8 @@ from tpustarter.core.json_values import is_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.yaml_rows import Text, Texts
 from tpustarter.machine.tpus import TpuType
+from tpustarter.text import phrases
+from tpustarter.text.terminal import escape_text
 
 FILE = Path(__file__).with_name("apis.yml")
 TITLES: dict[Api, str] = {"cloud-tpu": "the Cloud TPU API", "compute": "Compute Engine"}
@@ -105,6 +107,33 @@ def choose_api(
     others = [f"; `--api {api}` takes {TITLES[api]}" for api in apis[1:]]
     force = "".join(others)
     return ApiChoice(apis[0], f"{_capital(TITLES[apis[0]])} makes it: {row.why}{force}.")
+
+
+def make_ambiguity_problem(
+    name: str, places: Iterable[tuple[str, Api]], *, takes_api: bool = False
+) -> Problem:
+    """Return the Problem for a name that exists in several zones, or twice in one.
+
+    Args:
+        name: The name of TPUs or requests.
+        places: The zone and API of each.
+        takes_api: True if the command has `--api`.
+    """
+    known, shown = sorted({*places}), escape_text(name)
+    zones = list(dict.fromkeys(zone for zone, _ in known))
+    if len(zones) > 1:
+        what = f"`{shown}` exists in {len(zones)} zones: {', '.join(zones)}"
+        hint = "add `--zone ZONE` with the zone of the one that you mean"
+    else:
+        apis = phrases.join_words([TITLES[api] for _, api in known])
+        what = f"`{shown}` exists twice in {zones[0]}: {apis} have made one each"
+        hint = "add `--api cloud-tpu` or `--api compute` for the one that you mean"
+        if not takes_api:
+            hint = (
+                f"delete the one that you don't need: `tpustarter tpu delete {shown} --zone "
+                f"{zones[0]} --api compute`, or the same with `--api cloud-tpu`"
+            )
+    return Problem(what, hint=hint, code=ExitCode.USAGE)
 
 
 def _capital(text: str) -> str:

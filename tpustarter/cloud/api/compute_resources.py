@@ -378,8 +378,9 @@ def _state_of_group(
 ) -> str:
     """Return a group's state as a request.
 
-    A stable group that has no machines and is older than `YOUNG_S` never gets them back, because
-    this program's groups do not repair lost machines.
+    A group without machines waits for capacity, with or without an error, and can be withdrawn. If
+    it is stable and older than `YOUNG_S`, it never gets them back, because this program's groups do
+    not repair lost machines.
     """
     states = {resource_states.find_instance_states(row.status).request for row in machines}
     if states == {"ACTIVE"} and len(machines) >= group.target_size:
@@ -387,7 +388,7 @@ def _state_of_group(
     if machines:
         return "PROVISIONING"
     is_young = created is not None and (now - created).total_seconds() < YOUNG_S
-    return "SUSPENDED" if group.status.is_stable and not is_young else "PROVISIONING"
+    return "SUSPENDED" if group.status.is_stable and not is_young else "WAITING_FOR_RESOURCES"
 
 
 def _with_error(request: QueuedResource, error: str, *, is_empty: bool) -> QueuedResource:

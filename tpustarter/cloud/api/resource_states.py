@@ -36,6 +36,8 @@ class StateMeaning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The user's next action, as a sentence."""
     next: str = ""
     """The usual next state, if any."""
+    spot_next: str = ""
+    """The next state of a spot TPU, if it is another."""
     usually: str = ""
     """The usual time until the next state, according to public reports; empty if there are none."""
     billed: bool = True
@@ -125,10 +127,12 @@ def find_instance_states(status: str) -> InstanceStates:
 
 def find_state_meaning(resource: QueuedResource | TpuNode) -> StateMeaning:
     """Return the meaning of a queued resource's or node's state."""
-    if resource.api == "compute" and (known := read_compute_states().get(resource.state)):
-        return known
     table: Table = "queued_resources" if isinstance(resource, QueuedResource) else "nodes"
-    return find_state(table, resource.state)
+    of_compute = read_compute_states() if resource.api == "compute" else {}
+    state = of_compute.get(resource.state) or find_state(table, resource.state)
+    if resource.tier == "spot" and state.spot_next:
+        return msgspec.structs.replace(state, next=state.spot_next, usually="")
+    return state
 
 
 def is_leftover(resource: QueuedResource | TpuNode) -> bool:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tpustarter.cloud.api import resource_states
+from tpustarter.cloud.api import api_choice, resource_states
 from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
-from tpustarter.cloud.api.resources import ResourceList, TpuNode
+from tpustarter.cloud.api.resources import Api, ResourceList, TpuNode
 from tpustarter.cloud.delete import removal
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import escape_text
@@ -55,20 +55,16 @@ def find_nodes(client: ProjectClient, name: str, zone: str | None) -> list[TpuNo
     """Return the nodes with this name: one node, or all slices of a queued resource.
 
     Raises:
-        Problem: There is none, it exists in several zones, or one of its nodes is not READY.
+        Problem: There is none, there are several of this name, or one of its nodes is not READY.
     """
     nodes = list_nodes(client, zone).items
     matches = [node for node in nodes if node.name == name]
     matches = matches or sorted(
         (node for node in nodes if node.queued_resource == name), key=_order
     )
-    zones = sorted({node.zone for node in matches})
-    if len(zones) > 1:
-        raise Problem(
-            f"`{escape_text(name)}` exists in {len(zones)} zones: {', '.join(zones)}",
-            hint="add `--zone ZONE` with the zone of the one that you mean",
-            code=ExitCode.USAGE,
-        )
+    places: set[tuple[str, Api]] = {(node.zone, node.api) for node in matches}
+    if len(places) > 1:
+        raise api_choice.make_ambiguity_problem(name, places)
     if not matches:
         raise _no_node(client, name, zone)
     for node in matches:

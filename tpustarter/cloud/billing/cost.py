@@ -1,7 +1,11 @@
 """An upper bound on the cost of existing TPUs' chips so far, and the charges it leaves out.
 
-It is the hours since creation times the chips times a dated on-demand price. If one of the three is
-unknown, the cost is unknown too; no figure is a guess.
+It is the hours since creation times the chips times a dated on-demand price, which bounds the spot
+price as well. If one of the three is unknown, the cost is unknown too; no figure is a guess.
+Sources: https://docs.cloud.google.com/compute/docs/instances/create-use-spot "at a discount of up
+to 91% off of the on-demand price" https://docs.cloud.google.com/tpu/docs/spot-compute "at
+significantly discounted rates" (read 2026-11). Spot prices themselves are in Google's billing
+catalogue, which needs an API key: https://docs.cloud.google.com/billing/v1/how-tos/catalog-api.
 """
 
 from __future__ import annotations
@@ -136,9 +140,6 @@ def _estimate(row: Resource, now: datetime, end: datetime | None, *, granted: bo
     reason = _why_unknown(row, hours, number)
     if reason or hours is None or number is None:
         return CostEstimate(row, "unknown", _unknown(reason or ""), hours, number)
-    if row.tier == "spot":
-        words = f"spot prices change often, so look it up: {prices.read_prices().page}"
-        return CostEstimate(row, "look-up", words, hours, number)
     if granted and end:
         since = (now - end) / timedelta(hours=1)
         return _priced(row, since, number, " since the TRC grant ended")
@@ -149,6 +150,9 @@ def _priced(row: Resource, hours: float, number: int, since: str) -> CostEstimat
     """Return a row's on-demand estimate; `since` describes when the hours began."""
     table, tpu = prices.read_prices(), chips.find_resource_type(row)
     price = table.find(tpu, row.zone) if tpu else None
+    if price is None and row.tier == "spot":
+        words = f"spot prices change often, so look it up: {table.page}"
+        return CostEstimate(row, "look-up", words, hours, number)
     if price is None:
         region = row.zone.rpartition("-")[0]
         name = chips.short_type_name(row.type)
@@ -160,6 +164,8 @@ def _priced(row: Resource, hours: float, number: int, since: str) -> CostEstimat
         f"at most {usd:,.2f} USD for chips{since}: {hours:,.2f} hours x {of_chips} x "
         f"{price.usd_per_chip_hour:g} USD"
     )
+    if row.tier == "spot":
+        words += f" on demand; spot costs less, and its price changes often: {table.page}"
     return CostEstimate(row, "priced", words, hours, number, usd, price)
 
 

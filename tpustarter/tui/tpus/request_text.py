@@ -23,7 +23,6 @@ from tpustarter.tui.tpus.tpu_rows import colour_slice_drawing
 WAY = ("ACCEPTED", "WAITING_FOR_RESOURCES", "PROVISIONING", "ACTIVE")
 """The states of a successful request, in order."""
 _NO_PRICE = {
-    "spot": "Spot prices change often",
     "reserved": "A reservation has a contract",
     "flex-start": "Flex-start has prices of its own",
 }
@@ -93,12 +92,17 @@ def _price(draft: TpuDraft) -> str:
     if tpu is None or not zone or draft.errors():
         return ""
     table = prices.read_prices()
-    if draft.tier != "on-demand":
+    if draft.tier not in ("on-demand", "spot"):
         return f"{_NO_PRICE[draft.tier]}. Google's list: {table.page}"
     price = table.find(tpu, zone)
     if price is None:
         return f"The price of {tpu.name} in {escape_text(zone)} is not known here: {table.page}"
     rate = tpu.chips * price.usd_per_chip_hour
+    if draft.tier == "spot":
+        return (
+            f"Less than {rate:,.2f} USD an hour for its chips, their price on demand (read "
+            f"{price.read.isoformat()}). Spot prices change often: {table.page}"
+        )
     return (
         f"{rate:,.2f} USD an hour for its chips ({tpu.chips} x {price.usd_per_chip_hour:g} USD, "
         f"on demand, read {price.read.isoformat()}), billed until you delete it."
