@@ -187,13 +187,16 @@ def prepare_lane(one: Run, work: Path) -> None:
 
 
 def run_all(runs: Sequence[Run], work: Path) -> None:
-    """Run two at once, beside them those that mostly wait, and what makes environments."""
+    """Run two at once, beside them what makes environments and those that mostly wait.
+
+    What runs beside them then helps with the others, so that no core is idle at the end.
+    """
     beside = [one for one in runs if one.lane.is_beside]
     in_turn = [one for one in runs if not one.lane.is_beside]
     made = {one.lane.name: threading.Event() for one in runs if one.lane.is_prepared}
     for one in runs:
         one.shares = min(AT_ONCE, len(in_turn)) + bool(beside)
-    turns = iter(in_turn)  # which both threads take from
+    turns = iter(in_turn)  # which all threads take from
 
     def run_beside() -> None:
         for one in runs:
@@ -202,6 +205,7 @@ def run_all(runs: Sequence[Run], work: Path) -> None:
                 made[one.lane.name].set()
         for one in beside:
             run(one, work)
+        run_in_turn()
 
     def run_in_turn() -> None:
         for one in turns:

@@ -172,7 +172,7 @@ def test_summary_names_failures_and_slow_lanes_and_tests(gate: ModuleType, tmp_p
 def test_every_lane_runs_once_and_after_its_environment(
     gate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two at once, and beside them what mostly waits."""
+    """Two at once, and beside them what mostly waits, and what is left then."""
     told: list[tuple[str, str]] = []
     monkeypatch.setattr(gate, "run", lambda one, _: told.append(("run", one.lane.name)))
     monkeypatch.setattr(gate, "prepare_lane", lambda one, _: told.append(("made", one.lane.name)))
