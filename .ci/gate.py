@@ -21,8 +21,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -187,29 +188,34 @@ def prepare_lane(one: Run, work: Path) -> None:
 
 
 def run_all(runs: Sequence[Run], work: Path) -> None:
-    """Run two at once, beside them those that mostly wait, and what makes environments."""
+    """Run two at once, and beside them those that mostly wait, and what makes environments.
+
+    When all that mostly wait have ended, three run at once, so that no core is idle at the end.
+    """
     beside = [one for one in runs if one.lane.is_beside]
     in_turn = [one for one in runs if not one.lane.is_beside]
     made = {one.lane.name: threading.Event() for one in runs if one.lane.is_prepared}
     for one in runs:
         one.shares = min(AT_ONCE, len(in_turn)) + bool(beside)
-    turns = iter(in_turn)  # which both threads take from
+    turns = iter(in_turn)  # which all threads take from
 
-    def run_beside() -> None:
-        for one in runs:
-            if one.lane.name in made:
+    def make_environments() -> None:
+        for one in chain.from_iterable(zip_longest(beside, in_turn)):  # as their turns come
+            if one and one.lane.name in made:
                 prepare_lane(one, work)
                 made[one.lane.name].set()
-        for one in beside:
-            run(one, work)
 
-    def run_in_turn() -> None:
-        for one in turns:
+    def run_in_turn(lanes: Iterable[Run] = turns) -> None:
+        for one in lanes:
             if one.lane.name in made:
                 made[one.lane.name].wait()
             run(one, work)
 
-    loops = (run_beside, *[run_in_turn] * AT_ONCE)
+    def run_beside() -> None:
+        run_in_turn(beside)
+        run_in_turn()
+
+    loops = (make_environments, run_beside, *[run_in_turn] * AT_ONCE)
     threads = [threading.Thread(target=loop, daemon=True) for loop in loops]
     for thread in threads:
         thread.start()

@@ -7,9 +7,11 @@ import importlib.util
 import json
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ from tests import structure
 from tests.support.lanes import LANES, Lane
 from tests.support.pages import CONTRIBUTING, compare_table
 from tests.support.places import REPOSITORY
+from tests.support.processes import HANG_S
 
 pytestmark = pytest.mark.skipif(
     not (REPOSITORY / ".ci").is_dir(), reason="The gate is in the checkout only."
@@ -172,17 +175,29 @@ def test_summary_names_failures_and_slow_lanes_and_tests(gate: ModuleType, tmp_p
 def test_every_lane_runs_once_and_after_its_environment(
     gate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two at once, and beside them what mostly waits."""
+    """Two at once, and beside them what mostly waits, and what is left then."""
     told: list[tuple[str, str]] = []
-    monkeypatch.setattr(gate, "run", lambda one, _: told.append(("run", one.lane.name)))
-    monkeypatch.setattr(gate, "prepare_lane", lambda one, _: told.append(("made", one.lane.name)))
+    is_last = threading.Event()
+
+    def run(one: Any, _: Path) -> None:
+        told.append(("run", one.lane.name))
+        if one.lane.name == "last":
+            is_last.set()
+
+    def prepare(one: Any, _: Path) -> None:
+        is_last.wait(HANG_S)  # an environment takes longer than all lanes that need none
+        told.append(("made", one.lane.name))
+
+    monkeypatch.setattr(gate, "run", run)
+    monkeypatch.setattr(gate, "prepare_lane", prepare)
     lanes = [
-        replace(LANE, name=name, is_prepared=name == "prepared", is_beside=name == "waits")
-        for name in ("first", "waits", "prepared", "last")
+        replace(LANE, name=name, is_prepared="made" in name, is_beside="waits" in name)
+        for name in ("first", "waits", "waits, made", "made", "last")
     ]
     runs = [gate.Run(lane, tmp_path) for lane in lanes]
     gate.run_all(runs, tmp_path)
 
     assert sorted(lane.name for lane in lanes) == sorted(name for did, name in told if did == "run")
-    assert told.index(("made", "prepared")) < told.index(("run", "prepared"))
+    for name in ("waits, made", "made"):
+        assert told.index(("made", name)) < told.index(("run", name))
     assert {3} == {one.shares for one in runs}

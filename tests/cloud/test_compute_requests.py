@@ -153,7 +153,6 @@ def others() -> dict[str, tuple[list[Sent], list[tuple[str, ...]]]]:
     shutil.which("gcloud") is None,
     reason="gcloud is not installed here, so its requests cannot be compared with ours.",
 )
-@pytest.mark.timeout(1800)  # forty starts of gcloud, each some seconds of a core
 def test_gcloud_and_client_send_same_requests(tmp_path: Path) -> None:
     """Method, path and body are equal for each command that is printed.
 

@@ -11,7 +11,6 @@ import json
 import shutil
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,9 +33,6 @@ from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
 PROJECT = Project("my-project", "--project")
 ZONE = "us-central1-b"
 PLACE = f"projects/{PROJECT.name}/locations/{ZONE}"
-WORKERS = 4
-"""Commands at a time; each takes about two seconds of a core."""
-
 UNCOMPARED = ("alt", "$alt", "pageSize")
 """Parts of the query that say how an answer is cut and spelt, not what is asked for."""
 
@@ -309,14 +305,7 @@ def theirs(command: tuple[str, ...], configuration: Path) -> Sent | str:
 
 def differences(pairs: dict[str, Pair], configuration: Path) -> dict[str, tuple[Any, Any]]:
     """Return, by name, what the two sides send where it is not the same."""
-    with ThreadPoolExecutor(WORKERS) as threads:
-        sent = dict(
-            zip(
-                pairs,
-                threads.map(lambda pair: theirs(pair.command, configuration), pairs.values()),
-                strict=True,
-            )
-        )
+    sent = {name: theirs(pair.command, configuration) for name, pair in pairs.items()}
     return {
         name: (mine, sent[name])
         for name, pair in pairs.items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import http.server
 import json
 import os
@@ -9,15 +11,14 @@ import re
 import subprocess
 import threading
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.support.places import SUPPORT
+
 Sent = tuple[str, str, Any]
 """Method, path below the project, and body of a request."""
-WORKERS = 3
-"""Number of commands in parallel; each takes about three seconds of a core."""
 _PREFIX = re.compile(r"https?://[^/]+/compute/\w+/")
 _NOTHING: tuple[Any, ...] = ({}, [], "", None, False)
 
@@ -43,33 +44,54 @@ def changes(requests: Iterable[Sent]) -> list[Sent]:
     return [one for one in requests if one[0] != "GET"]
 
 
-def run_gcloud(command: tuple[str, ...], configuration: Path, **endpoints: str) -> str:
-    """Run gcloud without credentials against servers on this machine; return its last errors.
+@functools.cache
+def original(configuration: Path) -> subprocess.Popen[str]:
+    """Start the process that is copied for each command with a configuration."""
+    asked = ["gcloud", "info", "--format=value(basic.python_location,installation.sdk_root)"]
+    env = environment(configuration)
+    told = subprocess.run(asked, env=env, capture_output=True, text=True, check=True)
+    python, root = told.stdout.strip().split("\t")
+    started = subprocess.Popen(
+        [python, "-S", str(SUPPORT / "gcloud_copies.py"), f"{root}/lib/gcloud.py"],
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(started.communicate)
+    return started
 
-    Args:
-        command: The words of the command.
-        configuration: The folder used as the home and for gcloud's settings.
-        endpoints: The address of the server for each API, such as `COMPUTE`.
-    """
-    env = {
+
+def environment(configuration: Path) -> dict[str, str]:
+    """Return the environment of a gcloud without credentials and with settings of its own."""
+    return {
         "PATH": os.environ["PATH"],
         "HOME": str(configuration),
         "CLOUDSDK_CONFIG": str(configuration),
         "CLOUDSDK_AUTH_DISABLE_CREDENTIALS": "true",
         "CLOUDSDK_CORE_DISABLE_PROMPTS": "1",
         "CLOUDSDK_CORE_DISABLE_USAGE_REPORTING": "1",
-        **{f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{api}": at for api, at in endpoints.items()},
     }
-    done = subprocess.run(
-        command,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
-    return done.stderr[-500:]
+
+
+def run_gcloud(command: tuple[str, ...], configuration: Path, **endpoints: str) -> str:
+    """Run gcloud without credentials against servers on this machine; return its last output.
+
+    Args:
+        command: The words of the command.
+        configuration: The folder used as the home and for gcloud's settings.
+        endpoints: The address of the server for each API, such as `COMPUTE`.
+    """
+    pipes, output = original(configuration), configuration / "output"
+    assert pipes.stdin
+    assert pipes.stdout
+    output.write_text("")
+    env = environment(configuration)
+    env |= {f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{api}": at for api, at in endpoints.items()}
+    pipes.stdin.write(f"{json.dumps([command[1:], env, str(output)])}\n")
+    pipes.stdin.flush()
+    assert pipes.stdout.readline(), "the copied process of gcloud has ended"
+    return output.read_text()[-500:]
 
 
 def record(command: tuple[str, ...], configuration: Path) -> list[Sent] | str:
@@ -111,6 +133,4 @@ def record_all(
     commands: dict[str, tuple[str, ...]], configuration: Path
 ) -> dict[str, list[Sent] | str]:
     """Return gcloud's requests for each command, by name."""
-    with ThreadPoolExecutor(WORKERS) as threads:
-        found = threads.map(lambda one: record(one, configuration), commands.values())
-        return dict(zip(commands, found, strict=True))
+    return {name: record(command, configuration) for name, command in commands.items()}

@@ -171,6 +171,7 @@ LANES = (
         tries="set-up for real: servers, settings and shared folders",
         command=f"{PYTEST} -n 1 tests/servers",
         seconds=350,
+        is_prepared=True,
         is_beside=True,
     ),
     Lane(
@@ -178,6 +179,7 @@ LANES = (
         tries="many hosts: faults, and starts over ssh, gcloud, Slurm, MPI and Ray for real",
         command=f"{PYTEST} -n 2 tests/slices",
         seconds=280,
+        is_prepared=True,
         is_beside=True,
     ),
     Lane(
@@ -185,6 +187,7 @@ LANES = (
         tries="Google's own client against a server on loopback",
         command=f"{PYTEST} tests/cloud",
         seconds=150,
+        is_prepared=True,
         is_beside=True,
     ),
     Lane(
