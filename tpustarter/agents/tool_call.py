@@ -1,0 +1,118 @@
+"""The call of a tool: its command in a supervised process that ends with the call.
+
+The supervisor ends the command, and the command its own checks, if the call is cancelled and also
+if this process dies. anyio comes with the extra `mcp`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from tpustarter.agents import tool_answer
+from tpustarter.agents.tool_answer import ToolAnswer
+from tpustarter.core import locations
+from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
+from tpustarter.core.redact import Redactor
+from tpustarter.running.process import CappedLog, Probe
+from tpustarter.text.invocation import VARIABLE, own_command, program_command
+
+MOST_BYTES = 64 << 20
+"""Most bytes of a document that are read."""
+_MOST_ERRORS = 2000
+"""Characters of a command's stderr that are kept, for an error without a document."""
+_MOST_AT_ONCE = 2
+_POLL_S = 1.0
+"""Seconds between two looks where the system does not report the end of a process."""
+_FEED_S = 0.02
+"""Seconds to wait for a command that has not yet read its stdin."""
+
+
+class ToolCalls:
+    """The calls that are running; the archive has the supervisor that runs their commands."""
+
+    def __init__(self, archive: Path) -> None:
+        self._archive = archive
+        self._running = set[Probe]()
+        self._limit = anyio.Semaphore(_MOST_AT_ONCE)
+
+    async def run(self, words: Sequence[str], data: bytes) -> ToolAnswer:
+        """Run a command of this program, and return what it printed."""
+        try:
+            async with self._limit:
+                return await self._run(words, data)
+        except Problem as problem:
+            return tool_answer.make_error(words, problem)
+
+    def end_all(self) -> None:
+        """End every command, within the time that its supervisor needs; for signal handlers."""
+        for probe in self._running:
+            probe.begin_end()
+        for probe in [*self._running]:
+            probe.end()
+
+    async def _run(self, words: Sequence[str], data: bytes) -> ToolAnswer:
+        descriptor, name = tempfile.mkstemp(dir=self._archive.parent, suffix=".log")
+        os.close(descriptor)
+        log = CappedLog(Path(name))
+        probe = self._start(words, log, fed=bool(data))
+        self._running.add(probe)
+        try:
+            return await _read(probe, words, data)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(_close, probe, log)
+            self._running.discard(probe)
+            Path(name).unlink(missing_ok=True)
+
+    def _start(self, words: Sequence[str], log: CappedLog, *, fed: bool) -> Probe:
+        try:
+            return Probe(
+                Path(sys.executable),
+                self._archive,
+                log,
+                env={**os.environ, VARIABLE: program_command()},
+                drop=locations.find_sudo_caller(),
+                command=[*own_command(), *words],
+                stream=True,
+                fed=fed,
+            )
+        except (OSError, ValueError) as error:
+            log.close()
+            refused = Problem(f"the command cannot be started: {error}", code=ExitCode.USAGE)
+            raise find_limit_problem(error) or refused from error
+
+
+async def _read(probe: Probe, words: Sequence[str], data: bytes) -> ToolAnswer:
+    output, errors, unread = bytearray(), bytearray(), memoryview(data)
+    while True:
+        if unread:
+            unread = unread[probe.feed(unread) :]
+            if not unread:
+                probe.close_stdin()
+        event = probe.read(0)
+        if event is None:
+            with anyio.move_on_after(_FEED_S if unread else _POLL_S):
+                await anyio.wait_readable(probe.fileno())
+        elif event["event"] == "output":
+            (output if event["name"] == "stdout" else errors).extend(event["data"])
+            del errors[:-_MOST_ERRORS]
+            if len(output) > MOST_BYTES:
+                raise Problem(f"the answer has more than {MOST_BYTES >> 20} MiB")
+        elif event["event"] == "gone":
+            text = Redactor(os.environ).redact_text(errors.decode("utf-8", "replace"))
+            return tool_answer.make_answer(words, bytes(output), text, event["code"])
+
+
+def _close(probe: Probe, log: CappedLog) -> None:
+    probe.end()
+    with contextlib.suppress(OSError):
+        probe.close()
+    log.close()
