@@ -9,8 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from click.testing import CliRunner
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 from tests.planning.test_parameter_counts import PUBLISHED
-from tests.support.processes import processes, until, until_async
+from tests.support.processes import HANG_S, processes, until, until_async
 from tests.support.stubs import make_python
 from tpustarter.agents.tool_answer import MOST_CHARACTERS
 from tpustarter.cli import cli
@@ -168,31 +167,50 @@ def test_cancelled_call_ends_its_processes(tmp_path: Path, home: Path) -> None:
     until(lambda: not processes(state), lambda: f"the end of {processes(state)}")
 
 
-def test_signal_ends_server_and_removes_its_folder(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each line on stdout is a message, and the signal doesn't wait for the end of stdin."""
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+@contextlib.contextmanager
+def greeted(temporary: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start a server without the client, and send the first messages of the protocol."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}}
     hello["clientInfo"] = {"name": "test", "version": "1"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    env = {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen(SERVER, env=env, **pipes) as server:  # type: ignore[call-overload]
+        send(server, id=1, method="initialize", params=hello)
+        assert 1 == json.loads(server.stdout.readline())["id"]
+        send(server, method="notifications/initialized")
+        yield server
+
+
+def send(server: subprocess.Popen[str], **message: object) -> None:
+    """Send a message."""
+    print(json.dumps({"jsonrpc": "2.0", **message}), file=server.stdin, flush=True)
+
+
+def test_signal_ends_server_and_removes_its_folder(tmp_path: Path, home: Path) -> None:
+    """It doesn't wait for the end of stdin, or for a command that waits for a pipe."""
     os.mkfifo(tmp_path / "pipe")
     hangs = {"name": "explain", "arguments": {"files": [str(tmp_path / "pipe")]}}
-    messages = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": hangs},
-    ]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(SERVER, **pipes) as server:  # type: ignore[call-overload]
-        print(*map(json.dumps, messages), sep="\n", file=server.stdin, flush=True)
-        first = server.stdout.readline()
-        (copy,) = until(lambda: [*tmp_path.glob("tpustarter-mcp-*/state")])
+    with greeted(tmp_path) as server:
+        send(server, id=2, method="tools/call", params=hangs)
+        (copy,) = tmp_path.glob("tpustarter-mcp-*/state")
         until(lambda: "another" in processes(copy).values(), lambda: processes(copy))
         server.send_signal(signal.SIGTERM)
         rest = server.stdout.read()
 
-    assert 143 == server.returncode
-    assert ["2.0"] == [json.loads(line)["jsonrpc"] for line in [first, *rest.splitlines()]]
+    assert (143, "") == (server.returncode, rest)
     assert [] == [*tmp_path.glob("tpustarter-*")]
     assert {} == processes(copy) == processes(home / "state")
+
+
+def test_client_that_closes_its_end_is_no_bug(tmp_path: Path, home: Path) -> None:
+    """The exit code is that of a closed pipe, and nothing is left."""
+    before = snapshot(home / "state")
+    with greeted(tmp_path) as server:
+        server.stdout.close()
+        send(server, id=2, method="tools/list")
+        server.stdin.close()
+        server.wait(HANG_S)
+
+    assert 141 == server.returncode
+    assert [] == [*tmp_path.glob("tpustarter-*")]
+    assert before == snapshot(home / "state")

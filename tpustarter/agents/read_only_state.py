@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 from tpustarter.core import locations
@@ -17,11 +18,23 @@ _NOT_LINKED = ("runs", lease.FILE)
 """Folders of running processes, and the lease, whose lock is shared with every other run."""
 
 
-def choose_copy(copy: Path) -> None:
+@contextlib.contextmanager
+def use_copy(copy: Path) -> Generator[None]:
     """Make this process and those that it starts use a copy as their state folder."""
     state = locations.state_folder_path()
-    os.environ[lease.VARIABLE] = str(Path(state, lease.FILE).absolute())
-    os.environ["TPUSTARTER_HOME"] = str(copy)
+    chosen = {
+        lease.VARIABLE: str(Path(state, lease.FILE).absolute()),
+        "TPUSTARTER_HOME": str(copy),
+    }
+    before = {name: os.environ.get(name) for name in chosen}
+    os.environ.update(chosen)
+    link_new_files(copy, state)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            os.environ.update({} if value is None else {name: value})
 
 
 def link_new_files(copy: Path, state: Path) -> None:

@@ -28,6 +28,7 @@ from tpustarter.agents.tool_call import ToolCalls
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.running import probe_archive
+from tpustarter.text.terminal import UnwrittenError
 from tpustarter.version import __version__
 
 _INSTRUCTIONS = """\
@@ -57,12 +58,15 @@ class ToolServer:
 
     def run(self) -> None:
         """Serve on stdin and stdout, and remove everything temporary afterwards."""
+        copied = contextlib.nullcontext() if self._allow else read_only_state.use_copy(self._copy)
         try:
-            if not self._allow:
-                read_only_state.choose_copy(self._copy)
-                read_only_state.link_new_files(self._copy, self._state)
-            archive = probe_archive.build_probe_archive(self._folder / "probe.pyz")
-            anyio.run(self._serve, archive)
+            with copied:
+                archive = probe_archive.build_probe_archive(self._folder / "probe.pyz")
+                anyio.run(self._serve, archive)
+        except Exception as error:
+            if why := _find_os_error(error):
+                raise UnwrittenError(why) from error  # the client has closed its end
+            raise
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -123,6 +127,13 @@ class ToolServer:
                     hint="start it as `tpustarter mcp --allow`",
                     code=ExitCode.DENIED,
                 )
+
+
+def _find_os_error(error: BaseException) -> OSError | None:
+    """Return the cause of a failed write, which the SDK's tasks put into groups."""
+    parts: tuple[BaseException, ...] = getattr(error, "exceptions", ())
+    causes = (_find_os_error(part) for part in parts)
+    return error if isinstance(error, OSError) else next(filter(None, causes), None)
 
 
 def _describe(tool: Tool, *, allow: bool) -> mcp_types.Tool:
